@@ -13,11 +13,12 @@ use super::event::Event;
 use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
-    LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, previous_line, text,
+    LINE_LIMIT, count_lines, is_comment, line_around, newlines_within, next_line, previous_line,
+    text,
 };
 use super::parse::{self, Groups};
 use super::pieces::Given;
-use super::prefix::{Stripped, strip};
+use super::prefix::{Stripped, stamp_and_message, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
@@ -26,9 +27,9 @@ use super::{
 };
 use crate::hypervisor::HypervisorKind;
 use boots::Boot;
-pub(super) use boots::stamp_in_front;
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::ops::Range;
 
 /// Bytes looked at together. Longer lines are passed over.
 const WINDOW: usize = 1 << 20;
@@ -229,9 +230,7 @@ impl Scanner {
         let mut counted = at;
         let mut search = finder.search(window);
         while let Some(hit) = search.find(at..complete) {
-            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
-            let end =
-                memchr::memchr(b'\n', &window[hit.end..complete]).map_or(complete, |n| hit.end + n);
+            let Range { start, end } = line_around(window, at..complete, hit.start..hit.end);
             // Too close to the end of the window to see a continuation: look again with more.
             if !end_of_file && newlines_within(&window[end..complete], LOOKAHEAD + 1) <= LOOKAHEAD {
                 let keep = previous_line(window, start);
@@ -302,7 +301,7 @@ impl Scanner {
 
     /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
     fn is_repetition(&mut self, raw: &[u8]) -> bool {
-        let at = stamp_in_front(raw);
+        let at = stamp_and_message(raw).map(|(at, _)| at);
         // It may begin a boot.
         if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
             return false;

@@ -155,13 +155,6 @@ impl Scanner {
     }
 }
 
-/// The time stamp with which a line begins, as `[ 9217.400000] `.
-pub(in crate::log) fn stamp_in_front(raw: &[u8]) -> Option<f64> {
-    let rest = raw.strip_prefix(b"[")?;
-    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
-    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::log::KernelLog;

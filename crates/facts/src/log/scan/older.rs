@@ -4,13 +4,14 @@
 //! What is passed over has plain lines alone: each line with a keyword begins with a stamp, each boot with its banner at
 //! the stamp 0, and it switches to a clocksource. In all else the lines are read one by one.
 
+use super::Scanner;
 use super::boots::BOOTS_NOTED;
-use super::{Scanner, stamp_in_front};
 use crate::hypervisor::HypervisorKind;
 use crate::log::continuation::LOOKAHEAD;
 use crate::log::keywords;
-use crate::log::lines::{count_lines, newlines_within};
+use crate::log::lines::{count_lines, line_around, newlines_within};
 use crate::log::parse::Group;
+use crate::log::prefix::stamp_and_message;
 use memchr::memmem::{self, Finder};
 use std::ops::Range;
 
@@ -137,17 +138,15 @@ impl Scanner {
         let mut search = finder.search(window);
         let mut at = part.start;
         while let Some(hit) = search.find(at..part.end) {
-            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
-            let end =
-                memchr::memchr(b'\n', &window[hit.end..part.end]).map_or(part.end, |n| hit.end + n);
-            let line = &window[start..end];
+            let around = line_around(window, at..part.end, hit.start..hit.end);
+            let line = &window[around.clone()];
             if !full && words.refined.find(line).is_some() {
                 return Plain::Later;
             }
             if hit.group == Group::Separator || !passed.line(line, &words) {
                 return Plain::Mixed;
             }
-            at = end;
+            at = around.end;
         }
         if passed.switched {
             Plain::Boots { boots: passed.boots, last_at: passed.last_at }
@@ -160,9 +159,7 @@ impl Scanner {
 impl<'a> Passed<'a> {
     /// Takes note of a line; `false` if it is none of those that may be passed over.
     fn line(&mut self, line: &'a [u8], words: &Words) -> bool {
-        let Some(at) = stamp_in_front(line) else { return false };
-        let message =
-            memchr::memchr(b']', line).map_or(line, |close| &line[close + 1..]).trim_ascii_start();
+        let Some((at, message)) = stamp_and_message(line) else { return false };
         if message.starts_with(b"Linux version ") && at == 0.0 {
             // The same banner again, before anything settled, is the same boot.
             if !self.switched {
