@@ -6,6 +6,7 @@
 
 mod boots;
 mod inside;
+mod machine;
 mod older;
 
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -25,8 +26,8 @@ use super::store::{self, Store};
 use super::{
     KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
 };
-use crate::hypervisor::HypervisorKind;
 use boots::Boot;
+use machine::Machine;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -143,10 +144,8 @@ struct Scanner {
     prompted: bool,
     /// The host whose prompt prints the log.
     host: Option<String>,
-    /// What this boot runs on, which a kernel says once.
-    runs_on: Option<String>,
-    /// The hypervisor that offers the clock of this boot.
-    clock_of: Option<HypervisorKind>,
+    /// What this boot runs on.
+    machine: Machine<String>,
     /// Lines of this boot with a time stamp that were looked at.
     stamped: u32,
     /// Messages of this boot without a prefix.
@@ -182,8 +181,7 @@ impl Scanner {
             skipping: false,
             prompted: false,
             host: None,
-            runs_on: None,
-            clock_of: None,
+            machine: Machine::default(),
             stamped: 0,
             bare: 0,
             recent: VecDeque::new(),

@@ -6,7 +6,7 @@
 
 use super::Scanner;
 use super::boots::BOOTS_NOTED;
-use crate::hypervisor::HypervisorKind;
+use super::machine::{Machine, Signs};
 use crate::log::continuation::LOOKAHEAD;
 use crate::log::keywords;
 use crate::log::lines::{count_lines, line_around, newlines_within};
@@ -31,20 +31,13 @@ const SWITCHES: [&[u8]; 3] = [
     b"Switched to clocksource ",
     b"Switching to clocksource ",
 ];
-/// Words that name the clocksource of a guest, and whose it is.
-const OF_GUESTS: [(&[u8], HypervisorKind); 4] = [
-    (b"kvm-clock", HypervisorKind::Kvm),
-    (b"clocksource xen", HypervisorKind::Xen),
-    (b"clocksource: xen:", HypervisorKind::Xen),
-    (b"hyperv_clocksource", HypervisorKind::Hyperv),
-];
 
 /// Searches that are prepared once: it costs more than to search one line.
 struct Words {
     refined: Finder<'static>,
     banner: Finder<'static>,
     first: Finder<'static>,
-    of_guests: Vec<(Finder<'static>, HypervisorKind)>,
+    machine: Signs,
 }
 
 impl Words {
@@ -53,7 +46,7 @@ impl Words {
             refined: Finder::new(b"Refined"),
             banner: Finder::new(b"Linux version"),
             first: Finder::new(b"refined-jiffies: "),
-            of_guests: OF_GUESTS.iter().map(|(word, of)| (Finder::new(word), *of)).collect(),
+            machine: Signs::new(),
         }
     }
 }
@@ -77,9 +70,7 @@ struct Passed<'a> {
     /// The last boot has switched to a clocksource.
     switched: bool,
     /// What the last boot runs on.
-    runs_on: Option<&'a [u8]>,
-    /// Whose clocksource the last boot has.
-    clock: Option<HypervisorKind>,
+    machine: Machine<&'a [u8]>,
 }
 
 impl Scanner {
@@ -130,8 +121,7 @@ impl Scanner {
             boots: 0,
             last_at: self.last_at,
             switched: self.store.has_switched(),
-            runs_on: self.runs_on.as_deref().map(str::as_bytes),
-            clock: self.clock_of,
+            machine: self.machine.as_bytes(),
         };
         let full = self.log.refined_before.len() >= BOOTS_NOTED;
         let words = Words::new();
@@ -169,8 +159,7 @@ impl<'a> Passed<'a> {
                 boots: self.boots + 1,
                 last_at: Some(at),
                 switched: false,
-                runs_on: None,
-                clock: None,
+                machine: Machine::default(),
             };
             return true;
         }
@@ -185,14 +174,13 @@ impl<'a> Passed<'a> {
         }
         self.last_at = Some(at);
         self.switched |= SWITCHES.iter().any(|words| message.starts_with(words));
-        // Another word for what a boot runs on, or the clocksource of another hypervisor, is another machine's.
-        if let Some(name) = message.strip_prefix(b"Booting paravirtualized kernel on ")
-            && self.runs_on.get_or_insert(name.trim_ascii()) != &name.trim_ascii()
-        {
-            return false;
+        for sign in words.machine.of(message) {
+            if self.machine.is_other(&sign) {
+                return false;
+            }
+            self.machine.note(sign);
         }
-        let mut of = words.of_guests.iter().filter(|(word, _)| word.find(message).is_some());
-        of.all(|(_, of)| *self.clock.get_or_insert(*of) == *of)
+        true
     }
 }
 
