@@ -50,6 +50,10 @@ pub(crate) const CC: Need = Need::Tool("cc", "gcc");
 /// An archive of C programs for guests.
 pub(crate) const LIBC: Need = Need::Package("libc6-dev");
 pub(crate) const MUSL: Need = Need::Target("x86_64-unknown-linux-musl");
+pub(crate) const DPKG: Need = Need::Tool("dpkg", "dpkg");
+pub(crate) const QEMU_IMG: Need = Need::Tool("qemu-img", "qemu-utils");
+pub(crate) const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap");
+pub(crate) const MKE2FS: Need = Need::Tool("mke2fs", "e2fsprogs");
 
 impl Need {
     /// Why a step cannot run, with the command that brings what is missing.

@@ -1,7 +1,6 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
-use crate::demotion::shows_marked_tsc;
 use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::Arch;
@@ -87,7 +86,7 @@ pub(crate) fn headline(
                     ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
                         .to_owned()
                 }
-                Some(cause) if cause.id == CauseId::InsufficientEvidence && marked(case) => {
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && case.tsc_is_marked() => {
                     ", because the kernel marked the TSC unstable. Why it did is not in this evidence".to_owned()
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
@@ -118,44 +117,28 @@ pub(crate) fn headline(
             format!(
                 "{} is in use where this log ends{why}; whether it still was afterwards is unknown.{}",
                 capital(name),
-                also_open(case.open)
+                also_open(case.open, OpenInput::LogEnd)
             )
         }
         Verdict::Unknown if case.open.contains(&OpenInput::Choice) => {
-            let others: Vec<&str> = case
-                .open
-                .iter()
-                .filter(|input| **input != OpenInput::Choice)
-                .map(|input| input.name())
-                .collect();
-            let more = match others.is_empty() {
-                true => String::new(),
-                false => format!(
-                    " Whether its reads stay in user space depends on the {}, too.",
-                    join(&others)
-                ),
-            };
+            let more = also_open(case.open, OpenInput::Choice);
             format!(
                 "Which clocksource is in use is not in this evidence: it is {name}, and the others cost something else.{more}"
             )
         }
         // `current::silent` says why.
         Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
-            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
-            let verb = if names.len() == 1 { "is" } else { "are" };
+            let (inputs, verb) = inputs(case.open);
             format!(
                 "sysfs says jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 say so whatever counter they read, \
-                 and the {} {verb} not in this evidence.",
-                join(&names)
+                 and the {inputs} {verb} not in this evidence."
             )
         }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
-            let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
-            let verb = if names.len() == 1 { "is" } else { "are" };
+            let (inputs, verb) = inputs(case.open);
             format!(
                 "The clocksource is {name}{cost}{unless}; whether its reads stay in user space is unknown. It depends on \
-                 the {}, which {verb} not in this evidence.",
-                join(&names)
+                 the {inputs}, which {verb} not in this evidence."
             )
         }
         Verdict::Unknown
@@ -239,13 +222,16 @@ fn may_be_behind(cause: &Cause) -> bool {
     cause.id == CauseId::WallClockStaleAfterRestore
 }
 
-/// What else is open where a log ends too soon, as a sentence of its own.
-fn also_open(open: &[OpenInput]) -> String {
-    let names: Vec<&str> = open
-        .iter()
-        .filter(|input| **input != OpenInput::LogEnd)
-        .map(|input| input.name())
-        .collect();
+/// The inputs that are open, as a list, and the verb behind it.
+fn inputs(open: &[OpenInput]) -> (String, &'static str) {
+    let names: Vec<&str> = open.iter().map(|input| input.name()).collect();
+    (join(&names), if names.len() == 1 { "is" } else { "are" })
+}
+
+/// What is open beside this input, as a sentence of its own.
+fn also_open(open: &[OpenInput], beside: OpenInput) -> String {
+    let names: Vec<&str> =
+        open.iter().filter(|input| **input != beside).map(|input| input.name()).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -283,13 +269,6 @@ fn before_vdso(case: &Case<'_>) -> bool {
 /// The watchdog demoted the TSC, by the log.
 fn demoted(case: &Case<'_>) -> bool {
     case.log().is_some_and(tsc_demoted)
-}
-
-/// The TSC is marked unstable, by what KVM says.
-fn marked(case: &Case<'_>) -> bool {
-    !case.tsc_is_current()
-        && case.tsc_is_given_up()
-        && case.log().is_some_and(|log| log.any(shows_marked_tsc))
 }
 
 /// The cause as a clause of a few words; the details follow below it.

@@ -1,5 +1,6 @@
 //! What tells the kind of a file.
 
+use crate::words::base;
 use crate::xml;
 
 /// How surely a file is of a kind. The surest counts, and of those that are equally sure the kind that is
@@ -50,7 +51,7 @@ impl<'a> Clues<'a> {
 
     /// The name without its directories.
     pub(crate) fn base(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or(&self.name)
+        base(&self.name)
     }
 
     /// Whether the name ends in one of these, behind a dot.

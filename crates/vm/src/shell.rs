@@ -1,13 +1,17 @@
 //! A shell script as statements of words, with the place of each byte. Simple on purpose: what it does
 //! not understand becomes an unknown part of a word, never a guess.
 
+mod documents;
+mod expansion;
+mod unit;
+
 use crate::placed::Placed;
-use crate::words::here_document;
+use documents::Index;
+pub(crate) use expansion::name_length;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Brackets that are looked for in vain; behind that many, no other one is looked for.
-const MOST_UNBALANCED: usize = 256;
+use unit::remarks_of_unit;
+pub(crate) use unit::{is_remark_of_unit, is_unit};
 
 /// A part of a word.
 #[derive(Clone, Debug)]
@@ -55,22 +59,6 @@ pub(crate) struct Statement {
     pub(crate) conditional: bool,
 }
 
-/// Whether a text is a unit of systemd, in which a continued line is a blank.
-pub(crate) fn is_unit(text: &str) -> bool {
-    text.lines().any(|line| matches!(line.trim_end(), "[Service]" | "[Unit]"))
-}
-
-/// Whether a line of a unit is a comment. Within a continued line it is left out, and the line goes on behind it:
-/// systemd.syntax(7).
-pub(crate) fn is_remark_of_unit(line: &str) -> bool {
-    line.trim_start().starts_with(['#', ';'])
-}
-
-/// The length of the comment lines at the beginning of a text.
-fn remarks_of_unit(text: &str) -> usize {
-    text.split_inclusive('\n').take_while(|line| is_remark_of_unit(line)).map(str::len).sum()
-}
-
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
     let mut lexer = Lexer {
@@ -107,36 +95,6 @@ struct Lexer<'a> {
     unit: bool,
 }
 
-/// What here-documents are looked for by.
-struct Index<'a> {
-    /// Where the lines of a text, without blanks around it, begin.
-    lines: HashMap<&'a str, Vec<usize>>,
-    /// Where QEMU or Cloud Hypervisor is named.
-    programs: Vec<usize>,
-}
-
-impl<'a> Index<'a> {
-    fn of(text: &'a str) -> Self {
-        let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
-            lines.entry(line.trim()).or_default().push(at);
-            at += line.len();
-        }
-        let named = |name| text.match_indices(name).map(|(at, _)| at);
-        let mut programs: Vec<usize> = named("qemu-").chain(named("cloud-hypervisor")).collect();
-        programs.sort_unstable();
-        Self { lines, programs }
-    }
-
-    /// Where the line that ends a document begins, and whether QEMU is named before.
-    fn document(&self, name: &str, from: usize, end: usize) -> (usize, bool) {
-        let after = |places: &[usize]| places.get(places.partition_point(|at| *at < from)).copied();
-        let end = self.lines.get(name).and_then(|lines| after(lines)).unwrap_or(end);
-        (end, after(&self.programs).is_some_and(|at| at < end))
-    }
-}
-
 impl<'a> Lexer<'a> {
     /// Where a mark stands next; the end if nowhere.
     fn find(&mut self, mark: &'static str) -> usize {
@@ -148,16 +106,6 @@ impl<'a> Lexer<'a> {
                 at
             }
         }
-    }
-
-    /// The length of a bracketed piece at the beginning of a text.
-    fn balanced(&mut self, text: &str, open: char, close: char) -> Option<usize> {
-        if self.unbalanced > MOST_UNBALANCED {
-            return None;
-        }
-        let length = balanced(text, open, close);
-        self.unbalanced += usize::from(length.is_none());
-        length
     }
 
     fn rest(&self) -> &'a str {
@@ -277,32 +225,6 @@ impl<'a> Lexer<'a> {
         words
     }
 
-    /// `<<EOF`: remembers the delimiter.
-    fn here_document(&mut self) {
-        match here_document(self.rest()) {
-            Some((name, end)) => {
-                let begin = self.rest().get(..end).unwrap_or_default();
-                self.here.push((name, !begin.contains(['\'', '"', '\\'])));
-                self.at += end;
-            }
-            None => self.at += 2,
-        }
-    }
-
-    /// Behind the line: the documents. One that has a command line of QEMU in it is a script too.
-    fn here_documents(&mut self) {
-        for (name, plain) in std::mem::take(&mut self.here) {
-            let (text, from) = (self.text, self.at);
-            let index = self.index.get_or_insert_with(|| Index::of(text));
-            let (end, script) = index.document(name, from, text.len());
-            if !script {
-                self.at = end;
-            } else if plain {
-                self.document = from..end;
-            }
-        }
-    }
-
     /// One word. The next character is none of those that end one.
     fn word(&mut self) -> Option<Word> {
         let start = self.at;
@@ -397,102 +319,6 @@ impl<'a> Lexer<'a> {
             }
         }
     }
-
-    fn template(&mut self, text: &mut Placed, pieces: &mut Vec<Piece>) {
-        let at = self.at;
-        let close = self.find("}}");
-        if close < self.text.len() && close < self.find("\n") {
-            self.at = close + 2;
-            flush(text, pieces);
-            pieces.push(Piece::Opaque { at });
-        } else {
-            text.push('{', at);
-            self.at += 1;
-        }
-    }
-
-    fn substitution(&mut self, quoted: bool, text: &mut Placed, pieces: &mut Vec<Piece>) {
-        let at = self.at;
-        let rest = self.rest();
-        let mut piece = |length: usize, piece: Piece, lexer: &mut Self| {
-            flush(text, pieces);
-            pieces.push(piece);
-            lexer.at += length;
-        };
-        if let Some(inner) = rest.strip_prefix('`') {
-            let length = inner.find('`').map_or(1, |n| n + 2);
-            return piece(length, Piece::Opaque { at }, self);
-        }
-        let next = rest.get(1..).unwrap_or_default();
-        if next.starts_with('(') {
-            let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
-            let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
-            let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
-                Piece::Variable {
-                    name: inner.to_owned(),
-                    default: None,
-                    or_empty: false,
-                    quoted,
-                    joined: false,
-                    at,
-                }
-            } else {
-                Piece::Opaque { at }
-            };
-            return piece(length, whole, self);
-        }
-        if next.starts_with('{') {
-            let Some(n) = self.balanced(next, '{', '}') else {
-                return piece(1, Piece::Opaque { at }, self);
-            };
-            let inner = next.get(1..n - 1).unwrap_or_default();
-            let name = inner.get(..name_length(inner)).unwrap_or_default();
-            let tail = inner.get(name.len()..).unwrap_or_default();
-            let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
-            // `${NAME:=value}` assigns it, too, so that nothing of it can be changed.
-            let given = tail.strip_prefix(":=").or_else(|| tail.strip_prefix('='));
-            let assigns = default.is_none() && given.is_some();
-            let default = default.or(given);
-            let plain = matches!(tail, "" | "[@]" | "[*]") || default.is_some();
-            let whole = if plain && !name.is_empty() {
-                let start = at + 1 + n - default.map_or(0, str::len);
-                let placed = |d: &str| match assigns {
-                    true => Placed::lost(d, start..start + d.len()),
-                    false => Placed::new(d, start),
-                };
-                let default = default.filter(|d| !d.contains('$')).map(placed);
-                Piece::Variable {
-                    name: name.to_owned(),
-                    default,
-                    or_empty: tail.starts_with(":-") || tail.starts_with(":="),
-                    quoted,
-                    joined: tail == "[*]",
-                    at,
-                }
-            } else {
-                Piece::Opaque { at }
-            };
-            return piece(n + 1, whole, self);
-        }
-        let length = name_length(next);
-        if length > 0 {
-            let name = next.get(..length).unwrap_or_default().to_owned();
-            return piece(
-                1 + length,
-                Piece::Variable { name, default: None, or_empty: false, quoted, joined: false, at },
-                self,
-            );
-        }
-        match next.chars().next() {
-            Some(c) if c.is_ascii_digit() || "@*#?!-$".contains(c) => {
-                piece(1 + c.len_utf8(), Piece::Opaque { at }, self);
-            }
-            _ => {
-                text.push('$', at);
-                self.at += 1;
-            }
-        }
-    }
 }
 
 fn flush(text: &mut Placed, pieces: &mut Vec<Piece>) {
@@ -511,29 +337,4 @@ fn closing(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// The length of a bracketed piece at the beginning of the text.
-fn balanced(text: &str, open: char, close: char) -> Option<usize> {
-    let mut depth = 0usize;
-    for (n, c) in text.char_indices().take(4096) {
-        if c == open {
-            depth += 1;
-        } else if c == close {
-            depth = depth.saturating_sub(1);
-            if depth == 0 {
-                return Some(n + c.len_utf8());
-            }
-        }
-    }
-    None
-}
-
-/// The length of a variable's name at the beginning of the text.
-pub(crate) fn name_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    if bytes.first().is_none_or(u8::is_ascii_digit) {
-        return 0;
-    }
-    bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
 }

@@ -9,6 +9,11 @@ pub(crate) fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 
+/// The last name of a path: of a program without its directories.
+pub(crate) fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
@@ -84,7 +89,7 @@ pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool 
         flatpak pip pip3";
     before.into_iter().any(|word| {
         let name = word.trim_start_matches(['@', '-', '!', '"', '\'', '(']);
-        listed(TOOLS, name.rsplit('/').next().unwrap_or(name))
+        listed(TOOLS, base(name))
     })
 }
 

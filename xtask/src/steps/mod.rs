@@ -3,9 +3,11 @@
 //! A new step is an entry here; one of tier `all` also goes into a turn of continuous integration
 //! ([`crate::plan::TURNS`]), which a test makes sure of.
 
+mod boots;
 mod clock;
 mod deny;
 mod fuzz;
+mod guest_parts;
 mod guests;
 mod rust;
 mod scripts;
@@ -16,11 +18,11 @@ use crate::step::Step;
 pub(crate) static STEPS: &[&Step] = &[
     &rust::COMPILE,
     &rust::PROGRAM,
-    &guests::STATIC_PROGRAM,
-    &guests::TESTBED,
-    &guests::DISK_IMAGE,
-    &guests::PARAVIRT_EMULATOR,
-    &guests::CLOCK_READER,
+    &guest_parts::STATIC_PROGRAM,
+    &guest_parts::TESTBED,
+    &guest_parts::DISK_IMAGE,
+    &guest_parts::PARAVIRT_EMULATOR,
+    &guest_parts::CLOCK_READER,
     &rust::FMT,
     &rust::CLIPPY,
     &rust::DOC,
@@ -37,7 +39,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &clock::CLOCK,
     &clock::TARGETS,
     &scripts::VM,
-    &guests::BOOTS,
+    &boots::BOOTS,
     &guests::SCENARIOS,
     &guests::WALL_CLOCK,
     &guests::EMULATOR,

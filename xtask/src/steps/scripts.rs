@@ -1,7 +1,7 @@
 //! Steps whose work is in scripts beside what they test.
 
 use crate::call::call;
-use crate::needs::{CC, MUSL, Need, QEMU};
+use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::rust::PROGRAM;
 
@@ -134,7 +134,7 @@ pub(crate) static PACKAGES: Step = Step {
     budget: 1500,
     short: None,
     needs: &[
-        Need::Tool("mmdebstrap", "mmdebstrap"),
+        MMDEBSTRAP,
         Need::Tool("rpmbuild", "rpm"),
         Need::Tool("rpm2cpio", "rpm2cpio"),
         Need::Tool("cpio", "cpio"),
@@ -159,7 +159,7 @@ pub(crate) static MSRV: Step = Step {
     seconds: 200,
     budget: 600,
     short: None,
-    needs: &[Need::Tool("mmdebstrap", "mmdebstrap"), Need::Root, Need::Network],
+    needs: &[MMDEBSTRAP, Need::Root, Need::Network],
     uses: &[],
     run: |context| call("packaging/msrv.sh").script(context),
 };

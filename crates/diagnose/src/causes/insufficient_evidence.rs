@@ -52,10 +52,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 /// KVM says that the TSC is marked, and no line says why.
 fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
-    if case.tsc_is_current()
-        || !case.tsc_is_given_up()
-        || log.any(|event| demotion::takes_tsc(event) && !shows_marked_tsc(event))
-    {
+    let says_why = |event: &Event| demotion::takes_tsc(event) && !shows_marked_tsc(event);
+    if !case.tsc_is_marked() || log.any(says_why) {
         return;
     }
     let Some((entry, ())) = log.first(|event| shows_marked_tsc(event).then_some(())) else {

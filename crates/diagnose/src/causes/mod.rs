@@ -203,6 +203,14 @@ impl Case<'_> {
         }
     }
 
+    /// KVM says that the TSC is marked unstable, and the evidence does not contradict it: the TSC is not in use, and the
+    /// kernel does not offer it. When it was marked, and why, such a message does not say.
+    pub(crate) fn tsc_is_marked(&self) -> bool {
+        !self.tsc_is_current()
+            && self.tsc_is_given_up()
+            && self.log().is_some_and(|log| log.any(demotion::shows_marked_tsc))
+    }
+
     /// The watchdog found the TSC to differ, and this kernel demotes nothing: that it lists the TSC proves nothing.
     pub(crate) fn tsc_differed_and_kept(&self) -> bool {
         self.log().is_some_and(demotion::differed_and_kept)

@@ -2,7 +2,6 @@
 
 use super::{Plan, table};
 use crate::CauseId;
-use crate::demotion::shows_marked_tsc;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
@@ -28,7 +27,7 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         let mut causes: Vec<CauseId> =
             plan.causes.iter().map(|c| c.id).filter(|id| id.kernel_gave_up_tsc()).collect();
         // That it is marked is shown, and not why.
-        if causes.is_empty() && case.log().is_some_and(|log| log.any(shows_marked_tsc)) {
+        if causes.is_empty() && case.tsc_is_marked() {
             causes.push(CauseId::InsufficientEvidence);
         }
         if !causes.is_empty() {

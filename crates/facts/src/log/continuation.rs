@@ -2,10 +2,9 @@
 //! of one record, which may be anything, are no messages of their own.
 
 use super::event::Event;
-use super::lines::{is_comment, next_line, next_message, text};
+use super::lines::{is_comment, line_before, next_line, next_message, text};
 use super::parse::{self, Groups, begins_like_kernel};
-use super::prefix::{Stripped, strip};
-use super::scan::stamp_in_front;
+use super::prefix::{Stripped, stamp_and_message, strip};
 use super::transcript;
 
 /// Lines behind a message that may be its wrapped continuation.
@@ -135,9 +134,8 @@ pub(super) fn behind_a_prefix(place: Place<'_>) -> bool {
 }
 
 fn previous(window: &[u8], start: usize) -> Option<(std::borrow::Cow<'_, str>, usize)> {
-    let end = start.checked_sub(1)?;
-    let begin = memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1);
-    Some((text(window, begin, end), begin))
+    let line = line_before(window, start)?;
+    Some((text(window, line.start, line.end), line.start))
 }
 
 /// Whether a line is one of the further lines of a record, which begin with nothing of their own
@@ -180,13 +178,10 @@ pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> b
 /// Whether the line that ends in front of `start` plainly begins with another stamp: most do, and to take their prefixes
 /// off costs as much as all else that is done with a line.
 fn has_other_stamp(window: &[u8], start: usize, at: Option<f64>) -> bool {
-    let Some(end) = start.checked_sub(1) else { return false };
-    let begin = memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1);
-    let line = &window[begin..end];
-    let Some(stamp) = stamp_in_front(line) else { return false };
-    let behind = memchr::memchr(b']', line).map_or(line, |close| &line[close + 1..]);
+    let Some(line) = line_before(window, start) else { return false };
     // A second stamp counts in place of the first.
-    Some(stamp) != at && !behind.trim_ascii_start().starts_with(b"[")
+    stamp_and_message(&window[line])
+        .is_some_and(|(stamp, message)| Some(stamp) != at && !message.starts_with(b"["))
 }
 
 /// Whether a message quotes text from outside.

@@ -62,6 +62,16 @@ pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
     (least * 0.999..most * 1.001).contains(&whole)
 }
 
+/// Whether a name is the begin of a longer one.
+fn is_part(name: &str, of: &str) -> bool {
+    of.len() > name.len() && of.starts_with(name)
+}
+
+/// Whether no kernel is known to have a clocksource of this name, and the log does not list it.
+fn is_new(name: &str, listed: &[String]) -> bool {
+    !names::is_known(name) && !listed.iter().any(|known| known == name)
+}
+
 /// Takes switches out whose name was cut: the line is visibly cut, and what is left of the name is a part of one that
 /// a kernel has, or that this log registers. A name that a kernel has is that clocksource: `tsc` is no cut `tsc-early`, also
 /// where the line that registers it is not in the text. Only a name that the log's kernel no longer has is the begin of a
@@ -75,10 +85,8 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
             _ => None,
         })
         .collect();
-    let is_part = |name: &str, of: &str| of.len() > name.len() && of.starts_with(name);
     let may_be_part = |name: &str| {
-        !names::is_known(name)
-            && !registered.iter().any(|known| known == name)
+        is_new(name, &registered)
             && (registered.iter().any(|known| is_part(name, known))
                 || NAMES.iter().any(|known| is_part(name, known.name)))
     };
@@ -94,10 +102,10 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
     };
     let last = log.lines;
     let unfinished = log.extent.is_unfinished;
-    let is_new =
-        |name: &str| !names::is_known(name) && !registered.iter().any(|known| known == name);
     // No kernel has two whose names begin so and registers the longer one alone.
-    let is_begun = |name: &str| is_new(name) && registered.iter().any(|known| is_part(name, known));
+    let is_begun = |name: &str| {
+        is_new(name, &registered) && registered.iter().any(|known| is_part(name, known))
+    };
     let is_cut = |entry: &Entry| {
         entry.line >= last
             || entry.text.ends_with(['\u{2026}', '>', '$'])
@@ -108,7 +116,7 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
         matches!(&entry.event, Event::Switched(name)
             if may_be_part(name) && is_cut(entry)
                 || is_begun(name)
-                || unfinished && entry.line >= last && is_new(name)
+                || unfinished && entry.line >= last && is_new(name, &registered)
                 || gone(name))
     };
     let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
@@ -126,11 +134,9 @@ fn take_out_cut_readings(log: &mut KernelLog, registered: &[String]) {
         }
     }
     let (last, unfinished) = (log.lines, log.extent.is_unfinished);
-    let is_part = |name: &str, of: &str| of.len() > name.len() && of.starts_with(name);
     let cut = |entry: &Entry| {
         let Event::ReadCurrent(name) = &entry.event else { return false };
-        !names::is_known(name)
-            && !whole.contains(name)
+        is_new(name, &whole)
             && (unfinished && entry.line + 1 >= last
                 || whole.iter().any(|known| is_part(name, known))
                 || !names::may_be_of_a_board(name)

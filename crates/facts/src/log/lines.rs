@@ -3,6 +3,7 @@
 
 use super::{markup, transcript};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Bytes of one line that are looked at.
 pub(super) const LINE_LIMIT: usize = 16 << 10;
@@ -170,12 +171,24 @@ pub(super) fn next_line(
     Some((text(window, start, stop), stop))
 }
 
+/// The line in front of the one that begins at `start`, without its end.
+pub(super) fn line_before(window: &[u8], start: usize) -> Option<Range<usize>> {
+    let end = start.checked_sub(1)?;
+    Some(memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1)..end)
+}
+
 /// Start of the line before the one at `start`; `start` itself where there is none.
 pub(super) fn previous_line(window: &[u8], start: usize) -> usize {
-    match start.checked_sub(1) {
-        Some(newline) => memchr::memrchr(b'\n', &window[..newline]).map_or(0, |n| n + 1),
-        None => start,
-    }
+    line_before(window, start).map_or(start, |line| line.start)
+}
+
+/// The line of a part of the window that has these bytes, without its end.
+pub(super) fn line_around(window: &[u8], part: Range<usize>, hit: Range<usize>) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &window[part.start..hit.start])
+        .map_or(part.start, |newline| part.start + newline + 1);
+    let end = memchr::memchr(b'\n', &window[hit.end..part.end])
+        .map_or(part.end, |newline| hit.end + newline);
+    start..end
 }
 
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {

@@ -6,6 +6,7 @@
 
 mod boots;
 mod inside;
+mod machine;
 mod older;
 
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -13,22 +14,23 @@ use super::event::Event;
 use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
-    LINE_LIMIT, count_lines, is_comment, newlines_within, next_line, previous_line, text,
+    LINE_LIMIT, count_lines, is_comment, line_around, newlines_within, next_line, previous_line,
+    text,
 };
 use super::parse::{self, Groups};
 use super::pieces::Given;
-use super::prefix::{Stripped, strip};
+use super::prefix::{Stripped, stamp_and_message, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
 use super::{
     KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
 };
-use crate::hypervisor::HypervisorKind;
 use boots::Boot;
-pub(super) use boots::stamp_in_front;
+use machine::Machine;
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::ops::Range;
 
 /// Bytes looked at together. Longer lines are passed over.
 const WINDOW: usize = 1 << 20;
@@ -142,10 +144,8 @@ struct Scanner {
     prompted: bool,
     /// The host whose prompt prints the log.
     host: Option<String>,
-    /// What this boot runs on, which a kernel says once.
-    runs_on: Option<String>,
-    /// The hypervisor that offers the clock of this boot.
-    clock_of: Option<HypervisorKind>,
+    /// What this boot runs on.
+    machine: Machine<String>,
     /// Lines of this boot with a time stamp that were looked at.
     stamped: u32,
     /// Messages of this boot without a prefix.
@@ -181,8 +181,7 @@ impl Scanner {
             skipping: false,
             prompted: false,
             host: None,
-            runs_on: None,
-            clock_of: None,
+            machine: Machine::default(),
             stamped: 0,
             bare: 0,
             recent: VecDeque::new(),
@@ -229,9 +228,7 @@ impl Scanner {
         let mut counted = at;
         let mut search = finder.search(window);
         while let Some(hit) = search.find(at..complete) {
-            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
-            let end =
-                memchr::memchr(b'\n', &window[hit.end..complete]).map_or(complete, |n| hit.end + n);
+            let Range { start, end } = line_around(window, at..complete, hit.start..hit.end);
             // Too close to the end of the window to see a continuation: look again with more.
             if !end_of_file && newlines_within(&window[end..complete], LOOKAHEAD + 1) <= LOOKAHEAD {
                 let keep = previous_line(window, start);
@@ -302,7 +299,7 @@ impl Scanner {
 
     /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
     fn is_repetition(&mut self, raw: &[u8]) -> bool {
-        let at = stamp_in_front(raw);
+        let at = stamp_and_message(raw).map(|(at, _)| at);
         // It may begin a boot.
         if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
             return false;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::tarball::{gzip, header, tar};
 use clocksmith_facts::collect::{HostName, collect, paths, write_bundle, write_bundle_as};
 use clocksmith_facts::tree::bundle::{MANIFEST, MAX_ENTRIES, MAX_FILE, SCHEMA};
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Tree};
@@ -10,7 +11,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::time::Instant;
-use tar::{EntryType, Header};
+use tar::EntryType;
 
 /// The facts without their sources, which name different places, without the reasons' details, and
 /// without the text of log lines, in which names are masked.
@@ -130,37 +131,8 @@ fn matches(pattern: &str, part: &str) -> bool {
     }
 }
 
-fn header(path: &str, size: u64, kind: EntryType) -> Header {
-    let mut header = Header::new_gnu();
-    // Written directly: the setter refuses the names that are tested here.
-    header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
-    header.set_size(size);
-    header.set_mode(0o644);
-    header.set_entry_type(kind);
-    header.set_cksum();
-    header
-}
-
-/// A tar file of the entries, with the end mark.
-fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (path, kind, content) in entries {
-        bytes.extend_from_slice(header(path, content.len() as u64, *kind).as_bytes());
-        bytes.extend_from_slice(content);
-        bytes.resize(bytes.len().next_multiple_of(512), 0);
-    }
-    bytes.resize(bytes.len() + 1024, 0);
-    bytes
-}
-
 fn file(path: &'static str) -> (&'static str, EntryType, &'static [u8]) {
     (path, EntryType::Regular, b"x")
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn refused(bytes: &[u8]) -> BundleError {

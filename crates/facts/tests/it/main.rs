@@ -8,3 +8,4 @@ mod log_shapes;
 mod log_windows;
 mod pasted;
 mod roots;
+mod tarball;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::tarball::gzip;
 use clocksmith_facts::collect::collect;
 use clocksmith_facts::hypervisor::{Cloud, HypervisorKind};
 use clocksmith_facts::tree::{DirTree, MemoryTree};
@@ -331,15 +332,9 @@ fn gvisor_and_wsl() {
 
 #[test]
 fn compressed_configurations_and_logs() {
-    use std::io::Write;
-    let gzip = |text: &str| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
     let tree = MemoryTree::new("")
-        .with("proc/config.gz", gzip("CONFIG_HZ=1000\n"))
-        .with("var/log/dmesg.gz", gzip("[    0.000000] Linux version 6.1.0\n"));
+        .with("proc/config.gz", gzip(b"CONFIG_HZ=1000\n"))
+        .with("var/log/dmesg.gz", gzip(b"[    0.000000] Linux version 6.1.0\n"));
     let facts = stated(&tree);
     assert_eq!(of(&facts.config, "proc/config.gz").value("HZ"), Some("1000"));
     of(&facts.log, "var/log/dmesg.gz");

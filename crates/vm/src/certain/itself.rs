@@ -1,11 +1,10 @@
 //! Whether a file reads, compares or checks its own text: each change of it, whatever it says, has then another effect.
 
-use super::options::base;
 use super::understood::words;
 use crate::comments;
 use crate::document::Document;
 use crate::sh::{Command, Script, Word};
-use crate::words::listed;
+use crate::words::{base, listed};
 use std::collections::HashSet;
 use std::ops::Range;
 

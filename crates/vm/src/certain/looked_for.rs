@@ -5,9 +5,10 @@
 //! text around the edit: a piece that is in it before the edit and not after it, or the other way round, tells the two
 //! apart. Pure.
 
+use crate::document::Document;
 use crate::edit::Edit;
 use crate::shell::name_length;
-use crate::words::listed;
+use crate::words::{base, listed};
 use std::ops::Range;
 
 /// Bytes around an edit with which pieces are compared. A longer piece is compared by its end and its begin.
@@ -26,6 +27,12 @@ const SEARCH: [&str; 22] = [
 /// lines.
 const NAME: usize = 4;
 const COMMON: &str = "none host auto true false default time name type args accel enforce";
+
+/// Why an edit is left: the text has a piece at this place that it changes.
+pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> String {
+    let line = document.text.place(at).line;
+    format!("line {line} has {piece}, too, and may look for it")
+}
 
 /// Finds a piece of other text that tells an edited text from the former one: its place, and the piece.
 ///
@@ -157,7 +164,7 @@ fn around(text: &str, edit: &Edit, own: &Range<usize>) -> (String, String) {
 fn searches(line: &str) -> bool {
     let mut words = line.split(|c: char| c.is_whitespace() || "|;&()`\"'".contains(c));
     words.any(|word| {
-        let name = word.rsplit('/').next().unwrap_or(word);
+        let name = base(word);
         let name = name
             .strip_prefix(['e', 'f', 'z', 'g', 'm'])
             .filter(|rest| matches!(*rest, "grep" | "awk"))

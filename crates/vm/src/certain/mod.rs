@@ -28,8 +28,9 @@ use crate::lint::LintError;
 use crate::sh::Script;
 use crate::shell::{is_remark_of_unit, is_unit, name_length};
 use crate::template::is_template;
+use crate::words::base;
 use crate::xml::well_formed;
-use looked_for::looked_for;
+use looked_for::{looked_for, may_look_for};
 use programs::Programs;
 use script::Guard;
 use std::ops::Range;
@@ -107,7 +108,7 @@ fn dialect(document: &Document) -> Dialect<'_> {
         _ => return Dialect::Settings,
     }
     if let Some(line) = text.strip_prefix("#!").and_then(|rest| rest.lines().next()) {
-        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+        let mut words = line.split_whitespace().map(base);
         let name = words.find(|word| *word != "env" && !word.starts_with('-')).unwrap_or_default();
         return match name {
             "sh" | "bash" | "dash" | "ash" | "ksh" | "mksh" | "busybox" => Dialect::Shell,
@@ -115,10 +116,10 @@ fn dialect(document: &Document) -> Dialect<'_> {
         };
     }
     let name = document.name.replace('\\', "/");
-    let base = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let file = base(&name).to_ascii_lowercase();
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     let by_name =
-        NAMES.iter().find(|(name, _)| base == *name || base.starts_with(&format!("{name}.")));
+        NAMES.iter().find(|(name, _)| file == *name || file.starts_with(&format!("{name}.")));
     let by_ending = OTHERS.iter().find(|(end, _)| *end == ending);
     match by_name.or(by_ending) {
         Some((_, language)) => Dialect::Other(language),
@@ -177,8 +178,7 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
             looked_for(text, edit, &own, &left_out)
         });
         if let Some((at, piece)) = found {
-            let line = document.text.place(at).line;
-            finding.left = Some(format!("line {line} has {piece}, too, and may look for it"));
+            finding.left = Some(may_look_for(document, at, piece));
             finding.edits.clear();
         }
     }
@@ -439,16 +439,15 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
         return cannot();
     }
     let command = command.trim_start_matches(['@', '-', ':', '+']);
-    let base = start + line.len() - command.len();
-    let Some(moved) = edit.span.start.checked_sub(base) else { return cannot() };
-    let within = Edit { span: moved..edit.span.end - base, with: edit.with.clone() };
+    let from = start + line.len() - command.len();
+    let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };
+    let within = Edit { span: moved..edit.span.end - from, with: edit.with.clone() };
     // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
     let own = start..start + line.len();
     let mut left_out = remarks(document);
     left_out.push(own.clone());
     if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &left_out) {
-        let line = document.text.place(at).line;
-        return Err(format!("line {line} has {piece}, too, and may look for it"));
+        return Err(may_look_for(document, at, piece));
     }
     if let Some(at) = pattern_of_another_file(document.text.as_str(), &left_out) {
         let line = document.text.place(at).line;
@@ -456,7 +455,7 @@ fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     }
     let alone = document.with_text(command.replace("\\\n", "  "));
     let made = Guard::new(&alone)?.one(&within)?;
-    Ok(Edit { span: made.span.start + base..made.span.end + base, with: made.with })
+    Ok(Edit { span: made.span.start + from..made.span.end + from, with: made.with })
 }
 
 /// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
@@ -488,9 +487,7 @@ fn setting(
     if fields || path {
         return Ok(edit.clone());
     }
-    if document.name.rsplit('/').next().is_some_and(|base| !base.contains('.'))
-        && matches!(dialect(document), Dialect::Shell)
-    {
+    if !base(&document.name).contains('.') && matches!(dialect(document), Dialect::Shell) {
         return guard()?.one(edit);
     }
     Err("the file is no script of a shell, and strings in others are not edited".to_owned())

@@ -1,7 +1,7 @@
 //! Which words of a command line are values of which options, as far as an edit needs it.
 
 use super::super::sh::Word;
-use crate::words::listed;
+use crate::words::{base, listed};
 
 /// Options of QEMU without a value (qemu-options.hx, entries without `HAS_ARG`, and those of older versions).
 const ALONE: &str = "-h -help -version -enable-kvm -enable-hax -no-kvm -no-kvm-irqchip -no-kvm-pit -no-acpi -no-hpet \
@@ -86,11 +86,6 @@ pub(super) fn program(words: &[Word], is: impl Fn(&str) -> bool) -> Option<usize
         }
     }
     None
-}
-
-/// The name of a program without its directories.
-pub(super) fn base(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Whether a word names a QEMU that emulates a PC.

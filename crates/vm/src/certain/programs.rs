@@ -1,7 +1,7 @@
 //! Documents and settings that run programs, too: provisioners of Packer and Terraform, probes of Lima, health checks of
 //! Compose, what cloud-init runs. Such a program may look for the text of an option.
 
-use super::looked_for::{named, options};
+use super::looked_for::{may_look_for, named, options};
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
@@ -66,9 +66,8 @@ impl<'a> Programs<'a> {
             let mut known = self.known.borrow_mut();
             let found = known.entry(name).or_insert_with_key(|name| self.elsewhere(name));
             if let Some(found) = found.clone() {
-                let line = self.document.text.place(found.start).line;
-                let piece = text.get(found).unwrap_or_default();
-                return Err(format!("line {line} has {piece}, too, and may look for it"));
+                let piece = text.get(found.clone()).unwrap_or_default();
+                return Err(may_look_for(self.document, found.start, piece));
             }
         }
         Ok(())

@@ -1,14 +1,14 @@
 //! Which parts of a script are understood, so that they do not look for the text of an option: comments, commands that
 //! start a machine, and variables that only those commands have. Everything else may look for it.
 
-use super::looked_for::looked_for;
-use super::options::{base, is_qemu, is_vboxmanage, program};
+use super::looked_for::{looked_for, may_look_for};
+use super::options::{is_qemu, is_vboxmanage, program};
 use super::own::is_ordinary;
 use super::script::{Guard, Spot};
 use crate::edit::Edit;
 use crate::formats::Kind;
 use crate::sh::{Assign, Command, Value, Word};
-use crate::words::listed;
+use crate::words::{base, listed};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -24,16 +24,13 @@ impl Guard<'_> {
             _ => return Ok(()),
         };
         let text = self.document.text.as_str();
-        let own = match self.spot(&edit.span) {
-            Spot::Word(command, _) | Spot::Assigned(command, _) => command.span.clone(),
-            Spot::Nowhere => return Ok(()),
+        let (Spot::Word(command, _) | Spot::Assigned(command, _)) = self.spot(&edit.span) else {
+            return Ok(());
         };
         let mut left_out = self.understood.get_or_init(|| self.left_out(is)).clone();
-        if let Spot::Word(command, _) | Spot::Assigned(command, _) = self.spot(&edit.span) {
-            left_out.extend(self.without_inner(command, is));
-        }
-        if let Some((at, piece)) = looked_for(text, edit, &own, &left_out) {
-            return Err(format!("line {} has {piece}, too, and may look for it", self.line(at)));
+        left_out.extend(self.without_inner(command, is));
+        if let Some((at, piece)) = looked_for(text, edit, &command.span, &left_out) {
+            return Err(may_look_for(self.document, at, piece));
         }
         self.unknown_patterns()
     }
@@ -120,7 +117,7 @@ impl Guard<'_> {
         for command in &self.script.commands {
             let looks = |word: &Word| {
                 let name = word.literal().unwrap_or_default();
-                matches!(name.rsplit('/').next(), Some("pgrep" | "pkill"))
+                matches!(base(name), "pgrep" | "pkill")
             };
             if !command.words.iter().any(looks) {
                 continue;

@@ -5,7 +5,7 @@ mod code;
 
 use crate::document::Document;
 use crate::formats::{Kind, kubevirt, libvirt};
-use crate::words::listed;
+use crate::words::{base, listed};
 use crate::{sh, xml, yaml};
 use code::Language;
 use std::ops::Range;
@@ -83,8 +83,8 @@ fn begins(text: &str) -> &str {
 
 fn syntax(document: &Document) -> Syntax {
     let name = document.name.to_ascii_lowercase();
-    let base = name.rsplit('/').next().unwrap_or_default();
-    let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let file = base(&name);
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     let text = document.text.as_str();
     let begin = begins(text);
     let json = || serde_json::from_str::<serde::de::IgnoredAny>(begin).is_ok();
@@ -101,10 +101,10 @@ fn syntax(document: &Document) -> Syntax {
         Kind::VagrantLibvirt => return Syntax::Code(Language::Ruby),
         _ => {}
     }
-    if base == "vagrantfile" || text.contains("Vagrant.configure") {
+    if file == "vagrantfile" || text.contains("Vagrant.configure") {
         return Syntax::Code(Language::Ruby);
     }
-    if ["dockerfile", "containerfile"].iter().any(|it| base.starts_with(it)) {
+    if ["dockerfile", "containerfile"].iter().any(|it| file.starts_with(it)) {
         return Syntax::Code(Language::Shell);
     }
     // The kernel knows no comments.

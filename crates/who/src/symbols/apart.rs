@@ -6,37 +6,24 @@
 //! and this process waits for its answers for a limited time. Debugging information that exceeds the limits is left out
 //! then: another child reads the table of symbols alone.
 
-use super::{Named, Names, Place};
-use crate::watched::NameSource;
-use blazesym::symbolize::source::Elf;
-use blazesym::symbolize::{Input, Symbolizer};
+mod answer;
+mod child;
+
+use super::Names;
+use child::Child;
 use clocksmith_measure::interrupt;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Resource, Rlimit};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes that one of them may take for itself, more than this process has.
-const MEMORY: u64 = 72 << 20;
 /// Bytes that all that wait may have together.
 const WAITING: u64 = 72 << 20;
-/// Seconds of processor time of one of them.
-const SECONDS: u64 = 5;
 /// How long all together may take, by the clock.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The same after a signal has asked this program to end.
 const HASTE: Duration = Duration::from_millis(500);
-/// How often the wish to end is looked at, in nanoseconds.
-const BEAT: i64 = 50_000_000;
 /// Children that wait for questions at most.
 const CHILDREN: usize = 8;
-/// Bytes of one answer at most.
-const LONGEST: usize = 1 << 16;
-
 /// Which file: device and inode.
 type Id = (u64, u64);
 
@@ -68,26 +55,6 @@ struct State {
     depth: Depth,
     child: Option<Child>,
     last: u64,
-}
-
-#[derive(Debug)]
-struct Child {
-    pid: libc::pid_t,
-    socket: UnixStream,
-    /// What it had at its beginning, in bytes.
-    begun: u64,
-    /// What it has taken since.
-    taken: u64,
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        // SAFETY: a child of this process that was not waited for, so its number is its own.
-        unsafe {
-            libc::kill(self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
-        }
-    }
 }
 
 /// Where a function is searched: an offset in the file, and the address there.
@@ -178,205 +145,15 @@ fn begin(shown: &str) -> String {
     format!("names of functions of {shown}")
 }
 
-impl Child {
-    fn start(file: &File, depth: Depth) -> Option<Self> {
-        let (here, there) = UnixStream::pair().ok()?;
-        here.set_nonblocking(true).ok()?;
-        let data = data("self")?;
-        // SAFETY: the child uses nothing of this process that another thread may hold, but for memory, which the C library
-        // makes usable; it ends by _exit or by a signal.
-        match unsafe { libc::fork() } {
-            -1 => None,
-            0 => {
-                let work = std::panic::AssertUnwindSafe(|| serve(file, depth, &there, data));
-                let _ = std::panic::catch_unwind(work);
-                // SAFETY: ends the child, without running anything of its parent's.
-                unsafe { libc::_exit(0) }
-            }
-            pid => Some(Self { pid, socket: here, begun: data, taken: 0 }),
-        }
-    }
-
-    /// The answer to a question; `None` if there is none in time.
-    fn ask(&mut self, at: At, end: Instant) -> Option<Option<Names>> {
-        let mut question = [0; 17];
-        question[..8].copy_from_slice(&at.offset.to_le_bytes());
-        question[8..16].copy_from_slice(&at.address.unwrap_or(0).to_le_bytes());
-        question[16] = u8::from(at.address.is_some());
-        self.socket.write_all(&question).ok()?;
-        let mut length = [0; 4];
-        self.read(&mut length, end)?;
-        let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
-        let mut answer = vec![0; Some(length).filter(|length| *length <= LONGEST)?];
-        self.read(&mut answer, end)?;
-        self.taken = data(&self.pid.to_string())?.saturating_sub(self.begun);
-        Some(parse(&answer))
-    }
-
-    fn read(&mut self, to: &mut [u8], end: Instant) -> Option<()> {
-        let mut filled = 0;
-        while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.socket.read(rest) {
-                Ok(0) => return None,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    // After a signal there is less time than was thought.
-                    let end =
-                        if interrupt::wished() { end.min(Instant::now() + HASTE) } else { end };
-                    if Instant::now() >= end {
-                        return None;
-                    }
-                    let beat = Timespec { tv_sec: 0, tv_nsec: BEAT };
-                    let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&beat));
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
-        Some(())
-    }
-}
-
-/// What a process has of memory that counts for its limit, in bytes.
-fn data(process: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let pages: u64 = text.split_ascii_whitespace().nth(5)?.parse().ok()?;
-    pages.checked_mul(rustix::param::page_size() as u64)
-}
-
-/// In the child: answers questions until its parent ends.
-fn serve(file: &File, depth: Depth, socket: &UnixStream, data: u64) {
-    alone(&[file.as_raw_fd(), socket.as_raw_fd()]);
-    let limit = |what, most| {
-        rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })
-    };
-    let limits = [
-        limit(Resource::Core, 0),
-        limit(Resource::Data, data.saturating_add(MEMORY)),
-        limit(Resource::Cpu, SECONDS),
-    ];
-    if limits.iter().any(Result::is_err) {
-        return;
-    }
-    let names = NameSource::of_file(file).unwrap_or_default();
-    let symbolizer = super::symbolizer();
-    let mut socket = socket;
-    let mut question = [0; 17];
-    while socket.read_exact(&mut question).is_ok() {
-        let word = |at: usize| {
-            let bytes = question.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-            bytes.map_or(0, u64::from_le_bytes)
-        };
-        let at = At { offset: word(0), address: (question[16] != 0).then(|| word(8)) };
-        let debug = depth == Depth::All;
-        let found = look_up(&symbolizer, file, &names, debug, at);
-        let mut answer = write(found.as_deref());
-        answer.truncate(LONGEST);
-        let length = u32::try_from(answer.len()).unwrap_or(0).to_le_bytes();
-        if socket.write_all(&length).and_then(|()| socket.write_all(&answer)).is_err() {
-            return;
-        }
-    }
-}
-
-/// Leaves a process that has these files open, and that no signal of a terminal ends before its parent.
-fn alone(keep: &[RawFd; 2]) {
-    let (first, second) = (keep[0].min(keep[1]), keep[0].max(keep[1]));
-    // SAFETY: system calls on numbers; this process has one thread, and uses no other file.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        for standard in 0..3 {
-            if !keep.contains(&standard) {
-                libc::dup2(null, standard);
-            }
-        }
-        let mut from = 3;
-        for kept in [first, second] {
-            if kept > from {
-                libc::syscall(libc::SYS_close_range, from, kept - 1, 0);
-            }
-            from = from.max(kept + 1);
-        }
-        libc::syscall(libc::SYS_close_range, from, libc::c_int::MAX, 0);
-    }
-}
-
-fn look_up(
-    symbolizer: &Symbolizer,
-    file: &File,
-    names: &NameSource,
-    debug: bool,
-    at: At,
-) -> Option<Names> {
-    let other = names.other.as_ref().filter(|_| debug).zip(at.address);
-    let other = other.and_then(|(other, address)| {
-        let input = Input::VirtOffset(address);
-        super::names_of(symbolizer, Elf::new(super::path(other)), input)
-    });
-    other.or_else(|| super::own_names(symbolizer, file, debug && names.debug, at.offset))
-}
-
-/// Names as bytes: each with its length before it, then the file and the line of its source.
-fn write(names: Option<&[Named]>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let add = |bytes: &mut Vec<u8>, text: &str| {
-        // A name may be of any length. What is left of a letter at its end is shown as such.
-        let text = text.as_bytes().get(..NAME).unwrap_or(text.as_bytes());
-        bytes.extend(u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
-        bytes.extend_from_slice(text);
-    };
-    for named in names.unwrap_or_default().iter().take(INLINED) {
-        add(&mut bytes, &named.name);
-        let place = named.place.as_ref();
-        add(&mut bytes, place.map_or("", |place| &place.file));
-        bytes.extend(place.map_or(u32::MAX, |place| place.line).to_le_bytes());
-    }
-    bytes
-}
-
-/// Bytes of a name, and of the name of a file, at most.
-const NAME: usize = 1 << 10;
-/// Functions at one address at most: the answer has room for them.
-const INLINED: usize = 24;
-
-fn parse(bytes: &[u8]) -> Option<Names> {
-    let mut rest = bytes;
-    let mut found = Vec::new();
-    while !rest.is_empty() {
-        let name = text(&mut rest)?.into();
-        let file = text(&mut rest)?;
-        let line = number(&mut rest)?;
-        let place = (line != u32::MAX).then(|| Place { file: file.into(), line });
-        found.push(Named { name, place });
-    }
-    (!found.is_empty()).then(|| found.into())
-}
-
-fn number(bytes: &mut &[u8]) -> Option<u32> {
-    let (first, rest) = bytes.split_first_chunk::<4>()?;
-    *bytes = rest;
-    Some(u32::from_le_bytes(*first))
-}
-
-fn text(bytes: &mut &[u8]) -> Option<String> {
-    let length = usize::try_from(number(bytes)?).ok()?;
-    let (text, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    Some(String::from_utf8_lossy(text).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::child::{MEMORY, data, look_up};
     use super::*;
-    use proptest::prelude::*;
-    use std::sync::Arc;
+    use crate::watched::NameSource;
+    use std::io::Read;
 
     /// This test as a file.
-    fn own() -> (tempfile::TempDir, File, u64) {
+    pub(super) fn own() -> (tempfile::TempDir, File, u64) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("program");
         std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
@@ -394,7 +171,7 @@ mod tests {
         let (_dir, file, length) = own();
         let mut apart = Apart::default();
         let (symbolizer, source) =
-            (super::super::symbolizer(), NameSource::of_file(&file).unwrap());
+            (crate::symbols::symbolizer(), NameSource::of_file(&file).unwrap());
         let mut known = 0;
         for part in 1..64 {
             let at = At { offset: length / 64 * part, address: None };
@@ -434,6 +211,7 @@ mod tests {
         packed.extend(u32::try_from(sum).unwrap().to_be_bytes());
         packed
     }
+
     /// Name, kind, flags, address, content, link and size of an entry.
     type Section<'a> = (u32, u32, u64, u64, &'a [u8], u32, u64);
 
@@ -532,32 +310,6 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_file_takes_has_a_limit() {
-        // Takes twice the limit while it answers.
-        let (here, there) = UnixStream::pair().unwrap();
-        let data = data("self").unwrap();
-        let (_dir, file, _) = own();
-        // SAFETY: as in `Child::start`.
-        let pid = unsafe { libc::fork() };
-        if pid == 0 {
-            alone(&[file.as_raw_fd(), there.as_raw_fd()]);
-            let most = Some(data + MEMORY);
-            let _ =
-                rustix::process::setrlimit(Resource::Data, Rlimit { current: most, maximum: most });
-            let length = usize::try_from(2 * MEMORY).unwrap();
-            let taken = Vec::<u8>::new().try_reserve_exact(length).is_ok();
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(taken)) };
-        }
-        drop(there);
-        let mut status = 0;
-        // SAFETY: a child of this test.
-        unsafe { libc::waitpid(pid, &raw mut status, 0) };
-        assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 0));
-        drop(here);
-    }
-
-    #[test]
     fn child_that_does_not_answer_is_left_in_time_and_said() {
         let (_dir, file, length) = own();
         let mut apart = Apart { spent: PATIENCE - Duration::from_millis(100), ..Apart::default() };
@@ -588,27 +340,5 @@ mod tests {
         last.child.as_mut().unwrap().taken = WAITING + 1;
         ask(&mut apart, &file, length / 2);
         assert_eq!(kept(&apart), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn any_answer(bytes: Vec<u8>) {
-            parse(&bytes);
-        }
-
-        #[test]
-        fn answers_are_read_as_they_were_written(
-            all in proptest::collection::vec((".{0,20}", proptest::option::of((".{0,20}", 0..u32::MAX))), 0..5)
-        ) {
-            let named: Vec<Named> = all
-                .into_iter()
-                .map(|(name, place)| Named {
-                    name: name.into(),
-                    place: place.map(|(file, line)| Place { file: Arc::from(file), line }),
-                })
-                .collect();
-            let read = parse(&write(Some(&named)));
-            prop_assert_eq!(read.as_deref().unwrap_or_default(), &named[..]);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! `--log`: everything that people take for a kernel log, and is none.
 
-use super::{PATIENCE, User, file, gzip, refused, refuses, run, run_as};
+use super::tarball::gzip;
+use super::{PATIENCE, User, file, refused, refuses, run, run_as};
 
 /// A message of our own making in the form of a kernel log.
 const GOOD: &str = "\

@@ -8,6 +8,8 @@ mod files;
 mod logs;
 mod roots;
 mod stack;
+#[path = "../../../../facts/tests/it/tarball.rs"]
+mod tarball;
 mod usage;
 
 use std::ffi::OsStr;
@@ -110,11 +112,4 @@ fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let path = dir.path().join(name);
     std::fs::write(&path, content).unwrap();
     (dir, path)
-}
-
-/// gzip.
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
 }

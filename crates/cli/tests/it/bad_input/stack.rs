@@ -1,6 +1,7 @@
 //! A stack of 64 KiB, and input that is nested as deep as it likes: every verb ends with an answer or a plain error.
 
-use super::{directory, gzip};
+use super::directory;
+use super::tarball::gzip;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

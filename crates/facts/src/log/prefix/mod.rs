@@ -9,8 +9,8 @@ mod syslog;
 mod vendor;
 
 use super::parse::begins_like_kernel;
-pub(super) use stamp::printk_stamp;
 use stamp::seconds;
+pub(super) use stamp::{printk_stamp, stamp_and_message};
 
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

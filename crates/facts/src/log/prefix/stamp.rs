@@ -8,6 +8,15 @@ pub(in crate::log) fn printk_stamp(text: &str) -> Option<f64> {
     seconds(inside).filter(|_| fraction.len() == 6)
 }
 
+/// The time stamp with which a line begins, as `[ 9217.400000] `, and the message behind it. It works on bytes, and is for
+/// lines of which no more than that is looked at.
+pub(in crate::log) fn stamp_and_message(raw: &[u8]) -> Option<(f64, &[u8])> {
+    let rest = raw.strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
+    let stamp: f64 = std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok()?;
+    (stamp >= 0.0).then(|| (stamp, rest[end + 1..].trim_ascii_start()))
+}
+
 /// `12.345678`: digits, a point, three to nine digits.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     // Some languages write a comma.

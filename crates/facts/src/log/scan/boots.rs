@@ -1,9 +1,8 @@
 //! Where one boot ends and the next one begins: by banners, by stamps that jump back, and by lines of a boot that are
 //! quoted behind another one.
 
+use super::machine::{Machine, Sign};
 use super::{Event, Scanner, Store, Stripped};
-use crate::hypervisor::HypervisorKind;
-use crate::log::parse::VIRTUALIZED;
 use crate::log::transcript;
 
 /// What was read of a boot.
@@ -14,15 +13,6 @@ pub(super) struct Boot {
     from_boot: bool,
     first_at: Option<f64>,
     last_at: Option<f64>,
-}
-
-/// The hypervisor whose guests alone have a clocksource of this name.
-fn guest_of(name: &str) -> Option<HypervisorKind> {
-    match name {
-        "kvm-clock" => Some(HypervisorKind::Kvm),
-        "xen" => Some(HypervisorKind::Xen),
-        _ => name.starts_with("hyperv_clocksource").then_some(HypervisorKind::Hyperv),
-    }
 }
 
 /// Boots of which the refined frequency is kept.
@@ -53,25 +43,13 @@ impl Scanner {
         self.host = Some(host.to_owned());
     }
 
-    /// A kernel says once on what it runs: another word for it comes from another machine.
+    /// A line that another machine printed begins another boot.
     pub(super) fn runs_elsewhere(&mut self, event: &Event) {
-        if let Event::Registered { name, .. } | Event::Switched(name) = event {
-            // So does a guest's clock: that of another hypervisor is another guest's.
-            let Some(of) = guest_of(name) else { return };
-            if self.clock_of.is_some_and(|former| former != of) {
-                self.new_boot();
-            }
-            self.clock_of = Some(of);
-            return;
-        }
-        let Event::Paravirt(name) = event else { return };
-        if name == VIRTUALIZED {
-            return;
-        }
-        if self.runs_on.as_ref().is_some_and(|former| former != name) {
+        let Some(sign) = Sign::of(event) else { return };
+        if self.machine.is_other(&sign) {
             self.new_boot();
         }
-        self.runs_on = Some(name.clone());
+        self.machine.note(sign);
     }
 
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
@@ -126,8 +104,7 @@ impl Scanner {
         self.repeated.clear();
         self.recent.clear();
         self.banner = None;
-        self.runs_on = None;
-        self.clock_of = None;
+        self.machine = Machine::default();
         self.stamped = 0;
         self.bare = 0;
         self.last_at = None;
@@ -153,13 +130,6 @@ impl Scanner {
         self.log.last_at = former.last_at;
         self.log.extent.last_at = former.last_at;
     }
-}
-
-/// The time stamp with which a line begins, as `[ 9217.400000] `.
-pub(in crate::log) fn stamp_in_front(raw: &[u8]) -> Option<f64> {
-    let rest = raw.strip_prefix(b"[")?;
-    let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;
-    std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok().filter(|at: &f64| *at >= 0.0)
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@
 //! What is passed over has plain lines alone: each line with a keyword begins with a stamp, each boot with its banner at
 //! the stamp 0, and it switches to a clocksource. In all else the lines are read one by one.
 
+use super::Scanner;
 use super::boots::BOOTS_NOTED;
-use super::{Scanner, stamp_in_front};
-use crate::hypervisor::HypervisorKind;
+use super::machine::{Machine, Signs};
 use crate::log::continuation::LOOKAHEAD;
 use crate::log::keywords;
-use crate::log::lines::{count_lines, newlines_within};
+use crate::log::lines::{count_lines, line_around, newlines_within};
 use crate::log::parse::Group;
+use crate::log::prefix::stamp_and_message;
 use memchr::memmem::{self, Finder};
 use std::ops::Range;
 
@@ -30,20 +31,13 @@ const SWITCHES: [&[u8]; 3] = [
     b"Switched to clocksource ",
     b"Switching to clocksource ",
 ];
-/// Words that name the clocksource of a guest, and whose it is.
-const OF_GUESTS: [(&[u8], HypervisorKind); 4] = [
-    (b"kvm-clock", HypervisorKind::Kvm),
-    (b"clocksource xen", HypervisorKind::Xen),
-    (b"clocksource: xen:", HypervisorKind::Xen),
-    (b"hyperv_clocksource", HypervisorKind::Hyperv),
-];
 
 /// Searches that are prepared once: it costs more than to search one line.
 struct Words {
     refined: Finder<'static>,
     banner: Finder<'static>,
     first: Finder<'static>,
-    of_guests: Vec<(Finder<'static>, HypervisorKind)>,
+    machine: Signs,
 }
 
 impl Words {
@@ -52,7 +46,7 @@ impl Words {
             refined: Finder::new(b"Refined"),
             banner: Finder::new(b"Linux version"),
             first: Finder::new(b"refined-jiffies: "),
-            of_guests: OF_GUESTS.iter().map(|(word, of)| (Finder::new(word), *of)).collect(),
+            machine: Signs::new(),
         }
     }
 }
@@ -76,9 +70,7 @@ struct Passed<'a> {
     /// The last boot has switched to a clocksource.
     switched: bool,
     /// What the last boot runs on.
-    runs_on: Option<&'a [u8]>,
-    /// Whose clocksource the last boot has.
-    clock: Option<HypervisorKind>,
+    machine: Machine<&'a [u8]>,
 }
 
 impl Scanner {
@@ -129,25 +121,22 @@ impl Scanner {
             boots: 0,
             last_at: self.last_at,
             switched: self.store.has_switched(),
-            runs_on: self.runs_on.as_deref().map(str::as_bytes),
-            clock: self.clock_of,
+            machine: self.machine.as_bytes(),
         };
         let full = self.log.refined_before.len() >= BOOTS_NOTED;
         let words = Words::new();
         let mut search = finder.search(window);
         let mut at = part.start;
         while let Some(hit) = search.find(at..part.end) {
-            let start = memchr::memrchr(b'\n', &window[at..hit.start]).map_or(at, |n| at + n + 1);
-            let end =
-                memchr::memchr(b'\n', &window[hit.end..part.end]).map_or(part.end, |n| hit.end + n);
-            let line = &window[start..end];
+            let around = line_around(window, at..part.end, hit.start..hit.end);
+            let line = &window[around.clone()];
             if !full && words.refined.find(line).is_some() {
                 return Plain::Later;
             }
             if hit.group == Group::Separator || !passed.line(line, &words) {
                 return Plain::Mixed;
             }
-            at = end;
+            at = around.end;
         }
         if passed.switched {
             Plain::Boots { boots: passed.boots, last_at: passed.last_at }
@@ -160,9 +149,7 @@ impl Scanner {
 impl<'a> Passed<'a> {
     /// Takes note of a line; `false` if it is none of those that may be passed over.
     fn line(&mut self, line: &'a [u8], words: &Words) -> bool {
-        let Some(at) = stamp_in_front(line) else { return false };
-        let message =
-            memchr::memchr(b']', line).map_or(line, |close| &line[close + 1..]).trim_ascii_start();
+        let Some((at, message)) = stamp_and_message(line) else { return false };
         if message.starts_with(b"Linux version ") && at == 0.0 {
             // The same banner again, before anything settled, is the same boot.
             if !self.switched {
@@ -172,8 +159,7 @@ impl<'a> Passed<'a> {
                 boots: self.boots + 1,
                 last_at: Some(at),
                 switched: false,
-                runs_on: None,
-                clock: None,
+                machine: Machine::default(),
             };
             return true;
         }
@@ -188,14 +174,13 @@ impl<'a> Passed<'a> {
         }
         self.last_at = Some(at);
         self.switched |= SWITCHES.iter().any(|words| message.starts_with(words));
-        // Another word for what a boot runs on, or the clocksource of another hypervisor, is another machine's.
-        if let Some(name) = message.strip_prefix(b"Booting paravirtualized kernel on ")
-            && self.runs_on.get_or_insert(name.trim_ascii()) != &name.trim_ascii()
-        {
-            return false;
+        for sign in words.machine.of(message) {
+            if self.machine.is_other(&sign) {
+                return false;
+            }
+            self.machine.note(sign);
         }
-        let mut of = words.of_guests.iter().filter(|(word, _)| word.find(message).is_some());
-        of.all(|(_, of)| *self.clock.get_or_insert(*of) == *of)
+        true
     }
 }
 

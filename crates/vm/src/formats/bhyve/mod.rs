@@ -14,7 +14,7 @@ use crate::guest::Guest;
 use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
-use crate::words;
+use crate::words::{self, base};
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn is_program(word: &str) -> bool {
-    word.rsplit('/').next() == Some("bhyve")
+    base(word) == "bhyve"
 }
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
@@ -143,7 +143,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let loads = |name: &str| {
         statements.iter().any(|it| {
             let mut words = it.words.iter().filter_map(|word| word.literal());
-            words.any(|word| word.rsplit('/').next() == Some(name))
+            words.any(|word| base(word) == name)
         })
     };
     let (freebsd, grub) = (loads("bhyveload"), loads("grub-bhyve"));

@@ -14,7 +14,7 @@ use crate::guest::Guest;
 use crate::json;
 use crate::lint::{LintError, Report};
 use crate::shell::{Statement, Word, statements};
-use crate::words::{listed, only_named};
+use crate::words::{base, listed, only_named};
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -47,11 +47,8 @@ fn commands(text: &str) -> Vec<Statement> {
     let starts = |statement: &Statement| {
         let names: Vec<&str> =
             statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
-        let program = names.iter().position(|name| {
-            name.rsplit('/')
-                .next()
-                .is_some_and(|it| it == PROGRAM || it == "cloud-hypervisor-static")
-        });
+        let program =
+            names.iter().position(|name| matches!(base(name), PROGRAM | "cloud-hypervisor-static"));
         program.is_some_and(|first| {
             let (before, options) = names.split_at(first);
             let option = |word: &&str| listed(OPTIONS, word.split('=').next().unwrap_or(word));

@@ -13,6 +13,7 @@ use crate::guest::Guest;
 use crate::json;
 use crate::lint::{LintError, Report};
 use crate::parameters;
+use crate::words::base;
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -38,7 +39,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         while let Some(word) = words.next() {
             let program =
                 word.trim_start_matches(['"', '\'', '@', '-']).trim_end_matches(['"', '\'']);
-            if program.rsplit('/').next() != Some("crosvm") {
+            if base(program) != "crosvm" {
                 continue;
             }
             // `cargo run -p crosvm -- run`

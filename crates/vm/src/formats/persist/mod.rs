@@ -18,7 +18,7 @@ use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
-use crate::words::here_document;
+use crate::words::{base, here_document};
 use lines::{Line, lines};
 
 /// What is known of this kind.
@@ -96,9 +96,8 @@ fn style(document: &Document) -> Style {
         return Style::Tuned;
     }
     let name = document.name.replace('\\', "/");
-    let grub_name = name.ends_with("default/grub")
-        || name.contains("default/grub.d/")
-        || (name.rsplit('/').next() == Some("grub"));
+    let grub_name =
+        name.ends_with("default/grub") || name.contains("default/grub.d/") || base(&name) == "grub";
     // A file of nothing but settings, as GRUB's defaults are.
     let assignment = |line: &str| {
         let line = line.trim_start_matches("export ");

@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
 use crate::placed::Placed;
+use crate::words::base;
 use std::ops::Range;
 
 /// Where a command line stands.
@@ -128,8 +129,8 @@ pub(super) fn x86(command: &Command) -> bool {
 
 /// Whether a program emulates the processor of a PC unless told otherwise; wrappers such as `qemu-kvm` do not.
 pub(crate) fn emulates(program: &str) -> bool {
-    let base = program.rsplit('/').next().unwrap_or(program);
-    base.starts_with("qemu-system-x86_64") || base.starts_with("qemu-system-i386")
+    let program = base(program);
+    program.starts_with("qemu-system-x86_64") || program.starts_with("qemu-system-i386")
 }
 
 /// Whether the machine is a PC for certain.

@@ -1,8 +1,8 @@
 //! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
 //!
-//! `crate::shell` makes words of a script, `script` puts its variables in, `line` keeps the options that
-//! matter, `property` reads their lists, `cpu` and `machine` judge. What must not live
-//! here: what another tool makes of its own file (`libvirt`, `proxmox`).
+//! `crate::shell` makes words of a script, `variables` puts what it assigns into them, `script` finds the
+//! command lines, `line` keeps the options that matter, `property` reads their lists, `cpu` and `machine`
+//! judge. What must not live here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
 pub(crate) mod branches;
 pub(crate) mod choice;
@@ -17,6 +17,7 @@ pub(crate) mod property;
 mod python;
 pub(crate) mod script;
 mod unseen;
+mod variables;
 mod written;
 
 use crate::certain::is_shell;

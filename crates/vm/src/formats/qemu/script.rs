@@ -1,31 +1,26 @@
-//! From statements to command lines: variables that a script sets itself are put in.
+//! From statements to command lines.
 
 use super::branches::{Branches, conditions, united};
 use super::guards::asking;
 use super::python;
+use super::variables::Variables;
 use crate::certain::is_python;
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
 use crate::words::listed;
-use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The most words of one command line.
-const MOST_WORDS: usize = 4096;
+pub(super) const MOST_WORDS: usize = 4096;
 /// The most command lines of one file, with each value that a variable may have.
 const MOST_COMMANDS: usize = 256;
-/// The most that variables are put in for, in bytes: only variables that double each other come to this.
-const MOST_EXPANDED: usize = 4 << 20;
 /// The most that runs under conditions, in pieces.
 const MOST_CONDITIONS: usize = 2048;
 
 /// Options that only a start of a machine has.
 const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enable-kvm -accel -device \
     -nographic -no-hpet -append -bios -blockdev -global -rtc -nodefaults";
-/// Words in front of an assignment.
-const BEFORE: &str = "export local readonly declare typeset set then else do { Environment";
 
 /// A command line of QEMU.
 #[derive(Clone, Debug)]
@@ -234,271 +229,6 @@ pub(super) fn begin(statement: &Statement) -> usize {
 pub(super) fn end(statement: &Statement) -> usize {
     let last = statement.words.iter().chain(statement.array.iter().flatten()).map(|w| w.span.end);
     last.max().unwrap_or(0)
-}
-
-#[derive(Clone, Debug)]
-enum Value {
-    Scalar(Placed),
-    Array(Vec<Placed>),
-}
-
-#[derive(Default)]
-struct Variables {
-    now: BTreeMap<String, Value>,
-    /// What a variable may be instead.
-    others: BTreeMap<String, Vec<Value>>,
-    /// The bytes that were put in for variables, and the words.
-    spent: Cell<usize>,
-}
-
-impl Value {
-    /// What it costs to put it in.
-    fn cost(&self) -> usize {
-        match self {
-            Self::Scalar(text) => text.as_str().len(),
-            Self::Array(words) => words.iter().map(|word| word.as_str().len() + 64).sum(),
-        }
-    }
-}
-
-impl Variables {
-    /// Whether no more variables are put in: they are unknown then.
-    fn exhausted(&self) -> bool {
-        self.spent.get() > MOST_EXPANDED
-    }
-
-    /// The value of a variable, to be put in once.
-    fn value<'v>(&'v self, name: &str, with: Option<(&String, &'v Value)>) -> Option<&'v Value> {
-        let value = match with {
-            Some((known, value)) if known == name => value,
-            _ => self.now.get(name)?,
-        };
-        self.spend(value.cost());
-        (!self.exhausted()).then_some(value)
-    }
-
-    fn spend(&self, bytes: usize) {
-        self.spent.set(self.spent.get().saturating_add(bytes));
-    }
-
-    /// Takes the assignments at the beginning of a statement, and returns the words behind them.
-    fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
-        let words = statement.words.as_slice();
-        let mut index = 0;
-        while let Some(word) = words.get(index) {
-            let plain = word.literal();
-            if plain.is_some_and(|t| listed(BEFORE, t))
-                || (index > 0
-                    && plain
-                        .is_some_and(|t| matches!(t, "-a" | "-r" | "-x" | "-g" | "-ga" | "-ar")))
-            {
-                index += 1;
-                continue;
-            }
-            // `NAME := words` of make, `NAME = words` of make and others.
-            let operator = words.get(index + 1).and_then(Word::literal);
-            if let (Some(name), Some(operator @ ("=" | ":=" | "+=" | "?="))) = (plain, operator)
-                && name_length(name) == name.len()
-            {
-                let tail = words.get(index + 2..).unwrap_or_default();
-                let value = Value::Array(self.expand(tail, None));
-                self.set(name, value, operator == "+=", under);
-                // The words may be a command themselves.
-                return tail;
-            }
-            let Some((name, append, value)) = self.assignment(word) else {
-                break;
-            };
-            if append && value.as_str().is_empty() && statement.array.is_none() {
-                index += 1;
-                continue;
-            }
-            index += 1;
-            let last = index == words.len();
-            let value = match &statement.array {
-                Some(array) if last => Value::Array(self.expand(array, None)),
-                _ => Value::Scalar(value),
-            };
-            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command all the same.
-            if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
-                return words.get(index - 1..).unwrap_or_default();
-            }
-            match &value {
-                // `Environment="NAME=value"` of a unit.
-                Value::Scalar(text) if name == "Environment" => {
-                    let length = name_length(text.as_str());
-                    let inner = text.as_str().get(..length).unwrap_or_default().to_owned();
-                    if text.as_str().get(length..).is_some_and(|rest| rest.starts_with('=')) {
-                        let rest = text.slice(length + 1..text.as_str().len());
-                        self.set(&inner, Value::Scalar(rest), false, under);
-                    }
-                }
-                _ => self.set(&name, value, append, under),
-            }
-        }
-        words.get(index..).unwrap_or_default()
-    }
-
-    /// `NAME=value` or `NAME+=value`.
-    fn assignment(&self, word: &Word) -> Option<(String, bool, Placed)> {
-        let Some(Piece::Literal(first)) = word.pieces.first() else {
-            return None;
-        };
-        let text = first.as_str();
-        let length = name_length(text);
-        let rest = text.get(length..).unwrap_or_default();
-        let (append, skip) = match rest.as_bytes() {
-            _ if length == 0 => return None,
-            [b'=', ..] => (false, 1),
-            [b'+', b'=', ..] => (true, 2),
-            _ => return None,
-        };
-        let mut value = first.slice(length + skip..text.len());
-        for piece in word.pieces.iter().skip(1) {
-            self.piece(piece, None, &mut value);
-        }
-        Some((text.get(..length).unwrap_or_default().to_owned(), append, value))
-    }
-
-    fn set(&mut self, name: &str, value: Value, append: bool, under: bool) {
-        if (append || under)
-            && let Some(old) = self.now.get(name)
-        {
-            self.spend(old.cost());
-            if self.exhausted() {
-                return;
-            }
-        }
-        let value = match (self.now.get(name), append) {
-            (Some(Value::Scalar(old)), true) => {
-                let mut text = old.clone();
-                match value {
-                    Value::Scalar(more) => text.append(&more),
-                    Value::Array(more) => {
-                        let mut words = text.words();
-                        words.extend(more);
-                        words.truncate(MOST_WORDS);
-                        self.now.insert(name.to_owned(), Value::Array(words));
-                        return;
-                    }
-                }
-                Value::Scalar(text)
-            }
-            (Some(Value::Array(old)), true) => {
-                let mut words = old.clone();
-                match value {
-                    Value::Scalar(more) => words.push(more),
-                    Value::Array(more) => words.extend(more),
-                }
-                words.truncate(MOST_WORDS);
-                Value::Array(words)
-            }
-            (Some(old), false) if under => {
-                let others = self.others.entry(name.to_owned()).or_default();
-                if others.len() < 8 {
-                    others.push(old.clone());
-                }
-                value
-            }
-            _ => value,
-        };
-        self.now.insert(name.to_owned(), value);
-    }
-
-    /// The variables that stand in these words.
-    fn named(&self, words: &[Word]) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for piece in words.iter().flat_map(|word| &word.pieces) {
-            if let Piece::Variable { name, .. } = piece
-                && self.others.contains_key(name)
-                && !names.contains(name)
-            {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
-    /// The words that a shell would make of these.
-    fn expand(&self, words: &[Word], with: Option<(&String, &Value)>) -> Vec<Placed> {
-        let mut out: Vec<Placed> = Vec::new();
-        for word in words {
-            if out.len() > MOST_WORDS {
-                break;
-            }
-            let mut text = Placed::default();
-            let mut any = word.pieces.is_empty();
-            for piece in &word.pieces {
-                if let Piece::Variable { name, quoted, joined, or_empty, .. } = piece
-                    && !(*quoted && *joined)
-                {
-                    let parts = match self.value(name, with) {
-                        Some(Value::Scalar(scalar)) if *or_empty && scalar.is_empty() => None,
-                        Some(Value::Array(parts)) => Some(parts.clone()),
-                        Some(Value::Scalar(scalar)) if !quoted => {
-                            // Each word is a string of its own.
-                            self.spend(scalar.as_str().len() * 7);
-                            Some(scalar.words())
-                        }
-                        _ => None,
-                    };
-                    if let Some(parts) = parts {
-                        for (n, part) in parts.iter().enumerate() {
-                            if n > 0 {
-                                out.push(std::mem::take(&mut text));
-                            }
-                            text.append(part);
-                            any = true;
-                        }
-                        continue;
-                    }
-                }
-                any = true;
-                self.piece(piece, with, &mut text);
-            }
-            if any {
-                out.push(text);
-            }
-        }
-        out.truncate(MOST_WORDS);
-        out
-    }
-
-    /// What `"${NAME[*]}"` puts between the words: the first letter of IFS.
-    fn separator(&self) -> Option<char> {
-        match self.now.get("IFS") {
-            None => Some(' '),
-            Some(Value::Scalar(value)) => value.as_str().chars().next(),
-            Some(Value::Array(_)) => Some(UNKNOWN),
-        }
-    }
-
-    /// Appends one part of a word as one string.
-    fn piece(&self, piece: &Piece, with: Option<(&String, &Value)>, text: &mut Placed) {
-        match piece {
-            Piece::Literal(literal) => text.append(literal),
-            Piece::Opaque { at } => text.push(UNKNOWN, *at),
-            Piece::Variable { name, default, or_empty, at, joined, .. } => {
-                match self.value(name, with).filter(|value| !(*or_empty && value.cost() == 0)) {
-                    Some(Value::Scalar(value)) => text.append(value),
-                    Some(Value::Array(values)) => {
-                        for (n, value) in values.iter().enumerate() {
-                            if let (Some(separator), true) =
-                                (if *joined { self.separator() } else { Some(' ') }, n > 0)
-                            {
-                                text.push(separator, *at);
-                            }
-                            text.append(value);
-                        }
-                    }
-                    None => match default {
-                        Some(default) if !self.exhausted() => text.append(default),
-                        _ => text.push(UNKNOWN, *at),
-                    },
-                }
-            }
-        }
-    }
 }
 
 /// Whether a text may have the name of QEMU in it.

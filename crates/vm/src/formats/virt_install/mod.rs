@@ -15,7 +15,7 @@ use crate::formats::libvirt::made::Made;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
-use crate::words::only_named;
+use crate::words::{base, only_named};
 use std::ops::Range;
 
 /// What is known of this kind.
@@ -32,7 +32,7 @@ pub(super) const FORMAT: Format = Format {
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let command = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(|word| matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml")))
+        words.any(is_program)
     };
     let domain = clues.element("<domain");
     let may = !domain && clues.has(command) && clues.text.contains("--");
@@ -54,7 +54,7 @@ fn only_package(statement: &Statement) -> bool {
 }
 
 fn is_program(word: &str) -> bool {
-    matches!(word.rsplit('/').next(), Some("virt-install" | "virt-xml"))
+    matches!(base(word), "virt-install" | "virt-xml")
 }
 
 /// What a word says; a variable stays as it is written, so that it is taken for a placeholder.

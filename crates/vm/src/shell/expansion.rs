@@ -1,0 +1,145 @@
+//! What a shell puts something else in for: variables, substitutions of commands, placeholders of templates.
+
+use super::{Lexer, Piece, flush};
+use crate::placed::Placed;
+
+/// Brackets that are looked for in vain; behind that many, no other one is looked for.
+const MOST_UNBALANCED: usize = 256;
+
+impl Lexer<'_> {
+    /// The length of a bracketed piece at the beginning of a text.
+    fn balanced(&mut self, text: &str, open: char, close: char) -> Option<usize> {
+        if self.unbalanced > MOST_UNBALANCED {
+            return None;
+        }
+        let length = balanced(text, open, close);
+        self.unbalanced += usize::from(length.is_none());
+        length
+    }
+
+    pub(super) fn template(&mut self, text: &mut Placed, pieces: &mut Vec<Piece>) {
+        let at = self.at;
+        let close = self.find("}}");
+        if close < self.text.len() && close < self.find("\n") {
+            self.at = close + 2;
+            flush(text, pieces);
+            pieces.push(Piece::Opaque { at });
+        } else {
+            text.push('{', at);
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn substitution(
+        &mut self,
+        quoted: bool,
+        text: &mut Placed,
+        pieces: &mut Vec<Piece>,
+    ) {
+        let at = self.at;
+        let rest = self.rest();
+        let mut piece = |length: usize, piece: Piece, lexer: &mut Self| {
+            flush(text, pieces);
+            pieces.push(piece);
+            lexer.at += length;
+        };
+        if let Some(inner) = rest.strip_prefix('`') {
+            let length = inner.find('`').map_or(1, |n| n + 2);
+            return piece(length, Piece::Opaque { at }, self);
+        }
+        let next = rest.get(1..).unwrap_or_default();
+        if next.starts_with('(') {
+            let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
+            let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
+            let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
+                Piece::Variable {
+                    name: inner.to_owned(),
+                    default: None,
+                    or_empty: false,
+                    quoted,
+                    joined: false,
+                    at,
+                }
+            } else {
+                Piece::Opaque { at }
+            };
+            return piece(length, whole, self);
+        }
+        if next.starts_with('{') {
+            let Some(n) = self.balanced(next, '{', '}') else {
+                return piece(1, Piece::Opaque { at }, self);
+            };
+            let inner = next.get(1..n - 1).unwrap_or_default();
+            let name = inner.get(..name_length(inner)).unwrap_or_default();
+            let tail = inner.get(name.len()..).unwrap_or_default();
+            let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
+            // `${NAME:=value}` assigns it, too, so that nothing of it can be changed.
+            let given = tail.strip_prefix(":=").or_else(|| tail.strip_prefix('='));
+            let assigns = default.is_none() && given.is_some();
+            let default = default.or(given);
+            let plain = matches!(tail, "" | "[@]" | "[*]") || default.is_some();
+            let whole = if plain && !name.is_empty() {
+                let start = at + 1 + n - default.map_or(0, str::len);
+                let placed = |d: &str| match assigns {
+                    true => Placed::lost(d, start..start + d.len()),
+                    false => Placed::new(d, start),
+                };
+                let default = default.filter(|d| !d.contains('$')).map(placed);
+                Piece::Variable {
+                    name: name.to_owned(),
+                    default,
+                    or_empty: tail.starts_with(":-") || tail.starts_with(":="),
+                    quoted,
+                    joined: tail == "[*]",
+                    at,
+                }
+            } else {
+                Piece::Opaque { at }
+            };
+            return piece(n + 1, whole, self);
+        }
+        let length = name_length(next);
+        if length > 0 {
+            let name = next.get(..length).unwrap_or_default().to_owned();
+            return piece(
+                1 + length,
+                Piece::Variable { name, default: None, or_empty: false, quoted, joined: false, at },
+                self,
+            );
+        }
+        match next.chars().next() {
+            Some(c) if c.is_ascii_digit() || "@*#?!-$".contains(c) => {
+                piece(1 + c.len_utf8(), Piece::Opaque { at }, self);
+            }
+            _ => {
+                text.push('$', at);
+                self.at += 1;
+            }
+        }
+    }
+}
+
+/// The length of a bracketed piece at the beginning of the text.
+fn balanced(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 0usize;
+    for (n, c) in text.char_indices().take(4096) {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return Some(n + c.len_utf8());
+            }
+        }
+    }
+    None
+}
+
+/// The length of a variable's name at the beginning of the text.
+pub(crate) fn name_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    if bytes.first().is_none_or(u8::is_ascii_digit) {
+        return 0;
+    }
+    bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
+}
