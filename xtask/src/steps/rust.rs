@@ -4,6 +4,8 @@ use crate::call::call;
 use crate::context::WORKSPACE;
 use crate::needs::{CC, Need};
 use crate::step::{Step, Tier};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Debug programs with all features, and all test programs.
 pub(crate) static COMPILE: Step = Step {
@@ -73,9 +75,24 @@ pub(crate) static DOC: Step = Step {
     needs: &[CC],
     uses: &[],
     run: |context| {
-        call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings").run(context)
+        let mut doc =
+            call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings");
+        // As `cargo clippy -- -D warnings` says it to cargo, so that what it has checked is not checked once more.
+        if let Some(driver) = clippy_driver() {
+            doc = doc
+                .env("RUSTC_WORKSPACE_WRAPPER", driver)
+                .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+        }
+        doc.run(context)
     },
 };
+
+/// The compiler with clippy's lints, if it is there.
+fn clippy_driver() -> Option<PathBuf> {
+    let asked = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
+    let sysroot = String::from_utf8(asked.stdout).ok()?;
+    Some(Path::new(sysroot.trim_end()).join("bin/clippy-driver")).filter(|path| path.is_file())
+}
 
 pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
     name: "no-default-features",

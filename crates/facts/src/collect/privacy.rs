@@ -185,6 +185,9 @@ fn dmidecode(content: &str) -> String {
 
 /// Masks hardware addresses and serial numbers, and the host's name wherever it stands as a word of its own.
 pub(super) fn without_names(line: &str, hostname: &str) -> String {
+    if line.is_empty() {
+        return String::new();
+    }
     let mut line = serials::masked(&without_addresses(line));
     // `... NAME kernel: [...`, in a journal or a log file, where the name is another host's perhaps.
     if let Some(at) = line.find(" kernel: ") {

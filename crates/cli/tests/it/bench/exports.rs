@@ -16,6 +16,8 @@ fn all_that_one_run_gives() {
         "1000",
         "--threads",
         "1,3",
+        "--duration",
+        "4s",
         "--gain",
         "1e6",
         "--csv",

@@ -31,7 +31,7 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 /// Starts a sweep and waits until another clocksource is in use.
 fn in_the_middle(dir: &Path) -> Child {
     let directory = dir.to_str().unwrap();
-    let child = bench(&["--json", "--every-clocksource", "--threads", "1"])
+    let child = bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "2s"])
         .args(["--clocksource-directory", directory])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -49,7 +49,7 @@ fn signal(child: &Child, signal: libc::c_int) {
 #[test]
 fn a_sweep_measures_each_and_puts_the_first_back() {
     let dir = files("tsc", "tsc hpet jiffies");
-    let out = bench(&["--json", "--every-clocksource", "--threads", "1"])
+    let out = bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "2s"])
         .args(["--clocksource-directory", dir.path().to_str().unwrap()])
         .output()
         .unwrap();
