@@ -93,7 +93,16 @@ fn remedies(
             by: by.to_owned(),
         }
     };
-    seen.remedies.iter().filter(|r| r.refused_because.is_none()).map(one).collect()
+    seen.remedies
+        .iter()
+        .filter(|r| r.refused_because.is_none() && makes_reads_cheaper(r))
+        .map(one)
+        .collect()
+}
+
+/// A remedy for the wall clock alone sets it right, and saves nothing.
+fn makes_reads_cheaper(remedy: &Remedy) -> bool {
+    remedy.causes.is_empty() || remedy.causes.iter().any(|cause| !cause.concerns_wall_clock())
 }
 
 fn read(row: &RowReport, report: &BenchReport) -> Read {
@@ -108,5 +117,22 @@ fn read(row: &RowReport, report: &BenchReport) -> Read {
         },
         ns: ns(row),
         syscall_ns: syscall.and_then(ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clocksmith_diagnose::causes::CauseId;
+
+    #[test]
+    fn a_remedy_for_the_wall_clock_saves_nothing() {
+        let of = |causes: &[CauseId]| {
+            let remedy = serde_json::json!({"id": "x", "layer": "hypervisor", "for": causes});
+            makes_reads_cheaper(&serde_json::from_value(remedy).unwrap())
+        };
+        assert!(!of(&[CauseId::WallClockUnsynchronised, CauseId::WallClockStaleAfterRestore]));
+        assert!(of(&[CauseId::WallClockUnsynchronised, CauseId::NoTsc]));
+        assert!(of(&[]));
     }
 }
