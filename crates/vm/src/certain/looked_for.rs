@@ -92,6 +92,22 @@ pub(super) fn looked_for<'t>(
     None
 }
 
+/// The parts of a text that are outside of these ranges, which may be in any order.
+pub(super) fn others(text: &str, left_out: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut ranges = left_out.to_vec();
+    ranges.sort_by_key(|range| (range.start, range.end));
+    ranges.push(text.len()..text.len());
+    let mut at = 0;
+    let mut found = Vec::new();
+    for range in ranges {
+        if at < range.start {
+            found.push(at..range.start);
+        }
+        at = at.max(range.end);
+    }
+    found
+}
+
 /// The names of the options that an edit changes, in lower case with `-` for `_`.
 pub(super) fn options(text: &str, edit: &Edit) -> Vec<String> {
     let ends = |c: char| c.is_whitespace() || ",\"'`()[]{}<>;|&\\".contains(c);

@@ -8,6 +8,21 @@ use crate::placed::UNKNOWN;
 use crate::sh::{Assign, Command, Form, Place, Value, Word};
 use crate::shell::name_length;
 
+/// The first QEMU with `-machine hpet=` (hw/i386/pc.c pc_machine_set_hpet()).
+const FIRST: (u32, u32) = (5, 2);
+
+/// The version of QEMU that the path of a program names: `/opt/qemu-4.2/bin/qemu-system-x86_64`.
+fn version(program: &str) -> Option<(u32, u32)> {
+    program.split('/').find_map(|part| {
+        let (_, behind) = part.split_once("qemu")?;
+        let start = behind.find(|c: char| c.is_ascii_digit())?;
+        let number =
+            behind.get(start..)?.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        let mut numbers = number.split('.').map(|it| it.parse().ok());
+        Some((numbers.next()??, numbers.next()??))
+    })
+}
+
 /// A word of a command line; U+0001 is in it for what only a run tells.
 struct Item {
     text: String,
@@ -64,6 +79,9 @@ impl Guard<'_> {
             }
         }
         let program = command.words.get(first).and_then(Word::literal).unwrap_or_default();
+        if version(program).is_some_and(|version| version < FIRST) {
+            return Err("its path names a version of QEMU before 5.2".to_owned());
+        }
         if named || is_pc_program(program) {
             Ok(())
         } else {

@@ -7,6 +7,7 @@
 
 mod itself;
 mod looked_for;
+mod lookers;
 mod machine;
 mod options;
 mod own;
@@ -16,6 +17,8 @@ mod understood;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_lookers;
 #[cfg(test)]
 mod tests_programs;
 

@@ -29,6 +29,11 @@ const EDITED: &str = "-machine -M -cpu -append";
 const WRAPPERS: &str =
     "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
 
+/// Whether a command runs the one behind it with its words as they are.
+pub(super) fn wraps(word: &str) -> bool {
+    listed(WRAPPERS, word)
+}
+
 /// An option with one dash.
 fn option(word: &Word) -> Option<&str> {
     let text = word.literal()?;

@@ -1,7 +1,8 @@
 //! Documents and settings that run programs, too: provisioners of Packer and Terraform, probes of Lima, health checks of
 //! Compose, what cloud-init runs. Such a program may look for the text of an option.
 
-use super::looked_for::{may_look_for, named, options};
+use super::looked_for::{may_look_for, named, options, others};
+use super::lookers::guests_clock;
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
@@ -53,8 +54,32 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// Whether another part of the file has the name of the option that an edit changes.
+    /// Whether another part of the file looks at processes, at the guest's clock, or at the value itself.
+    fn watched(&self, edit: &Edit) -> Result<(), String> {
+        let text = self.document.text.as_str();
+        let key = key(text, edit.span.start);
+        for range in others(text, &self.understood) {
+            let other = text.get(range.clone()).unwrap_or_default();
+            let said = |at: usize, what: &str| {
+                let line = self.document.text.place(range.start + at).line;
+                Err(format!("line {line}: {what}"))
+            };
+            if let Some(at) = processes(other) {
+                return said(at, "the command lines of processes may be looked at");
+            }
+            if let Some((at, name)) = guests_clock(other) {
+                return said(at, &format!("{name}: the guest's clock may be looked at"));
+            }
+            if let Some(at) = key.and_then(|key| reference(other, key)) {
+                return said(at, "an expression has the value");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether another part of the file has the name of the option that an edit changes, or looks for it otherwise.
     pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
+        self.watched(edit)?;
         let text = self.document.text.as_str();
         let own = whole(text, &edit.span);
         let mut names = options(text, edit);
@@ -88,6 +113,42 @@ impl<'a> Programs<'a> {
         }
         None
     }
+}
+
+/// The name of the setting in whose value a place is.
+fn key(text: &str, at: usize) -> Option<&str> {
+    text.get(..at)?.lines().rev().find_map(|line| {
+        let line = line.trim_start().trim_start_matches(['"', '{', ' ']);
+        let length = line
+            .bytes()
+            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+            .count();
+        let (key, rest) = line.split_at_checked(length)?;
+        let rest = rest.trim_start_matches('"').trim_start();
+        let sets = rest.starts_with(['=', ':']) && !rest.starts_with("==");
+        (sets && !key.is_empty() && !key.starts_with('-')).then_some(key)
+    })
+}
+
+/// Where an expression has the value of a setting (`self.args`), or of the whole of it.
+fn reference(text: &str, key: &str) -> Option<usize> {
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    text.match_indices(key).map(|(at, _)| at).find(|at| {
+        let after = text.get(at + key.len()..).and_then(|it| it.chars().next());
+        text.get(..*at).is_some_and(|it| it.ends_with('.')) && !after.is_some_and(goes_on)
+    })
+}
+
+/// Where a text has a program that looks at the command lines of processes.
+fn processes(text: &str) -> Option<usize> {
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let ps = text.match_indices("ps ").map(|(at, _)| at).find(|at| {
+        let before = text.get(..*at).and_then(|it| it.chars().next_back());
+        let options = text.get(at + 3..).unwrap_or_default();
+        !before.is_some_and(part) && options.starts_with(['-', 'a', 'x', '|', 'u', 'e', 'w', 'f'])
+    });
+    let named = ["pgrep", "pkill", "/cmdline"].iter().filter_map(|it| text.find(it));
+    named.chain(ps).min()
 }
 
 /// The string around a place, or its line if it is in none.

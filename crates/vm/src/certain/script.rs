@@ -28,6 +28,8 @@ pub(super) struct Guard<'a> {
     lines: Option<String>,
     /// What does not look for anything, once it is asked for.
     pub(super) understood: OnceCell<Vec<Range<usize>>>,
+    /// Whether a command looks at a text that may be changed, once it is asked for.
+    pub(super) looked: OnceCell<Result<(), String>>,
 }
 
 /// What is edited.
@@ -113,7 +115,15 @@ impl<'a> Guard<'a> {
             .find(|mark| text.contains(mark));
         let lines = status
             .map(|mark| format!("the script looks at {mark}, which a removed command may change"));
-        Ok(Self { document, script, names, open, lines, understood: OnceCell::new() })
+        Ok(Self {
+            document,
+            script,
+            names,
+            open,
+            lines,
+            understood: OnceCell::new(),
+            looked: OnceCell::new(),
+        })
     }
 
     pub(super) fn line(&self, at: usize) -> u32 {

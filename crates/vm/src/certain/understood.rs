@@ -27,12 +27,54 @@ impl Guard<'_> {
         let (Spot::Word(command, _) | Spot::Assigned(command, _)) = self.spot(&edit.span) else {
             return Ok(());
         };
-        let mut left_out = self.understood.get_or_init(|| self.left_out(is)).clone();
+        let mut left_out = self.understood(is).to_vec();
         left_out.extend(self.without_inner(command, is));
         if let Some((at, piece)) = looked_for(text, edit, &command.span, &left_out) {
             return Err(may_look_for(self.document, at, piece));
         }
-        self.unknown_patterns()
+        self.unknown_patterns()?;
+        self.looks(is)?;
+        self.is_twin(edit, is)
+    }
+
+    /// Whether a change makes a command the same as another one, so that the difference is meant.
+    fn is_twin(&self, edit: &Edit, is: fn(&str) -> bool) -> Result<(), String> {
+        let Spot::Word(command, index) = self.spot(&edit.span) else { return Ok(()) };
+        let behind = |it: &Command| -> Vec<String> {
+            let texts: Vec<String> = it.words.iter().map(|word| word.text.clone()).collect();
+            let first = program(&it.words, is).unwrap_or(0);
+            texts.get(first..).unwrap_or_default().to_vec()
+        };
+        let first = program(&command.words, is).unwrap_or(0);
+        let Some(word) = command.words.get(index) else { return Ok(()) };
+        let text = self.document.text.as_str();
+        let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let (front, back) = (
+            part(word.span.start..edit.span.start.max(word.span.start)),
+            part(edit.span.end.min(word.span.end)..word.span.end),
+        );
+        let changed = format!("{front}{}{back}", edit.with).replace(['"', '\''], "");
+        let mut after = behind(command);
+        match (changed.is_empty(), index.checked_sub(first)) {
+            (true, Some(at)) if at < after.len() => _ = after.remove(at),
+            (false, Some(at)) => {
+                after.get_mut(at).into_iter().for_each(|it| changed.clone_into(it))
+            }
+            _ => {}
+        }
+        let twin = |it: &&Command| it.span != command.span && starts(it, is) && behind(it) == after;
+        match self.script.commands.iter().find(twin) {
+            Some(twin) => Err(format!(
+                "line {} starts the same machine without it: the difference may be meant",
+                self.line(twin.span.start)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// What does not look for anything, in any order.
+    pub(super) fn understood(&self, is: fn(&str) -> bool) -> &[Range<usize>] {
+        self.understood.get_or_init(|| self.left_out(is))
     }
 
     /// What does not look for anything.
@@ -146,7 +188,7 @@ const RUNNERS: &str = "exec sudo doas nohup command time setsid nice ionice task
     screen tmux systemd-run docker podman chroot ip runuser su stdbuf strace gdb valgrind";
 
 /// Whether a command starts a machine. A pattern that begins with the name of the program is no program.
-fn starts(command: &Command, is: fn(&str) -> bool) -> bool {
+pub(super) fn starts(command: &Command, is: fn(&str) -> bool) -> bool {
     let is = |text: &str| is(text) && !text.contains([' ', '*', '=']);
     let first = command.words.first().and_then(Word::literal);
     let runs = first.is_some_and(|name| listed(RUNNERS, base(name)));

@@ -2,7 +2,7 @@
 
 use super::torn::torn;
 use super::word::ends;
-use super::{Assign, Command, Obstacle, Place, Script, Value, Word};
+use super::{Assign, Command, Input, Obstacle, Place, Script, Value, Word};
 use crate::shell::name_length;
 use std::ops::Range;
 
@@ -260,15 +260,19 @@ impl<'a> Reader<'a> {
         }
         let first = self.script.commands.len();
         let place = self.place;
+        let start = self.at;
         let mut command = self.command()?;
         loop {
             self.blanks();
+            let end = self.at;
             if self.rest().starts_with("||") || !(self.eat("|&") || self.eat("|")) {
                 break;
             }
             alone = false;
             self.lines()?;
+            let fed = self.script.commands.len();
             self.command()?;
+            self.feed(fed, &Input::Pipe(start..end));
         }
         if !alone {
             command = None;
@@ -277,6 +281,14 @@ impl<'a> Reader<'a> {
         }
         self.place = place;
         Ok(command)
+    }
+
+    /// Gives an input to all commands from this one on that have none.
+    fn feed(&mut self, first: usize, input: &Input) {
+        let fed = self.script.commands.get_mut(first..).unwrap_or_default();
+        for command in fed.iter_mut().filter(|command| command.input.is_none()) {
+            command.input = Some(input.clone());
+        }
     }
 
     /// Reads with another place.
@@ -295,6 +307,7 @@ impl<'a> Reader<'a> {
     /// A command; the index of it if it is a simple one.
     pub(super) fn command(&mut self) -> Result<Option<usize>, Obstacle> {
         let word = self.plain();
+        let first = self.script.commands.len();
         match word {
             "" if self.rest().starts_with("((") => {
                 self.at += 2;
@@ -351,7 +364,11 @@ impl<'a> Reader<'a> {
             _ => return self.simple(),
         }
         // Redirections of the whole.
-        while self.redirection()?.is_some() {}
+        while let Some((operator, word)) = self.redirection()? {
+            if let Some(input) = input(&operator, word) {
+                self.feed(first, &input);
+            }
+        }
         Ok(None)
     }
 
@@ -402,8 +419,9 @@ impl<'a> Reader<'a> {
         let mut command = Command { place: self.place, ..Command::default() };
         let mut end = start;
         loop {
-            if let Some(redirect) = self.redirection()? {
-                command.redirects.push(redirect);
+            if let Some((operator, word)) = self.redirection()? {
+                command.input = input(&operator, word.clone()).or(command.input);
+                command.redirects.push((operator, word));
                 end = self.at;
                 continue;
             }
@@ -478,5 +496,14 @@ impl<'a> Reader<'a> {
             }
             words.push(self.some_word()?);
         }
+    }
+}
+
+/// The input that a redirection gives.
+fn input(operator: &str, word: Word) -> Option<Input> {
+    match operator.trim_start_matches('0') {
+        "<" | "<>" => Some(Input::File(word)),
+        "<<<" => Some(Input::Text(word)),
+        _ => None,
     }
 }

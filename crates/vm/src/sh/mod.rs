@@ -112,6 +112,17 @@ impl Place {
     }
 }
 
+/// What a command reads on its standard input, where the script says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// What the parts of a pipeline in front of it print.
+    Pipe(Range<usize>),
+    /// A file, by `<`.
+    File(Word),
+    /// A text, by `<<<`.
+    Text(Word),
+}
+
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
@@ -121,6 +132,8 @@ pub(crate) struct Command {
     /// Operators and targets of its redirections.
     pub(crate) redirects: Vec<(String, Word)>,
     pub(crate) place: Place,
+    /// Of itself or of what is around it.
+    pub(crate) input: Option<Input>,
     /// Where the element behind it is, if it is an element of a plain sequence by itself and not the last one.
     pub(crate) next: Option<Range<usize>>,
 }
