@@ -2,11 +2,13 @@
 
 use crate::lint::LintError;
 use granit_parser::{Event, Parser};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Deeper nesting is no manifest.
 const DEEPEST: usize = 100;
+/// Nodes that aliases may copy: each alias of an alias may multiply them.
+const MOST_COPIED: usize = 10_000;
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(crate) enum Node {
     List {
         items: Vec<Node>,
     },
-    /// An alias: what it stands for is elsewhere.
+    /// An alias that is not followed: it is within what it stands for, or too much would be copied.
     Alias,
 }
 
@@ -91,44 +93,103 @@ impl Node {
     }
 }
 
-/// The documents of a text.
+/// Counts the nodes of a part, up to [`MOST_COPIED`], and says how many levels it has.
+fn measure(node: &Node, number: &mut usize) -> usize {
+    *number += 1;
+    let mut levels = 0;
+    let mut add = |node: &Node, number: &mut usize| {
+        if *number <= MOST_COPIED {
+            levels = levels.max(measure(node, number));
+        }
+    };
+    match node {
+        Node::Map { entries, .. } => entries.iter().for_each(|(_, node)| add(node, number)),
+        Node::List { items } => items.iter().for_each(|node| add(node, number)),
+        Node::Scalar { .. } | Node::Alias => {}
+    }
+    levels + 1
+}
+
+/// Puts the entries of `<<` into a map that does not have them.
+fn merge(entries: &mut Vec<(Key, Node)>) {
+    let merged: Vec<(Key, Node)> = entries
+        .iter()
+        .filter(|(key, _)| key.name == "<<")
+        .flat_map(|(_, node)| match node {
+            Node::List { items } => items.as_slice(),
+            other => std::slice::from_ref(other),
+        })
+        .filter_map(|node| match node {
+            Node::Map { entries, .. } => Some(entries.clone()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    for (key, node) in merged {
+        if !entries.iter().any(|(known, _)| known.name == key.name) {
+            entries.push((key, node));
+        }
+    }
+}
+
+/// The documents of a text. What an alias stands for is put in its place, with the place of the anchor.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     let mut parser = Parser::new_from_str(text);
     let mut documents = Vec::new();
-    let mut stack: Vec<(Node, Option<Key>)> = Vec::new();
+    let mut stack: Vec<(Node, Option<Key>, usize)> = Vec::new();
+    let mut anchors: HashMap<usize, Node> = HashMap::new();
+    let mut copied = 0;
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
             let at = error.marker();
             LintError::at(at.line(), at.col() + 1, format!("no valid YAML: {}", error.info()))
         })?;
         let range = span.byte_range().unwrap_or(0..0);
+        let mut named = 0;
         let done = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
                 let what = format!("more than {DEEPEST} levels within each other");
                 return Err(LintError::at(span.start.line(), span.start.col() + 1, what));
             }
-            Event::MappingStart(..) => {
-                stack.push((Node::Map { entries: Vec::new(), start: range.start }, None));
+            Event::MappingStart(_, anchor, _) => {
+                stack.push((Node::Map { entries: Vec::new(), start: range.start }, None, anchor));
                 None
             }
-            Event::SequenceStart(..) => {
-                stack.push((Node::List { items: Vec::new() }, None));
+            Event::SequenceStart(_, anchor, _) => {
+                stack.push((Node::List { items: Vec::new() }, None, anchor));
                 None
             }
-            Event::MappingEnd | Event::SequenceEnd => stack.pop().map(|(node, _)| node),
-            Event::Scalar(value, ..) => {
+            Event::MappingEnd | Event::SequenceEnd => stack.pop().map(|(mut node, _, anchor)| {
+                named = anchor;
+                if let Node::Map { entries, .. } = &mut node {
+                    merge(entries);
+                }
+                node
+            }),
+            Event::Scalar(value, _, anchor, _) => {
+                named = anchor;
                 Some(Node::Scalar { value: value.into_owned(), span: range })
             }
-            Event::Alias(..) => Some(Node::Alias),
+            Event::Alias(anchor, ..) => {
+                let found = anchors.get(&anchor).filter(|node| {
+                    let fits = copied <= MOST_COPIED
+                        && stack.len() + measure(node, &mut copied) <= DEEPEST;
+                    fits && copied <= MOST_COPIED
+                });
+                Some(found.cloned().unwrap_or(Node::Alias))
+            }
             _ => None,
         };
         let Some(node) = done else {
             continue;
         };
+        if named > 0 {
+            anchors.insert(named, node.clone());
+        }
         match stack.last_mut() {
             None => documents.push(node),
-            Some((Node::List { items }, _)) => items.push(node),
-            Some((Node::Map { entries, .. }, key)) => match key.take() {
+            Some((Node::List { items }, ..)) => items.push(node),
+            Some((Node::Map { entries, .. }, key, _)) => match key.take() {
                 Some(key) => entries.push((key, node)),
                 None => {
                     let (name, span) = match node {
@@ -241,4 +302,45 @@ pub(crate) fn shared(text: &str) -> Vec<Shared> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Node {
+        parse(text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn an_alias_has_the_value_and_the_place_of_its_anchor() {
+        let text = "a: &x {b: 1, c: [2]}\nd: *x\ne: {<<: *x, b: 3}\nf: &y 4\ng: *y\n";
+        let root = of(text);
+        let (value, span) = root.at(&["d", "b"]).and_then(Node::scalar).unwrap();
+        assert_eq!((value, span), ("1", &(text.find('1').unwrap()..text.find('1').unwrap() + 1)));
+        let value = |path: &[&str]| root.at(path).and_then(Node::scalar).unwrap().0.to_owned();
+        assert_eq!((value(&["e", "b"]), value(&["g"])), ("3".to_owned(), "4".to_owned()));
+        assert_eq!(root.at(&["e", "c"]).unwrap().items().len(), 1);
+    }
+
+    #[test]
+    fn aliases_of_aliases_end() {
+        // 10^9 nodes.
+        let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for n in 1..9 {
+            let list = vec![format!("*a{}", n - 1); 10].join(",");
+            text.push_str(&format!("a{n}: &a{n} [{list}]\n"));
+        }
+        let mut number = 0;
+        measure(&of(&text), &mut number);
+        assert!(number < 3 * MOST_COPIED);
+        // As deep as many levels of many aliases.
+        let mut text = format!("a0: &a0 {}x{}\n", "[".repeat(60), "]".repeat(60));
+        for n in 1..60 {
+            text.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1));
+        }
+        assert!(measure(&of(&text), &mut 0) <= DEEPEST);
+        // Within itself.
+        assert!(matches!(of("a: &a [*a]").at(&["a"]).unwrap().items(), [Node::Alias]));
+    }
 }

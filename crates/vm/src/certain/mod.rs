@@ -306,8 +306,9 @@ impl<'a> Judge<'a> {
         let text = self.document.text.as_str();
         // The place costs as much as its line is long.
         let line = || self.document.text.place(edit.span.start).line;
-        // An insertion just behind a part is outside of it.
-        let inside = |span: &Range<usize>| span.start < edit.span.end && edit.span.start < span.end;
+        // An insertion just behind a part may belong to it: an alias has the place of its anchor.
+        let inside =
+            |span: &Range<usize>| span.start <= edit.span.end && edit.span.start <= span.end;
         if let Some((_, why)) = self.shared.iter().find(|(span, _)| inside(span)) {
             return Err(format!("line {}: {why}", line()));
         }

@@ -149,3 +149,28 @@ fn kubevirt_kind_is_known_by_its_name_alone() {
     }
     assert_eq!(Kind::detect("a.yaml", "kind: Deployment\nspec:\n  cpu: 1\n"), None);
 }
+
+#[test]
+fn kubevirt_clock_by_an_alias_is_that_of_each_machine() {
+    let object = |name: &str, clock: &str| {
+        format!(
+            "- kind: VirtualMachine\n  apiVersion: kubevirt.io/v1\n  metadata: {{name: {name}}}\n  spec:\n    template:\n      \
+             spec:\n        domain:\n          devices: {{}}\n          clock: {clock}\n"
+        )
+    };
+    let anchor = object("fedora", "&c {timer: {kvm: {present: false}}}");
+    let merged = object("debian", "{<<: *c, utc: {}}");
+    let text =
+        format!("apiVersion: v1\nkind: List\nitems:\n{anchor}{}{merged}", object("centos", "*c"));
+    let document = Document::of_kind("vms.yaml", text.as_bytes(), Kind::Kubevirt).unwrap();
+    let findings = lint(&document).unwrap().findings;
+    let named = findings.iter().filter(|it| it.severity == Severity::Error);
+    let named: Vec<String> = named.map(|it| format!("{:?}", it.object)).collect();
+    assert_eq!(named.len(), 3, "{named:?}");
+    for name in ["fedora", "centos", "debian"] {
+        assert!(named.iter().any(|it| it.contains(name)), "{name}: {named:?}");
+    }
+    // One text for three machines is not edited.
+    let fixed = fix(&document, &Choices::default()).unwrap();
+    assert_eq!(fixed.document.text.as_str(), text);
+}
