@@ -262,15 +262,14 @@ fn what_a_killed_run_left_is_removed_by_the_next_one() {
 #[test]
 fn a_stopped_machine_gets_no_signal() {
     let Some(machine) = start(&[], &[]) else { return };
-    let pid = machine.child.id();
-    let signal = |name: &str| {
-        assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
-    };
-    signal("-STOP");
+    let pid = i32::try_from(machine.child.id()).unwrap();
+    // SAFETY: sends a signal to a process of this test that was not waited for.
+    let signal = |number| assert_eq!(unsafe { libc::kill(pid, number) }, 0);
+    signal(libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(100));
     let why = machine.ask().unwrap_err();
     assert!(why.contains("stopped"), "{why}");
-    signal("-CONT");
+    signal(libc::SIGCONT);
     assert!(!machine.printed().contains("thread dump"));
 }
 
