@@ -65,7 +65,9 @@ impl std::fmt::Debug for Step {
 /// Reads the words after `./test.sh`.
 pub(crate) fn parse(words: &[String]) -> Result<Wish, String> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.iter().any(|word| matches!(*word, "--help" | "-h" | "help")) {
+    // An installer reads the answer to `--needs`.
+    let asks = words.first() != Some(&"--needs");
+    if asks && words.iter().any(|word| matches!(*word, "--help" | "-h" | "help")) {
         return Ok(Wish::Help);
     }
     let mut kind = None;
@@ -186,6 +188,16 @@ mod tests {
 
     fn names(words: &[&str]) -> Vec<&'static str> {
         plan(words).unwrap().all().iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn parse_needs_with_help_is_an_error() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for line in ["--needs packages ci --help", "--needs tools help", "--needs --help"] {
+            assert!(parse(&words(line)).is_err(), "{line}");
+        }
+        assert!(parse(&words("--needs packages ci")).is_ok());
+        assert!(matches!(parse(&words("prose --help")), Ok(Wish::Help)));
     }
 
     #[test]
