@@ -9,6 +9,7 @@ use super::script::Guard;
 use super::understood::{starts, words};
 use crate::sh::{Command, Form, Input, Word};
 use crate::words::{base, listed};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -53,11 +54,14 @@ const OF_PROCESSES: &str = "ps pgrep top htop w";
 /// Commands that run a text as a script, here or elsewhere.
 const RUN_TEXT: &str = "ssh sh bash dash ash ksh su eval xargs watch docker podman chroot tmux screen expect script \
     systemd-run runuser";
-/// Words of such a text that look at command lines or other text.
-const IN_TEXT: [&str; 10] =
-    ["pgrep", "pkill", "ps ", "/cmdline", "awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
+/// Words of a text that is run which look at command lines, but for `ps`, which is a part of other words, too.
+pub(super) const OF_COMMAND_LINES: [&str; 3] = ["pgrep", "pkill", "/cmdline"];
+/// Words of such a text that look at other text.
+const OF_TEXTS: [&str; 6] = ["awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
 /// The most words that may name a file which the script writes; each costs for each file that is looked at.
 const MOST: usize = 1024;
+/// The most commands of a pipeline.
+const MOST_PARTS: usize = 64;
 /// How often variables that get a value from each other are followed.
 const ROUNDS: usize = 32;
 /// What the kernel of a guest says of its clock, or where it says it.
@@ -102,8 +106,7 @@ impl Guard<'_> {
         let said = |at: usize, what: &str| Err(format!("line {}: {what}", self.line(at)));
         for range in others(text, self.understood(is)) {
             let other = text.get(range.clone()).unwrap_or_default();
-            let lower = other.to_ascii_lowercase();
-            if let Some((at, name)) = OF_CLOCKS.iter().find_map(|it| Some((lower.find(it)?, it))) {
+            if let Some((at, name)) = guests_clock(other) {
                 return said(
                     range.start + at,
                     &format!("{name}: the guest's clock may be looked at"),
@@ -112,7 +115,7 @@ impl Guard<'_> {
         }
         for document in &self.script.documents {
             let of = text.get(document.clone()).unwrap_or_default();
-            if let Some(at) = IN_TEXT.iter().take(4).find_map(|it| of.find(it)) {
+            if let Some(at) = command_lines(of) {
                 return said(document.start + at, "what is written there may look at processes");
             }
         }
@@ -122,7 +125,8 @@ impl Guard<'_> {
             *assigned.entry(&assign.name).or_insert(true) &= plain;
         }
         let (of_machines, written) = (self.of_machines(is), self.written(is));
-        let eyes = Eyes { guard: self, is, of_machines, written, assigned };
+        let eyes =
+            Eyes { guard: self, is, of_machines, written, assigned, pipes: RefCell::default() };
         for command in self.script.commands.iter().filter(|it| !starts(it, is)) {
             if let Some(what) = eyes.unknown(command) {
                 return said(command.span.start, &what);
@@ -148,20 +152,18 @@ impl Guard<'_> {
 
     /// Variables that have a part of the command line of a machine; `None` if too many get it from each other.
     fn of_machines(&self, is: fn(&str) -> bool) -> Option<HashSet<&str>> {
-        let name = |it: &'_ str| matches!(it, "@" | "*") || it.bytes().all(|b| b.is_ascii_digit());
         let commands = &self.script.commands;
         let mut found: HashSet<&str> = HashSet::new();
         let machines = commands.iter().filter(|it| starts(it, is) && !tells_version(it));
         for used in machines.flat_map(|it| &it.words).flat_map(|word| &word.uses) {
-            found.insert(if name(&used.name) { "@" } else { &used.name });
+            found.insert(known_as(&used.name));
         }
         let assigns = || commands.iter().flat_map(|it| &it.assigns);
         for _ in 0..ROUNDS {
             let before = found.len();
             for assign in assigns() {
                 let uses = words(assign).iter().flat_map(|word| &word.uses);
-                let used: Vec<&str> =
-                    uses.map(|it| if name(&it.name) { "@" } else { it.name.as_str() }).collect();
+                let used: Vec<&str> = uses.map(|it| known_as(&it.name)).collect();
                 if found.contains(assign.name.as_str()) {
                     found.extend(used);
                 } else if used.iter().any(|it| found.contains(it)) {
@@ -185,6 +187,8 @@ struct Eyes<'a> {
     written: Vec<&'a Word>,
     /// Variables that the script assigns, and whether each of their values is plain text.
     assigned: HashMap<&'a str, bool>,
+    /// Pipelines that were asked for, by their places.
+    pipes: RefCell<HashMap<(usize, usize), bool>>,
 }
 
 impl Eyes<'_> {
@@ -207,7 +211,10 @@ impl Eyes<'_> {
         }
         if listed(RUN_TEXT, name) {
             let has = |word: &Word| {
-                word.text.contains(' ') && IN_TEXT.iter().any(|it| word.text.contains(it))
+                let text = word.text.as_str();
+                text.contains(' ')
+                    && (command_lines(text).is_some()
+                        || OF_TEXTS.iter().any(|it| text.contains(it)))
             };
             return arguments
                 .iter()
@@ -334,15 +341,25 @@ impl Eyes<'_> {
         }
     }
 
+    /// Whether no part of a pipeline, up to a place, has anything of a machine. A part that changes the text of one in
+    /// front of it has what that has, so each is asked once.
     fn pipe_is_known(&self, range: &Range<usize>) -> bool {
+        if let Some(known) = self.pipes.borrow().get(&(range.start, range.end)) {
+            return *known;
+        }
         let commands = &self.guard.script.commands;
         let first = commands.partition_point(|it| it.span.start < range.start);
-        let mut within = commands.iter().skip(first).take_while(|it| it.span.start < range.end);
-        within.all(|it| self.is_source_known(it))
+        let within = commands.iter().skip(first).take_while(|it| it.span.start < range.end);
+        let of_parts = |it: &Command| matches!(&it.input, Some(Input::Pipe(before)) if range.start <= before.start);
+        let known = within.clone().take(MOST_PARTS + 1).count() <= MOST_PARTS
+            && within.clone().all(|it| self.is_source_known(it, of_parts(it)));
+        self.pipes.borrow_mut().insert((range.start, range.end), known);
+        known
     }
 
     /// Whether what a command prints has nothing of a machine.
-    fn is_source_known(&self, command: &Command) -> bool {
+    /// Its own input is taken for known if the caller asks for that, too.
+    fn is_source_known(&self, command: &Command, input: bool) -> bool {
         if starts(command, self.is) {
             return tells_version(command);
         }
@@ -353,7 +370,7 @@ impl Eyes<'_> {
             "true" | "false" | ":" | "test" | "[" | "sleep" | "cd" => true,
             _ if listed(OF_PROCESSES, name) => false,
             _ if listed(FILTERS, name) => {
-                self.files(name, arguments).unwrap_or_else(|| self.input_is_known(command))
+                self.files(name, arguments).unwrap_or_else(|| input || self.input_is_known(command))
             }
             _ => listed(OF_HOST, name),
         }
@@ -373,12 +390,19 @@ impl Eyes<'_> {
 
     fn has_of_machines(&self, word: &Word) -> bool {
         let Some(of_machines) = &self.of_machines else { return true };
-        word.uses.iter().any(|it| {
-            let number = matches!(it.name.as_str(), "@" | "*")
-                || it.name.bytes().all(|b| b.is_ascii_digit());
-            of_machines.contains(if number { "@" } else { it.name.as_str() })
-        })
+        word.uses.iter().any(|it| of_machines.contains(known_as(&it.name)))
     }
+}
+
+/// Where a text that is run, or written, may look at command lines.
+fn command_lines(text: &str) -> Option<usize> {
+    OF_COMMAND_LINES.iter().chain(&["ps "]).find_map(|it| text.find(it))
+}
+
+/// A variable, or `@` for all parameters of the script: one of them may be any.
+fn known_as(name: &str) -> &str {
+    let parameter = matches!(name, "@" | "*") || name.bytes().all(|b| b.is_ascii_digit());
+    if parameter { "@" } else { name }
 }
 
 /// The program of a command and where it is named, behind those that run it as it is.

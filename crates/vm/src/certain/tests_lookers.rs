@@ -1,18 +1,7 @@
 //! Scripts and documents with commands that look at text which an edit would change.
 
+use super::tests_programs::made;
 use crate::formats::Kind;
-use crate::{Choices, Document, Guest, fix, lint};
-
-/// Whether a file of a Linux guest is edited; if not, its findings say why.
-fn made(kind: Kind, name: &str, text: &str) -> bool {
-    let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
-    let document = document.with_guest(Some(Guest::Linux));
-    let fixed = fix(&document, &Choices::default()).unwrap();
-    let edited = fixed.document.text.as_str() != text;
-    let findings = lint(&document).unwrap().findings;
-    assert!(edited || findings.iter().any(|it| it.left.is_some()), "{findings:?}\n{text}");
-    edited
-}
 
 const RUN: &str = "qemu-system-x86_64 -enable-kvm -M q35 -m 1G -cpu host,kvmclock=off d.img";
 
@@ -130,4 +119,17 @@ fn document_whose_programs_or_expressions_look_is_left() {
     ] {
         assert!(!terraform(inner, more), "{inner}{more}");
     }
+}
+
+#[test]
+fn pipelines_of_many_parts_and_within_each_other_end() {
+    let many = |part: &str, number: usize| vec![part; number].join(" | ");
+    assert!(script(&format!("lspci | {} | rev\nRUN", many("sort", 40))));
+    // Each part is in the input of all behind it.
+    assert!(!script(&format!("lspci | {} | rev\nRUN", many("sort", 5000))));
+    let mut within = "lspci".to_owned();
+    for _ in 0..20 {
+        within = format!("{within} | {{ sort | uniq; rev | sort; }}");
+    }
+    script(&format!("{within} | rev\nRUN"));
 }

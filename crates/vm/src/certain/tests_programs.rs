@@ -4,7 +4,7 @@ use crate::formats::Kind;
 use crate::{Choices, Document, Guest, fix, lint};
 
 /// Whether a file of a Linux guest is edited; if not, its findings say why.
-fn made(kind: Kind, name: &str, text: &str) -> bool {
+pub(super) fn made(kind: Kind, name: &str, text: &str) -> bool {
     let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
     let document = document.with_guest(Some(Guest::Linux));
     let fixed = fix(&document, &Choices::default()).unwrap();
