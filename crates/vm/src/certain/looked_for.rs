@@ -59,13 +59,9 @@ pub(super) fn looked_for<'t>(
         long && segment.contains(' ')
             && flat_before.contains(&segment) != flat_after.contains(&segment)
     };
-    let mut ranges: Vec<Range<usize>> = left_out.to_vec();
-    ranges.sort_by_key(|range| (range.start, range.end));
-    let mut at = 0;
-    ranges.push(text.len()..text.len());
-    for range in ranges {
-        let Some(rest) = text.get(at..range.start.max(at)) else { continue };
-        let mut line = at;
+    for range in others(text, left_out) {
+        let Some(rest) = text.get(range.clone()) else { continue };
+        let mut line = range.start;
         for of_line in rest.split_inclusive('\n') {
             let searches = searches(of_line);
             let least = if searches { SEARCHING } else { OTHERWISE };
@@ -87,7 +83,6 @@ pub(super) fn looked_for<'t>(
             }
             line += of_line.len();
         }
-        at = at.max(range.end);
     }
     None
 }

@@ -2,12 +2,12 @@
 //! Compose, what cloud-init runs. Such a program may look for the text of an option.
 
 use super::looked_for::{may_look_for, named, options, others};
-use super::lookers::guests_clock;
+use super::lookers::{OF_COMMAND_LINES, guests_clock};
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::Kind;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -27,8 +27,12 @@ const CLOCKS: [&str; 9] = [
 /// A file of a kind whose files may run programs.
 pub(super) struct Programs<'a> {
     document: &'a Document,
-    /// What does not look for anything: comments, and the values that would change.
-    understood: Vec<Range<usize>>,
+    /// What may look for something: all but comments and the values that would change.
+    others: Vec<Range<usize>>,
+    /// Why no value changes, whatever it is, once it is asked for.
+    watched: OnceCell<Result<(), String>>,
+    /// Where expressions have the values of settings, by their names: those that were asked for.
+    referred: RefCell<HashMap<&'a str, Option<usize>>>,
     /// Where else the name of an option is, and how it is written there: names that were looked for.
     known: RefCell<HashMap<String, Option<Range<usize>>>>,
 }
@@ -49,37 +53,61 @@ impl<'a> Programs<'a> {
             let text = document.text.as_str();
             let mut understood = comments::of(document);
             understood.extend(values.iter().map(|span| whole(text, span)));
-            understood.sort_by_key(|it| (it.start, it.end));
-            Self { document, understood, known: RefCell::default() }
+            Self {
+                document,
+                others: others(text, &understood),
+                watched: OnceCell::new(),
+                referred: RefCell::default(),
+                known: RefCell::default(),
+            }
         })
     }
 
-    /// Whether another part of the file looks at processes, at the guest's clock, or at the value itself.
-    fn watched(&self, edit: &Edit) -> Result<(), String> {
+    /// Whether another part of the file looks at processes, or at the guest's clock.
+    fn watched(&self) -> Result<(), String> {
+        let watched = self.watched.get_or_init(|| {
+            let text = self.document.text.as_str();
+            for range in &self.others {
+                let other = text.get(range.clone()).unwrap_or_default();
+                let said = |at: usize, what: &str| {
+                    let line = self.document.text.place(range.start + at).line;
+                    Err(format!("line {line}: {what}"))
+                };
+                if let Some(at) = processes(other) {
+                    return said(at, "the command lines of processes may be looked at");
+                }
+                if let Some((at, name)) = guests_clock(other) {
+                    return said(at, &format!("{name}: the guest's clock may be looked at"));
+                }
+            }
+            Ok(())
+        });
+        watched.clone()
+    }
+
+    /// Whether an expression has the value that an edit changes.
+    fn referred_to(&self, edit: &Edit) -> Result<(), String> {
         let text = self.document.text.as_str();
-        let key = key(text, edit.span.start);
-        for range in others(text, &self.understood) {
-            let other = text.get(range.clone()).unwrap_or_default();
-            let said = |at: usize, what: &str| {
-                let line = self.document.text.place(range.start + at).line;
-                Err(format!("line {line}: {what}"))
-            };
-            if let Some(at) = processes(other) {
-                return said(at, "the command lines of processes may be looked at");
+        let Some(key) = key(text, edit.span.start) else { return Ok(()) };
+        let mut referred = self.referred.borrow_mut();
+        let found = referred.entry(key).or_insert_with(|| {
+            self.others
+                .iter()
+                .find_map(|range| Some(range.start + reference(text.get(range.clone())?, key)?))
+        });
+        match found {
+            Some(at) => {
+                let line = self.document.text.place(*at).line;
+                Err(format!("line {line}: an expression has the value"))
             }
-            if let Some((at, name)) = guests_clock(other) {
-                return said(at, &format!("{name}: the guest's clock may be looked at"));
-            }
-            if let Some(at) = key.and_then(|key| reference(other, key)) {
-                return said(at, "an expression has the value");
-            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether another part of the file has the name of the option that an edit changes, or looks for it otherwise.
     pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
-        self.watched(edit)?;
+        self.watched()?;
+        self.referred_to(edit)?;
         let text = self.document.text.as_str();
         let own = whole(text, &edit.span);
         let mut names = options(text, edit);
@@ -101,17 +129,12 @@ impl<'a> Programs<'a> {
     /// Where a name is outside of what is understood, to which each value that would change belongs.
     fn elsewhere(&self, name: &str) -> Option<Range<usize>> {
         let text = self.document.text.as_str();
-        let mut at = 0;
-        let end = text.len()..text.len();
-        for range in self.understood.iter().chain([&end]) {
-            let other = text.get(at..range.start.max(at)).unwrap_or_default();
-            if let Some(piece) = named(other, name) {
-                let start = at + (piece.as_ptr() as usize - other.as_ptr() as usize);
-                return Some(start..start + piece.len());
-            }
-            at = at.max(range.end);
-        }
-        None
+        self.others.iter().find_map(|range| {
+            let other = text.get(range.clone())?;
+            let piece = named(other, name)?;
+            let start = range.start + (piece.as_ptr() as usize - other.as_ptr() as usize);
+            Some(start..start + piece.len())
+        })
     }
 }
 
@@ -130,7 +153,7 @@ fn key(text: &str, at: usize) -> Option<&str> {
     })
 }
 
-/// Where an expression has the value of a setting (`self.args`), or of the whole of it.
+/// Where an expression has the value of a setting: `self.args`.
 fn reference(text: &str, key: &str) -> Option<usize> {
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.match_indices(key).map(|(at, _)| at).find(|at| {
@@ -147,7 +170,7 @@ fn processes(text: &str) -> Option<usize> {
         let options = text.get(at + 3..).unwrap_or_default();
         !before.is_some_and(part) && options.starts_with(['-', 'a', 'x', '|', 'u', 'e', 'w', 'f'])
     });
-    let named = ["pgrep", "pkill", "/cmdline"].iter().filter_map(|it| text.find(it));
+    let named = OF_COMMAND_LINES.iter().filter_map(|it| text.find(it));
     named.chain(ps).min()
 }
 
