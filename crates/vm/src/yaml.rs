@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// Deeper nesting is no manifest.
 const DEEPEST: usize = 100;
-/// Nodes that aliases may copy: each alias of an alias may multiply them.
-const MOST_COPIED: usize = 10_000;
+/// Nodes that anchors keep and aliases copy: each alias of an alias may multiply them.
+const MOST_COPIED: usize = 100_000;
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -95,41 +95,38 @@ impl Node {
 
 /// Counts the nodes of a part, up to [`MOST_COPIED`], and says how many levels it has.
 fn measure(node: &Node, number: &mut usize) -> usize {
-    *number += 1;
-    let mut levels = 0;
-    let mut add = |node: &Node, number: &mut usize| {
-        if *number <= MOST_COPIED {
-            levels = levels.max(measure(node, number));
-        }
-    };
-    match node {
-        Node::Map { entries, .. } => entries.iter().for_each(|(_, node)| add(node, number)),
-        Node::List { items } => items.iter().for_each(|node| add(node, number)),
-        Node::Scalar { .. } | Node::Alias => {}
+    if *number > MOST_COPIED {
+        return 0;
     }
-    levels + 1
+    *number += 1;
+    let below = match node {
+        Node::Map { entries, .. } => entries.iter().map(|(_, node)| measure(node, number)).max(),
+        Node::List { items } => items.iter().map(|node| measure(node, number)).max(),
+        Node::Scalar { .. } | Node::Alias => None,
+    };
+    below.unwrap_or(0) + 1
 }
 
-/// Puts the entries of `<<` into a map that does not have them.
+/// Puts the entries of `<<` in its place, but for keys that the map has.
 fn merge(entries: &mut Vec<(Key, Node)>) {
-    let merged: Vec<(Key, Node)> = entries
-        .iter()
-        .filter(|(key, _)| key.name == "<<")
-        .flat_map(|(_, node)| match node {
-            Node::List { items } => items.as_slice(),
-            other => std::slice::from_ref(other),
-        })
-        .filter_map(|node| match node {
-            Node::Map { entries, .. } => Some(entries.clone()),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    for (key, node) in merged {
-        if !entries.iter().any(|(known, _)| known.name == key.name) {
-            entries.push((key, node));
-        }
+    let is_merged = |key: &Key, node: &Node| {
+        key.name == "<<" && matches!(node, Node::Map { .. } | Node::List { .. })
+    };
+    if !entries.iter().any(|(key, node)| is_merged(key, node)) {
+        return;
     }
+    let (merged, mut kept): (Vec<_>, Vec<_>) =
+        std::mem::take(entries).into_iter().partition(|(key, node)| is_merged(key, node));
+    let mut known: HashSet<String> = kept.iter().map(|(key, _)| key.name.clone()).collect();
+    let maps = merged.into_iter().flat_map(|(_, node)| match node {
+        Node::List { items } => items,
+        other => vec![other],
+    });
+    for map in maps {
+        let Node::Map { entries, .. } = map else { continue };
+        kept.extend(entries.into_iter().filter(|(key, _)| known.insert(key.name.clone())));
+    }
+    *entries = kept;
 }
 
 /// The documents of a text. What an alias stands for is put in its place, with the place of the anchor.
@@ -171,11 +168,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
                 Some(Node::Scalar { value: value.into_owned(), span: range })
             }
             Event::Alias(anchor, ..) => {
-                let found = anchors.get(&anchor).filter(|node| {
-                    let fits = copied <= MOST_COPIED
-                        && stack.len() + measure(node, &mut copied) <= DEEPEST;
-                    fits && copied <= MOST_COPIED
-                });
+                let fits = |node: &&Node| stack.len() + measure(node, &mut copied) <= DEEPEST;
+                let found = anchors.get(&anchor).filter(fits).filter(|_| copied <= MOST_COPIED);
                 Some(found.cloned().unwrap_or(Node::Alias))
             }
             _ => None,
@@ -184,7 +178,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
             continue;
         };
         if named > 0 {
-            anchors.insert(named, node.clone());
+            measure(&node, &mut copied);
+            if copied <= MOST_COPIED {
+                anchors.insert(named, node.clone());
+            }
         }
         match stack.last_mut() {
             None => documents.push(node),
@@ -340,6 +337,14 @@ mod tests {
             text.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1));
         }
         assert!(measure(&of(&text), &mut 0) <= DEEPEST);
+        // An inner map is not there twice.
+        let text = "a: {<<: {b: 1, <<: {c: 2, b: 3}}, c: 4}\n";
+        let root = of(text);
+        let value = |key: &str| root.at(&["a", key]).and_then(Node::scalar).unwrap().0.to_owned();
+        assert_eq!((value("b"), value("c")), ("1".to_owned(), "4".to_owned()));
+        let mut number = 0;
+        measure(&root, &mut number);
+        assert_eq!(number, 4);
         // Within itself.
         assert!(matches!(of("a: &a [*a]").at(&["a"]).unwrap().items(), [Node::Alias]));
     }

@@ -30,6 +30,8 @@ pub(super) struct Guard<'a> {
     pub(super) understood: OnceCell<Vec<Range<usize>>>,
     /// Whether a command looks at a text that may be changed, once it is asked for.
     pub(super) looked: OnceCell<Result<(), String>>,
+    /// Commands that start a machine, by their words, and where one of each begins, once they are asked for.
+    pub(super) started: OnceCell<HashMap<String, usize>>,
 }
 
 /// What is edited.
@@ -123,6 +125,7 @@ impl<'a> Guard<'a> {
             lines,
             understood: OnceCell::new(),
             looked: OnceCell::new(),
+            started: OnceCell::new(),
         })
     }
 

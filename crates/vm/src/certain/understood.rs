@@ -40,35 +40,33 @@ impl Guard<'_> {
     /// Whether a change makes a command the same as another one, so that the difference is meant.
     fn is_twin(&self, edit: &Edit, is: fn(&str) -> bool) -> Result<(), String> {
         let Spot::Word(command, index) = self.spot(&edit.span) else { return Ok(()) };
-        let behind = |it: &Command| -> Vec<String> {
-            let texts: Vec<String> = it.words.iter().map(|word| word.text.clone()).collect();
-            let first = program(&it.words, is).unwrap_or(0);
-            texts.get(first..).unwrap_or_default().to_vec()
-        };
-        let first = program(&command.words, is).unwrap_or(0);
         let Some(word) = command.words.get(index) else { return Ok(()) };
         let text = self.document.text.as_str();
         let part = |range: Range<usize>| text.get(range).unwrap_or_default();
-        let (front, back) = (
-            part(word.span.start..edit.span.start.max(word.span.start)),
-            part(edit.span.end.min(word.span.end)..word.span.end),
-        );
+        let front = part(word.span.start..edit.span.start.max(word.span.start));
+        let back = part(edit.span.end.min(word.span.end)..word.span.end);
         let changed = format!("{front}{}{back}", edit.with).replace(['"', '\''], "");
-        let mut after = behind(command);
-        match (changed.is_empty(), index.checked_sub(first)) {
-            (true, Some(at)) if at < after.len() => _ = after.remove(at),
-            (false, Some(at)) => {
-                after.get_mut(at).into_iter().for_each(|it| changed.clone_into(it))
-            }
-            _ => {}
-        }
-        let twin = |it: &&Command| it.span != command.span && starts(it, is) && behind(it) == after;
-        match self.script.commands.iter().find(twin) {
-            Some(twin) => Err(format!(
+        let first = program(&command.words, is).unwrap_or(0);
+        let words = command.words.iter().enumerate().skip(first);
+        let after = words.filter_map(|(at, word)| match (at == index, changed.as_str()) {
+            (true, "") => None,
+            (true, changed) => Some(changed),
+            (false, _) => Some(word.text.as_str()),
+        });
+        let started = self.started.get_or_init(|| {
+            let machines = self.script.commands.iter().filter(|it| starts(it, is));
+            let words = |it: &Command| -> String {
+                let first = program(&it.words, is).unwrap_or(0);
+                joined(it.words.iter().skip(first).map(|word| word.text.as_str()))
+            };
+            machines.map(|it| (words(it), it.span.start)).collect()
+        });
+        match started.get(&joined(after)) {
+            Some(twin) if *twin != command.span.start => Err(format!(
                 "line {} starts the same machine without it: the difference may be meant",
-                self.line(twin.span.start)
+                self.line(*twin)
             )),
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -181,6 +179,11 @@ impl Guard<'_> {
         }
         Ok(())
     }
+}
+
+/// Words as one text, which tells where each ends.
+fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    words.flat_map(|word| [word, "\0"]).collect()
 }
 
 /// Commands that run what is behind words of their own.
