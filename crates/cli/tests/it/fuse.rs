@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::signals::{send, send_to};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -196,8 +197,7 @@ fn why_of_a_root_that_is_not_served_ends_by_a_signal() {
         .unwrap();
     std::thread::sleep(Duration::from_secs(1));
     if why.try_wait().unwrap().is_none() {
-        // SAFETY: sends a signal to a process of this test that was not waited for.
-        unsafe { libc::kill(i32::try_from(why.id()).unwrap(), libc::SIGTERM) };
+        send(&why, libc::SIGTERM);
     }
     let status = end(&mut why, "why");
     assert!(status.signal() == Some(libc::SIGTERM) || status.code() == Some(2), "{status}");
@@ -247,8 +247,7 @@ fn watch_on_a_silent_filesystem_ends_by_a_signal() {
             assert!(watch.try_wait().unwrap().is_none(), "{option}: it waits");
             let pid = i32::try_from(watch.id()).unwrap();
             let begun = Instant::now();
-            // SAFETY: sends a signal to a process of this test that was not waited for.
-            unsafe { libc::kill(pid, signal) };
+            send_to(pid, signal);
             let mut ended = None;
             while ended.is_none() && begun.elapsed() < Duration::from_secs(8) {
                 ended = watch.try_wait().unwrap();

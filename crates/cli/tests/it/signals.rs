@@ -44,13 +44,23 @@ fn default_signals() {
     }
 }
 
+/// Sends a signal to a process or a group that this test started and has not waited for; `false` if it is gone.
+pub(crate) fn send_to(target: libc::pid_t, signal: libc::c_int) -> bool {
+    // SAFETY: the numbers of processes that were not waited for are no others'.
+    unsafe { libc::kill(target, signal) == 0 }
+}
+
+/// The same for a child.
+pub(crate) fn send(child: &std::process::Child, signal: libc::c_int) -> bool {
+    send_to(libc::pid_t::try_from(child.id()).unwrap(), signal)
+}
+
 /// Sends a signal until the process ends; how it ended.
 fn ended_by(child: &mut std::process::Child, target: i32, signal: i32) -> std::process::ExitStatus {
     let begun = Instant::now();
     loop {
         std::thread::sleep(Duration::from_millis(300));
-        // SAFETY: sends a signal to a process of this test that was not waited for.
-        unsafe { libc::kill(target, signal) };
+        send_to(target, signal);
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
@@ -143,8 +153,7 @@ fn ignored_interrupt_stays_ignored() {
     let pid = i32::try_from(child.id()).unwrap();
     for _ in 0..6 {
         std::thread::sleep(Duration::from_millis(300));
-        // SAFETY: sends a signal to a process of this test that was not waited for.
-        unsafe { libc::kill(pid, libc::SIGINT) };
+        send_to(pid, libc::SIGINT);
         assert!(child.try_wait().unwrap().is_none(), "it was ended");
     }
     ended_by(&mut child, pid, libc::SIGTERM);
@@ -243,8 +252,7 @@ fn first_signal_ends_a_verb_whose_output_is_not_read() {
                 seen = if is_in_poll(pid) { seen + 1 } else { 0 };
                 std::thread::sleep(Duration::from_millis(100));
             }
-            // SAFETY: sends a signal to a process of this test that was not waited for.
-            unsafe { libc::kill(pid, signal) };
+            send_to(pid, signal);
             let begun = Instant::now();
             while child.try_wait().unwrap().is_none() {
                 if begun.elapsed() > PATIENCE / 4 {
@@ -270,8 +278,7 @@ fn first_signal_ends_a_round_of_a_long_watch() {
         std::thread::sleep(Duration::from_secs(1));
         let pid = i32::try_from(child.id()).unwrap();
         let begun = Instant::now();
-        // SAFETY: sends a signal to a process of this test that was not waited for.
-        unsafe { libc::kill(pid, signal) };
+        send_to(pid, signal);
         let status = child.wait().unwrap();
         // A round takes ten seconds.
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
@@ -358,8 +365,7 @@ fn fix_apply_that_reads_large_file_is_ended_by_first_signal() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(700));
-        // SAFETY: sends a signal to a process of this test that was not waited for.
-        unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };
+        send(&child, signal);
         let begun = Instant::now();
         let status = child.wait().unwrap();
         let stopped = begun.elapsed();

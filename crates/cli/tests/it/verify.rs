@@ -2,6 +2,7 @@
 //! here depends on the machine being good or idle.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::signals::send;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -333,8 +334,7 @@ fn verify_interrupted_says_what_there_is_and_keeps_nothing() {
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_secs(3));
-    // SAFETY: sends a signal to a process of this test that was not waited for.
-    assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) }, 0);
+    assert!(send(&child, libc::SIGINT));
     let mut out = Vec::new();
     std::io::Read::read_to_end(child.stdout.as_mut().unwrap(), &mut out).unwrap();
     let status = child.wait().unwrap();

@@ -1,6 +1,7 @@
 //! `--every-clocksource` on files of our own, ended in every way: the clocksource is always put back.
 
 use super::{bench, document, text};
+use crate::signals::send;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -41,11 +42,6 @@ fn in_the_middle(dir: &Path) -> Child {
     child
 }
 
-fn signal(child: &Child, signal: libc::c_int) {
-    // SAFETY: sends a signal to a child of ours that has not been waited for.
-    unsafe { libc::kill(libc::pid_t::try_from(child.id()).unwrap(), signal) };
-}
-
 #[test]
 fn a_sweep_measures_each_and_puts_the_first_back() {
     let dir = files("tsc", "tsc hpet jiffies");
@@ -67,7 +63,7 @@ fn a_sweep_measures_each_and_puts_the_first_back() {
 fn killed_in_the_middle() {
     let dir = files("tsc", "tsc hpet acpi_pm");
     let mut child = in_the_middle(dir.path());
-    signal(&child, libc::SIGKILL);
+    send(&child, libc::SIGKILL);
     child.wait().unwrap();
     wait_for("the return of tsc", || current(dir.path()) == "tsc");
     // The guardian has the other end of this pipe; it ends when the guardian does.
@@ -81,7 +77,7 @@ fn a_program_that_aborts_in_the_middle() {
     let dir = files("tsc", "tsc hpet acpi_pm");
     let mut child = in_the_middle(dir.path());
     // What a panic does in a release build.
-    signal(&child, libc::SIGABRT);
+    send(&child, libc::SIGABRT);
     child.wait().unwrap();
     wait_for("the return of tsc", || current(dir.path()) == "tsc");
 }
@@ -91,7 +87,7 @@ fn interrupted_in_the_middle_keeps_what_was_measured() {
     for wish in [libc::SIGINT, libc::SIGTERM] {
         let dir = files("tsc", "tsc hpet acpi_pm");
         let child = in_the_middle(dir.path());
-        signal(&child, wish);
+        send(&child, wish);
         let out = child.wait_with_output().unwrap();
         assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
         assert_eq!(current(dir.path()), "tsc");
