@@ -5,8 +5,11 @@
 #   ./test.sh all        everything
 #   ./test.sh STEP...    by name
 #   ./test.sh --help     what there is, how long it takes, what it needs
+# By `sh test.sh`, too.
+if [ -z "${BASH_VERSION-}" ]; then exec bash "$0" "$@"; fi
 set -euo pipefail
-cd "$(dirname "$0")"
+# By a link to it, too.
+cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
@@ -16,12 +19,28 @@ if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; install Rust: https://www.rust-lang.org/tools/install" >&2
     exit 2
 fi
+# Where cargo compiles, by whatever setting; the steps look for programs there.
+if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
+    echo "test.sh: cargo cannot read this workspace" >&2
+    exit 1
+fi
+CARGO_TARGET_DIR=$(sed 's/.*"target_directory":"\([^"]*\)".*/\1/' <<<"$metadata")
+export CARGO_TARGET_DIR
+unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR
 # Who has compiled with increments goes on so; a first run is a fifth quicker without, and takes half the disk.
-if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ]; then
+if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "$CARGO_TARGET_DIR/debug/incremental" ]; then
     export CARGO_INCREMENTAL=0
 fi
-cargo build --quiet -p xtask
+built=$(cargo build --quiet -p xtask --message-format json-render-diagnostics) || {
+    echo "test.sh: the program of the checks (xtask/) does not compile" >&2
+    exit 1
+}
+if ! grep -qF "\"executable\":\"$CARGO_TARGET_DIR/debug/xtask\"" <<<"$built"; then
+    echo "test.sh: cargo did not compile into $CARGO_TARGET_DIR/debug, where the steps look for programs. If a" \
+        "config.toml of cargo sets build.target, take that line out while the checks run" >&2
+    exit 2
+fi
 # In the background of a script SIGINT is ignored, and programs that are interrupted in tests would inherit that.
 interruptible=()
 if env --default-signal=INT true 2>/dev/null; then interruptible=(env --default-signal=INT,QUIT); fi
-exec "${interruptible[@]}" "${CARGO_TARGET_DIR:-target}/debug/xtask" test "$@"
+exec "${interruptible[@]}" "$CARGO_TARGET_DIR/debug/xtask" test "$@"

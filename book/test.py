@@ -19,8 +19,9 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 
 `sudo COMMAND` runs the command (a live one is run by root only); `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
-up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary, every link leads somewhere,
-and every test that a page names (`file.rs::function`) is there.
+up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary,
+every link leads somewhere, also in the Markdown outside the book, and every test that a page names
+(`file.rs::function`) is there.
 """
 
 import argparse
@@ -259,21 +260,34 @@ def anchors(text):
     return ids
 
 
+def texts():
+    """The Markdown of the repository outside the book, without what is compiled and checked out."""
+    found = []
+    for directory, below, files in os.walk(TOP):
+        below[:] = [name for name in below if name not in (".git", "target", "node_modules", "corpus")]
+        here = Path(directory)
+        if here.is_relative_to(BOOK) or (here / "CACHEDIR.TAG").exists():
+            below[:] = []
+            continue
+        found += [here / name for name in files if name.endswith(".md")]
+    return sorted(found)
+
+
 def links(pages):
-    """What is wrong with the links and the summary."""
+    """What is wrong with the summary, and with the links of the pages and of the repository's other texts."""
     wrong = []
     summary = set(re.findall(r"\]\(([^)]+\.md)\)", (SRC / "SUMMARY.md").read_text()))
     there = {str(p.relative_to(SRC)) for p in pages} - {"SUMMARY.md"}
     wrong += [f"SUMMARY.md does not have {page}" for page in sorted(there - summary)]
     wrong += [f"SUMMARY.md has {page}, which is not there" for page in sorted(summary - there)]
-    for path in pages:
+    for path in [*pages, *texts()]:
         text = re.sub(r"```.*?\n```", "", path.read_text(), flags=re.S)
         for target in re.findall(r"(?<!`)\]\(([^)\s]+)\)", text):
             if re.match(r"[a-z]+:", target):
                 continue
             file, _, anchor = target.partition("#")
             goal = (path.parent / file).resolve() if file else path
-            name = path.relative_to(SRC)
+            name = path.relative_to(SRC if path.is_relative_to(SRC) else TOP)
             if not goal.exists():
                 wrong.append(f"{name}: {target} is not there")
             elif anchor and anchor not in anchors(included(goal)):

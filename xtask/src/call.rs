@@ -26,9 +26,12 @@ impl Answer {
         self.code == Some(0)
     }
 
-    /// The last line that is not empty.
-    pub(crate) fn last_line(&self) -> &str {
-        self.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
+    /// The last line that is not empty, without the name of the script at its start.
+    pub(crate) fn reason(&self) -> &str {
+        let last = self.text.lines().rev().find(|line| !line.trim().is_empty());
+        let last = last.unwrap_or("it printed nothing");
+        let is_name = |name: &str| !name.is_empty() && !name.contains(' ');
+        last.split_once(": ").filter(|(name, _)| is_name(name)).map_or(last, |(_, reason)| reason)
     }
 }
 
@@ -79,8 +82,8 @@ impl Call {
         let answer = self.answer(context)?;
         match answer.code {
             Some(0) => Ok(()),
-            Some(77) => Err(Stop::skip(answer.last_line())),
-            Some(75) => Err(Stop::no_network(answer.last_line())),
+            Some(77) => Err(Stop::skip(answer.reason())),
+            Some(75) => Err(Stop::no_network(answer.reason())),
             code => Err(failure(&name, code)),
         }
     }

@@ -3,28 +3,37 @@
 use crate::plan::{CI_BUDGET, DEFAULT_BUDGET, TURNS};
 use crate::step::{Step, Tier};
 use crate::steps::STEPS;
+use std::collections::BTreeSet;
 
 pub(crate) fn print() {
     say!(
         "Checks of this project.
 
-  ./test.sh               what needs no emulator, no root and, dependencies aside, no network: {} minutes at most
-                          on two quiet processors from a clean clone, compiling included
-  ./test.sh all           everything but the steps by name
-  ./test.sh STEP...       these steps; --short before them: in the form that continuous integration has in each run
-  ./test.sh ci [TURN]     what .ci/run runs, in {} minutes with its tools: the default tier, the short form of each
-                          step that has one, and one row of the turns below, which the commit decides
+  ./test.sh           what needs no emulator, no root and, dependencies aside,
+                      no network: {} minutes at most on two quiet processors
+                      from a clean clone, compiling included
+  ./test.sh all       everything but the steps by name
+  ./test.sh STEP...   these steps; --short before them: in the form that
+                      continuous integration has in each run
+  ./test.sh ci [TURN] what .ci/run runs, in {} minutes with its tools: the
+                      default tier, the short form of each step that has one,
+                      and one row of the turns below, which the commit decides
   ./test.sh --needs steps|packages|targets|tools [all | ci [TURN] | STEP...]
-                          what such a run wants installed, one a line: for installers
+                      what such a run wants installed, one a line, for
+                      installers
 
-A step whose tool is not here is skipped, and named at the end with what brings the tool. Exit code: 0 all good, 1 a
-step failed, 2 wrong usage. A failing emulated step is run once more; what fails twice has failed. A step over its
-budget has failed, too: its time, less what other programs had of the processors, and in proportion to the speed of
-the machine.
+A step whose tool is not here is skipped, and named at the end with what brings
+the tool. Exit code: 0 all good, 1 a step failed, 2 wrong usage. A failing
+emulated step is run once more; what fails twice has failed. A step over its
+budget has failed, too: its time, less what other programs had of the
+processors, and in proportion to the speed of the machine.
 
-  STRICT=1                a skipped step is a failure, except where a network is missing
-  FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way each time
-  PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more values
+  STRICT=1                a skipped step is a failure, except where a network is
+                          missing; MAY_SKIP='STEP...': and except these
+  FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way
+                          each time
+  PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more
+                          values
   CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
 ",
@@ -32,9 +41,11 @@ the machine.
         CI_BUDGET / 60
     );
     say!(
-        "seconds: on two quiet processors, after what is shared; ci: its short form; E: boots guests\n"
+        "seconds: on two quiet processors, after what is shared; ci: its short form;
+E: boots guests; the last line of a step: what it needs
+"
     );
-    say!("{:<20} {:>7} {:>4} {:>6}    needs", "step", "seconds", "ci", "budget");
+    say!("{:<20} {:>7} {:>4} {:>6}", "step", "seconds", "ci", "budget");
     for tier in [Tier::Default, Tier::All, Tier::Named, Tier::Shared] {
         say!(
             "\n{}",
@@ -47,27 +58,47 @@ the machine.
         );
         for step in STEPS.iter().filter(|step| step.tier == tier) {
             say!("  {}", line(step));
-            say!("      {}", step.what);
+            wrapped(step.what);
+            let needs = needs(step);
+            if !needs.is_empty() {
+                wrapped(&format!("needs {}", needs.join(", ")));
+            }
         }
     }
     say!("\nTurns of continuous integration");
     for (index, names) in TURNS.iter().enumerate() {
-        say!("  {}  {}", index + 1, names.join(", "));
+        say!("  {:>2}  {}", index + 1, names.join(", "));
     }
 }
 
 fn line(step: &Step) -> String {
     let short = step.short.map_or_else(String::new, |seconds| seconds.to_string());
-    let mut words: Vec<&str> = step.uses.iter().map(|used| used.name).collect();
-    words.extend(step.needs.iter().filter_map(|need| need.word()));
-    words.dedup();
-    let emulated = if step.emulated { "E" } else { " " };
-    let line = format!(
-        "{:<18} {:>7} {short:>4} {:>6}  {emulated} {}",
-        step.name,
-        step.seconds,
-        step.budget,
-        words.join(", ")
-    );
-    line.trim_end().to_owned()
+    let emulated = if step.emulated { "  E" } else { "" };
+    format!("{:<18} {:>7} {short:>4} {:>6}{emulated}", step.name, step.seconds, step.budget)
+}
+
+/// Shared work, tools and packages, each once.
+fn needs(step: &Step) -> Vec<&'static str> {
+    let used = step.uses.iter().map(|used| used.name);
+    let mut words: Vec<&str> =
+        used.chain(step.needs.iter().filter_map(|need| need.word())).collect();
+    let mut seen = BTreeSet::new();
+    words.retain(|word| seen.insert(*word));
+    words
+}
+
+/// Prints a text in lines of at most 80 columns, six to the right.
+fn wrapped(text: &str) {
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 74 {
+            say!("      {line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    say!("      {line}");
 }

@@ -10,7 +10,9 @@
 macro_rules! say {
     ($($words:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($words)*);
+        if let Err(error) = writeln!(std::io::stdout(), $($words)*) {
+            $crate::lost(&error);
+        }
     }};
 }
 #[cfg(test)]
@@ -31,11 +33,28 @@ mod steps;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Wrong usage, as everywhere in this project.
 const USAGE: u8 = 2;
 
+/// Whether a line could not be written, to a full disk for example.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Notes why a line could not be written. Who closes a pipe does not want more lines.
+#[cfg_attr(test, expect(dead_code))]
+fn lost(error: &std::io::Error) {
+    if error.kind() != std::io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+        eprintln!("test.sh: writing the output: {error}");
+    }
+}
+
 fn main() -> ExitCode {
+    let code = tests();
+    if LOST.load(Ordering::Relaxed) { ExitCode::FAILURE } else { code }
+}
+
+fn tests() -> ExitCode {
     // Cargo's alias works in every directory; steps are relative to the top.
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     if let Err(error) = std::env::set_current_dir(&top) {

@@ -101,7 +101,7 @@ impl Need {
         match self {
             Need::Tool(command, _) => Some(command),
             Need::Component(_, component) => Some(component),
-            Need::Package(_) => None,
+            Need::Package(packages) => Some(packages),
             Need::Cargo("deny", _) => Some("cargo-deny"),
             Need::Cargo("fuzz", _) => Some("cargo-fuzz"),
             Need::Cargo(name, _) => Some(name),

@@ -125,26 +125,50 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
             if names.is_empty() {
                 return Err("--short wants steps; see ./test.sh --help".to_owned());
             }
-            let steps: Result<Vec<_>, String> = names
-                .iter()
-                .map(|name| find(name).map(|step| (step, short && step.short.is_some())))
-                .collect();
-            Ok(Plan { steps: steps?, ..Plan::default() })
+            let mut steps: Vec<(&'static Step, bool)> = Vec::new();
+            for name in names {
+                let step = find(name)?;
+                // Once, as in any other run.
+                if !steps.iter().any(|(found, _)| found.name == step.name) {
+                    steps.push((step, short && step.short.is_some()));
+                }
+            }
+            Ok(Plan { steps, ..Plan::default() })
         }
     }
 }
 
 pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
-    STEPS.iter().find(|step| step.name == name && step.tier != Tier::Shared).copied().ok_or_else(
-        || {
-            let all: Vec<&str> = STEPS
-                .iter()
-                .filter(|step| step.tier != Tier::Shared)
-                .map(|step| step.name)
-                .collect();
-            format!("no step {name}; there are: all, ci, {}", all.join(", "))
-        },
-    )
+    let steps = || STEPS.iter().filter(|step| step.tier != Tier::Shared).copied();
+    steps().find(|step| step.name == name).ok_or_else(|| {
+        if matches!(name, "all" | "ci" | "--ci") {
+            return format!("{name} goes without steps beside it");
+        }
+        if name.starts_with('-') {
+            return format!("no option {name} here; see ./test.sh --help");
+        }
+        let lower = name.to_lowercase();
+        let near = steps().map(|step| (distance(&lower, step.name), step.name)).min();
+        // Half the letters right is a guess worth a line.
+        let guess = near.filter(|(edits, found)| 2 * edits <= found.len().max(2));
+        let guess = guess.map_or(String::new(), |(_, found)| format!(", perhaps {found}"));
+        format!("no step {name:?}{guess}; ./test.sh --help lists the steps")
+    })
+}
+
+/// The letters to insert, delete or replace to get from one word to the other (Levenshtein).
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.bytes().enumerate() {
+        let mut next = vec![index + 1];
+        let mut left = index + 1;
+        for ((other, over), diagonal) in to.bytes().zip(row.iter().skip(1)).zip(&row) {
+            left = (diagonal + usize::from(letter != other)).min(over + 1).min(left + 1);
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
 }
 
 /// The commit determines the turn, so that the turn is the same wherever the commit is tested.
@@ -211,6 +235,13 @@ mod tests {
     }
 
     #[test]
+    fn distance_is_that_of_levenshtein() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "doc"), 3);
+        assert_eq!(distance("doc", "doc"), 0);
+    }
+
+    #[test]
     fn plan_all_has_every_step_but_those_by_name() {
         let all: BTreeSet<&str> = names(&["all"]).into_iter().collect();
         for step in STEPS {
@@ -224,7 +255,16 @@ mod tests {
         assert_eq!(names(&["doc", "fmt"]), ["doc", "fmt"]);
         assert!(plan(&["--short", "fix"]).unwrap().steps.iter().all(|(_, short)| *short));
         assert!(plan(&["--short"]).is_err());
+        assert_eq!(names(&["fmt", "doc", "fmt"]), ["fmt", "doc"]);
         assert!(plan(&["nonsense"]).unwrap_err().contains("nonsense"));
+        assert!(!plan(&["nonsense"]).unwrap_err().contains("perhaps"));
+        for (typed, meant) in [("clipy", "clippy"), ("PROSE", "prose"), ("book_html", "book-html")]
+        {
+            assert!(plan(&[typed]).unwrap_err().contains(&format!("perhaps {meant};")), "{typed}");
+        }
+        for words in [["all", "fmt"], ["fmt", "all"], ["fmt", "ci"]] {
+            assert!(plan(&words).unwrap_err().contains("without steps beside"), "{words:?}");
+        }
         assert!(plan(&["static-program"]).is_err());
         assert!(plan(&["ci", "99"]).is_err());
     }

@@ -133,12 +133,12 @@ fn paravirt_emulator(context: &Context) -> Done {
         return Ok(());
     }
     if answer.text.contains("the emulator cannot be built here: ") {
-        return Err(Stop::skip(answer.last_line()));
+        return Err(Stop::skip(answer.reason()));
     }
     if is_offline(&answer.text) {
         return Err(Stop::no_network("the emulator's source could not be fetched"));
     }
-    Err(Stop::fail(answer.last_line()))
+    Err(Stop::fail(answer.reason()))
 }
 
 /// Whether a failure of the testbed is one of the network.

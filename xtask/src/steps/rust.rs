@@ -4,6 +4,7 @@ use crate::call::call;
 use crate::context::WORKSPACE;
 use crate::needs::{CC, Need};
 use crate::step::{Step, Tier};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,7 +47,12 @@ pub(crate) static FMT: Step = Step {
     short: None,
     needs: &[Need::Component("rustfmt", "rustfmt")],
     uses: &[],
-    run: |context| call("cargo fmt --all --check").run(context),
+    run: |context| {
+        // It colours a file, too.
+        let plain = !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some();
+        let colour = if plain { "-- --color never" } else { "" };
+        call("cargo fmt --all --check").args(colour).run(context)
+    },
 };
 
 pub(crate) static CLIPPY: Step = Step {

@@ -2,7 +2,7 @@
 
 use crate::call::call;
 use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
-use crate::step::{Done, Step, Stop, Tier};
+use crate::step::{Step, Tier};
 use crate::steps::rust::PROGRAM;
 
 pub(crate) static BOOK: Step = Step {
@@ -164,14 +164,6 @@ pub(crate) static MSRV: Step = Step {
     run: |context| call("packaging/msrv.sh").script(context),
 };
 
-/// Marks a skip as caused by the network, which is not a failure even with `STRICT=1`.
-fn forgiven(done: Done) -> Done {
-    done.map_err(|stop| match stop {
-        Stop::Skip { reason, .. } => Stop::no_network(reason),
-        failed => failed,
-    })
-}
-
 pub(crate) static ACTIONS: Step = Step {
     name: "actions",
     what: "actionlint finds nothing in the workflows; forms and dependabot's settings are right",
@@ -182,8 +174,7 @@ pub(crate) static ACTIONS: Step = Step {
     short: None,
     needs: &[Need::Actionlint, Need::Package("python3-yaml")],
     uses: &[],
-    // By `go install`, which not every network serves.
-    run: |context| forgiven(call("packaging/actions.sh").script(context)),
+    run: |context| call("packaging/actions.sh").script(context),
 };
 
 pub(crate) static TREE: Step = Step {
@@ -196,8 +187,7 @@ pub(crate) static TREE: Step = Step {
     short: None,
     needs: &[],
     uses: &[],
-    // A source tree without git has no list of tracked files.
-    run: |context| forgiven(call("packaging/tree.sh").script(context)),
+    run: |context| call("packaging/tree.sh").script(context),
 };
 
 pub(crate) static PROSE: Step = Step {
