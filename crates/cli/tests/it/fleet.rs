@@ -111,12 +111,13 @@ fn an_engine_that_ends_early_is_waited_for() {
 
 #[test]
 fn without_the_engine_it_says_what_to_install() {
-    let dir = tempfile::tempdir().unwrap();
+    // Where a link to the program can be made: a copy that is still open in a child of another test cannot be run.
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("a.jsonl");
     std::fs::write(&file, "{}\n").unwrap();
     // Alone in a directory, as it may lie beside an engine that was built.
     let alone = dir.path().join("clocksmith");
-    std::fs::copy(env!("CARGO_BIN_EXE_clocksmith"), &alone).unwrap();
+    std::fs::hard_link(env!("CARGO_BIN_EXE_clocksmith"), &alone).unwrap();
     let out =
         Command::new(&alone).arg("fleet").arg(&file).env("PATH", "/nonexistent").output().unwrap();
     assert_eq!(out.status.code(), Some(2));

@@ -88,6 +88,8 @@ pub struct Settings {
 pub const MODULE: &str = "[clocksmith]";
 /// Rates that counters have: 1 MHz to 100 GHz.
 const POSSIBLE: Range<u64> = 1 << 41..1_100 << 48;
+/// The longest read that `run --as` takes is a second; with what rounding to cycles adds.
+const LONGEST_NS: f64 = 1.001e9;
 
 impl Settings {
     /// Reads the page of settings; `None` if it is not one, or states what cannot be.
@@ -110,14 +112,18 @@ impl Settings {
         if !POSSIBLE.contains(&rate) {
             return None;
         }
-        Some(Self {
+        // The other clocks take no notice of them, so that they say nothing of a cost.
+        let of_slow = |at: usize| if mode == Mode::Slow { long(at) } else { Some(0) };
+        let settings = Self {
             mode,
             ordered: flags & ORDERED != 0,
             by_call: flags & BY_CALL != 0,
             rate,
-            least: long(offset_of!(Config, least))?,
-            extra: long(offset_of!(Config, extra))?,
-        })
+            least: of_slow(offset_of!(Config, least))?,
+            extra: of_slow(offset_of!(Config, extra))?,
+        };
+        let longest = settings.ns(settings.least).max(settings.ns(settings.extra));
+        (longest <= LONGEST_NS).then_some(settings)
     }
 
     /// The clock; `None` for a vDSO that gives every read to the kernel's.
@@ -196,6 +202,23 @@ mod tests {
         assert_eq!(Settings::parse(&page(2, 0, 0)), None);
         assert_eq!(Settings::parse(&page(2, 0, u64::MAX)), None);
         assert_eq!(Settings::parse(&[0; 4096]), None);
+    }
+
+    #[test]
+    fn parse_costs_are_those_of_a_slow_clock_alone_and_at_most_a_second() {
+        let of = |mode: Mode, least: u64, extra: u64| {
+            let mut page = page(mode as u32, 0, 1 << 48);
+            for (at, value) in
+                [(offset_of!(Config, least), least), (offset_of!(Config, extra), extra)]
+            {
+                page[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            }
+            Settings::parse(&page)
+        };
+        assert_eq!(of(Mode::Line, u64::MAX, u64::MAX), of(Mode::Line, 0, 0));
+        assert_eq!(of(Mode::Slow, 1_000_000_000, 5).unwrap().least, 1_000_000_000);
+        assert_eq!(of(Mode::Slow, 2_000_000_000, 0), None);
+        assert_eq!(of(Mode::Slow, 0, u64::MAX), None);
     }
 
     #[test]
