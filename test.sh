@@ -12,6 +12,8 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+# Files are UTF-8 in every locale.
+export PYTHONUTF8=1
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
@@ -24,23 +26,39 @@ if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
     echo "test.sh: cargo cannot read this workspace" >&2
     exit 1
 fi
-CARGO_TARGET_DIR=$(sed 's/.*"target_directory":"\([^"]*\)".*/\1/' <<<"$metadata")
-export CARGO_TARGET_DIR
+# As JSON writes it, in which some characters of a path are escaped.
+target=$(sed -E 's/.*"target_directory":"(([^"\\]|\\.)*)".*/\1/' <<<"$metadata")
+CARGO_TARGET_DIR=$(sed -E 's/\\(["\\])/\1/g' <<<"$target")
+# Cargo takes the programs of another checkout for those of this one, if their files are older than the programs.
+other=$(cat "$CARGO_TARGET_DIR/.clocksmith-checkout" 2>/dev/null || true)
+if [ -n "$other" ] && [ "$other" != "$PWD" ] && [ -d "$other" ]; then
+    CARGO_TARGET_DIR=$CARGO_TARGET_DIR/checkout-$(cksum <<<"$PWD" | cut -d ' ' -f 1)
+    echo "test.sh: $other compiles there, too; this checkout compiles in $CARGO_TARGET_DIR" >&2
+fi
+mkdir -p "$CARGO_TARGET_DIR" && printf '%s\n' "$PWD" >"$CARGO_TARGET_DIR/.clocksmith-checkout"
+compiled=$CARGO_TARGET_DIR
+# Without a setting, crates beside the workspace have directories of their own.
+if [ "$compiled" = "$PWD/target" ]; then unset CARGO_TARGET_DIR; else export CARGO_TARGET_DIR; fi
 unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR
 # Who has compiled with increments goes on so; a first run is a fifth quicker without, and takes half the disk.
-if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "$CARGO_TARGET_DIR/debug/incremental" ]; then
+if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "$compiled/debug/incremental" ]; then
     export CARGO_INCREMENTAL=0
+fi
+if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
+    ! flock -n "$compiled/debug/.cargo-lock" true; then
+    echo "test.sh: waiting for another cargo, which compiles in $compiled" >&2
 fi
 built=$(cargo build --quiet -p xtask --message-format json-render-diagnostics) || {
     echo "test.sh: the program of the checks (xtask/) does not compile" >&2
     exit 1
 }
-if ! grep -qF "\"executable\":\"$CARGO_TARGET_DIR/debug/xtask\"" <<<"$built"; then
-    echo "test.sh: cargo did not compile into $CARGO_TARGET_DIR/debug, where the steps look for programs. If a" \
+# In JSON, quotes and backslashes of a path are escaped.
+if ! grep -qF "\"executable\":\"$(sed -E 's/["\\]/\\&/g' <<<"$compiled")/debug/xtask\"" <<<"$built"; then
+    echo "test.sh: cargo did not compile into $compiled/debug, where the steps look for programs. If a" \
         "config.toml of cargo sets build.target, take that line out while the checks run" >&2
     exit 2
 fi
 # In the background of a script SIGINT is ignored, and programs that are interrupted in tests would inherit that.
 interruptible=()
 if env --default-signal=INT true 2>/dev/null; then interruptible=(env --default-signal=INT,QUIT); fi
-exec "${interruptible[@]}" "$CARGO_TARGET_DIR/debug/xtask" test "$@"
+exec "${interruptible[@]}" "$compiled/debug/xtask" test "$@"

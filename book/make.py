@@ -63,17 +63,17 @@ def explain(clocksmith, word):
 def code(text):
     """Text with the words of the field set as code: paths, functions, parameters, options."""
     text = text.replace("<", "&lt;").replace(">", "&gt;")
-    parts = re.split(r"(`[^`]*`)", text)
+    parts = re.split(r"(`[^`]*`|https?://\S+)", text)
     word = re.compile(
         r"(?<![\w/`])("
-        r"[\w./-]+/[\w./-]+\.(?:c|h|S|rs)"
+        r"[\w./-]+/[\w./-]+\.(?:cpp|c|h|S|rst|rs|json)\b"
         r"|\w+\(\)"
         r"|--[a-z][\w-]*|/(?:sys|proc|etc|var|dev)/[\w/.-]*\w"
         r"|(?:tsc|clocksource|notsc|vdso|hpet|pmtmr|nohz|highres|idle|lapic|nosmp|acpi)=[\w.,=<>-]*\w"
-        r"|\w+(?:_\w+)+=?|[\w.]+\.max_cstate=\d"
+        r"|\w+\.max_cstate=\d|\w+(?:_\w+)+(?:\.[chS]\b|=[\w.]*\w|=\"[^\"]*\"|=|\(\"[^\"]*\"\))?"
         r")"
     )
-    return "".join(part if part.startswith("`") else word.sub(r"`\1`", part) for part in parts)
+    return "".join(part if part.startswith(("`", "http")) else word.sub(r"`\1`", part) for part in parts)
 
 
 def cause_ids():

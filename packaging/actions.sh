@@ -14,14 +14,14 @@ missing() {
 }
 
 actionlint=$(command -v actionlint || true)
-for dir in "${GOBIN-}" "${GOPATH:-$HOME/go}/bin"; do
+for dir in "${GOBIN-}" "${GOPATH:-${HOME-}/go}/bin"; do
     if [ -z "$actionlint" ] && [ -n "$dir" ] && [ -x "$dir/actionlint" ]; then actionlint=$dir/actionlint; fi
 done
 if [ -n "$actionlint" ]; then "$actionlint" .github/workflows/*.yml; fi
 
 python3 -c 'import yaml' 2>/dev/null || missing "no YAML for Python: apt-get install python3-yaml"
 python3 - <<'PYTHON'
-import os, pathlib, re, sys, yaml
+import os, pathlib, re, subprocess, sys, yaml
 
 github = pathlib.Path(".github")
 wrong = []
@@ -30,11 +30,34 @@ def want(holds, path, words):
     if not holds:
         wrong.append(f"{path}: {words}")
 
+def read(path):
+    """A mapping from a file; an empty one, with what is wrong, where there is none."""
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        data = wrong.append(f"{path}: {' '.join(str(error).split())}")
+    else:
+        want(isinstance(data, dict), path, "no mapping")
+    return data if isinstance(data, dict) else {}
+
+def known(data, keys, path, where):
+    for key in set(data) - set(keys.split()):
+        wrong.append(f"{path}: {where}: unknown key {key}")
+
+# https://docs.github.com/en/code-security/dependabot: what these settings use, and the closest that they may need.
 settings = github / "dependabot.yml"
-updates = (yaml.safe_load(settings.read_text()) or {}).get("updates") or []
+data = read(settings)
+want(data.get("version") == 2, settings, "version is not 2")
+updates = data.get("updates") or []
 want(updates, settings, "no updates")
 for update in updates:
     want("package-ecosystem" in update, settings, f"an update without package-ecosystem: {update}")
+    known(update, "package-ecosystem directory directories schedule groups ignore allow labels open-pull-requests-limit "
+          "cooldown commit-message", settings, update.get("package-ecosystem"))
+    interval = (update.get("schedule") or {}).get("interval")
+    want(interval in ("daily", "weekly", "monthly", "quarterly"), settings, f"interval {interval}")
+    for place in update.get("directories") or [update.get("directory")]:
+        want(place and pathlib.Path(f".{place}").is_dir(), settings, f"{place} is no directory here")
 named = {place for update in updates for place in update.get("directories", [update.get("directory")])
          if update.get("package-ecosystem") == "cargo"}
 # Every lock file is a workspace that has to be kept up to date. Deeper ones are in directories that cargo makes.
@@ -44,19 +67,33 @@ for lock in [pathlib.Path("Cargo.lock"), *pathlib.Path(".").glob("*/Cargo.lock")
 for place in named:
     want(pathlib.Path(f".{place}/Cargo.toml").exists(), settings, f"{place} has no Cargo.toml")
 
-kinds = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
-for form in sorted((github / "ISSUE_TEMPLATE").glob("*.yml")):
-    data = yaml.safe_load(form.read_text())
+fields = {
+    "markdown": "value",
+    "textarea": "label description placeholder value render",
+    "input": "label description placeholder value",
+    "dropdown": "label description multiple options default",
+    "checkboxes": "label description options",
+}
+# https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues-and-pull-requests
+for form in sorted((github / "ISSUE_TEMPLATE").glob("*.y*ml")):
+    data = read(form)
     if form.name == "config.yml":
         want(isinstance(data.get("blank_issues_enabled"), bool), form, "blank_issues_enabled is not true or false")
         continue
+    known(data, "name description title labels assignees projects type body", form, "the form")
     for key in ("name", "description", "body"):
         want(data.get(key), form, f"no {key}")
     ids = [item["id"] for item in data.get("body") or [] if "id" in item]
     want(len(ids) == len(set(ids)), form, "an id twice")
     for item in data.get("body") or []:
-        want(item.get("type") in kinds, form, f"unknown type {item.get('type')}")
-        attributes = item.get("attributes", {})
+        place = item.get("id", item.get("type"))
+        want(item.get("type") in fields, form, f"unknown type {item.get('type')}")
+        known(item, "type id attributes validations", form, place)
+        attributes = item.get("attributes") or {}
+        known(attributes, fields.get(item.get("type"), ""), form, place)
+        checks = item.get("validations") or {}
+        known(checks, "required", form, place)
+        want(isinstance(checks.get("required", True), bool), form, f"{place}: required is not true or false")
         want(attributes.get("value" if item.get("type") == "markdown" else "label"), form, f"{item.get('id', 'text')} without words")
     want("clocksmith collect" in form.read_text(), form, "does not ask for `clocksmith collect`")
 
@@ -64,7 +101,10 @@ for form in sorted((github / "ISSUE_TEMPLATE").glob("*.yml")):
 for flow in sorted((github / "workflows").glob("*.yml")):
     for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", flow.read_text()):
         want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
-    want("permissions" in yaml.safe_load(flow.read_text()), flow, "no permissions")
+    want("permissions" in read(flow), flow, "no permissions")
+    for steps in re.findall(r"\./test\.sh((?: [a-z][a-z-]*)+)", flow.read_text()):
+        asked = subprocess.run(["./test.sh", "--needs", "steps", *steps.split()], capture_output=True, text=True)
+        want(asked.returncode == 0, flow, asked.stderr.strip())
 
 for line in wrong:
     print(f"actions: {line}", file=sys.stderr)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Refuses tracked files that no source tree needs: what profilers, crashes, V8 and merges leave behind, and large binaries.
+# Refuses tracked files that no source tree needs: what profilers, crashes, V8 and merges leave behind, conflicts, and
+# large binaries.
 #
 #   packaging/tree.sh
 #
@@ -8,6 +9,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 largest=1048576
 
+command -v git >/dev/null || {
+    echo "tree: no git: apt-get install git" >&2
+    exit 77
+}
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || {
     echo "tree: no git repository, so no list of tracked files" >&2
     exit 77
@@ -23,6 +28,9 @@ while IFS= read -r -d '' file; do
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
     core | core.[0-9]*) complain "$file" "a core dump" ;;
     *.orig | *.rej) complain "$file" "left by a merge" ;;
+    *~ | .#* | .*.sw[op]) complain "$file" "left by an editor" ;;
+    vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
+    nohup.out) complain "$file" "a command's output" ;;
     *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
 done < <(git ls-files -z)
@@ -36,5 +44,9 @@ while IFS= read -r -d '' file; do
         complain "$file" "a binary file of more than $((largest / 1048576)) MiB"
     fi
 done < <(git ls-files -z | xargs -0 grep -LIZs . || true)
+while IFS= read -r -d '' file; do
+    echo "tree: $file has lines with <<<<<<< and >>>>>>>: finish the merge" >&2
+    wrong=$((wrong + 1))
+done < <(git grep -lzIE '^<<<<<<< .' -- . | xargs -0r grep -lZE '^>>>>>>> .' || true)
 [ "$wrong" -eq 0 ] || exit 1
 echo "tree: nothing is tracked that should not be"

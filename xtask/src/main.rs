@@ -55,10 +55,17 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> ExitCode {
-    // Cargo's alias works in every directory; steps are relative to the top.
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    if let Err(error) = std::env::set_current_dir(&top) {
-        eprintln!("xtask: going to {}: {error}", top.display());
+    // Steps are relative to the top, where test.sh is. Cargo's alias works in every directory, and says which crate it
+    // runs. What was compiled is not asked: another checkout may have compiled it, into a shared directory.
+    if let Some(crate_dir) = std::env::var_os("CARGO_MANIFEST_DIR") {
+        let top = Path::new(&crate_dir).join("..");
+        if let Err(error) = std::env::set_current_dir(&top) {
+            eprintln!("xtask: going to {}: {error}", top.display());
+            return ExitCode::from(USAGE);
+        }
+    }
+    if !Path::new("xtask/Cargo.toml").is_file() {
+        eprintln!("xtask: this is not the top of the sources: call ./test.sh");
         return ExitCode::from(USAGE);
     }
     let words: Vec<String> = std::env::args().skip(1).collect();

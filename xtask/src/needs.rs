@@ -159,15 +159,14 @@ pub(crate) fn print(kind: Kind, steps: &[&Step]) {
         .flat_map(|step| of(step))
         .filter_map(Need::line)
         .filter(|(found, _)| *found == kind)
-        .map(|(_, line)| line)
+        .flat_map(|(_, line)| {
+            // A need may be several packages.
+            let words = line.split(' ').map(str::to_owned).collect();
+            if kind == Kind::Packages { words } else { vec![line] }
+        })
         .collect();
     for line in lines {
-        // A package name may be several.
-        for word in
-            if kind == Kind::Packages { line.split(' ').collect() } else { vec![line.as_str()] }
-        {
-            say!("{word}");
-        }
+        say!("{line}");
     }
 }
 

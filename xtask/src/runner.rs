@@ -1,8 +1,9 @@
 //! Runs steps: skips, second tries, budgets, and the counts at the end.
 
+use crate::USAGE;
 use crate::context::Context;
 use crate::load::{Judgement, Mark, slowness};
-use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan};
+use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan, find};
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -43,13 +44,17 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         report: Report::default(),
         made: BTreeMap::new(),
         slowness: slowness(),
-        strict: std::env::var_os("STRICT").is_some_and(|value| !value.is_empty()),
+        strict: is_set("STRICT"),
         may_skip: std::env::var("MAY_SKIP")
             .unwrap_or_default()
             .split_whitespace()
             .map(str::to_owned)
             .collect(),
     };
+    if let Some(why) = runner.may_skip.iter().find_map(|name| find(name).err()) {
+        eprintln!("test.sh: MAY_SKIP: {why}");
+        return ExitCode::from(USAGE);
+    }
     if runner.slowness > 1.05 {
         say!("budgets times {:.1}: this machine is so much slower", runner.slowness);
     }
@@ -81,6 +86,12 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     }
     let _ = std::fs::remove_dir_all(&dir);
     runner.finish(begun)
+}
+
+/// Whether a switch of the environment is on.
+fn is_set(name: &str) -> bool {
+    let value = std::env::var(name).unwrap_or_default().to_lowercase();
+    !matches!(value.as_str(), "" | "0" | "no" | "off" | "false")
 }
 
 /// When the run began; continuous integration says it, because tools are part of its time.
@@ -269,7 +280,6 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::find;
 
     #[test]
     fn seconds_of_a_step_include_shared_work_until_it_is_done() {

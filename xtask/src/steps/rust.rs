@@ -3,7 +3,7 @@
 use crate::call::call;
 use crate::context::WORKSPACE;
 use crate::needs::{CC, Need};
-use crate::step::{Step, Tier};
+use crate::step::{Step, Stop, Tier};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,7 +51,19 @@ pub(crate) static FMT: Step = Step {
         // It colours a file, too.
         let plain = !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some();
         let colour = if plain { "-- --color never" } else { "" };
-        call("cargo fmt --all --check").args(colour).run(context)
+        // Those beside the workspace, too.
+        for manifest in ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml", "python/Cargo.toml"] {
+            let answer = call("cargo fmt --all --check --manifest-path")
+                .arg(manifest)
+                .args(colour)
+                .answer(context)?;
+            if !answer.good() {
+                return Err(Stop::fail(format!(
+                    "run `cargo fmt --all --manifest-path {manifest}`, or mend what it cannot read"
+                )));
+            }
+        }
+        Ok(())
     },
 };
 
