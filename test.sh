@@ -27,12 +27,12 @@ if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
     exit 1
 fi
 # As JSON writes it, in which some characters of a path are escaped.
-target=$(sed -E 's/.*"target_directory":"(([^"\\]|\\.)*)".*/\1/' <<<"$metadata")
-CARGO_TARGET_DIR=$(sed -E 's/\\(["\\])/\1/g' <<<"$target")
+CARGO_TARGET_DIR=$(printf '%s' "$metadata" |
+    sed -E 's/.*"target_directory":"(([^"\\]|\\.)*)".*/\1/; s/\\(["\\])/\1/g')
 # Cargo takes the programs of another checkout for those of this one, if their files are older than the programs.
 other=$(cat "$CARGO_TARGET_DIR/.clocksmith-checkout" 2>/dev/null || true)
 if [ -n "$other" ] && [ "$other" != "$PWD" ] && [ -d "$other" ]; then
-    CARGO_TARGET_DIR=$CARGO_TARGET_DIR/checkout-$(cksum <<<"$PWD" | cut -d ' ' -f 1)
+    CARGO_TARGET_DIR=$CARGO_TARGET_DIR/checkout-$(printf '%s' "$PWD" | cksum | cut -d ' ' -f 1)
     echo "test.sh: $other compiles there, too; this checkout compiles in $CARGO_TARGET_DIR" >&2
 fi
 mkdir -p "$CARGO_TARGET_DIR" && printf '%s\n' "$PWD" >"$CARGO_TARGET_DIR/.clocksmith-checkout"
@@ -53,7 +53,8 @@ built=$(cargo build --quiet -p xtask --message-format json-render-diagnostics) |
     exit 1
 }
 # In JSON, quotes and backslashes of a path are escaped.
-if ! grep -qF "\"executable\":\"$(sed -E 's/["\\]/\\&/g' <<<"$compiled")/debug/xtask\"" <<<"$built"; then
+executable="\"executable\":\"$(printf '%s' "$compiled" | sed -E 's/["\\]/\\&/g')/debug/xtask\""
+if [ "${built#*"$executable"}" = "$built" ]; then
     echo "test.sh: cargo did not compile into $compiled/debug, where the steps look for programs. If a" \
         "config.toml of cargo sets build.target, take that line out while the checks run" >&2
     exit 2

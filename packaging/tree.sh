@@ -4,7 +4,7 @@
 #
 #   packaging/tree.sh
 #
-# Exits with 1 when there is one, with 77 when this is no git repository.
+# Exits with 1 when there is one, with 77 when git has no list of tracked files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 largest=1048576
@@ -13,16 +13,25 @@ command -v git >/dev/null || {
     echo "tree: no git: apt-get install git" >&2
     exit 77
 }
-git rev-parse --is-inside-work-tree >/dev/null 2>&1 || {
-    echo "tree: no git repository, so no list of tracked files" >&2
+top=$(git rev-parse --show-toplevel 2>&1) || {
+    echo "tree: no list of tracked files: ${top%%$'\n'*}" >&2
     exit 77
 }
+if [ "$(cd "$top" && pwd -P)" != "$(pwd -P)" ]; then
+    echo "tree: no list of tracked files: these sources lie in the repository of $top" >&2
+    exit 77
+fi
+mapfile -d '' -t files < <(git ls-files -z)
+if [ "${#files[@]}" -eq 0 ]; then
+    echo "tree: git lists no tracked file" >&2
+    exit 1
+fi
 wrong=0
 complain() {
     echo "tree: $1 is $2: git rm --cached it, and see .gitignore" >&2
     wrong=$((wrong + 1))
 }
-while IFS= read -r -d '' file; do
+for file in "${files[@]}"; do
     case ${file##*/} in
     isolate-*.log) complain "$file" "a log of V8" ;;
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
@@ -33,7 +42,7 @@ while IFS= read -r -d '' file; do
     nohup.out) complain "$file" "a command's output" ;;
     *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
-done < <(git ls-files -z)
+done
 # Without a line of text: binary or empty. A deleted file that is not committed is still listed.
 while IFS= read -r -d '' file; do
     if [ -L "$file" ] || ! [ -f "$file" ]; then continue; fi
@@ -43,7 +52,7 @@ while IFS= read -r -d '' file; do
     elif [ "$size" -gt "$largest" ]; then
         complain "$file" "a binary file of more than $((largest / 1048576)) MiB"
     fi
-done < <(git ls-files -z | xargs -0 grep -LIZs . || true)
+done < <(printf '%s\0' "${files[@]}" | xargs -0 grep -LIZs . || true)
 while IFS= read -r -d '' file; do
     echo "tree: $file has lines with <<<<<<< and >>>>>>>: finish the merge" >&2
     wrong=$((wrong + 1))

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::step::{Done, Stop};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, IsTerminal as _, Write};
 use std::process::{Command, Stdio};
 
 /// A command to run.
@@ -97,6 +97,10 @@ impl Call {
         let mut words = Vec::new();
         if let Some(limit) = context.limit(self.limit)? {
             words.extend(["timeout", "--kill-after=20"].map(OsString::from));
+            // Ctrl-C is for the group of the terminal; without one, a group of its own is ended whole.
+            if std::io::stdin().is_terminal() {
+                words.push("--foreground".into());
+            }
             words.push(limit.to_string().into());
         }
         words.extend(self.words);
