@@ -24,7 +24,7 @@ fi
 # Where cargo compiles, by whatever setting; the steps look for programs there.
 if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
     echo "test.sh: cargo cannot read this workspace" >&2
-    exit 1
+    exit 2
 fi
 # As JSON writes it, in which some characters of a path are escaped.
 CARGO_TARGET_DIR=$(printf '%s' "$metadata" |
@@ -50,7 +50,7 @@ if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
 fi
 built=$(cargo build --quiet -p xtask --message-format json-render-diagnostics) || {
     echo "test.sh: the program of the checks (xtask/) does not compile" >&2
-    exit 1
+    exit 2
 }
 # In JSON, quotes and backslashes of a path are escaped.
 executable="\"executable\":\"$(printf '%s' "$compiled" | sed -E 's/["\\]/\\&/g')/debug/xtask\""

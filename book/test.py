@@ -453,6 +453,8 @@ def main():
         print(f"wrong: {one}")
     print(f"pages: {len(chosen)}, commands run and compared: {counts['run']}, run on this machine: {counts['live']}, "
           f"not run: {counts['not run']}, looked up: {counts['looked up']}, wrong: {len(wrong)}")
+    if wrong:
+        print("if what is printed now is right: book/test.py --update --clocksmith FILE, and read the difference")
     for reason in reasons:
         print(f"not run: {reason}")
     if args.html:

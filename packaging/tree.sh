@@ -37,11 +37,12 @@ for file in "${files[@]}"; do
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
     core | core.[0-9]*) complain "$file" "a core dump" ;;
     *.orig | *.rej) complain "$file" "left by a merge" ;;
-    *~ | .#* | .*.sw[op]) complain "$file" "left by an editor" ;;
+    *~ | .#* | *.sw[op]) complain "$file" "left by an editor" ;;
     vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;
     *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
+    case $file in target/* | */target/*) complain "$file" "what cargo compiled" ;; esac
 done
 # Without a line of text: binary or empty. A deleted file that is not committed is still listed.
 while IFS= read -r -d '' file; do

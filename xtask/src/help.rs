@@ -23,10 +23,11 @@ pub(crate) fn print() {
                       installers
 
 A step whose tool is not here is skipped, and named at the end with what brings
-the tool. Exit code: 0 all good, 1 a step failed, 2 wrong usage. A failing
-emulated step is run once more; what fails twice has failed. A step over its
-budget has failed, too: its time, less what other programs had of the
-processors, and in proportion to the speed of the machine.
+the tool. Exit code: 0 all good, 1 a step failed, 2 wrong usage, or these checks
+could not be compiled. A failing emulated step is run once more; what fails
+twice has failed. A step over its budget has failed, too: its time, less what
+other programs had of the processors, and in proportion to the speed of the
+machine.
 
   STRICT=1                a skipped step is a failure, except where a network is
                           missing; MAY_SKIP='STEP...': and except these

@@ -47,7 +47,8 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         strict: is_set("STRICT"),
         may_skip: std::env::var("MAY_SKIP")
             .unwrap_or_default()
-            .split_whitespace()
+            .split([' ', ','])
+            .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect(),
     };
