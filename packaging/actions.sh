@@ -30,10 +30,22 @@ def want(holds, path, words):
     if not holds:
         wrong.append(f"{path}: {words}")
 
+class Once(yaml.SafeLoader):
+    """Each key of a mapping once."""
+
+def once(loader, node, deep=False):
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.YAMLError(f"{key} twice, line {node.start_mark.line + 1}")
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+Once.add_constructor("tag:yaml.org,2002:map", once)
+
 def read(path):
     """A mapping from a file; an empty one, with what is wrong, where there is none."""
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.load(path.read_text(), Once)
     except (OSError, yaml.YAMLError) as error:
         data = wrong.append(f"{path}: {' '.join(str(error).split())}")
     else:
@@ -51,7 +63,11 @@ want(data.get("version") == 2, settings, "version is not 2")
 updates = data.get("updates") or []
 want(updates, settings, "no updates")
 for update in updates:
-    want("package-ecosystem" in update, settings, f"an update without package-ecosystem: {update}")
+    ecosystem = update.get("package-ecosystem")
+    want(ecosystem in ("cargo", "github-actions"), settings, f"an update of {ecosystem}: nothing of that is here")
+    for name, group in (update.get("groups") or {}).items():
+        for kind in group.get("update-types") or []:
+            want(kind in ("major", "minor", "patch"), settings, f"group {name}: {kind} is no kind of update")
     known(update, "package-ecosystem directory directories schedule groups ignore allow labels open-pull-requests-limit "
           "cooldown commit-message", settings, update.get("package-ecosystem"))
     interval = (update.get("schedule") or {}).get("interval")
@@ -60,8 +76,9 @@ for update in updates:
         want(place and pathlib.Path(f".{place}").is_dir(), settings, f"{place} is no directory here")
 named = {place for update in updates for place in update.get("directories", [update.get("directory")])
          if update.get("package-ecosystem") == "cargo"}
-# Every lock file is a workspace that has to be kept up to date. Deeper ones are in directories that cargo makes.
-for lock in [pathlib.Path("Cargo.lock"), *pathlib.Path(".").glob("*/Cargo.lock")]:
+# Every lock file is a workspace that has to be kept up to date.
+locks = subprocess.run(["git", "ls-files", "*Cargo.lock"], capture_output=True, text=True).stdout.split()
+for lock in map(pathlib.Path, locks):
     place = "/" if lock.parent == pathlib.Path(".") else f"/{lock.parent}"
     want(place in named, settings, f"no updates for {lock}")
 for place in named:
@@ -102,9 +119,25 @@ for flow in sorted((github / "workflows").glob("*.yml")):
     for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", flow.read_text()):
         want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
     want("permissions" in read(flow), flow, "no permissions")
-    for steps in re.findall(r"\./test\.sh((?: [a-z][a-z-]*)+)", flow.read_text()):
+    for steps in re.findall(r"\./test\.sh((?: [a-z-]+)+)", flow.read_text()):
+        if steps.startswith(" --needs"):
+            steps = steps.removeprefix(" --needs steps")
         asked = subprocess.run(["./test.sh", "--needs", "steps", *steps.split()], capture_output=True, text=True)
         want(asked.returncode == 0, flow, asked.stderr.strip())
+
+# What others' runs read: https://docs.github.com/actions, https://pre-commit.com/#new-hooks
+action = read(pathlib.Path("action.yml"))
+for key in ("name", "description", "runs"):
+    want(action.get(key), "action.yml", f"no {key}")
+for step in (action.get("runs") or {}).get("steps") or []:
+    want("uses" in step or ("run" in step and "shell" in step), "action.yml", f"a step without shell: {step}")
+try:
+    hooks = yaml.load(pathlib.Path(".pre-commit-hooks.yaml").read_text(), Once)
+    for hook in hooks:
+        for key in ("id", "name", "entry", "language"):
+            want(hook.get(key), ".pre-commit-hooks.yaml", f"no {key}")
+except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
+    wrong.append(f".pre-commit-hooks.yaml: {' '.join(str(error).split())}")
 
 for line in wrong:
     print(f"actions: {line}", file=sys.stderr)

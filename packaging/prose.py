@@ -187,7 +187,10 @@ def main():
                 continue
         elif not glob(name, words.texts) or glob(name, words.skip):
             continue
-        text = (TOP / name).read_text()
+        try:
+            text = (TOP / name).read_text()
+        except UnicodeDecodeError as error:
+            stop(f"{name} is not in UTF-8: {error}")
         if MADE.match(text) and not given:
             continue
         checked += 1

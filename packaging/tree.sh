@@ -55,8 +55,20 @@ while IFS= read -r -d '' file; do
     fi
 done < <(printf '%s\0' "${files[@]}" | xargs -0 grep -LIZs . || true)
 while IFS= read -r -d '' file; do
-    echo "tree: $file has lines with <<<<<<< and >>>>>>>: finish the merge" >&2
+    echo "tree: $file has lines that begin with <<<<<<< or >>>>>>>: finish the merge" >&2
     wrong=$((wrong + 1))
-done < <(git grep -lzIE '^<<<<<<< .' -- . | xargs -0r grep -lZE '^>>>>>>> .' || true)
+done < <(git grep --no-color -lzIE '^(<<<<<<<|>>>>>>>) .' -- . || true)
+# Line ends of others, but in samples of such input; and scripts that cannot be called.
+while IFS= read -r file; do
+    echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2
+    wrong=$((wrong + 1))
+done < <(git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' | grep -E '^i/(crlf|mixed)' || true)
+while IFS= read -r -d '' entry; do
+    file=${entry#*$'\t'}
+    if [[ $entry == 100644* ]] && [ -f "$file" ] && [ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ]; then
+        echo "tree: $file is a script, and not executable: git update-index --chmod=+x it" >&2
+        wrong=$((wrong + 1))
+    fi
+done < <(git ls-files -sz -- '*.sh' '*.py' .ci/run ':!fuzz' ':!book/samples' ':!testbed/guest')
 [ "$wrong" -eq 0 ] || exit 1
 echo "tree: nothing is tracked that should not be"

@@ -101,8 +101,9 @@ fn xattrs(of: &Of<'_>, shown: &Path) -> Result<Vec<(String, String)>, JournalErr
     };
     let length = match length {
         Ok(length) => length,
-        // Without /proc a link's are not seen; it seldom has any.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => 0,
+        Err(Errno::OPNOTSUPP) => 0,
+        // Without /proc a link's are not seen; it seldom has any. A file's would be lost.
+        Err(Errno::NOSYS) if matches!(of, Of::Link(_)) => 0,
         Err(Errno::NOENT | Errno::NOTDIR) if matches!(of, Of::Link(_)) => 0,
         Err(error) => return Err(io("list the attributes of", shown)(error)),
     };

@@ -20,6 +20,7 @@ use clocksmith_who::recording::Recording;
 use clocksmith_who::session::{self, Options, Session, Target};
 use clocksmith_who::spawn::{Running, Waiting};
 use clocksmith_who::watched::jvm::Requests;
+use clocksmith_who::watched::patient;
 use clocksmith_who::watched::remains;
 use clocksmith_who::watched::select::{self, Wanted};
 use std::os::unix::process::ExitStatusExt;
@@ -59,8 +60,35 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let soon = if args.command.is_empty() { SOON } else { SOON + GRACE };
     let patience = move |signal| if signal == libc::SIGINT { DEADLINE } else { soon };
     interrupt::end_within(patience, stuck).context("cannot start a thread")?;
+    end_without_answer().context("cannot start a thread")?;
     let about = About { common, args, facts: &facts, costs: &costs };
     if args.command.is_empty() { about.watch() } else { about.run() }
+}
+
+/// Ends the program when a process does not answer a question: its user can make that take for ever.
+fn end_without_answer() -> std::io::Result<()> {
+    const BEAT: Duration = Duration::from_millis(250);
+    /// A page from a slow disk comes sooner.
+    const ANSWER: Duration = Duration::from_secs(3);
+    /// As [`Code::Undetermined`].
+    const UNDETERMINED: i32 = 3;
+    let wait = || {
+        let pid = loop {
+            std::thread::sleep(BEAT);
+            match patient::unanswered() {
+                Some((pid, time)) if time > ANSWER => break pid,
+                _ => {}
+            }
+        };
+        screen::put_back();
+        remains::remove();
+        err::line(&format!(
+            "clocksmith: process {pid} does not answer: a thread of it holds the lock of its memory map, as it can if it \
+             waits for a file system that does not answer; watch others, by -p, --name or --user"
+        ));
+        std::process::exit(UNDETERMINED)
+    };
+    std::thread::Builder::new().name("answers".to_owned()).spawn(wait).map(|_| ())
 }
 
 /// Lets this thread run ahead of others, where that is allowed (root, `RLIMIT_NICE`): on a busy machine its few percent

@@ -31,7 +31,8 @@ impl Served {
         let at = tempfile::tempdir().unwrap();
         let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
         let text = |text: &str| CString::new(text).unwrap();
-        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+        let options =
+            format!("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
         let (source, kind, options) = (text("silent"), text("fuse"), text(&options));
         let path = text(at.path().to_str().unwrap());
         // SAFETY: the pointers are to live texts that end in NUL.
@@ -182,6 +183,75 @@ fn who_ends_where_the_filesystem_of_a_program_went_silent() {
     let _ = (program.wait(), who.kill(), who.wait());
     let status = ended.expect("who ended");
     assert!(status.code().is_some_and(|code| code <= 3), "{status}");
+}
+
+/// A thread reads a page of standard input through `/proc/self/mem`, with the lock of the memory map held, and another one
+/// wants to change the map: readers of the map, of the command line and of the memory wait until they are killed.
+const LOCKED: &str = r#"
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+page = libc.mmap(None, 4096, 1, 1, 0, 0)
+memory = os.open("/proc/self/mem", os.O_RDONLY)
+print("mapped", flush=True)
+time.sleep(1)
+threading.Thread(target=lambda: os.pread(memory, 8, page)).start()
+time.sleep(0.5)
+libc.mmap(None, 4096, 1, 0x22, -1, 0)
+"#;
+
+#[test]
+#[cfg(feature = "who")]
+fn verbs_end_where_the_map_of_a_process_is_locked() {
+    let Some(served) = Served::mount(vec![0; 4096], true) else { return not_here() };
+    let mut program = match Command::new("python3")
+        .args(["-c", LOCKED])
+        .stdin(std::fs::File::open(served.program()).unwrap())
+        .stdout(Stdio::piped())
+        .uid(65534)
+        .gid(65534)
+        .spawn()
+    {
+        Ok(program) => program,
+        Err(error) => return eprintln!("skipped: python3: {error}"),
+    };
+    let mut line = [0; 7];
+    std::io::Read::read_exact(program.stdout.as_mut().unwrap(), &mut line).unwrap();
+    served.silent.store(true, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = program.id().to_string();
+    let is_locked = |pid: &str| {
+        let path = format!("/proc/{pid}/cmdline");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(std::fs::read(path).is_ok()));
+        receiver.recv_timeout(Duration::from_millis(500)).is_err()
+    };
+    let locked = is_locked(&pid);
+    let ends = |arguments: &[&str]| {
+        let mut verb = Command::new(PROGRAM)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while verb.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let status = verb.try_wait().unwrap();
+        let _ = (verb.kill(), verb.wait());
+        status.and_then(|status| status.code()).is_some_and(|code| code <= 3)
+    };
+    let who = ends(&["who", "--duration", "500ms", "-p", &pid]);
+    let by_name = ends(&["who", "--duration", "500ms", "--name", "python3"]);
+    let why = ends(&["why", "--no-measure"]);
+    let _ = program.kill();
+    drop(served);
+    let _ = program.wait();
+    assert!(locked, "the kernel shows the command line of such a process");
+    assert!(who && by_name && why, "who -p {who}, who --name {by_name}, why {why}");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use crate::given::{self, Kinds};
 use crate::tree::from_io;
-use crate::wall::{Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, names_the_host};
+use crate::wall::{Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, is_program, names_the_host};
 use crate::{Missing, Why};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Processes that are looked at.
@@ -20,6 +21,8 @@ const PTP_CLOCKS: usize = 16;
 const READINGS: usize = 5;
 /// The capability without which a process cannot set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
 const CAP_SYS_TIME: u32 = 25;
+/// The first id of users that are persons (`UID_MIN` of login.defs(5), and of containers' ids).
+const FIRST_PERSON: u32 = 1000;
 /// The first inode of PID namespaces, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
 const INITIAL_PID: &str = "pid:[4026531836]";
 
@@ -145,14 +148,27 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
         let dir = proc.join(pid);
         // One that ended meanwhile keeps nothing.
         let Ok(comm) = small(&dir.join("comm")) else { continue };
-        let line = small(&dir.join("cmdline")).unwrap_or_default();
+        let status = small(&dir.join("status")).unwrap_or_default();
+        // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
+        let its = space(pid);
+        let foreign = its.as_ref().zip(own.as_ref()).is_some_and(|(its, own)| its != own);
+        // Any user can make a read of a process's arguments wait for ever (a thread that holds the lock of its memory
+        // map). So they are read only where they matter, of one that can set the clock: in this user namespace, or, for
+        // a user who is not shown that, of the system's users.
+        let system = || std::fs::metadata(&dir).is_ok_and(|meta| meta.uid() < FIRST_PERSON);
+        let here = !foreign && (its.is_some() || system());
+        let able = here && allowed(Role::Sets, &status) != Role::Watches;
+        let line =
+            if able { small(&dir.join("cmdline")).unwrap_or_default() } else { String::new() };
         let arguments: Vec<&str> = line.split('\0').filter(|word| !word.is_empty()).collect();
         // A process that calls itself so and has no such program behind it is of no interest here: what it says is
         // shown as what is seen, never obeyed.
-        if let Some(keeper) = by_name(comm.trim_end_matches('\n'), &arguments) {
-            let status = small(&dir.join("status")).unwrap_or_default();
-            // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
-            let foreign = space(pid).zip(own.as_ref()).is_some_and(|(its, own)| its != *own);
+        let comm = comm.trim_end_matches('\n');
+        let program = std::fs::read_link(dir.join("exe")).ok();
+        let file = program.as_ref().and_then(|program| program.file_name()?.to_str());
+        if let Some(keeper) = by_name(comm, &arguments)
+            && file.is_none_or(|file| is_program(comm, file))
+        {
             let role = if foreign { Role::Watches } else { allowed(keeper.role, &status) };
             found.add(Keeper { role, ..keeper });
         }
@@ -223,6 +239,11 @@ mod tests {
         put(proc, "701/status", "CapEff:\t0000000000000000\nNSpid:\t701\n");
         put(proc, "702/comm", "ntpd\n");
         put(proc, "702/status", "CapEff:\t000001ffffffffff\nNSpid:\t702 1\n");
+        // A link to a program of root's has the name of the link.
+        put(proc, "703/comm", "ntpd\n");
+        put(proc, "703/status", "CapEff:\t000001ffffffffff\nNSpid:\t703\n");
+        std::os::unix::fs::symlink("/usr/bin/su", proc.join("703/exe")).unwrap();
+        std::os::unix::fs::symlink("/usr/sbin/chronyd", proc.join("700/exe")).unwrap();
         put(proc, "version", "Linux\n");
         let found = processes(proc).unwrap();
         let roles: Vec<(&str, Role)> =

@@ -95,6 +95,15 @@ pub fn by_name(comm: &str, arguments: &[&str]) -> Option<Keeper> {
     Some(Keeper { name: (*name).to_owned(), role })
 }
 
+/// Whether the process of this name can be a program of that file name. Any user can give a process another name, also one
+/// of root's: by a link to a program that runs as root.
+#[must_use]
+pub fn is_program(comm: &str, file: &str) -> bool {
+    // Programs that are many, or that run others.
+    let many = ["busybox", "toybox", "python", "perl", "ld-linux", "ld-musl", "qemu-"];
+    file.contains(comm) || many.iter().any(|program| file.starts_with(program))
+}
+
 impl Keepers {
     /// Adds one; of several of a name the most active one stays.
     pub fn add(&mut self, keeper: Keeper) {
@@ -165,6 +174,13 @@ mod tests {
         assert_eq!(role("systemd-timesyn", "").map(Role::name), Some("steers"));
         assert_eq!(role("vmtoolsd", "vmtoolsd"), Some(Role::Open));
         assert_eq!(role("bash", "chronyd"), None);
+    }
+
+    #[test]
+    fn is_program_another_name_for_a_program_of_root_is_none() {
+        assert!(is_program("systemd-timesyn", "systemd-timesyncd"));
+        assert!(is_program("chronyd", ".chronyd-wrapped") && is_program("ntpd", "busybox"));
+        assert!(!is_program("chronyd", "su") && !is_program("ntpd", "chronyd"));
     }
 
     #[test]

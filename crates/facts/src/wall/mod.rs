@@ -14,7 +14,7 @@ mod source;
 pub use chrony::ChronyConfig;
 pub use clocks::{Clocks, HostClock, Rtc};
 pub use correction::Correction;
-pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name};
+pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name, is_program};
 pub use places::Places;
 pub use source::TimeSource;
 

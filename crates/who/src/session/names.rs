@@ -6,6 +6,7 @@ use crate::calibrate::OwnCosts;
 use crate::recording::{Hit, Module, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Place, Symbols};
 use crate::watched::jvm::{self, Requests};
+use crate::watched::patient;
 use crate::watched::python::{LOOPS, Script};
 use crate::watched::{Process, Runtime};
 use std::collections::{BTreeSet, HashMap};
@@ -238,6 +239,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         own: None,
     }));
     let mut gaps = session.gaps.clone();
+    gaps.extend(patient::gap());
     gaps.extend(session.processes.iter().flat_map(|process| process.gaps.iter().cloned()));
     let modules = modules(&session.processes, &stacks);
     gaps.extend(unseen::unseen(&session.processes, &stacks));

@@ -3,6 +3,7 @@
 use super::bounded::{self, Bounded, Room};
 use super::guard::{self, NotOpened, Owners};
 use super::maps::Mapping;
+use super::patient;
 use super::served::{self, Served};
 use crate::symbols::pclntab;
 use crate::unwind::{Function, Tables};
@@ -208,7 +209,8 @@ impl Files {
             self.copied.insert(id, copied.clone());
             return copied;
         }
-        let file = guard::open_mapped(&through).or_else(|error| {
+        // To follow the first path, the kernel looks at the map.
+        let file = patient::ask(pid, || guard::open_mapped(&through)).or_else(|error| {
             // A deleted file's name may be another file's by now.
             match Owners::of(pid).filter(|_| !mapping.deleted) {
                 Some(owners) => guard::open_named(&below, mapping.inode, &owners),

@@ -11,6 +11,7 @@ mod mapped;
 pub mod maps;
 mod names;
 pub mod ours;
+pub mod patient;
 mod process;
 pub mod python;
 pub mod remains;

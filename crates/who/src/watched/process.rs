@@ -7,6 +7,7 @@ use super::guard;
 use super::mapped::{Files, Mapped};
 use super::maps::{self, Mapping};
 use super::ours::Ours;
+use super::patient;
 use super::python::Python;
 use super::runtime::{self, Runtime};
 use super::served::Mounts;
@@ -115,9 +116,10 @@ impl Process {
         if self.ended {
             return;
         }
-        let text = guard::text(&format!("/proc/{}/maps", self.pid), MAPS).unwrap_or_default();
+        let text = patient::text(self.pid, "maps", MAPS).unwrap_or_default();
         let maps = maps::parse(&text);
-        if maps.is_empty() {
+        // Newer kernels show the map without its lock (6.17, `CONFIG_PER_VMA_LOCK`), and nothing else.
+        if maps.is_empty() || patient::text(self.pid, "cmdline", 1).is_none() {
             return;
         }
         // A process that has become another program keeps its id; its memory has to be opened
@@ -282,7 +284,8 @@ impl Process {
         if touched.any(|m| m.is_file() && self.mounts.is_served(m.device)) {
             return None;
         }
-        self.memory.as_ref()?.read_exact_at(bytes, address).ok()
+        let memory = self.memory.as_ref()?;
+        patient::ask(self.pid, || memory.read_exact_at(bytes, address)).ok()
     }
 
     /// A word of its memory.

@@ -1,7 +1,7 @@
 //! Which processes are meant by a name, a user, a control group, a container or a pod. Matching is pure; looking through
 //! `/proc` is an edge. What names a container or pod for people is read where Docker, Podman and the kubelet keep it.
 
-use super::guard;
+use super::{guard, patient};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -194,7 +194,9 @@ fn candidate(pid: u32) -> Option<Candidate> {
     if let Ok(file) = std::fs::read_link(format!("/proc/{pid}/exe")) {
         programs.insert(base(file.to_string_lossy().trim_end_matches(" (deleted)")));
     }
-    if let Some(first) = read("cmdline").and_then(|line| line.split('\0').next().map(base)) {
+    if let Some(first) =
+        patient::text(pid, "cmdline", 64 << 10).and_then(|line| line.split('\0').next().map(base))
+    {
         // Kernel threads have none.
         if first.is_empty() {
             return None;

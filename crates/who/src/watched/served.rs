@@ -29,12 +29,25 @@ const MOUNTS: u64 = 8 << 20;
 const SERVED: [&str; 11] =
     ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "coda", "gfs2", "ocfs2", "virtiofs"];
 
-/// Of a list of mounts (proc_pid_mountinfo(5)): the devices, and whether each is such a filesystem's.
-pub(super) fn devices(mountinfo: &str) -> HashMap<Device, bool> {
+/// Kinds of filesystems that lie over others, which may be such ones. In its own user namespace any user can mount the
+/// first (Linux 5.11, `ovl_fs_type`: `FS_USERNS_MOUNT`); elsewhere only root can.
+const OVER: [&str; 4] = ["overlay", "aufs", "ecryptfs", "shiftfs"];
+
+/// Of a list of mounts (proc_pid_mountinfo(5)): the devices, and whether each is such a filesystem's. `foreign`: the list
+/// is of a process in another user namespace.
+pub(super) fn devices(mountinfo: &str, foreign: bool) -> HashMap<Device, bool> {
     mountinfo
         .lines()
-        .filter_map(|line| Some((device(line.split(' ').nth(2)?)?, is_served(line)?)))
+        .filter_map(|line| Some((device(line.split(' ').nth(2)?)?, is_served(line, foreign)?)))
         .collect()
+}
+
+/// Whether a process is in another user namespace than this one, or may be. Its user may have mounted filesystems there
+/// that lie over others.
+fn is_foreign(pid: u32) -> bool {
+    let space = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/user")).ok();
+    let its = space(&pid.to_string());
+    its.is_none() || its != space("self")
 }
 
 /// `8:1`, in decimal figures.
@@ -43,9 +56,10 @@ fn device(text: &str) -> Option<Device> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn is_served(line: &str) -> Option<bool> {
+fn is_served(line: &str, foreign: bool) -> Option<bool> {
     let kind = line.split_once(" - ")?.1.split(' ').next()?;
-    Some(kind.starts_with("fuse") || SERVED.contains(&kind))
+    let over = foreign && OVER.contains(&kind);
+    Some(kind.starts_with("fuse") || SERVED.contains(&kind) || over)
 }
 
 /// The filesystems of one process's mappings.
@@ -55,9 +69,10 @@ pub(super) struct Mounts(HashMap<Device, bool>);
 impl Mounts {
     /// Those that a process sees, and those that this program sees.
     pub(super) fn of(pid: u32) -> Self {
-        let list = |path: &str| devices(&guard::text(path, MOUNTS).unwrap_or_default());
-        let mut all = list("/proc/self/mountinfo");
-        all.extend(list(&format!("/proc/{pid}/mountinfo")));
+        let list =
+            |path: &str, foreign| devices(&guard::text(path, MOUNTS).unwrap_or_default(), foreign);
+        let mut all = list("/proc/self/mountinfo", false);
+        all.extend(list(&format!("/proc/{pid}/mountinfo"), is_foreign(pid)));
         Self(all)
     }
 
@@ -85,10 +100,14 @@ pub(super) fn is_place_served(place: &OwnedFd, pid: u32) -> bool {
         .and_then(|about| about.lines().find_map(|line| line.strip_prefix("mnt_id:")));
     let Some(id) = id.map(str::trim) else { return false };
     let mounts = |path: &str| guard::text(path, MOUNTS).unwrap_or_default();
-    [mounts(&format!("/proc/{pid}/mountinfo")), mounts("/proc/self/mountinfo")].iter().any(|list| {
-        let line = list.lines().find(|line| line.split(' ').next() == Some(id));
-        line.and_then(is_served) == Some(true)
-    })
+    let its = (mounts(&format!("/proc/{pid}/mountinfo")), is_foreign(pid));
+    let lists = [its, (mounts("/proc/self/mountinfo"), false)];
+    // A mount that no list has may have been taken away from below the process.
+    let mut found = lists.iter().filter_map(|(list, foreign)| {
+        let line = list.lines().find(|line| line.split(' ').next() == Some(id))?;
+        is_served(line, *foreign)
+    });
+    found.next().unwrap_or_else(|| is_foreign(pid))
 }
 
 /// Copies of such files.
@@ -195,9 +214,17 @@ fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>,
 
 /// In the child: a system call alone.
 fn is_local(path: &CString) -> bool {
-    // Magic numbers of linux/magic.h: FUSE, NFS, CIFS, SMB2, 9P, Ceph.
-    const SERVED: [u64; 6] =
-        [0x6573_5546, 0x6969, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400];
+    // Magic numbers of linux/magic.h: FUSE, NFS, CIFS, SMB2, 9P, Ceph; and what may lie over such: overlay, eCryptfs.
+    const SERVED: [u64; 8] = [
+        0x6573_5546,
+        0x6969,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x0102_1997,
+        0x00c3_6400,
+        0x794c_7630,
+        0xf15f,
+    ];
     // SAFETY: all bits zero are a value of this structure of integers.
     let mut about: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: the path and the structure live through the call.
@@ -260,12 +287,18 @@ mod tests {
 41 21 8:17 / /mnt rw - fuseblk /dev/sdb1 rw,user_id=0
 42 21 0:42 / /n rw shared:3 - nfs4 host:/x rw
 43 21 0:43 / /b rw - btrfs /dev/sdc rw
+44 21 0:44 / /o rw - overlay overlay rw,lowerdir=/tmp/a
 torn
 ";
 
     #[test]
     fn devices_of_served_filesystems_are_known_by_the_list_of_mounts() {
-        let mounts = Mounts(devices(MOUNTS));
+        let mounts = Mounts(devices(MOUNTS, false));
+        assert!(!mounts.is_served((0, 44)));
+        // Any user can have mounted that over what does not answer.
+        assert!(Mounts(devices(MOUNTS, true)).is_served((0, 44)));
+        assert!(!Mounts(devices(MOUNTS, true)).is_served((0, 43)));
+        assert!(!is_foreign(std::process::id()) && is_foreign(0));
         for (device, served) in
             [((8, 1), false), ((0, 40), true), ((8, 17), true), ((0, 42), true), ((0, 43), false)]
         {

@@ -46,6 +46,7 @@ pub(crate) fn run(
             "--top draws on a terminal, and standard output is none; without --top there is a report"
         );
     }
+    fits()?;
     let mut screen = Screen::take().context("cannot use this terminal")?;
     let begun = Instant::now();
     let (mut window, mut next, mut seen) = (Window::default(), begun + BEAT, false);
@@ -91,7 +92,20 @@ fn quits(key: KeyEvent) -> bool {
     }
 }
 
+/// Whether the terminal's size is one: the library takes memory for each place, and the other side of a terminal may
+/// state any size.
+fn fits() -> Result<()> {
+    const MOST: u32 = 1_000_000;
+    let (width, height) =
+        crossterm::terminal::size().context("cannot ask for the size of this terminal")?;
+    if u32::from(width) * u32::from(height) > MOST {
+        bail!("this terminal says that it has {width} columns and {height} lines, which --top cannot draw on");
+    }
+    Ok(())
+}
+
 fn draw(screen: &mut Screen, about: &About, window: &Window) -> Result<()> {
+    fits()?;
     let picture = |frame: &mut ratatui::Frame<'_>| {
         let area = frame.area();
         let lines = view::lines(about, window, area.width.into(), area.height.into());

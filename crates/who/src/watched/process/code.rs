@@ -1,8 +1,9 @@
 //! The code that a process has mapped now, by the files that it comes from.
 
-use super::super::guard::{self, Owners};
+use super::super::guard::Owners;
 use super::super::jdk::{self, About, Written};
 use super::super::maps::{self, Mapping};
+use super::super::patient;
 use super::super::served::Mounts;
 use super::{MAPS, Process};
 use std::ops::Range;
@@ -20,7 +21,7 @@ impl Process {
     /// The code in a Java virtual machine that is neither its JDK's nor the system's, by names for people. The map is read
     /// now: a library may have been loaded since it was read before. `code` is where the machine keeps what it compiles.
     pub(in crate::watched) fn strangers(&self, code: Range<u64>) -> Vec<String> {
-        let text = guard::text(&format!("/proc/{}/maps", self.pid), MAPS).unwrap_or_default();
+        let text = patient::text(self.pid, "maps", MAPS).unwrap_or_default();
         let mounts = Mounts::of(self.pid);
         // A filesystem that a program serves is not asked: that may take for ever.
         let written = |mapping: &Mapping| {
@@ -46,7 +47,8 @@ impl Process {
             let stat = rustix::fs::lstat(format!("/proc/{}/root{}", self.pid, mapping.name)).ok();
             stat.filter(|stat| stat.st_ino == mapping.inode)
         };
-        let stat = rustix::fs::stat(through).ok().or_else(below)?;
+        // To follow the first path, the kernel looks at the map.
+        let stat = patient::ask(self.pid, || rustix::fs::stat(through).ok()).or_else(below)?;
         Some(Written { user: stat.st_uid, loose: stat.st_mode & 0o022 != 0 })
     }
 }

@@ -6,7 +6,6 @@ use crate::unwind::Tables;
 use crate::watched::ours::{self, Ours, OwnClock, Settings};
 use crate::watched::vdso::Vdso;
 use clocksmith_raw::layout;
-use std::os::unix::fs::FileExt;
 
 /// Bytes of this project's vDSO at most.
 const OURS: usize = 1 << 20;
@@ -14,13 +13,12 @@ const OURS: usize = 1 << 20;
 impl Process {
     /// Finds a vDSO of this project: code without a file, behind settings that identify it.
     pub(super) fn find_ours(&mut self) {
-        let Some(memory) = &self.memory else { return };
         let candidates = self.maps.iter().filter(|mapping| {
             mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v")
         });
         let found = candidates.into_iter().find_map(|mapping| {
-            let mut page = [0; size_of::<layout::Config>()];
-            memory.read_exact_at(&mut page, ours::settings_of(mapping.range.start)?).ok()?;
+            let begin = ours::settings_of(mapping.range.start)?;
+            let page = self.read(begin, size_of::<layout::Config>())?;
             Some((mapping.range.clone(), Settings::parse(&page)?))
         });
         let Some((range, settings)) = found else { return };
