@@ -3,7 +3,7 @@
 
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::formats::Kind;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report, part};
@@ -38,6 +38,8 @@ pub(crate) struct Inner {
     pub(crate) partial: bool,
     /// Whether options may be there that are not seen, so that nothing is said of what is absent.
     pub(crate) open: bool,
+    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    pub(crate) old: bool,
     /// Which object of the file it is.
     pub(crate) object: Option<String>,
     /// The file's name for guesses, where the document's own is not to be guessed from.
@@ -54,6 +56,7 @@ impl Inner {
             declared: None,
             partial: false,
             open: false,
+            old: false,
             object: None,
             // A command line is judged as the shell's that it would be.
             name: document.name.clone() + if kind == Kind::Qemu { ".sh" } else { "" },
@@ -166,6 +169,11 @@ impl Inner {
         report.findings.retain(|finding| finding.rule.id != rule!("q-value-unknown").id);
         if self.open {
             report.findings.retain(|finding| !ABSENT.contains(&finding.rule.id));
+        }
+        if self.old {
+            report.findings.retain(|finding| {
+                finding.severity == Severity::Error || finding.rule.id != "q-hv-time-missing"
+            });
         }
         // Comments of the file itself are looked at there.
         for finding in &mut report.findings {

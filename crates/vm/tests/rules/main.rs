@@ -7,6 +7,7 @@ mod every;
 mod files;
 mod kubevirt;
 mod libvirt;
+mod old_windows;
 mod proxmox;
 mod python;
 mod qemu;

@@ -134,6 +134,9 @@ impl Section {
     }
 }
 
+/// Types of Windows that are older than the page of Hyper-V.
+const OLD: [&str; 3] = ["wxp", "w2k", "w2k3"];
+
 /// Types of Windows to which Proxmox VE gives the page and the timers of Hyper-V (PVE/QemuServer/CPUConfig.pm,
 /// `get_hyperv_enlightenments()`, from Windows 7 on).
 const ENLIGHTENED: [&str; 4] = ["win7", "win8", "win10", "win11"];
@@ -245,9 +248,8 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
-    let windows = guest != Guest::Macos
-        && section.value("ostype").starts_with('w')
-        && section.value("ostype") != "wxp";
+    let old = OLD.contains(&section.value("ostype"));
+    let windows = guest != Guest::Macos && section.value("ostype").starts_with('w') && !old;
     if windows && cpu.flag("hv-time").is_none() {
         words.push_str(" and hv-time");
     }
@@ -269,7 +271,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
         confidential: section.confidential().or(line.confidential()),
-        no_hyperv: matches!(section.value("ostype"), "wxp" | "w2k" | "w2k3"),
+        no_hyperv: old,
     };
     // That hv-time is lost is said above.
     let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
