@@ -14,6 +14,7 @@ mod qemu;
 mod qemu_guest;
 mod saved;
 mod versions;
+mod written;
 
 use clocksmith_vm::{Choices, Document, Kind, Severity, fix, lint};
 

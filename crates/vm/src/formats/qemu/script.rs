@@ -176,7 +176,7 @@ impl Script {
     fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
         let mut words = Vec::new();
         let mut option = false;
-        for statement in statements {
+        for statement in statements.iter().filter(|statement| !tests(statement)) {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
                 // Options in one string, as files of variables for a unit have them.
@@ -208,6 +208,13 @@ impl Script {
             self.commands.push(Command { program: None, words, apart: false });
         }
     }
+}
+
+/// Whether a statement only compares: `if [ "$1" = -cpu ]`.
+fn tests(statement: &Statement) -> bool {
+    let mut words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
+    let first = words.find(|word| !matches!(*word, "if" | "elif" | "while" | "until" | "!"));
+    matches!(first, Some("[" | "[[" | "test"))
 }
 
 /// A word of a list in another language: without commas and quotes around it, and without the name of
