@@ -30,3 +30,25 @@ fn labels_of_a_case_are_no_options() {
         assert!(all.iter().any(|(id, _)| *id == "q-no-hpet-removed"), "{text}: {all:?}");
     }
 }
+
+#[test]
+fn a_list_of_required_programs_starts_none() {
+    let install = "virt-install --name w --memory 4096 --machine q35 --cpu host --cdrom Win11.iso --os-variant win11\n";
+    for list in [
+        "REQUIRED=(\"kvm\" \"qemu-system-x86_64\" \"virt-install\")\n",
+        "for c in qemu-system-x86_64 virt-install; do command -v $c >/dev/null || exit 1; done\n",
+        "command -v qemu-system-x86_64 >/dev/null || exit 1\n",
+        "for c in qemu-system-x86_64 \\\n  virt-install; do which \"$c\"; done\n",
+        "apt-get install -y qemu-kvm qemu-system-x86 virtinst\n",
+        "pkgs=\"qemu-system-x86_64 virt-install\"\nqemu-system-x86_64 --version\n",
+        "[ -x /usr/bin/qemu-system-x86_64 ] || exit 1\n",
+    ] {
+        let text = format!("#!/bin/bash\n{list}{install}");
+        assert_eq!(Kind::detect("win11.sh", &text), Some(Kind::VirtInstall), "{text}");
+        let all = ids(Kind::VirtInstall, &text);
+        assert!(all.iter().all(|(_, severity)| *severity == Severity::Info), "{all:?}\n{text}");
+    }
+    // One that runs both is of QEMU, as before.
+    let text = format!("#!/bin/bash\n{install}qemu-system-x86_64 -enable-kvm -no-hpet a.img\n");
+    assert_eq!(Kind::detect("win11.sh", &text), Some(Kind::Qemu));
+}

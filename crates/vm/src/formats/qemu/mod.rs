@@ -30,7 +30,7 @@ use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use line::Line;
-use script::{Command, Script};
+use script::{Command, Script, is_program};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -69,14 +69,25 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if other && !text.contains("qemu-system-") {
         return None;
     }
+    let starts = || {
+        Script::read(text).commands.iter().any(|command| {
+            command.program.as_ref().is_some_and(|program| is_program(program.as_str()))
+        })
+    };
+    // A list of the programs that a script needs names QEMU, too.
+    let python = clues.has(|line| line.starts_with("import ") || line.starts_with("from "));
+    let installs = || (super::virt_install::FORMAT.detect)(clues).is_some();
+    if other && !python && installs() && !starts() {
+        return None;
+    }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
     let options = strong.iter().filter(|name| option(name)).count();
     if (program && options >= 1) || options >= 3 {
         return Some(Sign::Words);
     }
     // A plain start of a machine has none of these; the reader tells it from prose.
-    let starts = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
-    if text.contains("qemu-system-") && starts(&Script::read(text)) {
+    let runs = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
+    if text.contains("qemu-system-") && runs(&Script::read(text)) {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)
