@@ -4,6 +4,7 @@
 //! command lines, `line` keeps the options that matter, `property` reads their lists, `cpu` and `machine`
 //! judge. What must not live here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
+mod appended;
 pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
@@ -30,7 +31,7 @@ use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use line::Line;
-use script::{Command, Script, is_program};
+use script::{Command, Script};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -69,15 +70,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if other && !text.contains("qemu-system-") {
         return None;
     }
-    let starts = || {
-        Script::read(text).commands.iter().any(|command| {
-            command.program.as_ref().is_some_and(|program| is_program(program.as_str()))
-        })
-    };
     // A list of the programs that a script needs names QEMU, too.
     let python = clues.has(|line| line.starts_with("import ") || line.starts_with("from "));
     let installs = || (super::virt_install::FORMAT.detect)(clues).is_some();
-    if other && !python && installs() && !starts() {
+    if other && !python && installs() && !script::starts(text) {
         return None;
     }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
@@ -98,6 +94,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let Some(first) = script.commands.first() else {
         let mut report = nothing(Guest::Unknown);
         if written::add(document, &mut report) {
+            return Ok(report);
+        }
+        if let Some(helper) = &script.helper {
+            report.findings.push(unseen::helper(document, helper));
             return Ok(report);
         }
         return Err(LintError::whole(
@@ -126,9 +126,17 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.guest = guest;
         }
         report.partial |= line.unknown;
-        let unseen = *unseen.get_or_insert_with(|| machine::hpet_elsewhere(document, &script));
+        let unseen = *unseen.get_or_insert_with(|| {
+            // Options that a function gets may be of any command.
+            script.helper.is_some() && first.program.is_none()
+                || machine::hpet_elsewhere(document, &script)
+        });
         let around = Around { script: &script, unseen, old: line.old_windows(file) };
-        for finding in command_findings(document, &around, command, &line, guest) {
+        for mut finding in command_findings(document, &around, command, &line, guest) {
+            if command.written && !finding.edits.is_empty() {
+                finding.edits.clear();
+                finding.left = Some("a function of the script writes the command line".to_owned());
+            }
             match known.entry((finding.rule.id, finding.span.clone())) {
                 Entry::Vacant(entry) => {
                     entry.insert(report.findings.len());
@@ -144,6 +152,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     report.findings.extend(unseen::check(document, &script));
+    if let Some(helper) = script.helper.as_ref().filter(|_| first.program.is_none()) {
+        report.findings.push(unseen::helper(document, helper));
+    }
     written::add(document, &mut report);
     Ok(report)
 }
