@@ -7,6 +7,7 @@ mod every;
 mod files;
 mod kubevirt;
 mod libvirt;
+mod made;
 mod old_windows;
 mod proxmox;
 mod python;

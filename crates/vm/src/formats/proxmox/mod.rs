@@ -1,8 +1,9 @@
-//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot.
+//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts that make them.
 //!
 //! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
 //! `args:` does is judged by `qemu::cpu`.
 
+mod commands;
 mod models;
 
 use crate::choice::Choices;
@@ -44,6 +45,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.lines.iter().any(|line| models::begins(line)) {
         return Some(Sign::Keys);
     }
+    if commands::any(clues.text) {
+        return Some(Sign::Words);
+    }
     // A manifest or a playbook is indented, these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
@@ -56,6 +60,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     let named = clues.name.contains("qemu-server/") || keys >= 1;
     (clues.ends(&["conf"]) && named).then_some(Sign::Ending)
+}
+
+/// Whether a text is a script that makes a machine.
+pub(super) fn makes(text: &str) -> bool {
+    commands::any(text)
 }
 
 /// A machine, or a snapshot of it.
@@ -193,6 +202,15 @@ fn sections(text: &Text) -> Vec<Section> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     if document.text.as_str().lines().any(models::begins) {
         return Ok(models::lint(document));
+    }
+    if commands::any(document.text.as_str()) {
+        return commands::lint(document);
+    }
+    if document.text.as_str().starts_with("#!") {
+        return Err(LintError::whole(
+            "it is a script, and no qm create or qm set with options is in it; a machine of Proxmox VE is a file of lines \
+             `key: value`",
+        ));
     }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
@@ -358,6 +376,10 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
 
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
+    let text = document.text.as_str();
+    if text.starts_with("#!") || commands::any(text) {
+        return Vec::new();
+    }
     let sections = sections(&document.text);
     // The emulator offers neither.
     let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");

@@ -71,6 +71,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return None;
     }
     // A list of the programs that a script needs names QEMU, too.
+    if super::proxmox::makes(text) && !script::starts(text) {
+        return None;
+    }
     let python = clues.has(|line| line.starts_with("import ") || line.starts_with("from "));
     let installs = || (super::virt_install::FORMAT.detect)(clues).is_some();
     if other && !python && installs() && !script::starts(text) {

@@ -251,6 +251,39 @@ impl Script {
     }
 }
 
+/// The statements of a script that are wanted, and their words with the variables put in that have one value.
+pub(crate) fn expanded(
+    text: &str,
+    wanted: fn(&Statement) -> bool,
+) -> Vec<(Statement, Vec<Placed>)> {
+    let statements = statements(text);
+    let all = united(&conditions(&statements));
+    let mut variables = Variables::default();
+    let mut out = Vec::new();
+    for statement in statements {
+        let at = begin(&statement);
+        let before = all.partition_point(|range| range.start <= at);
+        let under = before.checked_sub(1).and_then(|n| all.get(n)).is_some_and(|r| at < r.end);
+        let rest = variables.assign(&statement, under);
+        if out.len() >= MOST_COMMANDS || !wanted(&statement) {
+            continue;
+        }
+        let word = |word: &Word| match variables.named(std::slice::from_ref(word)).is_empty() {
+            true => variables.expand(std::slice::from_ref(word), None),
+            false => vec![unknown(word.span.start)],
+        };
+        let words = rest.iter().flat_map(word).collect();
+        out.push((statement, words));
+    }
+    out
+}
+
+fn unknown(at: usize) -> Placed {
+    let mut unknown = Placed::default();
+    unknown.push(UNKNOWN, at);
+    unknown
+}
+
 /// Whether a text starts QEMU by its name, as far as it can be told without putting in variables.
 pub(super) fn starts(text: &str) -> bool {
     const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
