@@ -8,6 +8,7 @@ use crate::formats::Kind;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report, part};
 use crate::text::Text;
+use crate::words::here_documents;
 use crate::yaml::Node;
 use std::ops::Range;
 
@@ -238,6 +239,34 @@ fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>>
     });
     quoted.then(|| outer.start + 1..outer.end - 1)
 }
+
+/// The files of a kind that a script writes: here-documents, each judged by itself. Nothing is changed in them.
+pub(crate) fn written(
+    document: &Document,
+    kind: Kind,
+    is: impl Fn(&str) -> bool,
+) -> Option<Report> {
+    let text = document.text.as_str();
+    let wanted = |span: &Range<usize>| text.get(span.clone()).is_some_and(&is);
+    let documents = here_documents(text).into_iter().filter(wanted).take(MOST_WRITTEN);
+    let judge = |span: Range<usize>| {
+        let mut inner = Inner::new(kind, document, span.clone());
+        inner.same(document, span);
+        inner.partial = true;
+        inner.judge(document, |_| None).ok()
+    };
+    let report = together(documents.filter_map(judge));
+    report.map(|mut report| {
+        for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
+            finding.edits.clear();
+            finding.left = Some("a script writes the file".to_owned());
+        }
+        report
+    })
+}
+
+/// The most files that one script writes.
+const MOST_WRITTEN: usize = 32;
 
 /// The most machines of a file that are looked at.
 pub(crate) const MOST_MACHINES: usize = 1000;

@@ -50,9 +50,17 @@ impl<'a> Machine<'a> {
         }
         self.inner.own(key);
         self.inner.own(": ");
-        match word.exact() {
-            Some(at) => self.inner.value(self.document, text, &at),
-            None => self.inner.add(&text.replace(UNKNOWN, "${unknown}"), &word.span()),
+        // A variable puts words of several places together.
+        let parts = if word.exact().is_some() { vec![word.clone()] } else { word.words() };
+        for (n, part) in parts.iter().enumerate() {
+            self.inner.own(if n > 0 { " " } else { "" });
+            match part.exact() {
+                Some(at) => self.inner.value(self.document, part.as_str(), &at),
+                None => {
+                    let known = part.as_str().replace(UNKNOWN, "${unknown}");
+                    self.inner.add(&known, &part.span());
+                }
+            }
         }
         self.inner.own("\n");
     }

@@ -71,3 +71,47 @@ fn script_without_such_a_command_is_no_machine_of_proxmox() {
     assert_eq!(Kind::detect("100.conf", text), Some(Kind::Proxmox));
     assert_eq!(ids(Kind::Proxmox, text), []);
 }
+
+#[test]
+fn cloud_hypervisor_may_be_called_by_a_variable() {
+    let options =
+        "--kernel k \\\n  --cmdline \"console=hvc0 notsc\" \\\n  --cpus boot=1,kvm_hyperv=on\n";
+    for call in [
+        "ch=${ch:-/opt/bin/cloud-hypervisor}\ntime $ch",
+        "CH=/usr/bin/cloud-hypervisor-static\n\"$CH\"",
+        "hype=\"./bin/cloud-hypervisor\"\ncmd=\"$hype\"\nif x; then cmd=\"strace -o a $hype\"; fi\n$cmd",
+    ] {
+        let text = format!("#!/bin/bash\n{call} {options}");
+        assert_eq!(Kind::detect("make.sh", &text), Some(Kind::CloudHypervisor), "{text}");
+        let expected =
+            [("cmdline-notsc", Severity::Error), ("ch-kvm-hyperv-linux", Severity::Warn)];
+        let all: Vec<_> = detected(&text).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(all, expected.map(|(id, _)| id), "{text}");
+    }
+    for text in [
+        "#!/bin/bash\nsrc=/src/cloud-hypervisor\ncd $src\n$other --kernel k --cpus boot=1\n",
+        "#!/bin/bash\nch=/usr/bin/cloud-hypervisor\necho $ch --kernel k\n",
+    ] {
+        assert_eq!(Kind::detect("make.sh", text), None, "{text}");
+    }
+}
+
+#[test]
+fn files_that_a_script_writes_are_read() {
+    let json = "{\n  \"cpus\": {\"boot_vcpus\": 1, \"max_vcpus\": 1, \"kvm_hyperv\": true},\n  \"payload\": {\"kernel\": \"$K\", \"cmdline\": \"console=hvc0 clocksource=TSC\"}\n}";
+    let ovf = "<?xml version=\"1.0\"?>\n<Envelope xmlns=\"http://schemas.dmtf.org/ovf/envelope/1\" xmlns:vbox=\"v\">\n<VirtualSystem><VirtualHardwareSection><System><VirtualSystemType>virtualbox-2.2</VirtualSystemType></System></VirtualHardwareSection>\n<vbox:Machine name=\"${NAME}\" OSType=\"Linux26_64\"><ExtraData><ExtraDataItem name=\"VBoxInternal/TM/TSCTiedToExecution\" value=\"1\"/></ExtraData><Hardware version=\"2\"><CPU count=\"2\"/></Hardware></vbox:Machine></VirtualSystem>\n</Envelope>";
+    let vagrant = "Vagrant.configure(\"2\") do |config|\n  config.vm.provider :libvirt do |v|\n    v.clock_timer :name => 'hpet', :present => 'yes'\n  end\nend";
+    for (kind, file, name) in [
+        (Kind::CloudHypervisor, json, "vm.json"),
+        (Kind::Ovf, ovf, "a.ovf"),
+        (Kind::VagrantLibvirt, vagrant, "Vagrantfile"),
+    ] {
+        let alone = lint(&Document::of_kind(name, file.as_bytes(), kind).unwrap()).unwrap();
+        let alone: Vec<_> = alone.findings.iter().map(|it| (it.rule.id, it.severity)).collect();
+        assert!(alone.iter().any(|(_, severity)| *severity > Severity::Info), "{alone:?}");
+        let text =
+            format!("#!/bin/bash\necho a\ncat >\"$dir/{name}\" <<EOF\n{file}\nEOF\nrun \"$dir\"\n");
+        assert_eq!(Kind::detect("make.sh", &text), Some(kind), "{text}");
+        assert_eq!(detected(&text), alone, "{text}");
+    }
+}

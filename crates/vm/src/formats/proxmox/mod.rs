@@ -46,7 +46,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Keys);
     }
     if commands::any(clues.text) {
-        return Some(Sign::Words);
+        // A script that sets up a host does more than that.
+        return Some(Sign::Part);
     }
     // A manifest or a playbook is indented, these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
