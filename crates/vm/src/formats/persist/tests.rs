@@ -170,7 +170,7 @@ fn new_line_of_grub_in_a_variable() {
             "#!/bin/bash\n{value}\nsudo sed -i \"s|^GRUB_CMDLINE_LINUX=.*|{replacement}|\" /etc/default/grub && update-grub\n"
         );
         let all = bad("x.sh", &text);
-        all.iter().any(|id| *id == "persist-grub-replaces-line")
+        all.contains(&"persist-grub-replaces-line")
     };
     let line = "new='GRUB_CMDLINE_LINUX=\"clocksource=tsc quiet\"'";
     let made = "GRUB_CMDLINE_LINUX=\\\"$new\\\"";
