@@ -116,16 +116,24 @@ pub(crate) fn old_windows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let old = |word: &str| {
-        let list = "95 98 98se me nt nt4 2000 2k 2k3 2003 xp 31 311";
-        !word.is_empty() && list.split(' ').any(|one| one == word)
+        let list = "95 98 98se 9x me nt nt3 nt4 2000 2k 2k3 2k3r2 2003 2003r2 xp xp32 xp64 31 311";
+        let pack = word.strip_prefix("xpsp").or_else(|| word.strip_prefix("2ksp"));
+        let pack = pack.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+        !word.is_empty() && (pack || list.split(' ').any(|one| one == word))
     };
     // A 3 alone is a number of any kind: Windows 3 has one behind it.
     let three = |word: &str, next: &str| word == "3" && matches!(next, "0" | "1" | "11" | "x");
     let mut from = 0..words.len();
     from.any(|at| {
-        let word = |n: usize| words.get(at + n).copied().unwrap_or_default();
-        if let Some(rest) = word(0).strip_prefix("windows").or_else(|| word(0).strip_prefix("win"))
-        {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        // `windows-server-2003`.
+        let edition = usize::from(matches!(next, "server" | "net" | "advanced" | "professional"));
+        let word = |n: usize| {
+            let beyond = if n == 0 { 0 } else { edition };
+            words.get(at + n + beyond).copied().unwrap_or_default()
+        };
+        let begins = ["windowsserver", "windows", "winserver", "win"];
+        if let Some(rest) = begins.iter().find_map(|name| word(0).strip_prefix(name)) {
             let beside = old(rest) || three(rest, word(1));
             beside || rest.is_empty() && (old(word(1)) || three(word(1), word(2)))
         } else {
@@ -145,7 +153,10 @@ pub(crate) fn several(name: &str) -> bool {
 /// Words that tell a system; a word may go on with a number.
 const WORDS: [(Guest, &str); 5] = [
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
-    (Guest::Windows, "windows win winxp winvista winserver w7 w8 w10 w11 w2k microsoft"),
+    (
+        Guest::Windows,
+        "windows win winxp winme winnt winnt3 winnt4 winvista winserver w7 w8 w10 w11 w2k microsoft",
+    ),
     (Guest::Bsd, "freebsd openbsd netbsd pfsense opnsense"),
     (Guest::Other, "truenas"),
     (
@@ -211,6 +222,17 @@ mod tests {
     fn old_windows_is_told_by_whole_words() {
         for name in ["win2000.img", "winxp", "windows-xp-sp3", "w2k", "Win98SE.qcow2", "WindowsXP"]
         {
+            assert!(old_windows(name), "{name}");
+        }
+        for name in [
+            "windows2003-install",
+            "Windows Server 2003",
+            "winserver2003.iso",
+            "http://microsoft.com/win/2k3r2",
+            "winxpsp3",
+            "WinXP64",
+            "winnt4.0",
+        ] {
             assert!(old_windows(name), "{name}");
         }
         for name in ["win10", "windows_server_2019", "win2k22", "windows 7", "xp", "w-2000", "win"]

@@ -3,11 +3,12 @@
 
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::formats::Kind;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report, part};
 use crate::text::Text;
+use crate::words::here_documents;
 use crate::yaml::Node;
 use std::ops::Range;
 
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) partial: bool,
     /// Whether options may be there that are not seen, so that nothing is said of what is absent.
     pub(crate) open: bool,
+    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    pub(crate) old: bool,
     /// Which object of the file it is.
     pub(crate) object: Option<String>,
     /// The file's name for guesses, where the document's own is not to be guessed from.
@@ -54,6 +57,7 @@ impl Inner {
             declared: None,
             partial: false,
             open: false,
+            old: false,
             object: None,
             // A command line is judged as the shell's that it would be.
             name: document.name.clone() + if kind == Kind::Qemu { ".sh" } else { "" },
@@ -167,6 +171,11 @@ impl Inner {
         if self.open {
             report.findings.retain(|finding| !ABSENT.contains(&finding.rule.id));
         }
+        if self.old {
+            report.findings.retain(|finding| {
+                finding.severity == Severity::Error || finding.rule.id != "q-hv-time-missing"
+            });
+        }
         // Comments of the file itself are looked at there.
         for finding in &mut report.findings {
             self.show(finding);
@@ -230,6 +239,34 @@ fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>>
     });
     quoted.then(|| outer.start + 1..outer.end - 1)
 }
+
+/// The files of a kind that a script writes: here-documents, each judged by itself. Nothing is changed in them.
+pub(crate) fn written(
+    document: &Document,
+    kind: Kind,
+    is: impl Fn(&str) -> bool,
+) -> Option<Report> {
+    let text = document.text.as_str();
+    let wanted = |span: &Range<usize>| text.get(span.clone()).is_some_and(&is);
+    let documents = here_documents(text).into_iter().filter(wanted).take(MOST_WRITTEN);
+    let judge = |span: Range<usize>| {
+        let mut inner = Inner::new(kind, document, span.clone());
+        inner.same(document, span);
+        inner.partial = true;
+        inner.judge(document, |_| None).ok()
+    };
+    let report = together(documents.filter_map(judge));
+    report.map(|mut report| {
+        for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
+            finding.edits.clear();
+            finding.left = Some("a script writes the file".to_owned());
+        }
+        report
+    })
+}
+
+/// The most files that one script writes.
+const MOST_WRITTEN: usize = 32;
 
 /// The most machines of a file that are looked at.
 pub(crate) const MOST_MACHINES: usize = 1000;

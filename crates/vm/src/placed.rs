@@ -86,6 +86,15 @@ impl Placed {
         self
     }
 
+    /// The same, where the text that it is of has places of its own.
+    pub(crate) fn through(mut self, outer: &Self) -> Self {
+        for at in &mut self.at {
+            *at = outer.at.get(*at).or(outer.at.last()).copied().unwrap_or(0);
+        }
+        self.within = self.within.map(|within| outer.slice(within).span());
+        self
+    }
+
     /// A part of it.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let text = self.text.get(range.clone()).unwrap_or_default().to_owned();

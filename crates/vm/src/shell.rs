@@ -3,11 +3,13 @@
 
 mod documents;
 mod expansion;
+mod labels;
 mod unit;
 
 use crate::placed::Placed;
 use documents::Index;
 pub(crate) use expansion::name_length;
+use labels::Labels;
 use std::collections::HashMap;
 use std::ops::Range;
 use unit::remarks_of_unit;
@@ -71,6 +73,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
         index: None,
         next: HashMap::new(),
         unbalanced: 0,
+        labels: Labels::default(),
         unit: is_unit(text),
     };
     lexer.run();
@@ -91,6 +94,7 @@ struct Lexer<'a> {
     next: HashMap<&'static str, usize>,
     /// How many brackets were looked for in vain.
     unbalanced: usize,
+    labels: Labels,
     /// Whether it is a unit.
     unit: bool,
 }
@@ -159,6 +163,9 @@ impl<'a> Lexer<'a> {
                 // Blanks and an empty comment line do not matter here.
                 continue;
             }
+            if self.label(c) {
+                continue;
+            }
             match c {
                 '\n' => {
                     self.skip(c);
@@ -196,6 +203,7 @@ impl<'a> Lexer<'a> {
                 _ => {
                     if let Some(word) = self.word() {
                         self.now.words.push(word);
+                        self.labels_behind_word();
                     }
                 }
             }

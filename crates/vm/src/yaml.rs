@@ -1,7 +1,10 @@
 //! YAML as a tree whose every part knows where it stands: the only reader of YAML here.
 
+mod source;
+
 use crate::lint::LintError;
 use granit_parser::{Event, Parser};
+use source::{Source, complains};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -131,7 +134,18 @@ fn merge(entries: &mut Vec<(Key, Node)>) {
 
 /// The documents of a text. What an alias stands for is put in its place, with the place of the anchor.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
-    let mut parser = Parser::new_from_str(text);
+    let strict = read(&Source::strict(text));
+    let LintError::Syntax { what, .. } = match &strict {
+        Ok(_) => return strict,
+        Err(error) => error,
+    };
+    // What is wrong is said of the text as it is.
+    let padded = if complains(what) { Source::padded(text) } else { None };
+    padded.and_then(|source| read(&source).ok()).map_or(strict, Ok)
+}
+
+fn read(source: &Source<'_>) -> Result<Vec<Node>, LintError> {
+    let mut parser = Parser::new_from_str(&source.text);
     let mut documents = Vec::new();
     let mut stack: Vec<(Node, Option<Key>, usize)> = Vec::new();
     let mut anchors: HashMap<usize, Node> = HashMap::new();
@@ -141,7 +155,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
             let at = error.marker();
             LintError::at(at.line(), at.col() + 1, format!("no valid YAML: {}", error.info()))
         })?;
-        let range = span.byte_range().unwrap_or(0..0);
+        let range = source.range(span.byte_range());
         let mut named = 0;
         let done = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
@@ -204,12 +218,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
 
 /// Where the scalars of a text stand, in order, and how far it is valid.
 pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
-    let mut parser = Parser::new_from_str(text);
+    let source = Source::of(text);
+    let mut parser = Parser::new_from_str(&source.text);
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut read = 0;
     while let Some(event) = parser.next_event() {
         let Ok((event, span)) = event else { return (found, read) };
-        let range = span.byte_range().unwrap_or(0..0);
+        let range = source.range(span.byte_range());
         read = read.max(range.end);
         if matches!(event, Event::Scalar(..)) {
             found.push(range);
@@ -241,9 +256,10 @@ pub(crate) fn shared(text: &str) -> Vec<Shared> {
     }
     let mut out = Vec::new();
     let mut stack: Vec<Open> = Vec::new();
-    let mut parser = Parser::new_from_str(text);
+    let source = Source::of(text);
+    let mut parser = Parser::new_from_str(&source.text);
     while let Some(Ok((event, span))) = parser.next_event() {
-        let range = span.byte_range().unwrap_or(0..0);
+        let range = source.range(span.byte_range());
         let map = matches!(event, Event::MappingStart(..));
         match event {
             Event::MappingStart(_, anchor, _) | Event::SequenceStart(_, anchor, _) => {

@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::formats::Kind;
 use crate::inner::Inner;
 use crate::lint::{LintError, Report};
-use crate::placed::UNKNOWN;
+use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
 
 /// Words of the tool's own, and a value of the file behind them.
@@ -39,6 +39,35 @@ impl<'a> Machine<'a> {
             }
         }
         self.inner.own("\n");
+    }
+
+    /// Adds a key with a word of a shell, of which only `args` may have parts that are not known.
+    pub(crate) fn word(&mut self, key: &str, word: &Placed) {
+        let text = word.as_str();
+        if text.contains(['\n', '\r']) || word.unknown() && key != "args" {
+            self.inner.partial = true;
+            return;
+        }
+        self.inner.own(key);
+        self.inner.own(": ");
+        // A variable puts words of several places together.
+        let parts = if word.exact().is_some() { vec![word.clone()] } else { word.words() };
+        for (n, part) in parts.iter().enumerate() {
+            self.inner.own(if n > 0 { " " } else { "" });
+            match part.exact() {
+                Some(at) => self.inner.value(self.document, part.as_str(), &at),
+                None => {
+                    let known = part.as_str().replace(UNKNOWN, "${unknown}");
+                    self.inner.add(&known, &part.span());
+                }
+            }
+        }
+        self.inner.own("\n");
+    }
+
+    /// What is absent may be elsewhere.
+    pub(crate) fn partial(&mut self) {
+        self.inner.partial = true;
     }
 
     /// Judges it.

@@ -174,3 +174,23 @@ fn kubevirt_clock_by_an_alias_is_that_of_each_machine() {
     let fixed = fix(&document, &Choices::default()).unwrap();
     assert_eq!(fixed.document.text.as_str(), text);
 }
+
+#[test]
+fn kubevirt_annotation_that_goes_on_in_the_column_of_its_key() {
+    let text = |indent: &str, present: &str| {
+        format!(
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata:\n  name: win11\n  annotations:\n    hooks.kubevirt.io/hookSidecars: '[{{\"args\": [\"--version\"],\n{indent}\"image\": \"a:1\"}}]'\nspec:\n  template:\n    spec:\n      domain:\n        clock:\n          timer:\n            hyperv: {{present: {present}}}\n            hpet: {{present: false}}\n"
+        )
+    };
+    for indent in ["    ", "      ", ""] {
+        let before = text(indent, "false");
+        assert!(
+            ids(Kind::Kubevirt, &before).contains(&("kv-hyperv-timer-missing", Severity::Warn))
+        );
+        // What is changed is the value, wherever the annotation goes on.
+        let declared =
+            document(Kind::Kubevirt, &before).with_guest(Some(clocksmith_vm::Guest::Windows));
+        let fixed = fix(&declared, &Choices::default()).unwrap();
+        assert_eq!(fixed.document.text.as_str(), text(indent, "true"));
+    }
+}

@@ -7,12 +7,15 @@ mod every;
 mod files;
 mod kubevirt;
 mod libvirt;
+mod made;
+mod old_windows;
 mod proxmox;
 mod python;
 mod qemu;
 mod qemu_guest;
 mod saved;
 mod versions;
+mod written;
 
 use clocksmith_vm::{Choices, Document, Kind, Severity, fix, lint};
 

@@ -8,13 +8,15 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::Finding;
-use crate::formats::Format;
 use crate::formats::firecracker::{boot_args, script};
+use crate::formats::{Format, Kind};
 use crate::guest::Guest;
+use crate::inner::written;
 use crate::json;
 use crate::lint::{LintError, Report};
-use crate::shell::{Statement, Word, statements};
-use crate::words::{base, listed, only_named};
+use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::words::{base, here_documents, listed, only_named};
+use std::collections::HashSet;
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -32,8 +34,15 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if keys || (clues.quotes("payload") && clues.quotes("cpus")) {
         return Some(Sign::Json);
     }
-    let starts = clues.text.contains(PROGRAM) && !commands(clues.text).is_empty();
-    starts.then_some(Sign::Words)
+    let text = clues.text;
+    let starts = text.contains(PROGRAM) && !commands(text).is_empty();
+    let written = || here_documents(text).into_iter().any(|it| text.get(it).is_some_and(is_json));
+    (starts || text.contains("boot_vcpus") && written()).then_some(Sign::Words)
+}
+
+/// Whether a text is the configuration of a machine.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{') && text.contains("\"boot_vcpus\"")
 }
 
 /// The program, and the beginning of the name of its static build.
@@ -42,20 +51,59 @@ const PROGRAM: &str = "cloud-hypervisor";
 const OPTIONS: &str =
     "--kernel --firmware --cpus --memory --disk --cmdline --initramfs --restore --api-socket --net";
 
+fn is_program(word: &str) -> bool {
+    matches!(base(word), PROGRAM | "cloud-hypervisor-static")
+}
+
+/// The variables that hold the program: `ch=${ch:-/opt/cloud-hypervisor}`, `cmd="strace $ch"`.
+fn holders<'a>(statements: &'a [Statement]) -> HashSet<&'a str> {
+    let mut names: HashSet<&str> = HashSet::new();
+    let assigned = |word: &'a Word| {
+        let Some(Piece::Literal(first)) = word.pieces.first() else { return None };
+        let text = first.as_str();
+        let name = text.get(..name_length(text)).filter(|name| !name.is_empty())?;
+        Some((name, text.get(name.len()..)?.strip_prefix('=')?))
+    };
+    for (word, (name, value)) in statements
+        .iter()
+        .flat_map(|statement| &statement.words)
+        .filter_map(|word| Some((word, assigned(word)?)))
+    {
+        let last = |text: &str| text.split_whitespace().last().is_some_and(is_program);
+        let holds = |piece: &Piece| match piece {
+            Piece::Literal(text) => last(text.as_str()),
+            Piece::Variable { name, default, .. } => {
+                names.contains(name.as_str())
+                    || default.as_ref().is_some_and(|text| last(text.as_str()))
+            }
+            Piece::Opaque { .. } => false,
+        };
+        if last(value) || word.pieces.iter().skip(1).any(holds) {
+            names.insert(name);
+        }
+    }
+    names
+}
+
 /// The statements that start it.
 fn commands(text: &str) -> Vec<Statement> {
+    let statements = statements(text);
+    let holders = holders(&statements);
+    let variable = |word: &Word| matches!(word.pieces.as_slice(), [Piece::Variable { name, .. }] if holders.contains(name.as_str()));
     let starts = |statement: &Statement| {
         let names: Vec<&str> =
             statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
-        let program =
-            names.iter().position(|name| matches!(base(name), PROGRAM | "cloud-hypervisor-static"));
+        let program = statement
+            .words
+            .iter()
+            .position(|word| word.literal().is_some_and(is_program) || variable(word));
         program.is_some_and(|first| {
             let (before, options) = names.split_at(first);
             let option = |word: &&str| listed(OPTIONS, word.split('=').next().unwrap_or(word));
             !only_named(before.iter().copied()) && options.iter().any(option)
         })
     };
-    statements(text).into_iter().filter(starts).collect()
+    statements.iter().filter(|statement| starts(statement)).cloned().collect()
 }
 
 /// Hyper-V's interface, which a command line asks for.
@@ -90,13 +138,15 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         findings.extend(script(document));
         findings.extend(restore(document));
         findings.extend(hyperv(text));
-        return Ok(Report {
-            guest: Guest::Unknown,
-            guessed: false,
-            partial: true,
-            findings,
-            ignored: Vec::new(),
-        });
+        let made = written(document, Kind::CloudHypervisor, is_json);
+        let guest = made.as_ref().map_or(Guest::Unknown, |made| made.guest);
+        let known = |it: &Finding| {
+            findings.iter().any(|one| one.rule.id == it.rule.id && one.span.start == it.span.start)
+        };
+        let mut made = made.map_or_else(Vec::new, |made| made.findings);
+        made.retain(|it| !known(it));
+        findings.extend(made);
+        return Ok(Report { guest, guessed: false, partial: true, findings, ignored: Vec::new() });
     }
     let json = json::read(document)?;
     for leaf in

@@ -11,7 +11,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::{Format, Kind, kubevirt};
-use crate::guest::Guest;
+use crate::guest::{Guest, old_windows};
 use crate::inner::{Inner, MOST_MACHINES, nothing, said, together};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
@@ -216,6 +216,9 @@ fn container(
         (_, true) => Some(Guest::Macos),
         _ => of("BOOT").and_then(|(boot, _)| Guest::of_words(boot)),
     };
+    // VERSION: "2k3" (src/define.sh of dockur/windows).
+    inner.old =
+        windows && of("VERSION").is_some_and(|(version, _)| old_windows(&format!("win-{version}")));
     let arm = image.contains("arm");
     inner.word(document, if arm { "qemu-system-aarch64" } else { "qemu-system-x86_64" }, at);
     inner.own(" -machine type=");

@@ -100,13 +100,16 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             found += 1;
             let machine =
                 Machine { domain, text: &document.text, root, template: template || elsewhere };
-            let Known { guest, guessed } =
+            let (Known { guest, guessed }, old) =
                 machine.guest(named.as_deref().unwrap_or_default(), document);
             report.guessed |= guessed;
             if report.guest == Guest::Unknown {
                 report.guest = guest;
             }
             let mut findings = machine.check(guest);
+            if old {
+                findings.retain(|finding| finding.rule.id != rule!("kv-hyperv-timer-missing").id);
+            }
             for finding in &mut findings {
                 finding.object = object(root, kind, named.as_deref());
             }
@@ -207,7 +210,8 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn guest(&self, name: &str, document: &Document) -> Known {
+    /// The guest's system, and whether what tells it tells a Windows that is older than Hyper-V's page.
+    fn guest(&self, name: &str, document: &Document) -> (Known, bool) {
         let timers = self.domain.at(&["clock", "timer"]);
         let mut names = vec![name.to_owned()];
         let mut labels: Vec<String> = Vec::new();
@@ -238,7 +242,12 @@ impl<'a> Machine<'a> {
         let label = labels.iter().find_map(|label| Guest::of_words(label));
         let declared = label.or_else(|| hyperv.then_some(Guest::Windows));
         let names = names.iter().map(String::as_str);
-        document.system(declared, names.chain([guest::base(&document.name)]))
+        let names = || names.clone().chain([guest::base(&document.name)]);
+        let old = match label {
+            Some(_) => labels.iter().any(|label| guest::old_windows(label)),
+            None => names().any(guest::old_windows),
+        };
+        (document.system(declared, names()), old)
     }
 
     /// The policy of a feature of the CPU, and its place.

@@ -153,7 +153,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         conditional: &|_| false,
         stays: domain.stays(),
         confidential: domain.confidential(),
-        no_hyperv: false,
+        no_hyperv: domain.old,
     };
     // Of hv-time was spoken above.
     let spoken = lost.iter().any(|flag| flag.starts_with("hv-time"));

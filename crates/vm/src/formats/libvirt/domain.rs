@@ -34,6 +34,8 @@ pub(crate) struct Domain<'a> {
     pub(crate) line: Line,
     pub(crate) guest: Guest,
     pub(crate) guessed: bool,
+    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    pub(crate) old: bool,
 }
 
 impl<'a> Domain<'a> {
@@ -89,9 +91,11 @@ impl<'a> Domain<'a> {
             line: Line::of_words(&words),
             guest: Guest::Unknown,
             guessed: false,
+            old: false,
         };
-        let Known { guest, guessed } = domain.find_guest(document);
+        let (Known { guest, guessed }, old) = domain.find_guest(document);
         (domain.guest, domain.guessed) = (guest, guessed);
+        domain.old = old && guest == Guest::Windows;
         domain
     }
 
@@ -257,11 +261,13 @@ impl<'a> Domain<'a> {
         self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }
 
-    fn find_guest(&self, document: &Document) -> Known {
+    /// The guest's system, and whether what tells it tells an old Windows.
+    fn find_guest(&self, document: &Document) -> (Known, bool) {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
         // libosinfo's id.
-        let id = all("os").filter_map(|os| os.value("id")).find_map(Guest::of_words);
+        let ids = || all("os").filter_map(|os| os.value("id"));
+        let id = ids().find_map(Guest::of_words);
         let enlightened = ["relaxed", "vapic", "spinlocks", "stimer", "synic", "vpindex"]
             .into_iter()
             .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
@@ -287,10 +293,15 @@ impl<'a> Domain<'a> {
         // A description speaks of much, and firmware has the name of the host's distribution.
         let rest = self.child("description").map(Element::text).into_iter();
         let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
-        match guest::Told::of(names.iter().copied()) {
-            guest::Told::Nothing => document.system(declared, rest),
-            _ => document.system(declared, names),
-        }
+        let names = match guest::Told::of(names.iter().copied()) {
+            guest::Told::Nothing => rest.collect(),
+            _ => names,
+        };
+        let old = match id {
+            Some(Guest::Windows) => ids().any(guest::old_windows),
+            _ => names.iter().any(|name| guest::old_windows(name)),
+        };
+        (document.system(declared, names), old)
     }
 }
 

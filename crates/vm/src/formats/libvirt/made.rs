@@ -25,6 +25,8 @@ pub(crate) struct Made {
     pub(crate) machine: Option<String>,
     /// The guest, where the words declare it.
     pub(crate) declared: Option<Guest>,
+    /// The words that tell which system it is, such as an id of libosinfo.
+    pub(crate) system: Option<String>,
     /// `mode=` and `migratable=` of the CPU.
     pub(crate) cpu: Vec<(&'static str, String, Range<usize>)>,
     /// Features of the CPU: name and policy.
@@ -77,6 +79,10 @@ impl Made {
             let machine = self.machine.as_deref().unwrap_or("q35");
             let named = attributes([("arch", arch), ("machine", machine)]);
             out.add(&format!("<os><type{named}>hvm</type></os>"), whole);
+            if let Some(id) = &self.system {
+                let named = attributes([("id", id.as_str())]);
+                out.add(&format!("<metadata><os{named}/></metadata>"), whole);
+            }
         }
         if !self.hyperv.is_empty() || self.hidden.is_some() {
             out.add("<features><hyperv>", whole);

@@ -200,11 +200,12 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
         None => domain.invtsc(),
     };
     let finding = Finding::new(rule!("lv-kvmclock-off"), timer.open.clone());
-    let windows = domain.guest == Guest::Windows;
-    if windows || matches!(domain.guest, Guest::Macos | Guest::Bsd) {
+    if matches!(domain.guest, Guest::Windows | Guest::Macos | Guest::Bsd) {
         // Windows with neither: nothing but emulated timers.
-        let bare =
-            windows && domain.present("hypervclock") != Some(true) && invariant != Some(true);
+        let bare = domain.guest == Guest::Windows
+            && !domain.old
+            && domain.present("hypervclock") != Some(true)
+            && invariant != Some(true);
         return Some(finding.severity(if bare { Severity::Warn } else { Severity::Info }));
     }
     match invariant {
@@ -235,10 +236,14 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     if timer.is_none() && (domain.clock.is_none() && !domain.whole) {
         return None;
     }
+    let stimer = domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on);
+    if domain.old && !stimer {
+        return None;
+    }
     let span = timer.or(domain.clock).or(domain.element)?.open.clone();
     let mut finding = Finding::new(rule!("lv-hypervclock-missing"), span)
         .fix("<timer name='hypervclock' present='yes'/>");
-    if domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) {
+    if stimer {
         finding = finding.severity(Severity::Error).summary(
             "<stimer> without hypervclock: the machine does not start, and Windows has no reference TSC page",
         );

@@ -211,6 +211,11 @@ fn properties(document: &Document) -> Result<Report, LintError> {
         Some("linux") => Some(Guest::Linux),
         _ => by_name,
     };
+    if by_name == Some(Guest::Windows) {
+        let words =
+            ["os_distro", "os_version"].map(|name| find(name).map_or("", |(value, _)| value));
+        made.system = Some(words.join(" "));
+    }
     made.machine = of("hw_machine_type").map(|(value, _)| value.to_owned());
     made.cpu.push(("mode", "host-model".to_owned(), first.clone()));
     let hpet = of("hw_time_hpet").filter(|(value, _)| truth(value));

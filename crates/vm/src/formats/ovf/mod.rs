@@ -11,9 +11,10 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
-use crate::inner::{Inner, MOST_MACHINES, nothing, together};
+use crate::inner::{Inner, MOST_MACHINES, nothing, together, written};
 use crate::lint::{LintError, Report};
-use crate::xml::{Element, Tree, well_formed};
+use crate::words::here_documents;
+use crate::xml::{Element, Tree, tags, well_formed};
 
 /// What is known of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -30,12 +31,32 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
+/// Whether a text is an OVF.
+fn is_envelope(text: &str) -> bool {
+    let begins = |it: &str| it.starts_with('<') && text.contains("VirtualSystem");
+    begins(text.trim_start())
+        && ["<Envelope", "<ovf:Envelope"].iter().any(|name| tags(text, name).next().is_some())
+}
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    let text = clues.text;
+    if clues.starts("#!") && text.contains("Envelope") {
+        let mut written = here_documents(text).into_iter();
+        let any = written.any(|span| text.get(span).is_some_and(is_envelope));
+        // Commands of the script count for more than a file that it writes.
+        let sign = if text.contains("VBoxManage") { Sign::Part } else { Sign::Root };
+        return any.then_some(sign);
+    }
     let envelope = clues.element("<Envelope") || clues.element("<ovf:Envelope");
     (envelope && clues.text.contains("VirtualSystem")).then_some(Sign::Root)
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if document.text.as_str().starts_with("#!") {
+        return written(document, Kind::Ovf, is_envelope).ok_or_else(|| {
+            LintError::whole("no here-document with an OVF that can be read is in the script")
+        });
+    }
     well_formed(&document.text)?;
     let tree = Tree::strict(&document.text)?;
     let mut reports = Vec::new();

@@ -1,6 +1,7 @@
 //! `/etc/default/grub`: what scripts do to it.
 
 use super::lines::Line;
+use super::replaced;
 use crate::finding::Finding;
 use crate::parameters::{self, Parameter};
 use crate::words::words;
@@ -50,7 +51,16 @@ pub(super) fn judge(
     findings: &mut Vec<Finding>,
 ) {
     let text = line.text;
+    let edited = edits_in_place(text)
+        && (names_file(text) || text.contains("GRUB_CMDLINE"))
+        && !is_drop_in(text);
+    let replacement = replaced::replacement(text).filter(|_| edited);
+    let replacement = replacement.filter(|it| !replaced::keeps(it));
     if found.is_empty() {
+        // The new line is in a variable.
+        if replacement.is_some_and(|it| replaced::by_variables(it, above)) {
+            findings.push(replaces(line));
+        }
         return;
     }
     if appends(text) {
@@ -60,12 +70,9 @@ pub(super) fn judge(
         not_idempotent(line, above, findings);
         return;
     }
-    let edits = edits_in_place(text);
-    if edits && (names_file(text) || text.contains("GRUB_CMDLINE")) && !is_drop_in(text) {
-        if replaces_line(text) {
-            let fix = "add to the line, or write a drop-in: /etc/default/grub.d/NAME.cfg";
-            findings
-                .push(Finding::new(rule!("persist-grub-replaces-line"), line.trimmed()).fix(fix));
+    if edited {
+        if replacement.is_some() {
+            findings.push(replaces(line));
         } else {
             not_idempotent(line, above, findings);
         }
@@ -79,6 +86,12 @@ pub(super) fn judge(
     {
         not_idempotent(line, above, findings);
     }
+}
+
+/// `s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="..."/`: all of the line is matched, and nothing of it is kept.
+fn replaces(line: &Line<'_>) -> Finding {
+    let fix = "add to the line, or write a drop-in: /etc/default/grub.d/NAME.cfg";
+    Finding::new(rule!("persist-grub-replaces-line"), line.trimmed()).fix(fix)
 }
 
 fn around(line: &Line<'_>, above: &[Line<'_>]) -> String {
@@ -105,22 +118,6 @@ fn edits_in_place(text: &str) -> bool {
                     && flags.chars().take_while(char::is_ascii_alphabetic).any(|c| c == 'i')
             })
     }) || tool("perl", &|word| word.starts_with("-pi") || word.starts_with("-i") || word == "-p -i")
-}
-
-/// `s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="..."/`: all of the line is matched, and nothing of it
-/// is kept.
-fn replaces_line(text: &str) -> bool {
-    let Some(at) = text.find("GRUB_CMDLINE_LINUX") else { return false };
-    let rest = text.get(at..).unwrap_or_default();
-    let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    let pattern = rest.get(name..).unwrap_or_default();
-    let all = ["=.*", "=\".*\"", "=\\\".*\\\"", "=[^\\n]*", ".*"];
-    let whole = all.iter().any(|all| {
-        pattern.strip_prefix(all).is_some_and(|rest| {
-            rest.trim_start_matches('$').starts_with(['/', '|', '#', '@', ',', '!', '~'])
-        })
-    });
-    whole && !pattern.contains("\\1") && !pattern.contains('&')
 }
 
 fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Finding>) {

@@ -7,6 +7,7 @@
 
 mod grub;
 mod lines;
+mod replaced;
 mod sysfs;
 #[cfg(test)]
 mod tests;

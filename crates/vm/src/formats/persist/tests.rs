@@ -164,6 +164,43 @@ fn scripts_that_edit_grub() {
 }
 
 #[test]
+fn new_line_of_grub_in_a_variable() {
+    let again = |value: &str, replacement: &str| {
+        let text = format!(
+            "#!/bin/bash\n{value}\nsudo sed -i \"s|^GRUB_CMDLINE_LINUX=.*|{replacement}|\" /etc/default/grub && update-grub\n"
+        );
+        let all = bad("x.sh", &text);
+        all.contains(&"persist-grub-replaces-line")
+    };
+    let line = "new='GRUB_CMDLINE_LINUX=\"clocksource=tsc quiet\"'";
+    let made = "GRUB_CMDLINE_LINUX=\\\"$new\\\"";
+    for (value, replacement) in [
+        (line, "$new"),
+        (line, "${new}"),
+        ("local new=\"GRUB_CMDLINE_LINUX=\\\"clocksource=tsc isolcpus=${CPUS}\\\"\"", "$new"),
+        ("new=\"clocksource=tsc quiet\"", made),
+        ("new=clocksource=tsc", made),
+        ("", "GRUB_CMDLINE_LINUX=\\\"clocksource=tsc\\\""),
+    ] {
+        assert!(again(value, replacement), "{value} {replacement}");
+    }
+    for (value, replacement) in [
+        // What was there is kept, or may be.
+        (line, "&$new"),
+        ("new=\"clocksource=tsc quiet\"", "GRUB_CMDLINE_LINUX=\\\"$old $new\\\""),
+        ("new=\"$old clocksource=tsc\"", made),
+        ("new=\"$(cat /proc/cmdline) clocksource=tsc\"", made),
+        ("new=quiet\nnew+=\" clocksource=tsc\"", made),
+        ("new=quiet\nnew=\"clocksource=tsc\"", made),
+        ("read -r new", made),
+        ("new=quiet", made),
+        ("# new=clocksource=tsc", made),
+    ] {
+        assert!(!again(value, replacement), "{value} {replacement}");
+    }
+}
+
+#[test]
 fn parameters_wherever_they_stand() {
     assert_eq!(
         bad("x.sh", "grubby --update-kernel=ALL --args=\"clocksource=tsc tsc=reliable\"\n"),

@@ -1,8 +1,9 @@
-//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot.
+//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts that make them.
 //!
 //! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
 //! `args:` does is judged by `qemu::cpu`.
 
+mod commands;
 mod models;
 
 use crate::choice::Choices;
@@ -44,6 +45,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.lines.iter().any(|line| models::begins(line)) {
         return Some(Sign::Keys);
     }
+    if commands::any(clues.text) {
+        // A script that sets up a host does more than that.
+        return Some(Sign::Part);
+    }
     // A manifest or a playbook is indented, these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
@@ -56,6 +61,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     let named = clues.name.contains("qemu-server/") || keys >= 1;
     (clues.ends(&["conf"]) && named).then_some(Sign::Ending)
+}
+
+/// Whether a text is a script that makes a machine.
+pub(super) fn makes(text: &str) -> bool {
+    commands::any(text)
 }
 
 /// A machine, or a snapshot of it.
@@ -134,6 +144,9 @@ impl Section {
     }
 }
 
+/// Types of Windows that are older than the page of Hyper-V.
+const OLD: [&str; 3] = ["wxp", "w2k", "w2k3"];
+
 /// Types of Windows to which Proxmox VE gives the page and the timers of Hyper-V (PVE/QemuServer/CPUConfig.pm,
 /// `get_hyperv_enlightenments()`, from Windows 7 on).
 const ENLIGHTENED: [&str; 4] = ["win7", "win8", "win10", "win11"];
@@ -191,6 +204,15 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if document.text.as_str().lines().any(models::begins) {
         return Ok(models::lint(document));
     }
+    if commands::any(document.text.as_str()) {
+        return commands::lint(document);
+    }
+    if document.text.as_str().starts_with("#!") {
+        return Err(LintError::whole(
+            "it is a script, and no qm create or qm set with options is in it; a machine of Proxmox VE is a file of lines \
+             `key: value`",
+        ));
+    }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
         return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
@@ -245,9 +267,8 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
-    let windows = guest != Guest::Macos
-        && section.value("ostype").starts_with('w')
-        && section.value("ostype") != "wxp";
+    let old = OLD.contains(&section.value("ostype"));
+    let windows = guest != Guest::Macos && section.value("ostype").starts_with('w') && !old;
     if windows && cpu.flag("hv-time").is_none() {
         words.push_str(" and hv-time");
     }
@@ -269,7 +290,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
         confidential: section.confidential().or(line.confidential()),
-        no_hyperv: matches!(section.value("ostype"), "wxp" | "w2k" | "w2k3"),
+        no_hyperv: old,
     };
     // That hv-time is lost is said above.
     let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
@@ -356,6 +377,10 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
 
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
+    let text = document.text.as_str();
+    if text.starts_with("#!") || commands::any(text) {
+        return Vec::new();
+    }
     let sections = sections(&document.text);
     // The emulator offers neither.
     let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");

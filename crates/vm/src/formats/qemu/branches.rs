@@ -139,7 +139,8 @@ impl Branches {
             let words = self.on(&path, &command.words);
             let cpu = words.iter().any(|word| matches!(word.as_str(), "-cpu" | "--cpu"));
             if cpu && !out.iter().any(|other| same(&other.words, &words)) {
-                out.push(Command { program: command.program.clone(), words, apart: true });
+                let program = command.program.clone();
+                out.push(Command { program, words, apart: true, written: command.written });
             }
         }
         match out.as_slice() {

@@ -14,7 +14,8 @@ use std::collections::HashSet;
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     let script = Script::of(document);
     let mut known = HashSet::new();
-    let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
+    let lines = script.commands.iter().filter(|command| !command.written);
+    let lines = lines.map(|command| (command, Line::of_words(&command.words)));
     // The emulator offers neither.
     let real = lines.filter(|(command, line)| !emulated(&script, command, line));
     let edits = real.flat_map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());

@@ -41,8 +41,13 @@ pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
         line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#")
     };
     let used = |at: usize| {
-        let mut words = script.commands.iter().flat_map(|command| &command.words);
-        words.any(|word| word.span().contains(&at))
+        script.commands.iter().any(|command| {
+            // Of a list of all words, a text of several is not taken apart.
+            let taken = |word: &Placed| {
+                command.program.is_some() || !word.as_str().contains(char::is_whitespace)
+            };
+            command.words.iter().any(|word| word.span().contains(&at) && taken(word))
+        })
     };
     let mut found = ["no-hpet", "hpet="].iter().flat_map(|mark| text.match_indices(mark));
     found.by_ref().take(64).any(|(at, _)| !comment(at) && !used(at))

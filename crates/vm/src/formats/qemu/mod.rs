@@ -4,6 +4,7 @@
 //! command lines, `line` keeps the options that matter, `property` reads their lists, `cpu` and `machine`
 //! judge. What must not live here: what another tool makes of its own file (`libvirt`, `proxmox`).
 
+mod appended;
 pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
@@ -69,14 +70,23 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if other && !text.contains("qemu-system-") {
         return None;
     }
+    // A list of the programs that a script needs names QEMU, too.
+    if super::proxmox::makes(text) && !script::starts(text) {
+        return None;
+    }
+    let python = clues.has(|line| line.starts_with("import ") || line.starts_with("from "));
+    let installs = || (super::virt_install::FORMAT.detect)(clues).is_some();
+    if other && !python && installs() && !script::starts(text) {
+        return None;
+    }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];
     let options = strong.iter().filter(|name| option(name)).count();
     if (program && options >= 1) || options >= 3 {
         return Some(Sign::Words);
     }
     // A plain start of a machine has none of these; the reader tells it from prose.
-    let starts = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
-    if text.contains("qemu-system-") && starts(&Script::read(text)) {
+    let runs = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
+    if text.contains("qemu-system-") && runs(&Script::read(text)) {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)
@@ -87,6 +97,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let Some(first) = script.commands.first() else {
         let mut report = nothing(Guest::Unknown);
         if written::add(document, &mut report) {
+            return Ok(report);
+        }
+        if let Some(helper) = &script.helper {
+            report.findings.push(unseen::helper(document, helper));
             return Ok(report);
         }
         return Err(LintError::whole(
@@ -115,9 +129,17 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.guest = guest;
         }
         report.partial |= line.unknown;
-        let unseen = *unseen.get_or_insert_with(|| machine::hpet_elsewhere(document, &script));
+        let unseen = *unseen.get_or_insert_with(|| {
+            // Options that a function gets may be of any command.
+            script.helper.is_some() && first.program.is_none()
+                || machine::hpet_elsewhere(document, &script)
+        });
         let around = Around { script: &script, unseen, old: line.old_windows(file) };
-        for finding in command_findings(document, &around, command, &line, guest) {
+        for mut finding in command_findings(document, &around, command, &line, guest) {
+            if command.written && !finding.edits.is_empty() {
+                finding.edits.clear();
+                finding.left = Some("a function of the script writes the command line".to_owned());
+            }
             match known.entry((finding.rule.id, finding.span.clone())) {
                 Entry::Vacant(entry) => {
                     entry.insert(report.findings.len());
@@ -133,6 +155,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     report.findings.extend(unseen::check(document, &script));
+    if let Some(helper) = script.helper.as_ref().filter(|_| first.program.is_none()) {
+        report.findings.push(unseen::helper(document, helper));
+    }
     written::add(document, &mut report);
     Ok(report)
 }

@@ -1,5 +1,6 @@
 //! From statements to command lines.
 
+use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
 use super::guards::asking;
 use super::python;
@@ -31,6 +32,8 @@ pub(crate) struct Command {
     pub(crate) words: Vec<Placed>,
     /// Whether it is one of several that the script may run, by the branches of its conditions.
     pub(crate) apart: bool,
+    /// Whether a function of the script writes it, so that nothing of it is changed.
+    pub(crate) written: bool,
 }
 
 /// The command lines of a file.
@@ -47,6 +50,8 @@ pub(crate) struct Script {
     asking: Vec<Range<usize>>,
     /// Whether there is more in it than is looked at: what is absent may be there all the same.
     pub(crate) cut: bool,
+    /// A function that gets options of QEMU, and of which it is not known what it makes of them.
+    pub(crate) helper: Option<Range<usize>>,
 }
 
 impl Script {
@@ -78,7 +83,12 @@ impl Script {
             }
             let words = python::pool(text);
             if words.iter().any(|word| strong(word.as_str())) {
-                script.commands.push(Command { program: None, words, apart: false });
+                script.commands.push(Command {
+                    program: None,
+                    words,
+                    apart: false,
+                    written: false,
+                });
             }
         }
         script
@@ -86,6 +96,11 @@ impl Script {
 
     /// Reads a file: a script, a unit, a Makefile, or options alone.
     pub(crate) fn read(text: &str) -> Self {
+        Self::read_with(text, true)
+    }
+
+    /// `helpers`: whether functions that write a command line are looked at.
+    fn read_with(text: &str, helpers: bool) -> Self {
         let statements = statements(text);
         let conditional = conditions(&statements);
         let branches = Branches::of(text, &statements);
@@ -110,7 +125,14 @@ impl Script {
                 variables.assign(statement, false);
             }
         }
-        for statement in &statements {
+        let mut helpers = match helpers {
+            true => Helpers::of(text, &statements),
+            false => Helpers::default(),
+        };
+        for (number, statement) in statements.iter().enumerate() {
+            if helpers.inside(number) {
+                continue;
+            }
             let at = begin(statement);
             let before = all.partition_point(|range| range.start <= at);
             let under = before.checked_sub(1).and_then(|n| all.get(n)).is_some_and(|r| at < r.end);
@@ -118,6 +140,9 @@ impl Script {
             if script.commands.len() >= MOST_COMMANDS {
                 script.cut = true;
                 break;
+            }
+            if helpers.any() && helpers.take(&mut variables, rest) {
+                continue;
             }
             script.take(&variables.expand(rest, None));
             script.in_strings(&variables, statement);
@@ -127,11 +152,27 @@ impl Script {
                 }
             }
         }
+        script.cut |= helpers.cut;
+        for written in helpers.written() {
+            script.written(written);
+        }
+        script.helper = helpers.unknown(&statements);
         if script.commands.is_empty() {
             script.pool(text, &variables, &statements);
         }
         script.cut |= variables.exhausted();
         script
+    }
+
+    /// The command lines of a text that functions of the script write.
+    fn written(&mut self, text: &Placed) {
+        for mut command in Self::read_with(text.as_str(), false).commands {
+            command.program = command.program.map(|program| program.through(text));
+            command.words = command.words.into_iter().map(|word| word.through(text)).collect();
+            command.written = true;
+            self.commands.extend(self.branches.alternatives(command));
+            self.commands.truncate(MOST_COMMANDS);
+        }
     }
 
     fn take(&mut self, words: &[Placed]) {
@@ -176,7 +217,7 @@ impl Script {
     fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
         let mut words = Vec::new();
         let mut option = false;
-        for statement in statements {
+        for statement in statements.iter().filter(|statement| !tests(statement)) {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
                 // Options in one string, as files of variables for a unit have them.
@@ -205,9 +246,79 @@ impl Script {
             }
         }
         if words.iter().any(|word| strong(word.as_str())) {
-            self.commands.push(Command { program: None, words, apart: false });
+            self.commands.push(Command { program: None, words, apart: false, written: false });
         }
     }
+}
+
+/// The statements of a script that are wanted, and their words with the variables put in that have one value.
+pub(crate) fn expanded(
+    text: &str,
+    wanted: fn(&Statement) -> bool,
+) -> Vec<(Statement, Vec<Placed>)> {
+    let statements = statements(text);
+    let all = united(&conditions(&statements));
+    let mut variables = Variables::default();
+    let mut out = Vec::new();
+    for statement in statements {
+        let at = begin(&statement);
+        let before = all.partition_point(|range| range.start <= at);
+        let under = before.checked_sub(1).and_then(|n| all.get(n)).is_some_and(|r| at < r.end);
+        let rest = variables.assign(&statement, under);
+        if out.len() >= MOST_COMMANDS || !wanted(&statement) {
+            continue;
+        }
+        let word = |word: &Word| match variables.named(std::slice::from_ref(word)).is_empty() {
+            true => variables.expand(std::slice::from_ref(word), None),
+            false => vec![unknown(word.span.start)],
+        };
+        let words = rest.iter().flat_map(word).collect();
+        out.push((statement, words));
+    }
+    out
+}
+
+fn unknown(at: usize) -> Placed {
+    let mut unknown = Placed::default();
+    unknown.push(UNKNOWN, at);
+    unknown
+}
+
+/// Whether a text starts QEMU by its name, as far as it can be told without putting in variables.
+pub(super) fn starts(text: &str) -> bool {
+    const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
+    let begins = |statement: &Statement| {
+        let words: Vec<Placed> = statement.words.iter().map(plain).collect();
+        let before = |word: &&Placed| listed(BEFORE, word.as_str()) || word.as_str().contains('=');
+        let first = words.iter().take_while(before).count();
+        let named = words.get(first).is_some_and(|word| is_program(word.as_str()));
+        let options = words.get(first + 1..).unwrap_or_default();
+        let given = |word: &Placed| {
+            word.unknown() || word.as_str().starts_with('-') && !word.as_str().contains("-version")
+        };
+        named && options.iter().any(given)
+            || command(&words).is_some_and(|command| command.program.is_some())
+    };
+    statements(text).iter().any(begins)
+}
+
+/// A word in which nothing is put in for variables.
+fn plain(word: &Word) -> Placed {
+    let mut text = Placed::default();
+    for piece in &word.pieces {
+        match piece {
+            Piece::Literal(literal) => text.append(literal),
+            Piece::Variable { at, .. } | Piece::Opaque { at } => text.push(UNKNOWN, *at),
+        }
+    }
+    text
+}
+
+/// Whether a statement only compares: `if [ "$1" = -cpu ]`.
+pub(super) fn tests(statement: &Statement) -> bool {
+    let mut words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
+    let first = words.find(|word| !matches!(*word, "if" | "elif" | "while" | "until" | "!"));
+    matches!(first, Some("[" | "[[" | "test"))
 }
 
 /// A word of a list in another language: without commas and quotes around it, and without the name of
@@ -246,7 +357,7 @@ pub(super) fn is_program(word: &str) -> bool {
 }
 
 /// An option that only a start of a machine has.
-fn strong(word: &str) -> bool {
+pub(super) fn strong(word: &str) -> bool {
     let word = word.strip_prefix('-').filter(|w| w.starts_with('-')).unwrap_or(word);
     listed(STRONG, word)
 }
@@ -280,5 +391,6 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
         program: program.and_then(|n| words.get(n)).cloned(),
         words: options.to_vec(),
         apart: false,
+        written: false,
     })
 }

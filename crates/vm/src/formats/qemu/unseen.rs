@@ -59,6 +59,14 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
     Finding::new(rule!("q-value-unknown"), at).summary(summary)
 }
 
+/// A function that gets options of QEMU.
+pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
+    let name = document.text.slice(at.clone());
+    let words =
+        format!("the function {name} writes the command line; what it writes, only a run tells");
+    finding(at.clone(), words)
+}
+
 /// Values of `-cpu` and `-machine` of which no part is known.
 fn values(document: &Document, script: &Script) -> Vec<Finding> {
     let of = |command: &Command| {

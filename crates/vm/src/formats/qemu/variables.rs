@@ -183,6 +183,11 @@ impl Variables {
         self.now.insert(name.to_owned(), value);
     }
 
+    /// Adds to the end of a variable.
+    pub(super) fn more(&mut self, name: &str, value: Value) {
+        self.set(name, value, self.now.contains_key(name), false);
+    }
+
     /// The variables that stand in these words.
     pub(super) fn named(&self, words: &[Word]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();

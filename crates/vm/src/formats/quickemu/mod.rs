@@ -9,7 +9,7 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::formats::{Format, Kind};
-use crate::guest::Guest;
+use crate::guest::{Guest, old_windows};
 use crate::inner::Inner;
 use crate::lint::{LintError, Report};
 use std::ops::Range;
@@ -74,6 +74,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         inner.words(document, arguments, &at);
     }
+    let old = |key| find(document, key).is_some_and(|(value, _)| old_windows(value));
+    inner.old = ["disk_img", "iso", "fixed_iso", "img"].into_iter().any(old);
     inner.own("\n");
     inner.judge(document, |_| None)
 }

@@ -8,9 +8,10 @@ mod tests;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
-use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
+use crate::formats::{Format, Kind};
 use crate::guest::Guest;
+use crate::inner::written;
 use crate::lint::{LintError, Report};
 use crate::words::{Word, words};
 use std::ops::Range;
@@ -40,6 +41,13 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    // A script of a shell that writes a Vagrantfile; in one, here-documents are for the guest.
+    if is_script(document) {
+        let is = |text: &str| text.lines().any(provides);
+        if let Some(report) = written(document, Kind::VagrantLibvirt, is) {
+            return Ok(report);
+        }
+    }
     let mut made = Made { kind: None, ..Made::default() };
     let mut block: Option<String> = None;
     let mut hidden = Hidden::None;
@@ -82,6 +90,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()));
     }
     made.judge(document, say)
+}
+
+/// Whether the first line names a shell.
+fn is_script(document: &Document) -> bool {
+    let first = document.text.as_str().lines().next().unwrap_or_default();
+    first.starts_with("#!") && first.ends_with("sh")
 }
 
 /// Lines of Ruby that are no settings.

@@ -160,8 +160,11 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             "--name" | "-n" => made.name = value,
             "--os-variant" | "--osinfo" | "--os-type" => {
                 let id = value.split(',').next().unwrap_or_default();
-                made.declared =
-                    made.declared.or_else(|| Guest::of_words(id.rsplit('=').next().unwrap_or(id)));
+                let id = id.rsplit('=').next().unwrap_or(id);
+                if made.declared.is_none() {
+                    made.declared = Guest::of_words(id);
+                    made.system = made.declared.map(|_| id.to_owned());
+                }
             }
             "--virt-type" => made.kind = Some((value, at)),
             "--arch" => made.arch = Some(value),

@@ -15,7 +15,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Rule, Severity};
 use crate::formats::Format;
-use crate::guest::Guest;
+use crate::guest::{Guest, old_windows};
 use crate::lint::{LintError, Report};
 use crate::template::in_plain_value as is_template;
 use machine::{Extra, Machine};
@@ -357,7 +357,9 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         .fix(fix);
     if (linux && kvm) || !machine.complete {
         finding.severity = Severity::Info;
-        if linux && kvm {
+        // A Windows that is older has none to turn on.
+        let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
+        if linux && kvm && !old {
             let said = format!(
                 "{count} vCPUs without TSCMode: reads of the TSC trap until {who} turns on {what}, which the interface \
                  of its hypervisor lets it"

@@ -10,7 +10,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
-use crate::guest::{Guest, Known};
+use crate::guest::{Guest, Known, old_windows};
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
@@ -291,7 +291,10 @@ fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Findi
             _ => {}
         }
     }
-    viridian(domain, guest, hvm, partial, findings);
+    let name = domain.get("name").map(Setting::text).unwrap_or_default();
+    if !(guest == Guest::Windows && old_windows(&name)) {
+        viridian(domain, guest, hvm, partial, findings);
+    }
 }
 
 /// What gives Windows its clock.

@@ -1,0 +1,112 @@
+//! The text that `sed` puts in for a line of GRUB's defaults, and the variables that it is made of.
+
+use super::lines::Line;
+use crate::parameters;
+use crate::shell::name_length;
+
+/// How far up a variable is looked for, in statements.
+const MOST_LINES: usize = 200;
+/// The most variables of one replacement.
+const MOST_NAMES: usize = 4;
+
+/// What takes the place of `GRUB_CMDLINE_LINUX=.*`, where that is all of the line: the text up to the delimiter.
+pub(super) fn replacement(text: &str) -> Option<&str> {
+    let at = text.find("GRUB_CMDLINE_LINUX")?;
+    let rest = text.get(at..)?;
+    let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let pattern = rest.get(name..)?;
+    let all = ["=.*", "=\".*\"", "=\\\".*\\\"", "=[^\\n]*", ".*"];
+    all.iter().find_map(|all| {
+        let rest = pattern.strip_prefix(all)?.trim_start_matches('$');
+        let delimiter = rest.chars().next().filter(|c| "/|#@,!~".contains(*c))?;
+        let rest = rest.get(1..)?;
+        let mut escaped = false;
+        let end = rest.find(|c| {
+            let ends = c == delimiter && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        rest.get(..end.unwrap_or(rest.len()))
+    })
+}
+
+/// Whether a replacement has something of what was there: `\1`, `&`.
+pub(super) fn keeps(replacement: &str) -> bool {
+    replacement.contains("\\1") || replacement.replace("\\&", "").contains('&')
+}
+
+/// Whether variables give the replacement parameters of a clock, and nothing of what was there.
+pub(super) fn by_variables(replacement: &str, above: &[Line<'_>]) -> bool {
+    let names = names(replacement);
+    if names.len() == MOST_NAMES {
+        return false;
+    }
+    let mut sets = false;
+    for name in &names {
+        let Some(value) = value(name, above) else { return false };
+        if keeps(value) || value.contains("$(") || value.contains('`') || stands_alone(value) {
+            return false;
+        }
+        sets |= !parameters::find(value, 0).is_empty();
+    }
+    sets && !replacement.contains("$(") && !replacement.contains('`')
+}
+
+/// The variables in a text.
+fn names(text: &str) -> Vec<&str> {
+    let of = |(at, _): (usize, &str)| {
+        let rest = text.get(at + 1..)?;
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.get(..name_length(rest)).filter(|name| !name.is_empty())
+    };
+    text.match_indices('$').filter_map(of).take(MOST_NAMES).collect()
+}
+
+/// Whether a variable is not only the value of a parameter (`isolcpus=$CPUS`): then it may have the old line.
+fn stands_alone(value: &str) -> bool {
+    value.match_indices('$').any(|(at, _)| {
+        let before = value.get(..at).and_then(|before| before.chars().next_back());
+        before.is_none_or(|c| c.is_whitespace() || "\"'\\".contains(c))
+    })
+}
+
+/// The value of a variable that is assigned once.
+fn value<'a>(name: &str, above: &[Line<'a>]) -> Option<&'a str> {
+    let mut found = None;
+    for line in above.iter().rev().take(MOST_LINES).filter(|line| !line.is_comment()) {
+        for (at, _) in line.text.match_indices(name) {
+            let before = line.text.get(..at).and_then(|before| before.chars().next_back());
+            let rest = line.text.get(at + name.len()..).unwrap_or_default();
+            let begins = before.is_none_or(|c| c.is_whitespace() || ";({&|".contains(c));
+            // `read NAME` and `for NAME in` set it, too.
+            let words = line.text.get(..at).unwrap_or_default();
+            let sets = ["read", "for", "printf -v", "mapfile", "getline"];
+            let other = sets.iter().any(|word| words.split([' ', ';', '\t']).any(|it| it == *word));
+            if begins && (rest.starts_with("+=") || other && !rest.starts_with('=')) {
+                return None;
+            }
+            if begins && let Some(value) = rest.strip_prefix('=') {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some(quoted(value));
+            }
+        }
+    }
+    found
+}
+
+/// A value up to the end of its quotes, or of the word.
+fn quoted(value: &str) -> &str {
+    let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+        return value.split([' ', '\t', ';', '&', '|']).next().unwrap_or_default();
+    };
+    let rest = value.get(1..).unwrap_or_default();
+    let mut escaped = false;
+    let end = rest.find(|c| {
+        let ends = c == quote && !escaped;
+        escaped = quote == '"' && c == '\\' && !escaped;
+        ends
+    });
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+}

@@ -1,0 +1,117 @@
+//! Scripts that make machines of other kinds: by commands, or by files that they write.
+
+use super::*;
+
+fn detected(text: &str) -> Vec<(&'static str, Severity)> {
+    let document = Document::new("make.sh", text.as_bytes()).unwrap();
+    let report = lint(&document).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    // Nothing is changed in them.
+    let fixed = fix(&document, &Choices { invtsc: true, ..Choices::default() }).unwrap();
+    assert_eq!(fixed.document.text.as_str(), text);
+    report.findings.iter().map(|finding| (finding.rule.id, finding.severity)).collect()
+}
+
+#[test]
+fn commands_of_proxmox_are_read() {
+    let script = |options: &str, more: &str| {
+        format!(
+            "#!/bin/bash\nvmid=$1\nsystem=l26\nqm create $vmid \\\n  --name vm --memory 4096 \\\n  --cores 2 --machine q35 \\\n  {options}\n{more}\n"
+        )
+    };
+    let args = "qm set \"$vmid\" --args \"-cpu host,kvmclock=off -uuid $U\"";
+    for (options, more, expected) in [
+        ("--cpu host --ostype $system", "", vec![("pve-host-no-invtsc", Severity::Info)]),
+        (
+            "--cpu host,hidden=1 --ostype=l26",
+            "",
+            vec![("pve-host-no-invtsc", Severity::Info), ("pve-kvm-hidden", Severity::Warn)],
+        ),
+        ("--cpu $CPU --ostype win11", "qm start $vmid", vec![]),
+        ("--ostype l26 -kvm 0", "", vec![("pve-kvm-disabled", Severity::Warn)]),
+        (
+            "--cpu x86-64-v3 --ostype l26",
+            args,
+            vec![
+                ("pve-args-cpu-override", Severity::Warn),
+                ("q-kvmclock-off-no-invtsc", Severity::Error),
+            ],
+        ),
+        (
+            "--ostype l26",
+            "sudo qm set $vmid -args '-no-hpet -machine hpet=on' || exit 1",
+            vec![("q-no-hpet-removed", Severity::Error), ("q-hpet-on", Severity::Warn)],
+        ),
+        // Only a run tells which of the two it is.
+        ("--cpu host --ostype l26", "if x; then qm set $vmid --cpu kvm64; fi", vec![]),
+        ("--ostype l26", "# qm set $vmid --kvm 0", vec![]),
+        // Another machine.
+        (
+            "--cpu kvm64 --ostype l26",
+            "ssh pve qm set 9000 --kvm 0",
+            vec![("pve-kvm-disabled", Severity::Warn)],
+        ),
+    ] {
+        let text = script(options, more);
+        assert_eq!(Kind::detect("make.sh", &text), Some(Kind::Proxmox), "{text}");
+        assert_eq!(detected(&text), expected, "{text}");
+        assert_eq!(ids(Kind::Proxmox, &text), expected, "{text}");
+    }
+}
+
+#[test]
+fn script_without_such_a_command_is_no_machine_of_proxmox() {
+    for text in [
+        "#!/bin/bash\nname: vm\nostype: l26\n",
+        "#!/bin/bash\necho qm set 100 --kvm 0\nqm start 100\n",
+    ] {
+        let error = lint(&document(Kind::Proxmox, text)).unwrap_err().to_string();
+        assert!(error.contains("it is a script"), "{error}");
+    }
+    let text = "# qm set 100 --kvm 0\ncores: 2\nostype: l26\nname: vm\n";
+    assert_eq!(Kind::detect("100.conf", text), Some(Kind::Proxmox));
+    assert_eq!(ids(Kind::Proxmox, text), []);
+}
+
+#[test]
+fn cloud_hypervisor_may_be_called_by_a_variable() {
+    let options =
+        "--kernel k \\\n  --cmdline \"console=hvc0 notsc\" \\\n  --cpus boot=1,kvm_hyperv=on\n";
+    for call in [
+        "ch=${ch:-/opt/bin/cloud-hypervisor}\ntime $ch",
+        "CH=/usr/bin/cloud-hypervisor-static\n\"$CH\"",
+        "hype=\"./bin/cloud-hypervisor\"\ncmd=\"$hype\"\nif x; then cmd=\"strace -o a $hype\"; fi\n$cmd",
+    ] {
+        let text = format!("#!/bin/bash\n{call} {options}");
+        assert_eq!(Kind::detect("make.sh", &text), Some(Kind::CloudHypervisor), "{text}");
+        let expected =
+            [("cmdline-notsc", Severity::Error), ("ch-kvm-hyperv-linux", Severity::Warn)];
+        let all: Vec<_> = detected(&text).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(all, expected.map(|(id, _)| id), "{text}");
+    }
+    for text in [
+        "#!/bin/bash\nsrc=/src/cloud-hypervisor\ncd $src\n$other --kernel k --cpus boot=1\n",
+        "#!/bin/bash\nch=/usr/bin/cloud-hypervisor\necho $ch --kernel k\n",
+    ] {
+        assert_eq!(Kind::detect("make.sh", text), None, "{text}");
+    }
+}
+
+#[test]
+fn files_that_a_script_writes_are_read() {
+    let json = "{\n  \"cpus\": {\"boot_vcpus\": 1, \"max_vcpus\": 1, \"kvm_hyperv\": true},\n  \"payload\": {\"kernel\": \"$K\", \"cmdline\": \"console=hvc0 clocksource=TSC\"}\n}";
+    let ovf = "<?xml version=\"1.0\"?>\n<Envelope xmlns=\"http://schemas.dmtf.org/ovf/envelope/1\" xmlns:vbox=\"v\">\n<VirtualSystem><VirtualHardwareSection><System><VirtualSystemType>virtualbox-2.2</VirtualSystemType></System></VirtualHardwareSection>\n<vbox:Machine name=\"${NAME}\" OSType=\"Linux26_64\"><ExtraData><ExtraDataItem name=\"VBoxInternal/TM/TSCTiedToExecution\" value=\"1\"/></ExtraData><Hardware version=\"2\"><CPU count=\"2\"/></Hardware></vbox:Machine></VirtualSystem>\n</Envelope>";
+    let vagrant = "Vagrant.configure(\"2\") do |config|\n  config.vm.provider :libvirt do |v|\n    v.clock_timer :name => 'hpet', :present => 'yes'\n  end\nend";
+    for (kind, file, name) in [
+        (Kind::CloudHypervisor, json, "vm.json"),
+        (Kind::Ovf, ovf, "a.ovf"),
+        (Kind::VagrantLibvirt, vagrant, "Vagrantfile"),
+    ] {
+        let alone = lint(&Document::of_kind(name, file.as_bytes(), kind).unwrap()).unwrap();
+        let alone: Vec<_> = alone.findings.iter().map(|it| (it.rule.id, it.severity)).collect();
+        assert!(alone.iter().any(|(_, severity)| *severity > Severity::Info), "{alone:?}");
+        let text =
+            format!("#!/bin/bash\necho a\ncat >\"$dir/{name}\" <<EOF\n{file}\nEOF\nrun \"$dir\"\n");
+        assert_eq!(Kind::detect("make.sh", &text), Some(kind), "{text}");
+        assert_eq!(detected(&text), alone, "{text}");
+    }
+}
