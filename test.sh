@@ -17,6 +17,8 @@ export PYTHONUTF8=1
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
+# Where rustup puts it, also without a login.
+export PATH="$PATH:${CARGO_HOME:-${HOME-}/.cargo}/bin"
 if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; install Rust: https://www.rust-lang.org/tools/install" >&2
     exit 2
@@ -48,8 +50,9 @@ if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
     ! flock -n "$compiled/debug/.cargo-lock" true; then
     echo "test.sh: waiting for another cargo, which compiles in $compiled" >&2
 fi
-built=$(cargo build --quiet -p xtask --message-format json-render-diagnostics) || {
-    echo "test.sh: the program of the checks (xtask/) does not compile" >&2
+built=$(cargo build --quiet --locked -p xtask --message-format json-render-diagnostics) || {
+    echo "test.sh: the program of the checks (xtask/) does not compile, or Cargo.lock is not that of the manifests" \
+        "(\`cargo metadata >/dev/null\` writes it anew)" >&2
     exit 2
 }
 # In JSON, quotes and backslashes of a path are escaped.

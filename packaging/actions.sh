@@ -96,6 +96,8 @@ for form in sorted((github / "ISSUE_TEMPLATE").glob("*.y*ml")):
     data = read(form)
     if form.name == "config.yml":
         want(isinstance(data.get("blank_issues_enabled"), bool), form, "blank_issues_enabled is not true or false")
+        for link in data.get("contact_links") or []:
+            want({"name", "url", "about"} <= set(link), form, f"a link without name, url or about: {link}")
         continue
     known(data, "name description title labels assignees projects type body", form, "the form")
     for key in ("name", "description", "body"):

@@ -14,7 +14,7 @@ command -v git >/dev/null || {
     exit 77
 }
 top=$(git rev-parse --show-toplevel 2>&1) || {
-    echo "tree: no list of tracked files: ${top%%$'\n'*}" >&2
+    echo "tree: no list of tracked files: ${top//$'\n'/ }" >&2
     exit 77
 }
 if [ "$(cd "$top" && pwd -P)" != "$(pwd -P)" ]; then
@@ -55,14 +55,18 @@ while IFS= read -r -d '' file; do
     fi
 done < <(printf '%s\0' "${files[@]}" | xargs -0 grep -LIZs . || true)
 while IFS= read -r -d '' file; do
-    echo "tree: $file has lines that begin with <<<<<<< or >>>>>>>: finish the merge" >&2
+    echo "tree: $file has lines that begin with <<<<<<<, |||||||, or >>>>>>>: finish the merge, or indent them" >&2
     wrong=$((wrong + 1))
-done < <(git grep --no-color -lzIE '^(<<<<<<<|>>>>>>>) .' -- . || true)
+done < <(git grep --no-color -lzIE '^(<<<<<<<|>>>>>>>|[|]{7}) .' -- . || true)
 # Line ends of others, but in samples of such input; and scripts that cannot be called.
 while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2
     wrong=$((wrong + 1))
 done < <(git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' | grep -E '^i/(crlf|mixed)' || true)
+while IFS= read -r -d '' file; do
+    echo "tree: $file begins with a byte order mark: take it out" >&2
+    wrong=$((wrong + 1))
+done < <(git grep --no-color -lzI $'^\xEF\xBB\xBF' -- '*.sh' '*.py' '*.rs' '*.toml' '*.yml' '*.md' ':!fuzz/corpus-seeds' || true)
 while IFS= read -r -d '' entry; do
     file=${entry#*$'\t'}
     if [[ $entry == 100644* ]] && [ -f "$file" ] && [ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ]; then

@@ -148,6 +148,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
             return format!("no option {name} here; see ./test.sh --help");
         }
         let lower = name.to_lowercase();
+        if name.is_empty() {
+            return "an empty word is no step; ./test.sh --help lists the steps".to_owned();
+        }
         let near = steps().map(|step| (distance(&lower, step.name), step.name)).min();
         // Half the letters right is a guess worth a line.
         let guess = near.filter(|(edits, found)| 2 * edits <= found.len().max(2));

@@ -219,7 +219,12 @@ fn read_text(path: &Path) -> Result<Text> {
         let name = path
             .file_name()
             .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());
-        (name, Box::new(Dense::new(file)))
+        // A file that is being written has an end for this reader: the present one.
+        let end = match file.metadata() {
+            Ok(meta) if meta.is_file() && meta.len() > 0 => meta.len(),
+            _ => u64::MAX,
+        };
+        (name, Box::new(Dense::new(file).take(end)))
     };
     let reader =
         collect::open_log(reader).with_context(|| format!("cannot read the kernel log {shown}"))?;

@@ -2,7 +2,9 @@
 
 use crate::given::{self, Kinds};
 use crate::tree::from_io;
-use crate::wall::{Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, is_program, names_the_host};
+use crate::wall::{
+    Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, is_program, names_the_host,
+};
 use crate::{Missing, Why};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};

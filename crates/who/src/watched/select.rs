@@ -2,6 +2,7 @@
 //! `/proc` is an edge. What names a container or pod for people is read where Docker, Podman and the kubelet keep it.
 
 use super::{guard, patient};
+use clocksmith_facts::given::{self, Kinds};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -134,12 +135,17 @@ fn containers_by_name(name: &str) -> Vec<String> {
     let docker = Path::new("/var/lib/docker/containers");
     for entry in std::fs::read_dir(docker).into_iter().flatten().flatten().take(ENTRIES) {
         let file = entry.path().join("config.v2.json");
-        let text = guard::text(&file.to_string_lossy(), BYTES).unwrap_or_default();
-        ids.extend(docker_id(&text, name));
+        ids.extend(docker_id(&stored(&file), name));
     }
     let podman = "/var/lib/containers/storage/overlay-containers/containers.json";
-    ids.extend(podman_ids(&guard::text(podman, BYTES).unwrap_or_default(), name));
+    ids.extend(podman_ids(&stored(Path::new(podman)), name));
     ids
+}
+
+/// A regular file of theirs.
+fn stored(path: &Path) -> String {
+    let bytes = given::read(path, Kinds::Regular, BYTES).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn docker_id(text: &str, name: &str) -> Option<String> {

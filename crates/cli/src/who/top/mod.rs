@@ -99,7 +99,9 @@ fn fits() -> Result<()> {
     let (width, height) =
         crossterm::terminal::size().context("cannot ask for the size of this terminal")?;
     if u32::from(width) * u32::from(height) > MOST {
-        bail!("this terminal says that it has {width} columns and {height} lines, which --top cannot draw on");
+        bail!(
+            "this terminal says that it has {width} columns and {height} lines, which --top cannot draw on"
+        );
     }
     Ok(())
 }
