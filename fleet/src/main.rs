@@ -43,7 +43,9 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::message(&format!("clocksmith-fleet: {error:#}\n"));
+            // A message is one line; a line break in it is that of a name.
+            let line = clocksmith_facts::visible::line(&format!("{error:#}")).into_owned();
+            output::message(&format!("clocksmith-fleet: {line}\n"));
             ExitCode::from(2)
         }
     }

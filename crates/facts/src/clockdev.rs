@@ -28,7 +28,8 @@ impl ClocksourceDevice {
     pub fn parse(directory: &str, current: &str, available: &str) -> Option<Self> {
         Some(Self {
             index: directory.strip_prefix("clocksource")?.parse().ok()?,
-            current: current.trim().to_owned(),
+            // A name is one line; what follows would be a line of what is shown.
+            current: current.trim().lines().next().unwrap_or_default().to_owned(),
             available: available.split_ascii_whitespace().map(str::to_owned).collect(),
         })
     }
@@ -45,5 +46,7 @@ mod tests {
         assert_eq!((device.index, device.current.as_str()), (0, "tsc"));
         assert_eq!(device.available, ["tsc", "hpet", "acpi_pm"]);
         assert!(ClocksourceDevice::parse("power", "", "").is_none());
+        let two = ClocksourceDevice::parse("clocksource0", "tsc\ndemotion: hpet\n", "").unwrap();
+        assert_eq!(two.current, "tsc");
     }
 }

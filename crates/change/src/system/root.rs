@@ -1,6 +1,7 @@
 //! Reading below a root directory: links are followed inside it, as the system itself would, and lead
 //! nowhere else.
 
+use clocksmith_facts::visible;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -155,6 +156,13 @@ impl Root<'_> {
             let text = name.into_string().map_err(|name| {
                 io::Error::other(format!("the name {} in it is not UTF-8", name.display()))
             })?;
+            // A line break in a name would make a line of what is shown.
+            if text.chars().any(visible::hides) {
+                return Err(io::Error::other(format!(
+                    "the name {} in it has a character that a terminal does not show",
+                    visible::line(&text)
+                )));
+            }
             names.push(text);
         }
         names.sort();

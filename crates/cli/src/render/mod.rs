@@ -22,7 +22,7 @@ pub(crate) mod why;
 use crate::args::Common;
 use crate::ui;
 pub(crate) use crate::ui::out::{json, json_line, text};
-use clocksmith_facts::visible::Ink;
+use clocksmith_facts::visible::{self, Ink};
 #[cfg(any(test, feature = "who"))]
 pub(crate) use clocksmith_fleet::columns::WIDTH;
 pub(crate) use clocksmith_fleet::columns::wrap;
@@ -80,9 +80,10 @@ impl Style {
 
 /// An error, with its chain of causes, on one or more lines.
 pub(crate) fn error(error: &anyhow::Error) -> String {
-    let mut text = format!("clocksmith: {error}");
+    // A message is one line; a line break in it is that of a name.
+    let mut text = format!("clocksmith: {}", visible::line(&error.to_string()));
     for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
+        let cause = visible::line(&cause.to_string()).into_owned();
         if !text.contains(&cause) {
             text.push_str(": ");
             text.push_str(&cause);

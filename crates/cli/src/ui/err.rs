@@ -16,9 +16,9 @@ pub(crate) fn text(text: &str) {
     let _ = super::put(stderr().lock(), visible::terminal(text, Some(Ink::of_run())).as_bytes());
 }
 
-/// Prints a line, made visible.
+/// Prints a line, made visible; a line break in it is one of a name.
 pub(crate) fn line(line: &str) {
-    text(&format!("{line}\n"));
+    text(&format!("{}\n", visible::line(line)));
 }
 
 /// Columns of a line of progress.

@@ -10,6 +10,7 @@ use crate::ui::{err, out};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::error::ErrorKind;
 use clocksmith_diagnose::{Assessment, policy};
+use clocksmith_facts::visible;
 use clocksmith_watch::assess::{self, Live};
 use clocksmith_watch::{Judgement, State};
 use std::process::ExitCode;
@@ -127,7 +128,14 @@ pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    let first = message.to_string();
+    let mut first = message.to_string();
+    // A line break of a word, of a file's name for example, makes no line of the message.
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        for part in word.split('=').filter(|part| part.contains('\n')) {
+            first = first.replace(part, &visible::line(part));
+        }
+    }
     err::text(&first);
     if !checking {
         return Code::Usage.into();

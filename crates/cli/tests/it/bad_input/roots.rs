@@ -62,3 +62,45 @@ fn everybody_may_run() -> bool {
             || fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0)
     })
 }
+
+#[test]
+fn line_breaks_in_names_make_no_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "a\nDone (change 9): everything is fine.";
+    let file = dir.path().join(name);
+    std::fs::write(&file, "nothing\n").unwrap();
+    let file = file.to_str().unwrap();
+    for arguments in [
+        vec!["why", "--log", file],
+        vec!["why", "--bundle", file],
+        vec!["why", "--root", file],
+        vec!["vm", "lint", file],
+        vec!["vm", "migrate", file, file],
+        vec!["vm", "migrate", file, "--to", file],
+        vec!["fleet", "--lines", dir.path().to_str().unwrap()],
+    ] {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+            .args(&arguments)
+            .output()
+            .unwrap();
+        for stream in [&out.stdout, &out.stderr] {
+            let text = String::from_utf8_lossy(stream);
+            assert!(!text.contains("\nDone"), "{arguments:?}: {text}");
+        }
+    }
+    // An entry of a boot loader.
+    let entries = dir.path().join("boot/loader/entries");
+    std::fs::create_dir_all(&entries).unwrap();
+    let kernel = "title x\nlinux /vmlinuz\noptions root=/dev/sda1 clocksource=hpet\n";
+    std::fs::write(entries.join(format!("{name}.conf")), kernel).unwrap();
+    std::fs::create_dir_all(dir.path().join("proc")).unwrap();
+    std::fs::write(dir.path().join("proc/cmdline"), "clocksource=hpet\n").unwrap();
+    let root = dir.path().to_str().unwrap();
+    let remove = ["fix", "--root", root, "--param", "-clocksource"];
+    let out =
+        std::process::Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(remove).output().unwrap();
+    for stream in [&out.stdout, &out.stderr] {
+        let text = String::from_utf8_lossy(stream);
+        assert!(!text.contains("\nDone"), "{text}");
+    }
+}
