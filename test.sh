@@ -13,7 +13,7 @@ cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 # Files are UTF-8 in every locale.
-export PYTHONUTF8=1
+export PYTHONUTF8=1 PYTHONIOENCODING=utf-8
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"

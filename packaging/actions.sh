@@ -17,7 +17,7 @@ actionlint=$(command -v actionlint || true)
 for dir in "${GOBIN-}" "${GOPATH:-${HOME-}/go}/bin"; do
     if [ -z "$actionlint" ] && [ -n "$dir" ] && [ -x "$dir/actionlint" ]; then actionlint=$dir/actionlint; fi
 done
-if [ -n "$actionlint" ]; then "$actionlint" .github/workflows/*.yml; fi
+if [ -n "$actionlint" ]; then "$actionlint" .github/workflows/*.y*ml; fi
 
 python3 -c 'import yaml' 2>/dev/null || missing "no YAML for Python: apt-get install python3-yaml"
 python3 - <<'PYTHON'
@@ -62,18 +62,27 @@ data = read(settings)
 want(data.get("version") == 2, settings, "version is not 2")
 updates = data.get("updates") or []
 want(updates, settings, "no updates")
+seen = set()
 for update in updates:
     ecosystem = update.get("package-ecosystem")
-    want(ecosystem in ("cargo", "github-actions"), settings, f"an update of {ecosystem}: nothing of that is here")
+    homes = {"cargo": "Cargo.toml", "github-actions": ".github/workflows", "pip": "python/pyproject.toml",
+             "pre-commit": ".pre-commit-hooks.yaml"}
+    want(ecosystem in homes, settings, f"an update of {ecosystem}: nothing of that is here")
+    for place in update.get("directories") or [update.get("directory")]:
+        want((ecosystem, place) not in seen, settings, f"two updates of {ecosystem} in {place}")
+        seen.add((ecosystem, place))
     for name, group in (update.get("groups") or {}).items():
         for kind in group.get("update-types") or []:
             want(kind in ("major", "minor", "patch"), settings, f"group {name}: {kind} is no kind of update")
     known(update, "package-ecosystem directory directories schedule groups ignore allow labels open-pull-requests-limit "
-          "cooldown commit-message", settings, update.get("package-ecosystem"))
+          "cooldown commit-message versioning-strategy reviewers assignees milestone rebase-strategy registries vendor "
+          "target-branch pull-request-branch-name exclude-paths insecure-external-code-execution", settings, update.get("package-ecosystem"))
     interval = (update.get("schedule") or {}).get("interval")
-    want(interval in ("daily", "weekly", "monthly", "quarterly"), settings, f"interval {interval}")
+    times = ("daily", "weekly", "monthly", "quarterly", "semiannually", "yearly", "cron")
+    want(interval in times, settings, f"interval {interval}")
     for place in update.get("directories") or [update.get("directory")]:
-        want(place and pathlib.Path(f".{place}").is_dir(), settings, f"{place} is no directory here")
+        found = place == "/" or place and list(pathlib.Path(".").glob(place.strip("/")))
+        want(found, settings, f"{place} is no directory here")
 named = {place for update in updates for place in update.get("directories", [update.get("directory")])
          if update.get("package-ecosystem") == "cargo"}
 # Every lock file is a workspace that has to be kept up to date.
@@ -84,6 +93,7 @@ for lock in map(pathlib.Path, locks):
 for place in named:
     want(pathlib.Path(f".{place}/Cargo.toml").exists(), settings, f"{place} has no Cargo.toml")
 
+names = set()
 fields = {
     "markdown": "value",
     "textarea": "label description placeholder value render",
@@ -102,6 +112,8 @@ for form in sorted((github / "ISSUE_TEMPLATE").glob("*.y*ml")):
     known(data, "name description title labels assignees projects type body", form, "the form")
     for key in ("name", "description", "body"):
         want(data.get(key), form, f"no {key}")
+    want(data.get("name") not in names, form, "another form has its name")
+    names.add(data.get("name"))
     ids = [item["id"] for item in data.get("body") or [] if "id" in item]
     want(len(ids) == len(set(ids)), form, "an id twice")
     for item in data.get("body") or []:
@@ -110,6 +122,12 @@ for form in sorted((github / "ISSUE_TEMPLATE").glob("*.y*ml")):
         known(item, "type id attributes validations", form, place)
         attributes = item.get("attributes") or {}
         known(attributes, fields.get(item.get("type"), ""), form, place)
+        want(re.fullmatch(r"[\w-]*", str(item.get("id", ""))), form, f"{place}: an id has letters, figures, - and _")
+        if item.get("type") in ("dropdown", "checkboxes"):
+            options = attributes.get("options") or []
+            words = [one.get("label") if isinstance(one, dict) else one for one in options]
+            want(words and all(isinstance(word, str) and word for word in words) and len(set(words)) == len(words),
+                 form, f"{place}: options are different words, at least one")
         checks = item.get("validations") or {}
         known(checks, "required", form, place)
         want(isinstance(checks.get("required", True), bool), form, f"{place}: required is not true or false")
@@ -117,7 +135,7 @@ for form in sorted((github / "ISSUE_TEMPLATE").glob("*.y*ml")):
     want("clocksmith collect" in form.read_text(), form, "does not ask for `clocksmith collect`")
 
 # Every script that a workflow runs is here.
-for flow in sorted((github / "workflows").glob("*.yml")):
+for flow in sorted((github / "workflows").glob("*.y*ml")):
     for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", flow.read_text()):
         want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
     want("permissions" in read(flow), flow, "no permissions")

@@ -13,8 +13,11 @@ command -v git >/dev/null || {
     echo "tree: no git: apt-get install git" >&2
     exit 77
 }
-top=$(git rev-parse --show-toplevel 2>&1) || {
-    echo "tree: no list of tracked files: ${top//$'\n'/ }" >&2
+# Settings that change what paths mean, or write between what git prints.
+unset GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS "${!GIT_TRACE@}"
+top=$(git rev-parse --show-toplevel 2>/dev/null) || {
+    why=$(git rev-parse --show-toplevel 2>&1 || true)
+    echo "tree: no list of tracked files: ${why//$'\n'/ }" >&2
     exit 77
 }
 if [ "$(cd "$top" && pwd -P)" != "$(pwd -P)" ]; then
@@ -36,9 +39,10 @@ for file in "${files[@]}"; do
     isolate-*.log) complain "$file" "a log of V8" ;;
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
     core | core.[0-9]*) complain "$file" "a core dump" ;;
-    *.orig | *.rej) complain "$file" "left by a merge" ;;
+    *.orig | *.rej | *_LOCAL_[0-9]* | *_REMOTE_[0-9]* | *_BASE_[0-9]* | *_BACKUP_[0-9]*) complain "$file" "left by a merge" ;;
     *~ | .#* | *.sw[op]) complain "$file" "left by an editor" ;;
-    vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
+    rustc-ice-*.txt | hs_err_pid*.log) complain "$file" "a crash" ;;
+    gmon.out | dhat-heap*.json | heaptrack.*.[gz]* | vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;
     *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
@@ -57,7 +61,7 @@ done < <(printf '%s\0' "${files[@]}" | xargs -0 grep -LIZs . || true)
 while IFS= read -r -d '' file; do
     echo "tree: $file has lines that begin with <<<<<<<, |||||||, or >>>>>>>: finish the merge, or indent them" >&2
     wrong=$((wrong + 1))
-done < <(git grep --no-color -lzIE '^(<<<<<<<|>>>>>>>|[|]{7}) .' -- . || true)
+done < <(git grep --no-color --cached -lzIE '^(<<<<<<<|>>>>>>>|[|]{7}) .' -- . || true)
 # Line ends of others, but in samples of such input; and scripts that cannot be called.
 while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2

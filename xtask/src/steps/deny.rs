@@ -17,7 +17,7 @@ pub(crate) static LICENCES: Step = Step {
     needs: &[DENY],
     uses: &[],
     run: |context| {
-        call("cargo deny --locked check -D no-license-field licenses bans sources").run(context)?;
+        call("cargo deny --locked --log-level warn check --hide-inclusion-graph -D no-license-field licenses bans sources").run(context)?;
         for manifest in ["python/Cargo.toml", "fleet/Cargo.toml"] {
             call("cargo deny --locked --manifest-path")
                 .arg(manifest)

@@ -52,18 +52,20 @@ pub(crate) static FMT: Step = Step {
         let plain = !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some();
         let colour = if plain { "-- --color never" } else { "" };
         // Those beside the workspace, too.
+        let mut bad = Vec::new();
         for manifest in ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml", "python/Cargo.toml"] {
             let answer = call("cargo fmt --all --check --manifest-path")
                 .arg(manifest)
                 .args(colour)
                 .answer(context)?;
             if !answer.good() {
-                return Err(Stop::fail(format!(
-                    "run `cargo fmt --all --manifest-path {manifest}`, or mend what it cannot read"
-                )));
+                bad.push(format!("`cargo fmt --all --manifest-path {manifest}`"));
             }
         }
-        Ok(())
+        if bad.is_empty() {
+            return Ok(());
+        }
+        Err(Stop::fail(format!("run {}, or mend what it cannot read", bad.join(", "))))
     },
 };
 

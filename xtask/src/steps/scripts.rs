@@ -166,7 +166,7 @@ pub(crate) static MSRV: Step = Step {
 
 pub(crate) static ACTIONS: Step = Step {
     name: "actions",
-    what: "actionlint finds nothing in the workflows; forms and dependabot's settings are right",
+    what: "actionlint finds nothing in the workflows; the keys of forms and of dependabot's settings are known ones",
     tier: Tier::Default,
     emulated: false,
     seconds: 1,

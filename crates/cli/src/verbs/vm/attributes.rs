@@ -19,7 +19,7 @@ pub(super) fn of(file: &File, shown: &str) -> Result<Attributes> {
     let cannot = || format!("cannot read the extended attributes of {shown}");
     let mut list = vec![0; LONGEST];
     let length = match rustix::fs::flistxattr(file, &mut list[..]) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => 0,
+        Err(Errno::OPNOTSUPP) => 0,
         other => other.with_context(cannot)?,
     };
     let mut value = vec![0; LONGEST];
