@@ -46,9 +46,11 @@ mod reader {
 
     /// How far `ours` is outside of two readings of the kernel's clock.
     fn outside(before: u64, ours: u64, after: u64) -> u64 {
-        // Where the kernel's own clock went backward in between, the order of the two is unknown.
-        let (low, high) = (before.min(after), before.max(after));
-        low.saturating_sub(ours).max(ours.saturating_sub(high))
+        // The wall clock was set back in between: ours may be of either time, and is then earlier than the one after.
+        if after < before {
+            return 0;
+        }
+        before.saturating_sub(ours).max(ours.saturating_sub(after))
     }
 
     fn read(totals: &Totals, shared: &AtomicU64, shared_kernel: &AtomicU64) {
