@@ -338,6 +338,8 @@ fn standing(
             log.source(later)
         ));
     }
+    // A switch upwards that a search for words has hidden looks like this one, unless all lines are there.
+    let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
     let tick = name.contains("jiffies") && !(reaches_late && shows);
     if !tick && after_tsc {
         return high;
@@ -377,7 +379,11 @@ fn standing(
         return match name {
             "tsc-early" => Standing::Held,
             _ if is_paravirtual(name) => Standing::UnlessLost,
-            _ => high,
+            _ if is_whole || name.contains("jiffies") => high,
+            _ => Standing::Passing(
+                "too few kinds of messages follow for a whole log of a boot, so that a later switch may have been left out"
+                    .to_owned(),
+            ),
         };
     }
     // A TSC with a higher rating is the exception beside these, and nothing but the TSC follows tsc-early.
@@ -444,12 +450,16 @@ fn switches_of_this_boot<'a>(
 /// it, where the processor has one, and chooses it over what a device counts. Up to 2.6.21 it could give the TSC up without
 /// a word (`mark_tsc_unstable()` in `arch/i386/kernel/tsc.c`).
 fn lacks_a_choice(machine: &Machine, log: &KernelLog) -> bool {
-    let says = Feature::SaysTscUnstable.of(&machine.kernel.value);
     log.from_boot
-        && says
+        && says_unstable(machine)
         && !machine.kernel.is_assumed()
         && !log.any(|event| matches!(event, Event::SchedClockUnstable | Event::NotscIgnored))
         && matches!(predict(machine).tsc, TscState::Usable { .. })
+}
+
+/// Whether the kernel says so where it gives the TSC up.
+fn says_unstable(machine: &Machine) -> bool {
+    Feature::SaysTscUnstable.of(&machine.kernel.value)
 }
 
 /// The TSC was given up in this boot, before or with this switch.

@@ -1,5 +1,6 @@
 //! Architectures other than x86: one architected counter each, and no choice to speak of.
 
+use crate::arch_vdso;
 use crate::feature::Feature;
 use crate::select::{Registered, periodic, select};
 use crate::{Expectation, Machine};
@@ -56,7 +57,8 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         format!("{name} (rating {rating}) is the counter of this architecture"),
         source,
     );
-    let mut sources = vec![Registered::new(name, rating, true, true, 0)];
+    let vdso = arch_vdso::has_mode(machine, name).unwrap_or(true);
+    let mut sources = vec![Registered::new(name, rating, true, vdso, 0)];
     // `clocksource_default_clock()` is `tod` on IBM Z.
     let z = machine.arch.value == Arch::S390;
     if !(z && Feature::JiffiesAsDefaultClock.of(kernel)) {
@@ -70,4 +72,26 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
             .to_owned()
     });
     select(machine, sources, refused, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Machine, predict};
+    use clocksmith_facts::{Facts, Origin};
+
+    #[test]
+    fn counter_is_read_by_the_vdso_from_the_version_on_that_can() {
+        for (arch, kernel, vdso) in [
+            ("riscv64", "5.6", false),
+            ("riscv64", "5.8", true),
+            ("arm64", "6.1", true),
+            ("s390x", "6.1", true),
+            ("ppc64le", "4.4", true),
+        ] {
+            let mut machine = Machine::of(&Facts::empty(Origin::Stated));
+            machine.set("arch", arch).unwrap();
+            machine.set_kernel(kernel).unwrap();
+            assert_eq!(predict(&machine).vdso, Some(vdso), "{arch} {kernel}");
+        }
+    }
 }

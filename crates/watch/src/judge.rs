@@ -2,9 +2,13 @@
 //! Pure: from a report and thresholds.
 
 use crate::range::Range;
+use clocksmith_diagnose::demotion::demoted_by;
 use clocksmith_diagnose::policy::{Conformity, PolicyAnswer};
+use clocksmith_diagnose::timeline::Step;
 use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
+use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::visible;
 use serde::{Deserialize, Serialize};
@@ -291,6 +295,10 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
         let text = format!("the kernel demoted a clocksource ({})", cause.id.name());
         return Point::new("demotion", thresholds.demoted, text);
     }
+    if let Some((name, source)) = demoted(report) {
+        let text = format!("the kernel demoted {name} ({source})");
+        return Point::new("demotion", thresholds.demoted, text);
+    }
     // Without its log the kernel's silence means nothing.
     match report.missing.iter().find(|missing| missing.fact == "kernel log") {
         Some(_) => Point::not_looked_at(
@@ -300,6 +308,24 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
         ),
         None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
     }
+}
+
+/// The clocksource that the watchdog took away in this boot, and the line that says so: also where the cause is not known,
+/// or what took its place is as good.
+fn demoted(report: &Report) -> Option<(String, &str)> {
+    let available = report.clocksource.available.as_deref().unwrap_or_default();
+    report.timeline.iter().filter(|moment| moment.step == Step::Unstable).find_map(|moment| {
+        let said = KernelLog::message(&moment.text)?;
+        let by_watchdog = matches!(
+            said,
+            Event::WatchdogMarked { .. }
+                | Event::WatchdogOld { .. }
+                | Event::TscUnstable(UnstableReason::Watchdog)
+        );
+        let name = demoted_by(&said)
+            .filter(|name| by_watchdog && !available.iter().any(|listed| listed == name))?;
+        Some((name.to_owned(), moment.source.as_str()))
+    })
 }
 
 /// Whether it is the right time, where the evidence says anything of it. How clocks are read is no part of it.

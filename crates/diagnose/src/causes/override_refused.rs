@@ -5,8 +5,8 @@ use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::Refusal;
+use clocksmith_facts::log::{Entry, Event};
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("a choice of another clocksource was refused"),
@@ -20,6 +20,14 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     for entry in log.all(|e| matches!(e, Event::Override { .. })) {
         let Event::Override { name, refusal } = &entry.event else { continue };
+        // It was chosen after all. One that is deferred says itself that it waits.
+        let chosen =
+            |later: &Entry| matches!(&later.event, Event::Switched(chosen) if chosen == name);
+        if *refusal != Refusal::Deferred
+            && log.entries.iter().any(|later| later.line > entry.line && chosen(later))
+        {
+            continue;
+        }
         let served = case.current_name() == Some(name.as_str());
         let summary = match refusal {
             Refusal::Unstable => format!(

@@ -275,3 +275,61 @@ fn choice_at_run_time_is_less_sure_without_the_command_line() {
     let with = format!("$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n{sysfs}");
     assert_eq!(sure(&with), (Confidence::High, false));
 }
+
+/// What a kernel prints behind its first choice, of many subsystems.
+const REST: &str = "\
+[    0.812000] NET: Registered protocol family 2
+[    0.813000] TCP: Hash tables configured (established 8192 bind 8192)
+[    0.814000] UDP hash table entries: 512 (order: 2, 16384 bytes)
+[    0.900000] Trying to unpack rootfs image as initramfs...
+[    1.000000] Freeing initrd memory: 20000K
+[    1.100000] workingset: timestamp_bits=46 max_order=21 bucket_order=0
+[    1.110000] Key type asymmetric registered
+[    1.120000] io scheduler mq-deadline registered
+[    1.130000] Serial: 8250/16550 driver, 32 ports, IRQ sharing enabled
+[    1.140000] Linux agpgart interface v0.103
+[    1.150000] i8042: PNP: No PS/2 controller found.
+[    1.160000] mousedev: PS/2 mouse device common for all mice
+[    1.170000] rtc_cmos 00:03: registered as rtc0
+[    1.180000] usbcore: registered new interface driver usbhid
+[    1.190000] Freeing unused kernel memory: 1500K
+[    6.368367] ata3: softreset failed (device not ready)
+[   43.028926] ACPI Warning: SystemIO range 0x0B00-0x0B08 conflicts with OpRegion 0x0B00-0x0B0F
+[   43.033953] sp5100_tco: failed to find MMIO address, giving up.
+[   51.000000] EXT4-fs error (device sda1): ext4_lookup:1602: inode #2: comm x: deleted inode referenced: 7
+[   74.362233] e1000e: eth0 NIC Link is Up 1000 Mbps Full Duplex, Flow Control: None
+";
+
+#[test]
+fn lines_that_were_searched_for_show_no_last_word_of_hpet() {
+    let whole = boot(&switched("hpet"), REST);
+    assert_eq!(whole.clocksource.current.as_deref(), Some("hpet"), "{}", whole.headline);
+    for words in [
+        &["hpet", "ACPI", "failed", "error"][..],
+        &["hpet", "usb", "eth", "ata", "EXT4"],
+        &["hpet", "ACPI", "pnp", "serial", "Serial", "rtc", "memory"],
+        &["hpet", "Linux", "kernel", "Link", "PNP"],
+    ] {
+        let chosen = |line: &&str| words.iter().any(|word| line.contains(word));
+        let rest: String = REST.lines().filter(chosen).map(|line| format!("{line}\n")).collect();
+        for name in ["hpet", "acpi_pm"] {
+            let report = why(&format!("{}\n{rest}", switched(name)));
+            assert_eq!(report.clocksource.current, None, "{words:?}: {}", report.headline);
+            assert_eq!(report.verdict, Verdict::Unknown, "{words:?}: {}", report.headline);
+        }
+    }
+    // The TSC was lost: nothing that was left out could be a switch to it.
+    let lost = "[    0.790000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
+    let report = why(&format!("{lost}{}\n[   43.0] ACPI Warning: x\n", switched("hpet")));
+    assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{}", report.headline);
+}
+
+#[test]
+fn choice_that_was_refused_and_then_taken_is_not_refused() {
+    let refused = "[    1.888271] Override clocksource tsc is not HRT compatible. Cannot switch while in HRT/NOHZ mode\n";
+    let report = why(refused);
+    assert!(cause(&report, CauseId::OverrideRefused).is_some());
+    let taken = "[    1.888274] Switching to clocksource tsc\n";
+    let report = why(&format!("{refused}{taken}"));
+    assert!(cause(&report, CauseId::OverrideRefused).is_none(), "{}", report.headline);
+}

@@ -23,6 +23,8 @@ pub(super) struct Place<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) complete: usize,
+    /// Width at which lines of this text are wrapped inside words.
+    pub(super) wrapped: Option<usize>,
 }
 
 /// The message joined with the lines behind it that have no prefix of their own, and the end of the
@@ -36,55 +38,84 @@ pub(super) fn with_next(
 ) -> Option<(Event, usize, String)> {
     // A comma, the soft line break of quoted-printable mail, or a message that always has figures.
     let open = message.ends_with([',', '=']) || matches!(alone, Some(Event::LongReadoutCut));
+    let is_wrapped = |columns: usize| columns == TERMINAL || place.wrapped == Some(columns);
     let mut columns = raw.chars().count();
-    let cut = columns == TERMINAL;
+    let cut = is_wrapped(columns);
     // A blank at the very end was taken off with the prefix.
     let mut blank = raw.ends_with(' ');
-    if alone.is_some_and(|event| !parse::may_continue(event)) && !cut && !open {
+    let whole = alone.is_some_and(|event| !parse::may_continue(event));
+    if let Some(alone) = alone.filter(|event| whole && !cut || matches!(event, Event::Switched(_)))
+        && let Some(found) = broken_at_the_end(place, prefixed, raw, message, alone)
+    {
+        return Some(found);
+    }
+    if whole && !cut && !open {
         return None;
     }
     let mut joined = message.to_owned();
+    // Words of these may be figures.
+    let is_text = match alone {
+        Some(Event::Banner(text)) => text.trim().contains(' '),
+        Some(Event::CommandLine(_) | Event::Dmi(_)) => true,
+        _ => false,
+    };
     let mut from = place.end;
     let mut best = None;
     let mut taken = 0;
     while taken < LOOKAHEAD {
         let (next, next_end) = next_line(place.window, from, place.complete)?;
+        taken += 1;
         // Two consoles write each line twice.
         if next == raw {
             from = next_end;
-            taken += 1;
             continue;
         }
-        let Stripped { message: more, kernel, dated, .. } = strip(&next);
-        let more = more.trim();
+        let numbered = behind_number(raw, &next, taken);
+        let next = numbered.map_or(next.as_ref(), |rest| rest);
+        let Stripped { message: more, kernel, dated, .. } = strip(next);
+        // Digits alone may look like a date.
+        let figure = !blank && !is_text && figure_goes_on(&joined, next.trim());
+        let figure_begins =
+            joined.trim_end().ends_with(':') && next.starts_with(|c: char| c.is_ascii_digit());
+        let (more, dated) = match kernel.is_none() && figure_begins || figure {
+            true => (next.trim(), false),
+            false => (more.trim(), dated),
+        };
         // Forums put empty lines between the parts of a wrapped line.
-        if more.is_empty() && taken == 0 && message.starts_with("Time: ") {
+        if more.is_empty() && taken == 1 && message.starts_with("Time: ") {
             from = next_end;
-            taken += 1;
             continue;
         }
-        let stops = kernel.is_some()
+        let stops = kernel.is_some() && !figure
             || dated
             || more.is_empty()
-            || is_comment(&next)
-            || transcript::is_prompt(&next)
+            || is_comment(next)
+            || transcript::is_prompt(next)
             || begins_like_kernel(more);
         if stops || (!prefixed && alone.is_some() && !cut && !open) {
             break;
         }
-        // A soft line break of quoted-printable mail, and a terminal of 80 columns, cut inside
-        // words; mailers cut at blanks.
+        // A soft line break of quoted-printable mail, and a terminal, cut inside words; mailers cut at blanks, and no
+        // message has two figures in a row.
+        let figure = figure || !blank && !is_text && figure_goes_on(&joined, more);
         if joined.ends_with('=') {
             joined.pop();
-        } else if columns != TERMINAL || blank {
+        } else if !figure && (!is_wrapped(columns) || blank) {
             joined.push(' ');
         }
         columns = next.chars().count();
         blank = next.ends_with(' ');
-        joined.push_str(if joined.ends_with(' ') { more } else { next_message(&next, more) });
+        let seam = joined.len();
+        joined.push_str(if joined.ends_with(' ') { more } else { next_message(next, more) });
         from = next_end;
-        taken += 1;
-        let Some(event) = parse::parse(&joined, Groups::of(&joined)) else { continue };
+        let mut event = parse::parse(&joined, Groups::of(&joined));
+        // The blank may be inside a name.
+        if event.is_none() && taken == 1 && joined[..seam].ends_with(' ') {
+            let together = format!("{}{}", &joined[..seam - 1], &joined[seam..]);
+            event = parse::parse(&together, Groups::of(&together))
+                .filter(|event| matches!(event, Event::Registered { name, .. } if crate::names::is_known(name)));
+        }
+        let Some(event) = event else { continue };
         if better(&event, alone) {
             let done = !parse::may_continue(&event);
             best = Some((event, from, joined.clone()));
@@ -94,6 +125,80 @@ pub(super) fn with_next(
         }
     }
     best
+}
+
+/// A message that says something by itself, and ends in a figure or in a name of which the next line has nothing but the
+/// rest.
+fn broken_at_the_end(
+    place: Place<'_>,
+    prefixed: bool,
+    raw: &str,
+    message: &str,
+    alone: &Event,
+) -> Option<(Event, usize, String)> {
+    let is_switch = matches!(alone, Event::Switched(_));
+    if !prefixed || raw.ends_with(' ') || !is_switch && !message.ends_with(is_digit) {
+        return None;
+    }
+    let (next, end) = next_line(place.window, place.end, place.complete)?;
+    let rest = behind_number(raw, &next, 1).unwrap_or(&next).trim();
+    let is_rest = if is_switch {
+        let sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        !rest.is_empty() && rest.len() < 48 && rest.chars().all(sign)
+    } else {
+        rest.chars().all(is_digit) && figure_goes_on(message, rest)
+    };
+    if !is_rest {
+        return None;
+    }
+    let joined = format!("{message}{rest}");
+    let event = parse::parse(&joined, Groups::of(&joined))?;
+    better(&event, Some(alone)).then_some((event, end, joined))
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_hexdigit()
+}
+
+/// Whether a figure that ends a text goes on in another: the one ends and the other begins with digits, behind which
+/// nothing follows that makes a word of them.
+fn figure_goes_on(before: &str, more: &str) -> bool {
+    if !before.ends_with(|c: char| is_digit(c) || c == '.' || c == 'x') {
+        return false;
+    }
+    let begin = before
+        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '.')
+        .map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
+    let figure = &before[begin..];
+    let digits = figure.strip_prefix("0x").unwrap_or(figure);
+    let is_figure = digits.len() < figure.len() || digits.starts_with(is_digit);
+    if !is_figure || !digits.chars().all(|c| is_digit(c) || c == '.') {
+        return false;
+    }
+    let rest = more.trim_start_matches(|c: char| is_digit(c) || c == '.');
+    let head = &more[..more.len() - rest.len()];
+    // `2680ns`, `98ms`, `2893.298MHz`.
+    let unit = head.chars().all(|c| !c.is_ascii_alphabetic()) && rest.starts_with(['n', 'm', 'M']);
+    let ends = !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    !head.is_empty() && (ends || unit)
+}
+
+/// What follows the number that `cat -n` or `grep -n` put in front of a line, where the line `behind` it has the number
+/// that it must have: `dmesg.txt:12:`.
+fn behind_number<'a>(raw: &str, next: &'a str, behind: usize) -> Option<&'a str> {
+    fn number(line: &str) -> Option<(&str, usize, &str)> {
+        let line = line.trim_start();
+        let (name, line) = match line.starts_with(|c: char| c.is_ascii_digit()) {
+            true => ("", line),
+            false => line.split_once(':').filter(|(name, _)| !name.contains(['[', ' ']))?,
+        };
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        Some((name, line[..digits].parse().ok()?, &line[digits..]))
+    }
+    let (name, first, sign) = number(raw)?;
+    let (other, second, rest) = number(next)?;
+    let sign = sign.chars().next().filter(|sign| matches!(sign, ':' | '\t' | ' '))?;
+    (name == other && first.checked_add(behind)? == second).then(|| rest.strip_prefix(sign))?
 }
 
 /// Whether the joined text says more than its first line.
@@ -122,7 +227,9 @@ pub(super) fn with_previous(place: Place<'_>, message: &str, groups: Groups) -> 
     if parse::parse(stripped.message, Groups::of(stripped.message)).is_some() {
         return None;
     }
-    parse::parse(&format!("{} {}", stripped.message, message.trim()), groups)
+    let cut = place.wrapped == Some(previous.chars().count()) && !previous.ends_with(' ');
+    let blank = if cut { "" } else { " " };
+    parse::parse(&format!("{}{blank}{}", stripped.message, message.trim()), groups)
 }
 
 /// Whether the line in front is a prefix alone, so that a mailer has wrapped the message behind it.

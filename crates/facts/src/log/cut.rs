@@ -1,8 +1,10 @@
 //! Messages of which a part is missing: the first line of an excerpt, a line that a console tore, the end
 //! of a text that was cut off. What is left must not say more than the kernel did.
 
+use super::columns::Columns;
 use super::event::Event;
 use super::parse::PREFIXES;
+use super::rates::{hertz, recovered_hz};
 use super::{Entry, KernelLog, bounds};
 use crate::names::{self, NAMES};
 use crate::version::Kernel;
@@ -75,8 +77,8 @@ fn is_new(name: &str, listed: &[String]) -> bool {
 /// Takes switches out whose name was cut: the line is visibly cut, and what is left of the name is a part of one that
 /// a kernel has, or that this log registers. A name that a kernel has is that clocksource: `tsc` is no cut `tsc-early`, also
 /// where the line that registers it is not in the text. Only a name that the log's kernel no longer has is the begin of a
-/// longer one: `hyperv_clocksource` since 4.11.
-pub(super) fn take_out_cut_names(log: &mut KernelLog) {
+/// longer one: `hyperv_clocksource` since 4.11. So is one that ends at the column where the lines of the text are cut.
+pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     let registered: Vec<String> = log
         .entries
         .iter()
@@ -111,11 +113,25 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
             || entry.text.ends_with(['\u{2026}', '>', '$'])
             || entry.text.ends_with("..")
             || limit == Some(entry.text.chars().count())
+            || columns.wrapped == Some(entry.text.chars().count())
+    };
+    // No kernel has one of this name, and boards name theirs in another way.
+    let is_begin = |name: &str| {
+        is_new(name, &registered)
+            && !names::may_be_of_a_board(name)
+            && NAMES.iter().any(|known| is_part(name, known.name))
+    };
+    let at_the_limit = |entry: &Entry, name: &str| {
+        columns.cut == Some(entry.text.chars().count())
+            && (registered.iter().any(|known| is_part(name, known))
+                || NAMES.iter().any(|known| is_part(name, known.name)))
     };
     let cut = |entry: &Entry| {
         matches!(&entry.event, Event::Switched(name)
             if may_be_part(name) && is_cut(entry)
                 || is_begun(name)
+                || is_begin(name)
+                || at_the_limit(entry, name)
                 || unfinished && entry.line >= last && is_new(name, &registered)
                 || gone(name))
     };
@@ -123,6 +139,32 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog) {
     let _: Vec<Entry> = cut;
     log.entries = kept;
     take_out_cut_readings(log, &registered);
+}
+
+/// Takes figures of the TSC's registration out that are far from the rates which other lines state: digits are missing.
+pub(super) fn take_out_cut_rates(log: &mut KernelLog) {
+    /// A digit that is missing changes a hexadecimal figure by more.
+    const FAR: f64 = 10.0;
+    let stated: Vec<f64> = log
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Refined { khz } | Event::Detected { khz, .. } | Event::VmwareTscKhz(khz) => {
+                Some(hertz(*khz) * 1e3).filter(|hz| *hz > 0.0)
+            }
+            _ => None,
+        })
+        .collect();
+    for entry in &mut log.entries {
+        if let Event::Registered { name, max_cycles, max_idle_ns, .. } = &mut entry.event
+            && name.starts_with("tsc")
+            && let Some(hz) = recovered_hz(*max_cycles, *max_idle_ns)
+            && !stated.is_empty()
+            && stated.iter().all(|known| !(known / FAR..known * FAR).contains(&hz))
+        {
+            (*max_cycles, *max_idle_ns) = (0, 0);
+        }
+    }
 }
 
 /// The same of a reading of `current_clocksource`. That it was there is kept: it says that the list says too little.

@@ -53,6 +53,54 @@ const LATE: [&str; 14] = [
     "link becomes ready",
 ];
 
+/// Messages that nearly every boot prints behind its first choice of a clocksource, of subsystems that have nothing in
+/// common: a search for some words leaves few of these kinds.
+const KINDS: [&[u8]; 40] = [
+    b"NET: Registered ",
+    b"TCP: ",
+    b"UDP hash",
+    b"UDP-Lite",
+    b"io scheduler ",
+    b"Serial: 8250",
+    b"Key type ",
+    b"Freeing initrd",
+    b"Freeing unused",
+    b"Trying to unpack rootfs",
+    b"Unpacking initramfs",
+    b"i8042",
+    b"Block layer SCSI",
+    b"VFS: ",
+    b"usbcore: ",
+    b"input: ",
+    b"random: ",
+    b"squashfs",
+    b"fuse init",
+    b"fuse: init",
+    b"msgmni",
+    b"audit: ",
+    b"workingset: ",
+    b"zbud: ",
+    b"HugeTLB",
+    b"loop: ",
+    b"mousedev: ",
+    b"rtc_cmos",
+    b"scsi host",
+    b"scsi0",
+    b"ata1",
+    b"registered taskstats",
+    b"Registered taskstats",
+    b"Magic number",
+    b"Run /",
+    b"systemd[1]",
+    b"Switched to NOHz",
+    b"futex hash",
+    b"Linux agpgart",
+    b"Non-volatile memory driver",
+];
+/// Kinds that a whole log has behind the choice, at least: such logs have 18 to 31, those that were searched for up to six
+/// words have ten or fewer.
+const KINDS_OF_A_BOOT: usize = 12;
+
 /// Lines at the end of a text in which its last date is looked for.
 const LAST_LINES: usize = 32;
 
@@ -75,6 +123,10 @@ pub struct Extent {
     pub common: Option<String>,
     /// Names that stand in lines which say `clocksource`.
     named: Vec<String>,
+    /// Whether the messages behind the last switch, if that is to another clocksource than tsc, are of so many kinds that
+    /// none was taken out.
+    #[serde(skip)]
+    shows_all: bool,
     /// Whether a message of user space or of a mounted file system is among the last lines.
     pub reaches_user_space: bool,
     /// Lines between the last such message and the end of the text.
@@ -102,6 +154,12 @@ impl Extent {
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.common.is_none() && self.ordinary >= ORDINARY
+    }
+
+    /// Whether all that the kernel printed behind the last switch seems to be in the text.
+    #[must_use]
+    pub fn shows_all_behind_switch(&self) -> bool {
+        self.shows_all
     }
 
     /// Whether a later switch to the TSC would be in this text, if one of the name given is the last that is.
@@ -159,6 +217,18 @@ impl Gather {
     /// Forgets what was before: a new boot begins.
     pub(super) fn restart(&mut self) {
         self.head.clear();
+    }
+
+    fn shows_all(&self) -> bool {
+        let switch = [&b"to clocksource "[..], b" clocksource has been installed"]
+            .iter()
+            .filter_map(|words| memchr::memmem::rfind(&self.tail, words))
+            .max();
+        // The head of a text that is too long to be kept has the switch.
+        let Some(at) = switch else { return !self.whole };
+        let behind = &self.tail[at..];
+        let kinds = KINDS.iter().filter(|kind| memchr::memmem::find(behind, kind).is_some());
+        kinds.take(KINDS_OF_A_BOOT).count() == KINDS_OF_A_BOOT
     }
 
     /// What the lines say.
@@ -225,6 +295,7 @@ impl Gather {
             left.retain(|word| message.contains(word));
         }
         out.last_date = last_date(&self.tail);
+        out.shows_all = self.shows_all();
         out.is_unfinished = self.tail.last().is_some_and(|byte| *byte != b'\n');
         let mut lines =
             self.tail.rsplit(|byte| *byte == b'\n').map(|line| text(line, 0, line.len()));

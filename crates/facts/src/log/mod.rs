@@ -8,6 +8,7 @@
 
 mod arch;
 mod bounds;
+mod columns;
 mod complete;
 mod continuation;
 mod cut;

@@ -106,6 +106,31 @@ pub fn recovered_hz(max_cycles: u64, max_idle_ns: u64) -> Option<f64> {
     (hz.is_finite() && hz >= 1.0).then_some(hz)
 }
 
+/// Whether the figures of a registration line are those of one rate: `max_cycles` is what the kernel makes of the rate that
+/// follows from both. Of a figure that was cut or broken too little is left for that.
+///
+/// Sources: `__clocksource_update_freq_scale()` in `kernel/time/clocksource.c`, `clocks_calc_mult_shift()`, 4.1 to 7.0.
+#[must_use]
+pub(super) fn agree(mask: u64, max_cycles: u64, max_idle_ns: u64) -> bool {
+    /// Seconds for which the conversion of a counter has to be exact, at most, if it has more than 32 bits.
+    const EXACT: u64 = 600;
+    /// How far rounding and changes of the arithmetic may be off.
+    const WITHIN: u64 = 4;
+    let Some(hz) = recovered_hz(max_cycles, max_idle_ns).filter(|hz| *hz < 1e12) else {
+        return false;
+    };
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let hz = hz as u64;
+    let seconds = (mask / hz).max(1);
+    let seconds = if mask > u64::from(u32::MAX) { seconds.min(EXACT) } else { seconds };
+    let bits = u64::BITS - (seconds.saturating_mul(hz) >> 32).leading_zeros();
+    let room = 32_u32.saturating_sub(bits);
+    let mult = |shift: u32| ((1_000_000_000_u64 << shift) + hz / 2) / hz;
+    let mult = (0..=32).rev().map(mult).find(|mult| mult >> room == 0).unwrap_or_default();
+    let expected = (u64::MAX / (mult + mult * 11 / 100).max(1)).min(mask);
+    expected / WITHIN <= max_cycles && max_cycles / WITHIN <= expected
+}
+
 /// The TSC frequency that the kernel uses, and the line that tells: the refined value, else the one
 /// recovered from the registration of `tsc`, else the one detected early.
 #[must_use]
@@ -154,5 +179,28 @@ mod tests {
         let hz = recovered_hz(0xff_ffff, 2_085_701_024).unwrap();
         assert!((hz / ACPI_PM_HZ - 1.0).abs() < 1e-5, "{hz}");
         assert_eq!(recovered_hz(0, 1), None);
+    }
+
+    #[test]
+    fn figures_of_a_registration_line_agree_unless_a_part_is_missing() {
+        const ALL: u64 = u64::MAX;
+        for (mask, cycles, ns) in [
+            (ALL, 0x0256_c031_7579, 440_795_209_030),
+            (ALL, 0x19f_22f6_8897, 440_795_282_550),
+            (0xff_ffff, 0xff_ffff, 2_085_701_024),
+            (0xffff_ffff, 0xffff_ffff, 133_484_882_848),
+            (0xffff_ffff, 0xffff_ffff, 79_635_855_245),
+        ] {
+            assert!(agree(mask, cycles, ns), "{cycles:x} {ns}");
+        }
+        for (mask, cycles, ns) in [
+            (ALL, 0x19f2_2f68, 440_795_282_550),
+            (ALL, 0x19f, 440_795_282_550),
+            (ALL, 0x19f_22f6_8897, 440_795),
+            (0xffff_ffff, 0xff_ffff, 133_484_882_848),
+            (ALL, 1407, 881_590_412_124),
+        ] {
+            assert!(!agree(mask, cycles, ns), "{cycles:x} {ns}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod inside;
 mod machine;
 mod older;
 
+use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
 use super::extent::Gather;
@@ -98,6 +99,9 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
                 scanner.log.newest_first = true;
             }
         }
+        if is_first {
+            scanner.columns = Columns::of(&window[..filled]);
+        }
         let used = scanner.window(&finder, &window[..filled], end_of_file);
         window.copy_within(used..filled, 0);
         filled -= used;
@@ -162,6 +166,8 @@ struct Scanner {
     repeated: Repeated,
     /// Parts of the text with boots that cannot be passed over.
     mixed: u8,
+    /// The width at which lines are wrapped or cut.
+    columns: Columns,
     /// What the last line told that was looked at.
     told: Option<std::mem::Discriminant<Event>>,
 }
@@ -190,6 +196,7 @@ impl Scanner {
             former: None,
             repeated: Repeated::default(),
             mixed: 0,
+            columns: Columns::default(),
             told: None,
         }
     }
@@ -359,7 +366,7 @@ impl Scanner {
             Some(_) => Vec::new(),
             None => self.others(&mut line),
         };
-        let place = Place { window, start, end, complete };
+        let place = Place { window, start, end, complete, wrapped: self.columns.wrapped };
         let begins = line.kernel.is_none() && self.line < 64 && cut::is_first(&window[..start]);
         if begins && let Some(rest) = cut::without_cut_prefix(line.message) {
             line = Stripped::of_the_kernel(rest, None);
@@ -497,7 +504,8 @@ impl Scanner {
         std::mem::take(&mut self.repeated).finish(&mut self.store);
         self.take_back_former();
         (self.log.entries, self.log.omitted) = self.store.into_entries();
-        cut::take_out_cut_names(&mut self.log);
+        cut::take_out_cut_names(&mut self.log, self.columns);
+        cut::take_out_cut_rates(&mut self.log);
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;
         }

@@ -264,3 +264,15 @@ fn lines_that_a_program_passes_on_are_not_those_of_the_kernel_beside_it() {
     // Alone they are all there is.
     assert_eq!(switches(guest), (1, Some("kvm-clock".to_owned())));
 }
+
+#[test]
+fn emphasis_of_markdown_is_no_part_of_a_word_of_the_command_line() {
+    let text = "[    0.000000] Command line: ro nomodeset **clocksource=tsc** dyndbg=\"file drivers/** +p\"\n";
+    let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+    let line = log.first(|event| match event {
+        Event::CommandLine(line) => Some(line.clone()),
+        _ => None,
+    });
+    let line = line.map(|(_, line)| line);
+    assert_eq!(line.as_deref(), Some("ro nomodeset clocksource=tsc dyndbg=\"file drivers/** +p\""));
+}

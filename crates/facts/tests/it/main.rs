@@ -6,6 +6,7 @@ mod log_mutations;
 mod log_pasted;
 mod log_shapes;
 mod log_windows;
+mod log_wrapped;
 mod pasted;
 mod roots;
 mod tarball;

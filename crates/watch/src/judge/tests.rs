@@ -219,3 +219,19 @@ fn machine_that_is_not_as_a_vendor_asks_is_a_warning() {
     let points = judge(&without.report, &Thresholds::default()).points;
     assert!(points.iter().all(|point| point.id != "policy"));
 }
+
+#[test]
+fn demotion_to_a_paravirtual_clock_is_one_though_its_cause_is_not_known() {
+    let log = "\
+[  283.247200] TSC ADJUST compensate: CPU3 observed 867529151959 warp. Adjust: 867529151959\n\
+[  572.495181] clocksource: timekeeping watchdog on CPU2: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+[  572.495181] clocksource:                       'kvm-clock' wd_now: 86ab1286a2 wd_last: 4344b44d09 mask: ffffffffffffffff\n\
+[  572.495181] clocksource:                       'tsc' cs_now: ca313c563b cs_last: c9d88b54d2 mask: ffffffffffffffff\n\
+[  572.495181] tsc: Marking TSC unstable due to clocksource watchdog\n\
+[  572.495181] clocksource: Switched to clocksource kvm-clock\n";
+    let demoted = report("kvm-clock", "kvm-clock acpi_pm", Some(log), read(40.0, Path::Vdso));
+    let judgement = judge(&demoted, &Thresholds::default());
+    let point = point(&judgement, "demotion").unwrap();
+    assert_eq!(point.state, State::Warning, "{point:?}");
+    assert!(point.text.contains("demoted"), "{}", point.text);
+}

@@ -148,6 +148,7 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
         // FreeBSD describes devices in angle brackets.
         b'h' => figures("hpet") && text.contains(": ") && !text.contains(": <"),
         // The watchdog's figures, in kernels that put nothing in front of them.
+        b'\'' if text[1..].starts_with(' ') => false,
         b'\'' => [" wd_", " cs_", " is current clocksource"].iter().any(|key| text.contains(key)),
         b'D' => figures("Detected ") && text.contains(" MHz ") || text.starts_with(VSYSCALL_OFF),
         b'T' => installs_clocksource(text),

@@ -278,6 +278,26 @@ pub(crate) fn whole_hex(text: &str) -> Option<u64> {
     behind_figure(text, |byte| byte.is_ascii_hexdigit()).and_then(|_| hex(text))
 }
 
+/// The hexadecimal figure behind `key`, where `next` follows it as it must, as far as the text goes. Anything else there
+/// shows that a line break, or what a line break left, is inside the figure.
+pub(crate) fn hex_before(text: &str, key: &str, next: &str) -> Option<u64> {
+    let rest = after(text, key)?;
+    goes_on(behind_figure(rest, |byte| byte.is_ascii_hexdigit())?, next).then(|| hex(rest))?
+}
+
+/// The same of a decimal figure.
+pub(crate) fn number_before(text: &str, key: &str, next: &str) -> Option<i64> {
+    let rest = after(text, key)?;
+    goes_on(behind_figure(rest, |byte| byte.is_ascii_digit())?, next).then(|| number(rest))?
+}
+
+/// Whether a text begins with a word, or is the begin of it.
+fn goes_on(text: &str, word: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(word)
+        || word.starts_with(text.trim_end_matches(['>', '$', '\u{2026}', '.', '=']))
+}
+
 /// Whether a text begins with `2893.298 MHz`, or a part of it that shows the end of the figure.
 pub(crate) fn is_megahertz(text: &str) -> bool {
     let figure = |c: char| c.is_ascii_digit() || c == '.';

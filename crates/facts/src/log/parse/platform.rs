@@ -31,7 +31,7 @@ fn identity(m: &str, b: &str) -> Option<Event> {
     }
     for key in ["Kernel command line: ", "Command line: "] {
         if let Some(rest) = m.strip_prefix(key) {
-            return Some(Event::CommandLine(clip(rest, 4096)));
+            return Some(Event::CommandLine(without_emphasis(clip(rest, 4096))));
         }
     }
     if let Some(rest) = m.strip_prefix("DMI: ") {
@@ -48,6 +48,18 @@ fn identity(m: &str, b: &str) -> Option<Event> {
         return Some(Event::TraceClockGlobal);
     }
     m.starts_with("Starting gVisor").then_some(Event::Gvisor)
+}
+
+/// A command line without the emphasis that Markdown puts around single words: `**clocksource=tsc**`.
+fn without_emphasis(line: String) -> String {
+    if !line.contains("**") {
+        return line;
+    }
+    let word = |word: &str| {
+        let inner = word.strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
+        inner.filter(|inner| !inner.is_empty()).unwrap_or(word).to_owned()
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// `Timer ISR/0: Time went backwards: delta=-118088543 delta_cpu=25911457 ...` and `clocksource/0: Time went backwards:

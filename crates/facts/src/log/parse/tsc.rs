@@ -39,7 +39,7 @@ fn sync(b: &str) -> Option<Event> {
             rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
         let cut = behind.starts_with("cycles TSC")
             && WARP.starts_with(behind.trim_end_matches(['>', '\u{2026}']));
-        return if cut || rest.contains("TSC warp between CPUs") {
+        return if cut || behind.starts_with(WARP) {
             Some(Event::Warp { cycles: number(rest)? })
         } else {
             None
@@ -81,7 +81,11 @@ fn frequency(b: &str) -> Option<Event> {
         let mhz = find(rest, " MHz ")?;
         let tsc = rest[mhz + 5..].starts_with("TSC");
         let known = tsc || rest[mhz + 5..].starts_with("processor");
-        return if known { Some(Event::Detected { khz: thousandths(rest)?, tsc }) } else { None };
+        return if known && is_megahertz(rest) {
+            Some(Event::Detected { khz: thousandths(rest)?, tsc })
+        } else {
+            None
+        };
     }
     if let Some(rest) = b.strip_prefix("Refined TSC clocksource calibration: ") {
         // Without its unit the figure may be cut.

@@ -3,7 +3,10 @@
 
 use super::super::cut::may_lack_digits;
 use super::super::event::{Event, Refusal, Role};
-use super::{after, find, hex, is_name, number, only_quotes, whole_hex, whole_number, word};
+use super::super::rates;
+use super::{
+    after, find, hex, hex_before, is_name, number, number_before, only_quotes, whole_number, word,
+};
 use crate::names;
 
 /// `m` is the whole message, `b` what is behind the kernel's own prefixes.
@@ -69,23 +72,31 @@ fn registered(m: &str) -> Option<Event> {
     let mask_at = find(rest, ": mask: ").filter(|at| *at < 64)?;
     let name = rest[..mask_at].trim_start_matches(':').trim();
     // `logcat` has the first word elsewhere.
-    let whole = m.starts_with("clocksource") && is_name(name);
+    let whole = m.starts_with("clocksource") && is_name(name) && !name.contains(' ');
     if !whole && !crate::names::is_known(name) {
         return None;
     }
     let rest = &rest[mask_at..];
-    let mask = whole_hex(after(rest, "mask: ")?)?;
+    let mask = hex_before(rest, "mask: 0x", "max_cycles: ")?;
     let figures = || {
-        let max_cycles = whole_hex(after(rest, "max_cycles: ")?)?;
+        let max_cycles = hex_before(rest, "max_cycles: 0x", ", max_idle_ns: ")?;
         Some((max_cycles, nanoseconds(after(rest, "max_idle_ns: ")?)?))
     };
-    // A line that is cut still says that it registered; the rate takes both figures.
+    // A line that is cut, or a figure that is broken, still says that it registered; the rate takes both figures.
+    let words = ["mask: ", "max_cycles: ", "max_idle_ns: ", "ns"];
     let (max_cycles, max_idle_ns) = match figures() {
-        Some(figures) => figures,
-        None if is_cut_behind(rest, &["mask: ", "max_cycles: ", "max_idle_ns: ", "ns"]) => (0, 0),
+        // What a rate follows from must be what the kernel makes of that rate.
+        Some((cycles, ns)) if !takes_rate(name) || rates::agree(mask, cycles, ns) => (cycles, ns),
+        Some(_) => (0, 0),
+        None if rest.contains("max_cycles: ") || is_cut_behind(rest, &words) => (0, 0),
         None => return None,
     };
     Some(Event::Registered { name: name.to_owned(), mask, max_cycles, max_idle_ns })
+}
+
+/// Counters that the kernel registers by their rate, and whose rate is taken from this line.
+fn takes_rate(name: &str) -> bool {
+    matches!(name, "tsc" | "tsc-early" | "hpet")
 }
 
 /// Whether a message goes on as it must, as far as it goes: behind the last of these words that it has, there is one
@@ -179,10 +190,11 @@ fn detail(b: &str) -> Option<Event> {
     };
     // Some kernels write `wd_nesc`.
     let misspelt = nsec_key.replace("nsec", "nesc");
-    let nsec = after(rest, nsec_key).or_else(|| after(rest, &misspelt)).and_then(whole_number);
+    let nsec =
+        number_before(rest, nsec_key, now_key).or_else(|| number_before(rest, &misspelt, now_key));
     let cycles = || {
-        let now = whole_hex(after(rest, now_key)?)?;
-        let last = whole_hex(after(rest, last_key)?)?;
+        let now = hex_before(rest, now_key, last_key)?;
+        let last = hex_before(rest, last_key, "mask: ")?;
         // A counter above its mask shows that a terminal or a pager cut the mask.
         let stated = after(rest, "mask: ")
             .and_then(hex)
@@ -236,13 +248,21 @@ fn is_of_64_bits(name: &str) -> bool {
 /// skipped!`, `... hpet retried 2 times before success`.
 fn readback(b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Long readout interval,") {
-        let figure = |key: &str| after(rest, key).and_then(number);
-        return Some(match (figure("cs_nsec: "), figure("wd_nsec: ")) {
-            (Some(cs_nsec), Some(wd_nsec)) if !may_lack_digits(cs_nsec, wd_nsec) => {
-                Event::LongReadout { cs_nsec, wd_nsec }
-            }
-            _ => Event::LongReadoutCut,
+        // Nothing follows the last figure but, on one line with it, what somebody wrote.
+        let last = after(rest, "wd_nsec: ").filter(|rest| {
+            let behind = rest
+                .trim_start_matches(['-', ' '])
+                .trim_start_matches(|c: char| c.is_ascii_digit());
+            !behind.trim_start().starts_with(|c: char| c.is_ascii_digit())
         });
+        return Some(
+            match (number_before(rest, "cs_nsec: ", "wd_nsec: "), last.and_then(number)) {
+                (Some(cs_nsec), Some(wd_nsec)) if !may_lack_digits(cs_nsec, wd_nsec) => {
+                    Event::LongReadout { cs_nsec, wd_nsec }
+                }
+                _ => Event::LongReadoutCut,
+            },
+        );
     }
     // A patch of 2021 to test the watchdog.
     if b.starts_with("clocksource_watchdog_inject_delay():") {
