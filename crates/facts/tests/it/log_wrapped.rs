@@ -153,7 +153,10 @@ fn name_that_a_wrap_or_a_column_limit_cut_is_no_other_clocksource() {
     for (first, rest) in [("hyperv_clocksource", "_tsc_page"), ("x", "en"), ("r", "efined-jiffies")]
     {
         let name = format!("{first}{rest}");
-        assert_eq!(switches(&format!("{switch} {first}\n{rest}\n[    0.4] x\n")), [name.clone()]);
+        assert_eq!(
+            switches(&format!("{switch} {first}\n{rest}\n[    0.4] x\n")),
+            std::slice::from_ref(&name)
+        );
         let numbered = format!(
             "dmesg.txt:9:{switch} {first}\ndmesg.txt:10:{rest}\ndmesg.txt:11:[    0.4] x\n"
         );
