@@ -14,6 +14,7 @@ Exits with 1 if a text has a hit, with 2 if the word list or a path cannot be us
 
 import argparse
 import fnmatch
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 LIST = TOP / "packaging/prose.toml"
+# Not those of another repository.
+OWN = {key: value for key, value in os.environ.items() if key not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")}
 MADE = re.compile(r"<!-- (Made|Written) by ")
 
 
@@ -106,14 +109,15 @@ class Words:
     def hits(self, name, prose, source):
         """The hits in a text: line, the words found, what to write instead."""
         # Words that belong together may be on two lines.
-        joined = re.sub(r"\n[ \t>*#/]*", lambda m: "\n" + " " * (len(m[0]) - 1), prose)
-        flat = joined.replace("\n", " ")
+        margin = re.compile(r"\n[ \t>*#/]*")
+        joined = margin.sub(lambda m: "\n" + " " * (len(m[0]) - 1), prose)
+        flat = margin.sub("\n", prose)
         lines = source.split("\n")
         hits = []
         for pattern, instead in self.words:
             text = joined if "^" in pattern.pattern else flat
-            for found in pattern.finditer(text):
-                number = joined.count("\n", 0, found.start())
+            for found in pattern.finditer(text if text is joined else text.replace("\n", " ")):
+                number = text.count("\n", 0, found.start())
                 if not self.excepted(name, " ".join(lines[number : number + 2])):
                     hits.append((number + 1, " ".join(found[0].split()), instead))
         return sorted(hits)
@@ -121,7 +125,7 @@ class Words:
 
 def tracked():
     """The files of the repository; without git, those of the directory."""
-    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=TOP, capture_output=True)
+    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=TOP, env=OWN, capture_output=True)
     if done.returncode == 0:
         return sorted(name for name in done.stdout.decode().split("\0") if name and (TOP / name).is_file())
     return sorted(str(p.relative_to(TOP)) for p in TOP.rglob("*") if p.is_file() and "target" not in p.parts)

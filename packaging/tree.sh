@@ -14,6 +14,8 @@ command -v git >/dev/null || {
     exit 77
 }
 # Settings that change what paths mean, or write between what git prints.
+# Another repository than that of these sources.
+unset GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY
 unset GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS "${!GIT_TRACE@}"
 top=$(git rev-parse --show-toplevel 2>/dev/null) || {
     why=$(git rev-parse --show-toplevel 2>&1 || true)

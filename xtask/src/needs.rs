@@ -30,6 +30,8 @@ pub(crate) enum Need {
     Ignition,
     /// actionlint, which the step looks for itself.
     Actionlint,
+    /// check-jsonschema, which the step looks for itself.
+    JsonSchema,
     /// Root, or `sudo -n` with `STRICT=1`, for a part that the step names.
     Root,
     /// An archive of Debian packages, or of Python packages.
@@ -91,6 +93,7 @@ impl Need {
             | Need::PythonTools
             | Need::Ignition
             | Need::Actionlint
+            | Need::JsonSchema
             | Need::Root
             | Need::Network => None,
         }
@@ -112,6 +115,7 @@ impl Need {
             Need::PythonTools => Some("ansible, kubernetes-validate"),
             Need::Ignition => Some("ignition-validate"),
             Need::Actionlint => Some("actionlint"),
+            Need::JsonSchema => Some("check-jsonschema"),
             Need::Root => Some("root"),
             Need::Network => Some("network"),
         }
@@ -131,6 +135,7 @@ impl Need {
             Need::PythonTools => Some((Kind::Tools, "python-tools".to_owned())),
             Need::Ignition => Some((Kind::Tools, "ignition-validate".to_owned())),
             Need::Actionlint => Some((Kind::Tools, "actionlint".to_owned())),
+            Need::JsonSchema => Some((Kind::Tools, "check-jsonschema".to_owned())),
             Need::Python => Some((Kind::Packages, "python3".to_owned())),
             Need::Root | Need::Network => None,
         }
@@ -149,7 +154,8 @@ pub(crate) fn of(step: &Step) -> Vec<Need> {
 /// Prints the needs of these steps, for an installer: one a line.
 pub(crate) fn print(kind: Kind, steps: &[&Step]) {
     if kind == Kind::Steps {
-        for step in steps {
+        let mut seen = BTreeSet::new();
+        for step in steps.iter().filter(|step| seen.insert(step.name)) {
             say!("{}", step.name);
         }
         return;

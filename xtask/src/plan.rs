@@ -62,13 +62,18 @@ impl std::fmt::Debug for Step {
     }
 }
 
+fn is_help(word: &str) -> bool {
+    matches!(word, "--help" | "-h" | "help")
+}
+
 /// Reads the words after `./test.sh`.
 pub(crate) fn parse(words: &[String]) -> Result<Wish, String> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     // An installer reads the answer to `--needs`.
     let asks = words.first() != Some(&"--needs");
-    if asks && words.iter().any(|word| matches!(*word, "--help" | "-h" | "help")) {
-        return Ok(Wish::Help);
+    if asks && words.iter().any(|word| is_help(word)) {
+        words.retain(|word| !is_help(word) && !matches!(*word, "all" | "ci" | "--short"));
+        return words.iter().try_for_each(|word| find(word).map(|_| ())).map(|()| Wish::Help);
     }
     let mut kind = None;
     if words.first() == Some(&"--needs") {

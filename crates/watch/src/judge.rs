@@ -9,6 +9,7 @@ use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Cause, CauseId, Report, Severity, Verdict};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Event, KernelLog};
+use clocksmith_facts::names;
 use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::visible;
 use serde::{Deserialize, Serialize};
@@ -313,6 +314,9 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
 /// The clocksource that the watchdog took away in this boot, and the line that says so: also where the cause is not known,
 /// or what took its place is as good.
 fn demoted(report: &Report) -> Option<(String, &str)> {
+    // A demotion of the TSC in the log of another architecture is of another machine.
+    let current = report.clocksource.current.as_deref().and_then(names::find);
+    let x86 = current.is_none_or(|known| known.x86);
     let available = report.clocksource.available.as_deref().unwrap_or_default();
     report.timeline.iter().filter(|moment| moment.step == Step::Unstable).find_map(|moment| {
         let said = KernelLog::message(&moment.text)?;
@@ -322,8 +326,11 @@ fn demoted(report: &Report) -> Option<(String, &str)> {
                 | Event::WatchdogOld { .. }
                 | Event::TscUnstable(UnstableReason::Watchdog)
         );
-        let name = demoted_by(&said)
-            .filter(|name| by_watchdog && !available.iter().any(|listed| listed == name))?;
+        let name = demoted_by(&said).filter(|name| {
+            by_watchdog
+                && (x86 || !name.starts_with("tsc"))
+                && !available.iter().any(|listed| listed == name)
+        })?;
         Some((name.to_owned(), moment.source.as_str()))
     })
 }

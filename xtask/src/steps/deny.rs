@@ -3,6 +3,7 @@
 use crate::call::call;
 use crate::needs::Need;
 use crate::step::{Step, Stop, Tier};
+use crate::steps::rust::WORKSPACES;
 
 const DENY: Need = Need::Cargo("deny", "0.20.2");
 
@@ -17,11 +18,11 @@ pub(crate) static LICENCES: Step = Step {
     needs: &[DENY],
     uses: &[],
     run: |context| {
-        call("cargo deny --locked --log-level warn check --hide-inclusion-graph -D no-license-field licenses bans sources").run(context)?;
-        for manifest in ["python/Cargo.toml", "fleet/Cargo.toml"] {
-            call("cargo deny --locked --manifest-path")
+        for manifest in WORKSPACES {
+            call("cargo deny --locked --log-level warn --manifest-path")
                 .arg(manifest)
-                .args("--config deny.toml check -D no-license-field licenses bans sources")
+                .args("--config deny.toml check --hide-inclusion-graph -D no-license-field")
+                .args("-A license-exception-not-encountered licenses bans sources")
                 .run(context)?;
         }
         Ok(())
@@ -41,7 +42,7 @@ pub(crate) static ADVISORIES: Step = Step {
     needs: &[DENY, Need::Network],
     uses: &[],
     run: |context| {
-        for manifest in ["Cargo.toml", "python/Cargo.toml", "fleet/Cargo.toml"] {
+        for manifest in WORKSPACES {
             let answer = call("cargo deny --locked --manifest-path")
                 .arg(manifest)
                 .args("--config deny.toml check advisories")

@@ -8,6 +8,10 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The manifests with a lock file of their own.
+pub(super) const WORKSPACES: [&str; 4] =
+    ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml", "python/Cargo.toml"];
+
 /// Debug programs with all features, and all test programs.
 pub(crate) static COMPILE: Step = Step {
     name: "compile",
@@ -53,7 +57,7 @@ pub(crate) static FMT: Step = Step {
         let colour = if plain { "-- --color never" } else { "" };
         // Those beside the workspace, too.
         let mut bad = Vec::new();
-        for manifest in ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml", "python/Cargo.toml"] {
+        for manifest in WORKSPACES {
             let answer = call("cargo fmt --all --check --manifest-path")
                 .arg(manifest)
                 .args(colour)

@@ -166,13 +166,13 @@ pub(crate) static MSRV: Step = Step {
 
 pub(crate) static ACTIONS: Step = Step {
     name: "actions",
-    what: "actionlint finds nothing in the workflows; the keys of forms and of dependabot's settings are known ones",
+    what: "workflows pass actionlint; forms, dependabot's settings and action.yml pass their schemas; forms ask for `clocksmith collect`",
     tier: Tier::Default,
     emulated: false,
     seconds: 1,
     budget: 20,
     short: None,
-    needs: &[Need::Actionlint, Need::Package("python3-yaml")],
+    needs: &[Need::Actionlint, Need::JsonSchema, Need::Package("python3-yaml")],
     uses: &[],
     run: |context| call("packaging/actions.sh").script(context),
 };

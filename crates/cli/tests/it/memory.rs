@@ -13,12 +13,32 @@ const LARGE: usize = 60 << 20;
 /// Enough lines to exceed the memory if each took a pointer and a length.
 const LINES: usize = 10 << 20;
 
+/// The words of a verb whose memory is wanted, a line each.
+const WORDS: &str = "CLOCKSMITH_MEMORY_OF";
+
 /// The exit code of a verb, and the most memory that it took, in MiB.
+///
+/// A process begins with the most that the one before it in the same process took (`begin_new_exec()`), which is all
+/// that the tests beside this one need. So another process starts it, which is small.
+fn peak(words: &[&str]) -> (i32, i64) {
+    let asked = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "memory::of_a_verb_that_another_test_wants", "--nocapture"])
+        .env(WORDS, words.join("\n"))
+        .output()
+        .unwrap();
+    let answer = String::from_utf8(asked.stdout).unwrap();
+    let line = answer.lines().find_map(|line| line.split_once("peak ")).unwrap().1;
+    let (code, peak) = line.split_once(' ').unwrap();
+    (code.parse().unwrap(), peak.parse().unwrap())
+}
+
 // It is waited for by `wait4`, which tells the memory.
 #[allow(clippy::zombie_processes)]
-fn peak(words: &[&str]) -> (i32, i64) {
+#[test]
+fn of_a_verb_that_another_test_wants() {
+    let Ok(words) = std::env::var(WORDS) else { return };
     let child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
-        .args(words)
+        .args(words.lines())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -29,7 +49,7 @@ fn peak(words: &[&str]) -> (i32, i64) {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: waits for a child that was not waited for; the pointers are to live values.
     unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) };
-    (libc::WEXITSTATUS(status), usage.ru_maxrss / 1024)
+    println!("\npeak {} {}", libc::WEXITSTATUS(status), usage.ru_maxrss / 1024);
 }
 
 /// A copy of a machine that is a fixture, with large files in place of some.

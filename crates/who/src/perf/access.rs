@@ -109,7 +109,7 @@ fn denied(other: Option<u32>, paranoid: Option<i32>, what: &str) -> String {
 pub(super) const MACHINE: &str = "the whole machine";
 
 /// The user that a thread's process belongs to.
-fn owner(pid: i32) -> Option<u32> {
+pub(super) fn owner(pid: i32) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }

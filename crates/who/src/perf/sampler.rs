@@ -1,6 +1,6 @@
 //! Sampling of threads and all that they start, or of the whole machine: one ring a processor.
 
-use super::access::{Access, MACHINE, Refusal, paranoid};
+use super::access::{Access, MACHINE, Refusal, owner, paranoid};
 use super::event::{self, Beat, Depth, online_cpus};
 use super::ring::Ring;
 use crate::record::{self, Record};
@@ -92,7 +92,8 @@ impl Sampler {
             },
         };
         let pid = match scope {
-            Scope::Threads(tids) => tids.first().copied(),
+            // The first one may have ended meanwhile.
+            Scope::Threads(tids) => tids.iter().copied().find(|tid| owner(*tid).is_some()),
             _ => None,
         };
         Err(Refusal::new(&what, last, pid))

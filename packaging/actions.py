@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Checks what no schema knows of the files that a host of the repository reads: keys that occur twice, forms of one
+name or without `clocksmith collect`, lock files that dependabot is not told of, scripts and steps that workflows name.
+
+    packaging/actions.py
+
+Exits with 1 when something is wrong.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import yaml
+
+os.chdir(pathlib.Path(__file__).resolve().parent.parent)
+GITHUB = pathlib.Path(".github")
+# What lies here for each kind of update.
+ECOSYSTEMS = {"cargo", "github-actions", "pip", "pre-commit"}
+wrong = []
+
+
+def want(holds, path, words):
+    if not holds:
+        wrong.append(f"{path}: {words}")
+
+
+class Once(yaml.SafeLoader):
+    """Each key of a mapping once."""
+
+
+def once(loader, node, deep=False):
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.YAMLError(f"{key} twice, line {node.start_mark.line + 1}")
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+Once.add_constructor("tag:yaml.org,2002:map", once)
+
+
+def read(path, kind=dict):
+    """What a file has, if it is of this kind; else nothing, with what is wrong."""
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), Once)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        wrong.append(f"{path}: {' '.join(str(error).split())}")
+        return kind()
+    want(isinstance(data, kind), path, "no mapping" if kind is dict else "no list")
+    return data if isinstance(data, kind) else kind()
+
+
+def files(directory):
+    """Its YAML files; links to nowhere are an editor's locks."""
+    return sorted(path for path in (GITHUB / directory).glob("*.y*ml") if path.is_file() and path.name[0] != ".")
+
+
+def maps(data, key):
+    """The mappings of a list under a key."""
+    found = data.get(key) if isinstance(data, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def dependabot():
+    """https://docs.github.com/en/code-security/dependabot"""
+    settings = GITHUB / "dependabot.yml"
+    data = read(settings)
+    seen, cargo = set(), set()
+    for update in maps(data, "updates"):
+        ecosystem = update.get("package-ecosystem")
+        want(ecosystem in ECOSYSTEMS, settings, f"an update of {ecosystem}: nothing of that is here")
+        for place in map(str, update.get("directories") or [update.get("directory")]):
+            want((ecosystem, place) not in seen, settings, f"two updates of {ecosystem} in {place}")
+            seen.add((ecosystem, place))
+            found = place == "/" or any(path.is_dir() for path in pathlib.Path(".").glob(place.strip("/") or "?"))
+            want(found, settings, f"{place} is no directory here")
+            if ecosystem == "cargo":
+                want(pathlib.Path(f"./{place}/Cargo.toml").exists(), settings, f"{place} has no Cargo.toml")
+                cargo.add(place)
+        # The schema lets these pass.
+        schedule = update.get("schedule")
+        for key in set(schedule if isinstance(schedule, dict) else ()) - {"interval", "day", "time", "timezone", "cronjob"}:
+            wrong.append(f"{settings}: schedule: unknown key {key}")
+    # Every lock file is a workspace that has to be kept up to date.
+    locks = subprocess.run(["git", "ls-files", "*Cargo.lock"], capture_output=True, text=True).stdout.split()
+    for lock in map(pathlib.Path, locks):
+        place = "/" if lock.parent == pathlib.Path(".") else f"/{lock.parent}"
+        want(place in cargo, settings, f"no updates for {lock}")
+
+
+def forms():
+    """https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues-and-pull-requests"""
+    names = set()
+    for form in files("ISSUE_TEMPLATE"):
+        data = read(form)
+        if form.stem == "config" or not data:
+            continue
+        want(data.get("name") not in names, form, "another form has its name")
+        names.add(data.get("name"))
+        body = maps(data, "body")
+        for key in ("id", "label"):
+            every = [str(item[key]) for item in body + [item.get("attributes") or {} for item in body] if key in item]
+            want(len(every) == len(set(every)), form, f"one {key} twice")
+        for item in body:
+            options = (item.get("attributes") or {}).get("options") or []
+            if item.get("type") == "dropdown":
+                want(all(isinstance(one, str) for one in options), form, f"an option is no text: {options}")
+                chosen = item["attributes"].get("default", 0)
+                want(isinstance(chosen, int) and 0 <= chosen < len(options), form, f"default {chosen} is no option")
+        want("clocksmith collect" in form.read_text(encoding="utf-8"), form, "does not ask for `clocksmith collect`")
+
+
+def workflows():
+    """Every script and every step that a workflow runs is here."""
+    for flow in files("workflows"):
+        data = read(flow)
+        if not data:
+            continue
+        text = flow.read_text(encoding="utf-8")
+        for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", text):
+            want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
+        want("permissions" in data, flow, "no permissions")
+        for steps in re.findall(r"\./test\.sh((?: [a-z-]+)+)", text):
+            if steps.startswith(" --needs"):
+                steps = steps.removeprefix(" --needs steps")
+            asked = subprocess.run(["./test.sh", "--needs", "steps", *steps.split()], capture_output=True, text=True)
+            want(asked.returncode == 0, flow, (asked.stderr.strip() or "no answer").splitlines()[0])
+
+
+def hooks():
+    """https://pre-commit.com/#new-hooks; composite actions: https://docs.github.com/actions"""
+    for step in maps(read(pathlib.Path("action.yml")).get("runs"), "steps"):
+        want("uses" in step or ("run" in step and "shell" in step), "action.yml", f"a step without shell: {step}")
+    path = pathlib.Path(".pre-commit-hooks.yaml")
+    for hook in read(path, list):
+        for key in ("id", "name", "entry", "language"):
+            want(isinstance(hook, dict) and hook.get(key), path, f"no {key}")
+
+
+for check in (dependabot, forms, workflows, hooks):
+    check()
+for line in wrong:
+    print(f"actions: {line}", file=sys.stderr)
+sys.exit(bool(wrong))
