@@ -29,6 +29,7 @@ pub mod ntp;
 pub mod panicked;
 pub mod paste;
 pub mod path;
+pub mod patient;
 pub mod probe;
 pub mod shell;
 pub mod symptom;

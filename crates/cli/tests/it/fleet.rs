@@ -191,3 +191,23 @@ fn lines_names_what_is_no_bundle_and_goes_on() {
     let alone = clocksmith(&["fleet", "--lines", text(&dir.path().join("b.tgz"))]);
     assert_eq!(alone.status.code(), Some(2));
 }
+
+#[test]
+fn lines_leaves_out_what_cannot_be_an_input_beside_bundles() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = bundle(dir.path(), "good.tgz");
+    let (empty, dangling, endless) =
+        (dir.path().join("empty"), dir.path().join("dangling"), dir.path().join("endless"));
+    std::fs::create_dir(&empty).unwrap();
+    std::os::unix::fs::symlink("/nonexistent/x", &dangling).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    std::fs::write(dir.path().join("hosts.parquet"), "").unwrap();
+    let given = [text(&empty), text(&dangling), text(&endless), text(&good)];
+    for words in [&given[..], &[text(dir.path())]] {
+        let out = clocksmith(&[&["fleet", "--lines"], words].concat());
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(0), "{words:?}: {said}");
+        assert_eq!(out.stdout.iter().filter(|byte| **byte == b'\n').count(), 1, "{words:?}");
+        assert!(said.contains("left out"), "{words:?}: {said}");
+    }
+}

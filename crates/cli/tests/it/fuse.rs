@@ -6,6 +6,7 @@
 use crate::signals::{send, send_to};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -186,48 +187,87 @@ fn who_ends_where_the_filesystem_of_a_program_went_silent() {
 }
 
 /// A thread reads a page of standard input through `/proc/self/mem`, with the lock of the memory map held, and another one
-/// wants to change the map: readers of the map, of the command line and of the memory wait until they are killed.
+/// wants to change the map: readers of the map, of the command line and of the memory wait until they are killed. A
+/// process with the same memory that becomes another program then waits with the lock of its program held.
+#[cfg(feature = "who")]
 const LOCKED: &str = r#"
-import ctypes, os, threading, time
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-page = libc.mmap(None, 4096, 1, 1, 0, 0)
-memory = os.open("/proc/self/mem", os.O_RDONLY)
-print("mapped", flush=True)
-time.sleep(1)
-threading.Thread(target=lambda: os.pread(memory, 8, page)).start()
-time.sleep(0.5)
-libc.mmap(None, 4096, 1, 0x22, -1, 0)
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static char *page, stack[65536];
+static int memory;
+
+static void *reads(void *none) {
+    char bytes[8];
+    return pread(memory, bytes, 8, (off_t)page) < 0 ? none : none;
+}
+
+static void *maps(void *none) {
+    usleep(200000);
+    mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return none;
+}
+
+static int becomes(void *none) {
+    (void)none;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    usleep(1200000);
+    execl("/bin/sleep", "sleep", "60", (char *)0);
+    return 1;
+}
+
+int main(void) {
+    pthread_t first, second;
+    page = mmap(0, 4096, PROT_READ, MAP_PRIVATE, 0, 0);
+    memory = open("/proc/self/mem", O_RDONLY);
+    printf("%7d\n", clone(becomes, stack + sizeof stack - 64, CLONE_VM | SIGCHLD, 0));
+    fflush(stdout);
+    usleep(500000);
+    pthread_create(&first, 0, reads, 0);
+    pthread_create(&second, 0, maps, 0);
+    for (;;) pause();
+}
 "#;
 
 #[test]
 #[cfg(feature = "who")]
 fn verbs_end_where_the_map_of_a_process_is_locked() {
     let Some(served) = Served::mount(vec![0; 4096], true) else { return not_here() };
-    let mut program = match Command::new("python3")
-        .args(["-c", LOCKED])
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (source, locked) = (dir.path().join("locked.c"), dir.path().join("locked"));
+    std::fs::write(&source, LOCKED).unwrap();
+    match Command::new("cc").args(["-pthread", "-o"]).args([&locked, &source]).status() {
+        Ok(status) => assert!(status.success(), "cc: {status}"),
+        Err(error) => return eprintln!("skipped: cc: {error}"),
+    }
+    let mut program = Command::new(&locked)
         .stdin(std::fs::File::open(served.program()).unwrap())
         .stdout(Stdio::piped())
         .uid(65534)
         .gid(65534)
         .spawn()
-    {
-        Ok(program) => program,
-        Err(error) => return eprintln!("skipped: python3: {error}"),
-    };
+        .unwrap();
     let mut line = [0; 7];
     std::io::Read::read_exact(program.stdout.as_mut().unwrap(), &mut line).unwrap();
     served.silent.store(true, Ordering::Relaxed);
     std::thread::sleep(Duration::from_secs(2));
     let pid = program.id().to_string();
-    let is_locked = |pid: &str| {
-        let path = format!("/proc/{pid}/cmdline");
+    let child = String::from_utf8_lossy(&line).trim().to_owned();
+    let is_locked = |pid: &str, file: &str| {
+        let path = format!("/proc/{pid}/{file}");
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || sender.send(std::fs::read(path).is_ok()));
         receiver.recv_timeout(Duration::from_millis(500)).is_err()
     };
-    let locked = is_locked(&pid);
+    let locked = is_locked(&pid, "cmdline") && is_locked(&child, "io");
     let ends = |arguments: &[&str]| {
         let mut verb = Command::new(PROGRAM)
             .args(arguments)
@@ -245,13 +285,15 @@ fn verbs_end_where_the_map_of_a_process_is_locked() {
         status.and_then(|status| status.code()).is_some_and(|code| code <= 3)
     };
     let who = ends(&["who", "--duration", "500ms", "-p", &pid]);
-    let by_name = ends(&["who", "--duration", "500ms", "--name", "python3"]);
+    let of_child = ends(&["who", "--duration", "500ms", "-p", &child]);
+    let by_name = ends(&["who", "--duration", "500ms", "--name", "locked"]);
     let why = ends(&["why", "--no-measure"]);
     let _ = program.kill();
     drop(served);
     let _ = program.wait();
-    assert!(locked, "the kernel shows the command line of such a process");
-    assert!(who && by_name && why, "who -p {who}, who --name {by_name}, why {why}");
+    assert!(locked, "the kernel shows such processes");
+    let all = [who, of_child, by_name, why];
+    assert_eq!(all, [true; 4], "who -p, who -p of the child, who --name, why");
 }
 
 #[test]

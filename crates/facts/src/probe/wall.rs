@@ -1,6 +1,7 @@
 //! The clocks of one moment, and the processes that keep the time. Everything is read, nothing is set.
 
 use crate::given::{self, Kinds};
+use crate::patient::Patience;
 use crate::tree::from_io;
 use crate::wall::{
     Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, is_program, names_the_host,
@@ -23,6 +24,8 @@ const PTP_CLOCKS: usize = 16;
 const READINGS: usize = 5;
 /// The capability without which a process cannot set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
 const CAP_SYS_TIME: u32 = 25;
+/// Milliseconds that all processes together may take beyond what is usual.
+const PATIENCE_MS: u64 = 2_000;
 /// The first id of users that are persons (`UID_MIN` of login.defs(5), and of containers' ids).
 const FIRST_PERSON: u32 = 1000;
 /// The first inode of PID namespaces, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
@@ -143,39 +146,61 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let initial = std::fs::read_link(proc.join("self/ns/pid"))
         .is_ok_and(|target| target.as_os_str() == INITIAL_PID);
     let first = small(&proc.join("1/comm")).is_ok();
-    let space = |of: &str| std::fs::read_link(proc.join(of).join("ns/user")).ok();
-    let own = space("self");
+    let own = std::fs::read_link(proc.join("self/ns/user")).ok();
     let mut found = Keepers { all: initial && first, ..Keepers::default() };
-    for pid in pids {
-        let dir = proc.join(pid);
+    let mut asked = Vec::new();
+    for pid in pids.into_iter().filter_map(|pid| pid.parse().ok()) {
+        let dir = proc.join(u32::to_string(&pid));
         // One that ended meanwhile keeps nothing.
         let Ok(comm) = small(&dir.join("comm")) else { continue };
         let status = small(&dir.join("status")).unwrap_or_default();
-        // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
-        let its = space(pid);
-        let foreign = its.as_ref().zip(own.as_ref()).is_some_and(|(its, own)| its != own);
-        // Any user can make a read of a process's arguments wait for ever (a thread that holds the lock of its memory
-        // map). So they are read only where they matter, of one that can set the clock: in this user namespace, or, for
-        // a user who is not shown that, of the system's users.
-        let system = || std::fs::metadata(&dir).is_ok_and(|meta| meta.uid() < FIRST_PERSON);
-        let here = !foreign && (its.is_some() || system());
-        let able = here && allowed(Role::Sets, &status) != Role::Watches;
-        let line =
-            if able { small(&dir.join("cmdline")).unwrap_or_default() } else { String::new() };
-        let arguments: Vec<&str> = line.split('\0').filter(|word| !word.is_empty()).collect();
-        // A process that calls itself so and has no such program behind it is of no interest here: what it says is
-        // shown as what is seen, never obeyed.
-        let comm = comm.trim_end_matches('\n');
-        let program = std::fs::read_link(dir.join("exe")).ok();
-        let file = program.as_ref().and_then(|program| program.file_name()?.to_str());
-        if let Some(keeper) = by_name(comm, &arguments)
-            && file.is_none_or(|file| is_program(comm, file))
-        {
-            let role = if foreign { Role::Watches } else { allowed(keeper.role, &status) };
-            found.add(Keeper { role, ..keeper });
+        let kernel = status.lines().any(|line| line.strip_prefix("Kthread:\t") == Some("1"));
+        let able = allowed(Role::Sets, &status) != Role::Watches;
+        if !kernel && (able || by_name(comm.trim_end_matches('\n'), &[]).is_some()) {
+            asked.push(pid);
+        }
+    }
+    // Any user can make what is not in these two files wait for ever.
+    let (place, pids) = (proc.to_owned(), asked.clone());
+    let patience = Patience::new(PATIENCE_MS);
+    let answers =
+        patience.each(asked, move |pid| keeper(&place.join(pid.to_string()), own.as_deref()));
+    for (pid, answer) in pids.into_iter().zip(answers) {
+        match answer {
+            Some(keeper) => keeper.into_iter().for_each(|keeper| found.add(keeper)),
+            // It may be what its name says.
+            None => {
+                let comm = small(&proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+                found.all &= by_name(comm.trim_end_matches('\n'), &[]).is_none();
+            }
         }
     }
     Ok(found)
+}
+
+/// What a process keeps the time as. `own`: the user namespace of this program.
+fn keeper(dir: &Path, own: Option<&Path>) -> Option<Keeper> {
+    let comm = small(&dir.join("comm")).ok()?;
+    let status = small(&dir.join("status")).unwrap_or_default();
+    // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
+    let its = std::fs::read_link(dir.join("ns/user")).ok();
+    let foreign = its.as_deref().zip(own).is_some_and(|(its, own)| its != own);
+    // Arguments are read only where they matter, of one that can set the clock: in this user namespace, or, for a user who
+    // is not shown that, of the system's users.
+    let system = || std::fs::metadata(dir).is_ok_and(|meta| meta.uid() < FIRST_PERSON);
+    let here = !foreign && (its.is_some() || system());
+    let able = here && allowed(Role::Sets, &status) != Role::Watches;
+    let line = if able { small(&dir.join("cmdline")).unwrap_or_default() } else { String::new() };
+    let arguments: Vec<&str> = line.split('\0').filter(|word| !word.is_empty()).collect();
+    // A process that calls itself so and has no such program behind it is of no interest here: what it says is
+    // shown as what is seen, never obeyed.
+    let comm = comm.trim_end_matches('\n');
+    let program = std::fs::read_link(dir.join("exe")).ok();
+    let file = program.as_ref().and_then(|program| program.file_name()?.to_str());
+    let keeper =
+        by_name(comm, &arguments).filter(|_| file.is_none_or(|file| is_program(comm, file)))?;
+    let role = if foreign { Role::Watches } else { allowed(keeper.role, &status) };
+    Some(Keeper { role, ..keeper })
 }
 
 /// What a process can do with such a `/proc/PID/status`: nothing to the clock without its capability; and in a PID

@@ -382,7 +382,10 @@ impl Daemon {
     }
 
     fn look(&mut self) -> io::Result<bool> {
-        let seen = self.machine.look()?;
+        self.lock().look_begins(own::awake());
+        let seen = self.machine.look();
+        self.lock().look_ended();
+        let seen = seen?;
         let log = seen.facts.log.is_known();
         self.machine.remember(seen.facts);
         let report = Box::new(seen.report);
@@ -499,7 +502,11 @@ fn handler(daemon: &Daemon) -> Box<crate::http::server::Handler> {
     let watch = Arc::clone(&daemon.watch);
     let (host, version) = (daemon.options.host.clone(), daemon.options.version.clone());
     Box::new(move |request: &Request, server: &Server| {
-        let watch = || watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = || {
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            watch.notice_overdue(own::now(), own::awake());
+            watch
+        };
         match request.path.as_str() {
             "/" => Answer::new(HTML, page::page(&watch(), own::now(), &host, &version)),
             "/metrics" => {

@@ -4,6 +4,7 @@
 mod claims;
 mod kept;
 mod limit;
+mod overdue;
 mod said;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use clocksmith_diagnose::Report;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 use kept::last_known;
 use limit::Limit;
+use overdue::Look;
 use said::line_may_concern;
 pub(crate) use said::may_concern;
 use std::collections::VecDeque;
@@ -132,6 +134,7 @@ pub struct Watch {
     fresh_demotion: Option<(f64, String)>,
     cost: Cost,
     latest: Option<Latest>,
+    look: Look,
     test: Option<Test>,
     wall: Wall,
     counts: [u64; Kind::ALL.len()],
@@ -160,6 +163,7 @@ impl Watch {
             fresh_demotion: None,
             cost: Cost::default(),
             latest: None,
+            look: Look::None,
             test: None,
             wall: Wall::default(),
             counts: [0; Kind::ALL.len()],

@@ -373,3 +373,24 @@ proptest! {
         prop_assert_eq!(told.count(), switches);
     }
 }
+
+#[test]
+fn a_look_that_does_not_end_makes_the_state_unknown() {
+    let mut watch = watching();
+    watch.look_begins(10.0);
+    watch.notice_overdue(130.0, 39.0);
+    assert_eq!(watch.latest().unwrap().judgement.state, State::Ok);
+    watch.notice_overdue(131.0, 41.0);
+    assert_eq!(watch.latest().unwrap().judgement.state, State::Unknown);
+    watch.notice_overdue(132.0, 42.0);
+    let events = watch.take_events();
+    assert_eq!(kinds(&events), [Kind::StateChange]);
+    assert_eq!(events[0].to.as_deref(), Some("unknown"));
+    watch.look_ended();
+    watch.observe(140.0, assessed("tsc", ALL, LOG, 25.0));
+    assert_eq!(watch.latest().unwrap().judgement.state, State::Ok);
+    assert_eq!(kinds(&watch.take_events()), [Kind::StateChange]);
+    // Without one, time that passes is no look.
+    watch.notice_overdue(900.0, 900.0);
+    assert_eq!(watch.latest().unwrap().judgement.state, State::Ok);
+}

@@ -1,6 +1,7 @@
 //! Opening events.
 
 use crate::record::REGISTERS;
+use crate::watched::patient;
 use perf_event_open_sys as sys;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -112,8 +113,15 @@ pub(super) fn open(
 ) -> io::Result<OwnedFd> {
     let group = group.map_or(-1, |fd| fd.as_raw_fd());
     let flags = u64::from(b::PERF_FLAG_FD_CLOEXEC);
-    // SAFETY: the attributes are a live value of the type and size that they state.
-    let fd = unsafe { sys::perf_event_open(attr, tid, cpu, group, flags as libc::c_ulong) };
+    let mut open = || {
+        // SAFETY: the attributes are a live value of the type and size that they state.
+        unsafe { sys::perf_event_open(attr, tid, cpu, group, flags as libc::c_ulong) }
+    };
+    // The kernel waits for the end of a change of its program.
+    let fd = match u32::try_from(tid) {
+        Ok(tid) => patient::ask(tid, &mut open),
+        Err(_) => open(),
+    };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -7,6 +7,7 @@
 //! program, is ended by the signal, or does what it likes.
 
 use super::guard::Owners;
+use super::patient;
 use super::served;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
@@ -27,7 +28,7 @@ const SHARED: u32 = 0o1003;
 /// What stands in the way.
 pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), String> {
     let space = |of: &str| {
-        let meta = std::fs::metadata(format!("/proc/{of}/ns/user")).ok()?;
+        let meta = patient::ask(pid, || std::fs::metadata(format!("/proc/{of}/ns/user")).ok())?;
         Some((meta.dev(), meta.ino()))
     };
     if space("self").is_none() || space("self") != space(&pid.to_string()) {
@@ -62,15 +63,16 @@ pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), 
 
 /// A directory of a process; not one that a program or another machine serves.
 fn open(pid: u32, what: &str) -> Option<OwnedFd> {
-    let place = rustix::fs::open(format!("/proc/{pid}/{what}"), DIRECTORY, Mode::empty()).ok()?;
+    let path = format!("/proc/{pid}/{what}");
+    let place = patient::ask(pid, || rustix::fs::open(path, DIRECTORY, Mode::empty()).ok())?;
     (!served::is_place_served(&place, pid)).then_some(place)
 }
 
 /// Whether it was started by the launcher of a JDK, which takes no signals for itself. A program that makes a machine
 /// inside of itself may have set its own action for SIGQUIT since, which the kernel does not tell.
 fn is_launcher(pid: u32) -> bool {
-    std::fs::read_link(format!("/proc/{pid}/exe"))
-        .is_ok_and(|program| program.file_name().is_some_and(|name| name == "java"))
+    patient::link(pid, "exe")
+        .is_some_and(|program| program.file_name().is_some_and(|name| name == "java"))
 }
 
 fn has_dispatcher(pid: u32) -> bool {

@@ -6,7 +6,7 @@
 //! First only the place is held (`O_PATH`, which opens nothing), then it is examined, then that same file
 //! is opened.
 
-use super::served;
+use super::{patient, served};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use std::ffi::CStr;
@@ -162,7 +162,8 @@ impl Temporary {
     pub fn of(pid: u32) -> Result<Self, NotOpened> {
         let owners = Owners::of(pid).ok_or(NotOpened::Absent)?;
         let directory = PLACE | OFlags::DIRECTORY;
-        let root = rustix::fs::open(format!("/proc/{pid}/root"), directory, Mode::empty())?;
+        let path = format!("/proc/{pid}/root");
+        let root = patient::ask(pid, || rustix::fs::open(path, directory, Mode::empty()))?;
         // A lookup of the name would wait for the program that serves the filesystem.
         if served::is_place_served(&root, pid) {
             return Err(NotOpened::Refused(

@@ -15,6 +15,7 @@ use super::vdso::Vdso;
 use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Function, Tables, Unwinder};
+use clocksmith_facts::patient::is_silent;
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -27,6 +28,8 @@ use std::time::{Duration, Instant};
 pub struct Process {
     /// Its id.
     pub pid: u32,
+    /// The thread by which the kernel shows it: not the first one if that has ended.
+    at: u32,
     /// Its short name.
     pub name: String,
     /// The runtime that runs it.
@@ -70,7 +73,7 @@ impl Process {
     #[must_use]
     pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
         let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?.trim().to_owned();
-        let mut process = Self::blank(pid, name);
+        let mut process = Self { at: living(pid), ..Self::blank(pid, name) };
         process.refresh(files);
         (!process.maps.is_empty()).then_some(process)
     }
@@ -89,6 +92,7 @@ impl Process {
     fn blank(pid: u32, name: String) -> Self {
         Self {
             pid,
+            at: pid,
             name,
             runtime: Runtime::Native,
             maps: Vec::new(),
@@ -116,10 +120,17 @@ impl Process {
         if self.ended {
             return;
         }
-        let text = patient::text(self.pid, "maps", MAPS).unwrap_or_default();
+        let text = patient::text(self.at, "maps", MAPS).unwrap_or_default();
         let maps = maps::parse(&text);
-        // Newer kernels show the map without its lock (6.17, `CONFIG_PER_VMA_LOCK`), and nothing else.
-        if maps.is_empty() || patient::text(self.pid, "cmdline", 1).is_none() {
+        // Newer kernels show the map without its lock (6.17, `CONFIG_PER_VMA_LOCK`), and nothing else; and a process that
+        // is becoming another program shows neither its namespaces nor its memory.
+        let shows = || {
+            patient::text(self.at, "cmdline", 1).is_some() && {
+                let _ = patient::link(self.at, "ns/user");
+                !is_silent(self.at)
+            }
+        };
+        if maps.is_empty() || !shows() {
             return;
         }
         // A process that has become another program keeps its id; its memory has to be opened
@@ -135,12 +146,13 @@ impl Process {
                 self.name = name.trim().to_owned();
             }
         }
-        self.memory = File::open(format!("/proc/{}/mem", self.pid)).ok();
+        let memory = format!("/proc/{}/mem", self.at);
+        self.memory = patient::ask(self.pid, || File::open(memory).ok());
         self.maps = maps;
-        self.mounts = Mounts::of(self.pid);
+        self.mounts = Mounts::of(self.at);
         for mapping in self.maps.iter().filter(|m| m.is_file()) {
             if self.mounts.is_unknown(mapping.device) {
-                self.mounts.learn(mapping.device, files.ask(self.pid, mapping));
+                self.mounts.learn(mapping.device, files.ask(self.at, mapping));
             }
         }
         if self.vdso.is_none() {
@@ -152,7 +164,7 @@ impl Process {
         for mapping in executable {
             let start = mapping.range.start;
             let served = self.mounts.is_served(mapping.device);
-            let Some(file) = files.get(self.pid, &mapping, served, &mut self.gaps) else {
+            let Some(file) = files.get(self.at, &mapping, served, &mut self.gaps) else {
                 continue;
             };
             if self.added.get(&start) == Some(&file.id) {
@@ -385,6 +397,21 @@ impl Code for Process {
 pub fn threads(pid: u32) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A thread of a process that has not ended: the first one, else any other. The kernel shows a process by the thread that
+/// is asked for, and one that has ended has no memory, program or arguments.
+pub(super) fn living(pid: u32) -> u32 {
+    let ended = |tid: u32| {
+        let status = guard::text(&format!("/proc/{tid}/status"), 1 << 16).unwrap_or_default();
+        let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+        state.is_none_or(|state| matches!(state.trim_start().chars().next(), Some('Z' | 'X')))
+    };
+    if !ended(pid) {
+        return pid;
+    }
+    let others = threads(pid).into_iter().filter_map(|tid| u32::try_from(tid).ok());
+    others.filter(|tid| *tid != pid).find(|tid| !ended(*tid)).unwrap_or(pid)
 }
 
 /// The processes that a process has started, and theirs.

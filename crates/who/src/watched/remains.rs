@@ -2,6 +2,7 @@
 //! that ends this program at once, and by a later run, if this one was killed.
 
 use super::guard::{NotOpened, Temporary, text};
+use super::patient;
 use rustix::fs::FileType;
 use std::ffi::CString;
 use std::io::{Read, Write};
@@ -223,7 +224,7 @@ fn length(directory: i32, name: *const libc::c_char) -> Option<i64> {
 /// Which process this is: its id may be another one's later.
 fn identity(pid: u32) -> Option<String> {
     let boot = text("/proc/sys/kernel/random/boot_id", 64)?;
-    let stat = text(&format!("/proc/{pid}/stat"), 1 << 12)?;
+    let stat = patient::text(pid, "stat", 1 << 12)?;
     // The name is in brackets, and may have any letters.
     let started = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.to_owned();
     Some(format!("{} {pid} {started}", boot.trim()))

@@ -1,6 +1,7 @@
 //! Which processes are meant by a name, a user, a control group, a container or a pod. Matching is pure; looking through
 //! `/proc` is an edge. What names a container or pod for people is read where Docker, Podman and the kubelet keep it.
 
+use super::process::living;
 use super::{guard, patient};
 use clocksmith_facts::given::{self, Kinds};
 use std::collections::BTreeSet;
@@ -186,29 +187,38 @@ fn pod_id(directory: &str, wish: &str) -> Option<String> {
 #[must_use]
 pub fn candidates() -> Vec<Candidate> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let own = std::process::id();
-    pids.filter(|pid| *pid != own).filter_map(candidate).collect()
+    let pids: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != own)
+        .collect();
+    let programs = patient::each(pids.clone(), programs);
+    pids.into_iter().zip(programs).filter_map(|(pid, names)| candidate(pid, names)).collect()
 }
 
-fn candidate(pid: u32) -> Option<Candidate> {
+/// The names of a process's program: of its file, and its first argument; `None` for a thread of the kernel.
+fn programs(pid: u32) -> Option<BTreeSet<String>> {
+    let at = living(pid);
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut names = BTreeSet::new();
+    if let Ok(file) = std::fs::read_link(format!("/proc/{at}/exe")) {
+        names.insert(base(file.to_string_lossy().trim_end_matches(" (deleted)")));
+    }
+    let line = guard::text(&format!("/proc/{at}/cmdline"), 64 << 10).unwrap_or_default();
+    let first = line.split('\0').next().map(base).unwrap_or_default();
+    if !first.is_empty() {
+        names.insert(first);
+    }
+    // A thread of the kernel has neither; a program may have cleared its arguments.
+    (!names.is_empty()).then_some(names)
+}
+
+/// `programs`: `None` if it did not answer.
+fn candidate(pid: u32, programs: Option<Option<BTreeSet<String>>>) -> Option<Candidate> {
     let read = |file: &str| guard::text(&format!("/proc/{pid}/{file}"), 64 << 10);
     let user = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let name = read("comm")?.trim().to_owned();
-    let mut programs = BTreeSet::new();
-    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    if let Ok(file) = std::fs::read_link(format!("/proc/{pid}/exe")) {
-        programs.insert(base(file.to_string_lossy().trim_end_matches(" (deleted)")));
-    }
-    if let Some(first) =
-        patient::text(pid, "cmdline", 64 << 10).and_then(|line| line.split('\0').next().map(base))
-    {
-        // Kernel threads have none.
-        if first.is_empty() {
-            return None;
-        }
-        programs.insert(first);
-    }
+    let programs = programs.map_or(Some(BTreeSet::new()), |names| names)?;
     let cgroups = read("cgroup").unwrap_or_default();
     let path = |line: &str| line.splitn(3, ':').nth(2).map(str::to_owned);
     Some(Candidate {

@@ -6,6 +6,7 @@
 //! by a child, with a wait of at most [`PATIENCE`]; and the process's memory is not read where such a file is mapped.
 
 use super::guard::{self, NotOpened};
+use super::patient;
 use rustix::fs::{Mode, OFlags, fchmod, memfd_create};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
@@ -45,9 +46,8 @@ pub(super) fn devices(mountinfo: &str, foreign: bool) -> HashMap<Device, bool> {
 /// Whether a process is in another user namespace than this one, or may be. Its user may have mounted filesystems there
 /// that lie over others.
 fn is_foreign(pid: u32) -> bool {
-    let space = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/user")).ok();
-    let its = space(&pid.to_string());
-    its.is_none() || its != space("self")
+    let its = patient::link(pid, "ns/user");
+    its.is_none() || its != std::fs::read_link("/proc/self/ns/user").ok()
 }
 
 /// `8:1`, in decimal figures.

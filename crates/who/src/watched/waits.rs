@@ -1,6 +1,7 @@
 //! The call that a sleeping thread waits in, and its time-out: `/proc/PID/task/TID/syscall`, whose read does not
 //! stop the thread. Only calls with a time-out count.
 
+use super::patient;
 use crate::clock::ClockId;
 
 /// A thread that sleeps in a system call.
@@ -50,7 +51,8 @@ pub fn parse(text: &str) -> Option<Blocked> {
 /// The call that a thread sleeps in; `None` if it runs, is gone, or may not be examined.
 #[must_use]
 pub fn blocked(pid: u32, tid: i32) -> Option<Blocked> {
-    parse(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
+    let path = format!("/proc/{pid}/task/{tid}/syscall");
+    parse(&patient::ask(pid, || std::fs::read_to_string(path).ok())?)
 }
 
 /// Numbers of x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl`, never changed).

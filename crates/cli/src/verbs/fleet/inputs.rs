@@ -23,20 +23,16 @@ pub(super) struct Inputs {
 /// Finds them. What is not readable inside a directory is left to whoever reads it, and is counted there.
 pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
+    let mut unusable = Vec::new();
     for path in given {
-        if path == Path::new("-") {
-            inputs.others.push(path.clone());
-        } else if path.is_dir() {
-            let before = inputs.bundles.len() + inputs.others.len();
-            directory(path, DEPTH, &mut inputs)?;
-            if inputs.bundles.len() + inputs.others.len() == before {
-                bail!("{} is a directory without files", path.display());
-            }
-        } else {
-            let begin = begin(path, Kinds::Streams)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            inputs.add(path.clone(), &begin)?;
-        }
+        unusable.extend(inputs.look_at(path).err());
+    }
+    // One of many must not keep all others out.
+    if inputs.bundles.is_empty() && inputs.others.is_empty() && !unusable.is_empty() {
+        return Err(unusable.swap_remove(0));
+    }
+    for error in unusable {
+        err::line(&format!("clocksmith: left out: {error:#}"));
     }
     let standard = inputs.others.iter().filter(|path| *path == Path::new("-")).count();
     if standard > 0 && (standard > 1 || !inputs.bundles.is_empty()) {
@@ -48,6 +44,23 @@ pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
 }
 
 impl Inputs {
+    fn look_at(&mut self, path: &Path) -> Result<()> {
+        if path == Path::new("-") {
+            self.others.push(path.to_owned());
+        } else if path.is_dir() {
+            let before = self.bundles.len() + self.others.len();
+            directory(path, DEPTH, self)?;
+            if self.bundles.len() + self.others.len() == before {
+                bail!("{} is a directory without files", path.display());
+            }
+        } else {
+            let begin = begin(path, Kinds::Streams)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            self.add(path.to_owned(), &begin)?;
+        }
+        Ok(())
+    }
+
     fn add(&mut self, path: PathBuf, begin: &[u8]) -> Result<()> {
         match shape(begin) {
             Shape::Packed => self.bundles.push(path),
@@ -84,9 +97,10 @@ fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
 
 /// Symbolic links to directories are not followed: they may lead back.
 fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
-    if dir.join("hosts.parquet").is_file() {
+    let hosts = begin(&dir.join("hosts.parquet"), Kinds::Regular).unwrap_or_default();
+    let tables = matches!(shape(&hosts), Shape::Parquet);
+    if tables {
         inputs.others.push(dir.to_owned());
-        return Ok(());
     }
     let entries = std::fs::read_dir(dir)
         .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
@@ -95,6 +109,9 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
         entries.into_iter().map(|entry| (entry.path(), entry.file_type())).collect();
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, kind) in entries {
+        if tables && path.extension().is_some_and(|extension| extension == "parquet") {
+            continue;
+        }
         if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
             if depth == 0 {
                 bail!("{} is deeper than {DEPTH} directories", path.display());

@@ -21,14 +21,14 @@ impl Process {
     /// The code in a Java virtual machine that is neither its JDK's nor the system's, by names for people. The map is read
     /// now: a library may have been loaded since it was read before. `code` is where the machine keeps what it compiles.
     pub(in crate::watched) fn strangers(&self, code: Range<u64>) -> Vec<String> {
-        let text = patient::text(self.pid, "maps", MAPS).unwrap_or_default();
-        let mounts = Mounts::of(self.pid);
+        let text = patient::text(self.at, "maps", MAPS).unwrap_or_default();
+        let mounts = Mounts::of(self.at);
         // A filesystem that a program serves is not asked: that may take for ever.
         let written = |mapping: &Mapping| {
             let local = !mounts.is_served(mapping.device);
             local.then(|| self.written(mapping)).flatten()
         };
-        let Some(owners) = Owners::of(self.pid) else {
+        let Some(owners) = Owners::of(self.at) else {
             return vec!["a machine that has ended".to_owned()];
         };
         let ours = |address| self.in_ours(address);
@@ -42,9 +42,10 @@ impl Process {
     /// name, if that is the same file.
     fn written(&self, mapping: &Mapping) -> Option<Written> {
         let Range { start, end } = mapping.range;
-        let through = format!("/proc/{}/map_files/{start:x}-{end:x}", self.pid);
+        let through = format!("/proc/{}/map_files/{start:x}-{end:x}", self.at);
         let below = || {
-            let stat = rustix::fs::lstat(format!("/proc/{}/root{}", self.pid, mapping.name)).ok();
+            let path = format!("/proc/{}/root{}", self.at, mapping.name);
+            let stat = patient::ask(self.pid, || rustix::fs::lstat(path).ok());
             stat.filter(|stat| stat.st_ino == mapping.inode)
         };
         // To follow the first path, the kernel looks at the map.

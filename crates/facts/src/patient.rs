@@ -1,0 +1,153 @@
+//! Questions about processes that their users can leave unanswered.
+//!
+//! The kernel takes locks of a process to show it: that of its memory map (`mmap_lock`) for the map, the command line and
+//! the memory, and that of a change of its program (`exec_update_lock`) for its namespaces, its program, its directories
+//! and its counters. A process that waits for a file system which does not answer, with such a lock held, makes each
+//! reader wait until it is killed: `ps` hangs, too. So a thread of its own asks, which is left behind when it does not come
+//! back, and the process is not asked again before that thread is back. `comm` and `status` need no such lock.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What each question may take when the time of all is used up; an answer takes microseconds.
+const SHORT: Duration = Duration::from_millis(5);
+/// Such a thread has paths and buffers on the heap.
+const STACK: usize = 128 << 10;
+
+static SILENT: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
+    SILENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a process has not answered yet.
+#[must_use]
+pub fn is_silent(pid: u32) -> bool {
+    lock().contains(&pid)
+}
+
+/// The processes that have not answered yet, in order.
+#[must_use]
+pub fn silent() -> Vec<u32> {
+    lock().iter().copied().collect()
+}
+
+/// How long all questions together may wait for processes that do not answer.
+#[derive(Debug)]
+pub struct Patience {
+    left_ms: AtomicU64,
+}
+
+impl Patience {
+    /// So many milliseconds, and five more for each question.
+    #[must_use]
+    pub const fn new(all_ms: u64) -> Self {
+        Self { left_ms: AtomicU64::new(all_ms) }
+    }
+
+    /// One question; `None` if it was not answered in time, or an earlier one of this process.
+    pub fn one<T: Send + 'static>(
+        &self,
+        pid: u32,
+        ask: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Option<T> {
+        self.each(vec![pid], move |_| ask()).pop()?
+    }
+
+    /// The same question about each of these processes, in their order. One thread asks, and another one goes on after a
+    /// process that does not answer.
+    pub fn each<T: Send + 'static>(
+        &self,
+        pids: Vec<u32>,
+        ask: impl Fn(u32) -> T + Send + Sync + 'static,
+    ) -> Vec<Option<T>> {
+        let (pids, ask) = (Arc::new(pids), Arc::new(ask));
+        let mut answers = Vec::new();
+        while answers.len() < pids.len() {
+            let (sender, receiver) = mpsc::channel();
+            let (all, ask, from) = (Arc::clone(&pids), Arc::clone(&ask), answers.len());
+            let work = move || {
+                for pid in all.iter().skip(from) {
+                    let answer = if is_silent(*pid) { None } else { Some(ask(*pid)) };
+                    let mut silent = lock();
+                    if sender.send(answer).is_err() {
+                        silent.remove(pid);
+                        break;
+                    }
+                }
+            };
+            if thread::Builder::new().stack_size(STACK).spawn(work).is_err() {
+                answers.resize_with(pids.len(), || None);
+            }
+            while let Some(pid) = pids.get(answers.len()) {
+                let begun = Instant::now();
+                let most = SHORT + Duration::from_millis(self.left_ms.load(Ordering::Relaxed));
+                if let Ok(answer) = receiver.recv_timeout(most) {
+                    answers.push(answer);
+                    continue;
+                }
+                self.spend(begun.elapsed());
+                // The thread answers with this lock held, so that it finds the receiver or its process in the list.
+                let mut silent = lock();
+                match receiver.try_recv() {
+                    Ok(answer) => answers.push(answer),
+                    Err(_) => {
+                        silent.insert(*pid);
+                        answers.push(None);
+                        drop(receiver);
+                        break;
+                    }
+                }
+            }
+        }
+        answers
+    }
+
+    fn spend(&self, spent: Duration) {
+        let spent = spent.as_millis() as u64;
+        let less = |left: u64| Some(left.saturating_sub(spent));
+        let _ = self.left_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_do_not_answer_are_left_out_and_asked_again_once_they_did() {
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        // No process has such an id.
+        let (first, last) = (u32::MAX - 9, u32::MAX - 5);
+        let asked = Arc::clone(&gate);
+        let question = move |pid| {
+            if pid % 2 == 0 {
+                drop(asked.lock());
+            }
+            pid
+        };
+        let patience = Patience::new(50);
+        let begun = Instant::now();
+        let answers = patience.each((first..=last).collect(), question.clone());
+        let expected: Vec<Option<u32>> =
+            (first..=last).map(|pid| (pid % 2 == 1).then_some(pid)).collect();
+        assert_eq!(answers, expected);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(is_silent(first + 1) || is_silent(first));
+        assert_eq!(
+            patience.each(vec![first, first + 1], question.clone()).iter().flatten().count(),
+            1
+        );
+        drop(held);
+        let all = || patience.each((first..=last).collect(), question.clone());
+        while all().iter().any(Option::is_none) {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(silent().iter().all(|pid| *pid < first));
+    }
+}

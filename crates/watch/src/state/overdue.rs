@@ -1,0 +1,51 @@
+//! A look that does not end: what was judged before is no answer any more.
+
+use super::Watch;
+use crate::event::{Event, Kind};
+use crate::judge::{Judgement, State};
+
+/// Seconds that a look at a busy machine may take.
+const LONGEST: f64 = 30.0;
+
+/// The present look, by a clock that stands still while the machine is suspended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Look {
+    #[default]
+    None,
+    Since(f64),
+    Overdue,
+}
+
+impl Watch {
+    /// A look begins, at `awake` seconds of a clock that does not count suspension.
+    pub fn look_begins(&mut self, awake: f64) {
+        self.look = Look::Since(awake);
+    }
+
+    /// It has ended, with or without a report.
+    pub fn look_ended(&mut self) {
+        self.look = Look::None;
+    }
+
+    /// If the present look takes too long: the state is unknown from now on, until one has ended. `time`: now, in seconds
+    /// since 1970.
+    pub fn notice_overdue(&mut self, time: f64, awake: f64) {
+        let Look::Since(begun) = self.look else { return };
+        if awake - begun < LONGEST {
+            return;
+        }
+        self.look = Look::Overdue;
+        let Some(latest) = &mut self.latest else { return };
+        let before = latest.judgement.state;
+        latest.judgement =
+            Judgement::unknown(&format!("the look at the machine has not ended for {LONGEST} s"));
+        let (state, line) = (latest.judgement.state, latest.judgement.line.clone());
+        if before != State::Unknown {
+            let text = format!("{line} (before: {})", before.word());
+            let mut event = Event::new(time, Kind::StateChange, state, text);
+            event.from = Some(before.name().to_owned());
+            event.to = Some(state.name().to_owned());
+            self.tell(event);
+        }
+    }
+}
