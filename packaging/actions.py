@@ -75,11 +75,14 @@ def dependabot():
         for place in map(str, update.get("directories") or [update.get("directory")]):
             want((ecosystem, place) not in seen, settings, f"two updates of {ecosystem} in {place}")
             seen.add((ecosystem, place))
-            found = place == "/" or any(path.is_dir() for path in pathlib.Path(".").glob(place.strip("/") or "?"))
+            # Directories may be patterns.
+            inside = place.strip("/")
+            found = [path for path in (pathlib.Path(".").glob(inside) if inside else [pathlib.Path(".")]) if path.is_dir()]
             want(found, settings, f"{place} is no directory here")
             if ecosystem == "cargo":
-                want(pathlib.Path(f"./{place}/Cargo.toml").exists(), settings, f"{place} has no Cargo.toml")
-                cargo.add(place)
+                with_manifest = [path for path in found if (path / "Cargo.toml").exists()]
+                want(with_manifest or not found, settings, f"{place} has no Cargo.toml")
+                cargo.update(with_manifest)
         # The schema lets these pass.
         schedule = update.get("schedule")
         for key in set(schedule if isinstance(schedule, dict) else ()) - {"interval", "day", "time", "timezone", "cronjob"}:
@@ -87,8 +90,7 @@ def dependabot():
     # Every lock file is a workspace that has to be kept up to date.
     locks = subprocess.run(["git", "ls-files", "*Cargo.lock"], capture_output=True, text=True).stdout.split()
     for lock in map(pathlib.Path, locks):
-        place = "/" if lock.parent == pathlib.Path(".") else f"/{lock.parent}"
-        want(place in cargo, settings, f"no updates for {lock}")
+        want(lock.parent in cargo, settings, f"no updates for {lock}")
 
 
 def forms():
@@ -108,9 +110,11 @@ def forms():
             options = (item.get("attributes") or {}).get("options") or []
             if item.get("type") == "dropdown":
                 want(all(isinstance(one, str) for one in options), form, f"an option is no text: {options}")
-                chosen = item["attributes"].get("default", 0)
-                want(isinstance(chosen, int) and 0 <= chosen < len(options), form, f"default {chosen} is no option")
-        want("clocksmith collect" in form.read_text(encoding="utf-8"), form, "does not ask for `clocksmith collect`")
+                chosen = item["attributes"].get("default")
+                fits = chosen is None or isinstance(chosen, int) and 0 <= chosen < len(options)
+                want(fits, form, f"default {chosen} is no option")
+        # Not in a comment.
+        want("clocksmith collect" in str(body), form, "does not ask for `clocksmith collect`")
 
 
 def workflows():
@@ -122,7 +126,10 @@ def workflows():
         text = flow.read_text(encoding="utf-8")
         for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", text):
             want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
-        want("permissions" in data, flow, "no permissions")
+        jobs = data.get("jobs")
+        each = list(jobs.values()) if isinstance(jobs, dict) else []
+        stated = "permissions" in data or each and all(isinstance(job, dict) and "permissions" in job for job in each)
+        want(stated, flow, "no permissions")
         for steps in re.findall(r"\./test\.sh((?: [a-z-]+)+)", text):
             if steps.startswith(" --needs"):
                 steps = steps.removeprefix(" --needs steps")
