@@ -206,17 +206,23 @@ fn watch_beside_chronyd_reports_what_happens_and_when_it_is_good_again() {
     // chronyd sets it right, which is expected after a pause.
     let step = seat.event("wall-clock-step", "ok");
     assert!(step["reason"]["text"].as_str().unwrap().contains("restored or paused"), "{step}");
-    seat.event("wall-clock-sync", "ok");
+    // The kernel calls the clock not synchronised until chronyd says so, which may be sooner than the watch reads it.
     seat.good();
 
     println!("set by hand");
     seat.disk.check(&format!("date -s \"+{SET} seconds\" >/dev/null")).unwrap();
     let set = seat.event("wall-clock-step", "warning");
     assert!((step_s(&set) - SET).abs() < 30.0, "{set}");
-    seat.event("wall-clock-sync", "ok");
+    let begun = Instant::now();
+    loop {
+        let steps: Vec<Value> =
+            seat.events().into_iter().filter(|event| event["kind"] == "wall-clock-step").collect();
+        if steps.iter().any(|event| (step_s(event) + SET).abs() < 30.0) {
+            println!("{} steps in all", steps.len());
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{steps:#?}");
+        std::thread::sleep(Duration::from_millis(300));
+    }
     seat.good();
-    let steps: Vec<Value> =
-        seat.events().into_iter().filter(|event| event["kind"] == "wall-clock-step").collect();
-    println!("{} steps in all", steps.len());
-    assert!(steps.iter().any(|event| (step_s(event) + SET).abs() < 30.0), "{steps:#?}");
 }
