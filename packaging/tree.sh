@@ -63,7 +63,14 @@ done < <(printf '%s\0' "${files[@]}" | xargs -0 grep -LIZs . || true)
 while IFS= read -r -d '' file; do
     echo "tree: $file has lines that begin with <<<<<<<, |||||||, or >>>>>>>: finish the merge, or indent them" >&2
     wrong=$((wrong + 1))
-done < <(git grep --no-color --cached -lzIE '^(<<<<<<<|>>>>>>>|[|]{7}) .' -- . || true)
+done < <(
+    marks='^(<<<<<<<|>>>>>>>|[|]{7}) .'
+    {
+        git grep --no-color --cached -lzIE "$marks" -- . || true
+        # What is not in the index yet.
+        git grep --no-color -lzIE "$marks" -- . || true
+    } | sort -zu
+)
 # Line ends of others, but in samples of such input; and scripts that cannot be called.
 while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2
