@@ -215,11 +215,14 @@ fn command_findings(
     let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
-    if let Some(cpu) = line.cpu() {
+    let x86 = machine::x86(command) && !machine::foreign(&line.machine());
+    // What is asked of a processor of x86 means nothing to another one.
+    if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
             guest,
             names: &cpu::NAMES,
             kvm: line.kvm(),
+            emulated: emulator.is_some() || line.tcg(),
             conditional: &conditional,
             stays: line.hostdev,
             confidential: line.confidential(),
@@ -237,7 +240,7 @@ fn command_findings(
             && line.kvm() == Some(true)
             && !(line.unknown || command.apart || script.cut || around.old)
             && line.confidential().is_none()
-            && machine::x86(command)
+            && x86
     }) {
         out.push(
             Finding::new(rule!("q-hv-time-missing"), program.span())
