@@ -1,5 +1,6 @@
 //! What a file says in words: its comments, and the names and descriptions of its machines.
 
+use crate::certain::is_shell;
 use crate::comments;
 use crate::document::Document;
 use crate::formats::Kind;
@@ -22,7 +23,7 @@ pub(super) struct Prose<'a> {
 
 /// Keys of settings with a name or a description, in lower case.
 const KEYS: &str = "name title description comment _comment annotation displayname display_name vm_name vmname notes \
-    note summary label labels hostname guest domain_name domain_title";
+    note summary label labels hostname domain_name domain_title";
 
 /// Elements with one.
 const ELEMENTS: [&str; 5] = ["name", "title", "description", "annotation", "note"];
@@ -90,6 +91,7 @@ impl<'a> Prose<'a> {
 
     /// Lines `key: value` and `key = value`; of Proxmox VE also the description, which looks like comments.
     fn lines(&mut self, document: &Document) {
+        let shell = is_shell(document);
         let mut at = 0;
         for whole in self.text.split_inclusive('\n') {
             let start = at;
@@ -101,38 +103,61 @@ impl<'a> Prose<'a> {
             }
             let Some(sign) = line.find([':', '=']) else { continue };
             let (key, value) = line.split_at(sign);
-            let key = key.trim().trim_start_matches(['-', '{', '(', ' ']).trim_matches(['"', '\'']);
-            let key = key.rsplit(['.', ' ', '_']).next().unwrap_or(key).to_ascii_lowercase();
-            let value = value.trim_matches(|c: char| c.is_whitespace() || ":=\"',;|>".contains(c));
-            // The name of a clock or of a feature is none of a machine.
+            let key =
+                key.trim().trim_start_matches(['-', '{', '(', ' ']).trim_start_matches("export ");
+            let key = key.trim_matches(['"', '\'']);
+            // A command with options is none, but for what is in front of it.
+            if key.contains(' ') {
+                continue;
+            }
+            let key = key.rsplit(['.', '_']).next().unwrap_or(key).to_ascii_lowercase();
+            let value = value.trim_start_matches(|c: char| c.is_whitespace() || ":=>".contains(c));
+            let value = match value.chars().next() {
+                Some(quote @ ('"' | '\'')) => value.split(quote).nth(1).unwrap_or_default(),
+                _ if shell => value.split_ascii_whitespace().next().unwrap_or_default(),
+                _ => value.trim_end_matches([',', ';']),
+            };
             let words = value.contains(|c: char| c.is_whitespace() || c == '-' || c == '_');
-            let plain = listed("kvmclock kvm-clock hpet hypervclock tsc-deadline", value);
-            if listed(KEYS, &key) && words && !plain && !value.starts_with(['[', '{', '<']) {
+            if listed(KEYS, &key)
+                && words
+                && !is_plain(value)
+                && !value.starts_with(['[', '{', '<'])
+            {
                 let from = crate::text::offset(self.text, value);
                 self.name(from..from + value.len());
             }
         }
     }
 
-    /// `-name NAME` and its like.
+    /// `-name NAME` and its like, up to the next option.
     fn options(&mut self) {
-        let ends = |c: char| c.is_ascii_whitespace() || "\"'`()[]{};|&<>\\,".contains(c);
-        let mut start = 0;
-        let mut named = false;
-        for word in self.text.split(ends) {
-            let at = start;
-            start += word.len() + 1;
-            if word.is_empty() {
-                continue;
-            }
-            if named && !word.starts_with('-') {
-                let plain = listed("kvmclock kvm-clock hpet hypervclock tsc-deadline", word);
-                if !plain {
-                    self.name(at..at + word.len());
+        let text = self.text;
+        for option in OPTIONS.split(' ') {
+            for (at, _) in text.match_indices(option) {
+                let front = text.get(..at).unwrap_or_default();
+                let dashes = front.strip_suffix("--").or_else(|| front.strip_suffix('-'));
+                let begins = |c: char| c.is_whitespace() || "\"'(=`,[".contains(c);
+                let start = at + option.len();
+                let rest = text.get(start..).unwrap_or_default();
+                if !dashes.is_some_and(|before| before.is_empty() || before.ends_with(begins))
+                    || !rest.starts_with(|c: char| c.is_whitespace() || "\"'=,".contains(c))
+                {
+                    continue;
+                }
+                let ends = rest.find('\n').unwrap_or(rest.len());
+                let line = rest.get(..ends).unwrap_or_default();
+                let end = [" -", "\"-", "'-"].iter().filter_map(|next| line.find(next)).min();
+                let value = line.get(..end.unwrap_or(line.len())).unwrap_or_default();
+                if !is_plain(value) {
+                    self.name(start..start + value.len());
                 }
             }
-            let option = word.trim_start_matches('-');
-            named = word.starts_with('-') && listed(OPTIONS, option);
         }
     }
+}
+
+/// Whether a name is that of a clock or of a feature, and none of a machine.
+fn is_plain(value: &str) -> bool {
+    let value = value.trim_matches(|c: char| c.is_whitespace() || "\"'=,\\".contains(c));
+    listed("kvmclock kvm-clock hpet hypervclock tsc-deadline", value)
 }

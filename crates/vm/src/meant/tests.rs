@@ -58,6 +58,17 @@ fn comment_of_something_else_changes_nothing() {
 
 #[test]
 fn machine_that_says_what_it_is_stays() {
+    for name in ["guest=debian-nokvmclock", "'debian without kvmclock'"] {
+        assert!(script("", &format!(" -name {name} -m 1G")).is_some(), "{name}");
+    }
+    assert!(script("NAME=debian-no-kvmclock\n", " -name $NAME").is_some());
+    for (before, options) in [
+        ("NAME=debian\n", " -name $NAME"),
+        ("exec nice -n 5 ", " -name guest=debian"),
+        ("", " -name debian -smbios type=1"),
+    ] {
+        assert_eq!(script(before, options), None, "{before}{options}");
+    }
     let why = script("", " -name guest=debian-nokvmclock");
     assert!(why.unwrap().contains("a name or a description of the machine"));
     for head in [
@@ -96,7 +107,7 @@ fn clock_that_is_taken_away_with_others_of_its_kind_stays_off() {
     };
     assert!(with(",-kvm-pv-eoi,-kvm-steal-time").unwrap().starts_with("kvm-pv-eoi is taken away"));
     assert!(with(",kvm_asyncpf=off").is_some());
-    assert_eq!(with(",+kvm-pv-eoi,-vmx"), None);
+    assert_eq!(with(",+kvm-pv-eoi,kvm-hint-dedicated=off,-vmx"), None);
     let features = "  <features><kvm><pv-ipi state='off'/></kvm></features>\n";
     assert!(domain(features, "", "offset='utc'").unwrap().starts_with("<pv-ipi>"));
 }
@@ -174,6 +185,11 @@ fn rules_of_x86_are_none_of_other_architectures() {
     for (of_spec, of_domain) in [
         ("  architecture: arm64\n", ""),
         ("  nodeSelector:\n    kubernetes.io/arch: s390x\n", ""),
+        (
+            "  affinity: {nodeAffinity: {a: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: In, \
+             values: [arm64]}]}]}}}\n",
+            "",
+        ),
         ("", "    machine: {type: virt}\n"),
     ] {
         assert_eq!(vm(of_spec, of_domain), [""; 0], "{of_spec}{of_domain}");

@@ -216,8 +216,8 @@ fn qemu_scripts() {
     );
     mended(
         kind,
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=on -cpu max -m 1G\n",
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -cpu max -m 1G\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=on -cpu max -name debian\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -cpu max -name debian\n",
     );
 }
 
@@ -316,7 +316,7 @@ fn qemu_hpet_is_claimed_only_where_it_is_certain() {
     }
     let asked = run.replace("q35", "q35,hpet=on");
     let off = run.replace("q35", "q35,hpet=off");
-    mended(Kind::Qemu, &format!("{asked}\n"), &format!("{off}\n"));
+    mended(Kind::Qemu, &format!("{asked} -name debian\n"), &format!("{off} -name debian\n"));
     let wanted = format!("{asked} # a game needs the HPET\n");
     mended(Kind::Qemu, &wanted, &wanted);
 }

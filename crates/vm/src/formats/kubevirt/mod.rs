@@ -125,15 +125,25 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
+/// The label of nodes that tells their architecture.
+const ARCH: &str = "kubernetes.io/arch";
+
 /// Whether an object is of another architecture than x86, for which QEMU has none of these timers.
 /// Source: KubeVirt staging/src/kubevirt.io/api/core/v1/types.go, VirtualMachineInstanceSpec.Architecture.
 fn other_architecture(root: &Node) -> bool {
     let mut other = false;
+    let foreign = |node: &Node| {
+        node.scalar().is_some_and(|(arch, _)| matches!(arch, "arm64" | "s390x" | "ppc64le"))
+    };
     root.find(&mut |node| {
-        for name in ["architecture", "preferredArchitecture", "kubernetes.io/arch"] {
-            let said = node.entry(name).and_then(|(_, value)| value.scalar());
-            other |= said.is_some_and(|(arch, _)| matches!(arch, "arm64" | "s390x" | "ppc64le"));
+        for name in ["architecture", "preferredArchitecture", ARCH] {
+            other |= node.entry(name).is_some_and(|(_, value)| foreign(value));
         }
+        let text = |key: &str| node.entry(key).and_then(|(_, value)| value.scalar());
+        let nodes = text("key").is_some_and(|(key, _)| key == ARCH)
+            && text("operator").is_some_and(|(operator, _)| operator == "In");
+        let values = node.entry("values").map_or(&[][..], |(_, values)| values.items());
+        other |= nodes && !values.is_empty() && values.iter().all(foreign);
         false
     });
     other

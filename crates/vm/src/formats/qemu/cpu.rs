@@ -190,7 +190,8 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
 
 /// Whether a property takes another paravirtual feature of KVM away (target/i386/cpu.c, `feature_word_info[FEAT_KVM]`).
 fn is_leaf(property: &Property) -> bool {
-    property.name.starts_with("kvm-") && property.state() == Some(false)
+    let hint = matches!(property.name.as_str(), "kvm-hint-dedicated" | "kvm-pv-enforce-cpuid");
+    property.name.starts_with("kvm-") && !hint && property.state() == Some(false)
 }
 
 /// Why a kvm-clock is left that is taken away with others of its kind: a hypervisor in the guest, or a test, needs it so.

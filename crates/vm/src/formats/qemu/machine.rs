@@ -102,8 +102,15 @@ pub(crate) fn check(
         out.extend(hpet(command, line, guest, place, conditional));
     }
     // It was an option of x86 and Arm (qemu-options.hx, -no-acpi, before 9.0).
-    if x86(command) || arm(command) {
+    if x86(command) {
         out.extend(no_acpi(line, conditional, place.asked));
+    } else if arm(command) {
+        let left = "of the machines of Arm only virt knows acpi=".to_owned();
+        out.extend(no_acpi(line, conditional, place.asked).map(|finding| Finding {
+            edits: Vec::new(),
+            left: Some(left),
+            ..finding
+        }));
         if line.confidential().is_some() {
             leave(&mut out);
         }
