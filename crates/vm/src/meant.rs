@@ -137,9 +137,11 @@ fn date(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let at = match document.kind {
         Kind::Libvirt => libvirt_date(text),
-        Kind::Proxmox => {
-            let set = document.text.lines().find(|(_, line)| line.starts_with("startdate:"));
-            set.filter(|(_, line)| !line.ends_with("now")).map(|(at, _)| at)
+        Kind::Proxmox | Kind::Terraform | Kind::Packer => {
+            let dated = |line: &str| line.contains(|c: char| c.is_ascii_digit());
+            let mut lines = document.text.lines();
+            let set = lines.find(|(_, it)| it.trim_start().starts_with("startdate") && dated(it));
+            set.map(|(at, _)| at)
         }
         _ => None,
     };

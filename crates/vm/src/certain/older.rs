@@ -169,6 +169,9 @@ fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
         if names && (line.contains("-version") || line.contains("compare-version")) {
             return Some((at, "the version of QEMU is asked for".to_owned()));
         }
+        if line.contains("-rhel7.") || line.contains("rhel6.") {
+            return Some((at, "a machine type of RHEL 7 or older is named".to_owned()));
+        }
         let image = IMAGES.split_whitespace().find(|image| has_image(&line, image));
         if let Some(image) = image {
             return Some((at, format!("{image} has a QEMU that may be older")));
@@ -320,6 +323,7 @@ mod tests {
                 "qemu-system-x86_64 --version | grep -q 4\nQEMU64 -no-hpet",
                 "version of QEMU is asked",
             ),
+            ("qemu-kvm -M pc-i440fx-rhel7.6.0 -no-hpet", "RHEL 7"),
             ("docker run ubuntu:20.04 true\nQEMU64 -no-hpet", "ubuntu:20.04"),
         ] {
             let why = why(text);

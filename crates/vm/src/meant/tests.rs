@@ -97,6 +97,10 @@ fn guest_with_a_date_of_its_own_keeps_its_clock() {
     assert!(domain("", "", "offset='absolute' start='1560000000'").is_some());
     assert!(domain("", "", "offset='variable' adjustment='-100000000'").is_some());
     assert_eq!(domain("", "", "offset='variable' adjustment='0'"), None);
+    let text = "args: -cpu host,kvmclock=off\ncores: 2\nostype: l26\nname: a\n";
+    assert_eq!(left(Kind::Proxmox, "100.conf", text, ID), None);
+    let text = format!("{text}startdate: 2016-12-31T23:55:00\n");
+    assert!(left(Kind::Proxmox, "100.conf", &text, ID).is_some());
 }
 
 #[test]
