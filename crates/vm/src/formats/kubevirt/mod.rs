@@ -363,9 +363,13 @@ impl<'a> Machine<'a> {
         let hpet = self.timer("hpet");
         if let Some((key, node, Some(true))) = hpet {
             let finding = Finding::new(rule!("kv-hpet-on"), key.span.clone());
-            out.push(match self.clocks().keeps(guest) {
+            let clocks = self.clocks();
+            out.push(match clocks.keeps(guest) {
                 Some(why) => {
-                    let words = format!("{} hpet: {{present: false}}", machine::FIRST);
+                    let words = match clocks.lack(guest) {
+                        Some(_) => format!("{} hpet: {{present: false}}", machine::FIRST),
+                        None => "hpet: {present: false}, if the guest is Linux".to_owned(),
+                    };
                     Finding { left: Some(why.to_owned()), ..finding.fix(words) }
                 }
                 None => {

@@ -129,9 +129,10 @@ fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
     let finding = Finding::new(rule!("lv-hpet-on"), span);
     let clocks = clocks(domain);
     let Some(why) = clocks.keeps(domain.guest) else { return finding.fix(words) };
-    let mut finding = match clocks.emulated {
-        true => finding.severity(Severity::Info),
-        false => finding.fix(format!("{FIRST} {words}")),
+    let mut finding = match (clocks.emulated, clocks.lack(domain.guest)) {
+        (true, _) => finding.severity(Severity::Info),
+        (false, Some(_)) => finding.fix(format!("{FIRST} {words}")),
+        (false, None) => finding.fix(format!("{words}, if the guest is Linux")),
     };
     finding.left = Some(why.to_owned());
     finding

@@ -255,9 +255,10 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
     let Some(why) = clocks.keeps(guest) else {
         return finding.fix("-machine hpet=off");
     };
-    let mut finding = match clocks.emulated {
-        true => finding.severity(Severity::Info),
-        false => finding.fix(format!("{FIRST} -machine hpet=off")),
+    let mut finding = match (clocks.emulated, clocks.lack(guest)) {
+        (true, _) => finding.severity(Severity::Info),
+        (false, Some(_)) => finding.fix(format!("{FIRST} -machine hpet=off")),
+        (false, None) => finding.fix("-machine hpet=off, if the guest is Linux"),
     };
     finding.left = Some(why.to_owned());
     finding
