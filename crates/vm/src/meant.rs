@@ -99,7 +99,7 @@ fn spoken(
                 let reason =
                     || said.split(|c: char| !c.is_alphanumeric() && c != '\'').any(is_reason);
                 let command = said.contains("qemu-system-") || said.contains("-cpu ");
-                if beside && !command || reason() && !command {
+                if reason() || beside && !command {
                     return Some(format!(
                         "line {number}: a comment speaks of it, so it may be meant"
                     ));
@@ -125,7 +125,7 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
             let before = plain.get(..*at).unwrap_or_default();
             let begins = !before.ends_with(in_word) || before.ends_with("no");
             let behind = plain.get(at + word.len()..).unwrap_or_default();
-            begins && !behind.starts_with(in_word) || word.len() > 6 && begins
+            begins && (word.len() > 6 || !behind.starts_with(in_word))
         })
     };
     words.iter().find_map(names)

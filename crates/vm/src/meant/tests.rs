@@ -33,6 +33,7 @@ fn comment_that_speaks_of_the_option_leaves_it() {
     for before in [
         "# kvmclock=off: workaround for lockups after resume\n",
         "# no kvm-clock here, see the wiki\nset -eu\n",
+        "# -cpu host,kvmclock=off is needed by the old kernel\n",
         "# The KVM clock hangs after suspend, so it must stay off.\n\nset -eu\necho a\necho b\necho c\necho d\n",
     ] {
         let why = script(before, "");

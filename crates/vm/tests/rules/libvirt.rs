@@ -278,8 +278,8 @@ fn libvirt_mends_in_the_files_own_style() {
     );
     mended(
         kind,
-        "<domain type='kvm'><clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n</domain>\n",
-        "<domain type='kvm'><clock>\n  <timer name='hpet' present='no' />\n</clock>\n</domain>\n",
+        "<domain type='kvm'><name>debian</name><clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n</domain>\n",
+        "<domain type='kvm'><name>debian</name><clock>\n  <timer name='hpet' present='no' />\n</clock>\n</domain>\n",
     );
     let macos = domain("macOS", "", PLAIN_CPU, "  <clock offset='utc'/>\n", "");
     mended(kind, &macos, &macos);

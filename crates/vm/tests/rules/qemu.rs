@@ -187,11 +187,7 @@ fn qemu_scripts() {
         "q-kvm-off",
         Warn,
     );
-    has(
-        "start qemu-system-x86_64.exe ^\r\n -m 1G ^\r\n -cpu qemu64,kvm=off\r\n",
-        "q-kvm-off",
-        Warn,
-    );
+    has("start qemu-system-x86_64.exe ^\r\n -m 1G ^\r\n -cpu host,kvm=off\r\n", "q-kvm-off", Warn);
     has(
         "cmd = [\n  \"-enable-kvm\", \"-machine\", \"q35\",\n  \"-cpu\", \"host,kvm=off\",\n]\n",
         "q-kvm-off",

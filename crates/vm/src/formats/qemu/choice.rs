@@ -2,7 +2,7 @@
 
 use super::cpu::{frequency, invtsc};
 use super::line::Line;
-use super::machine::{foreign, x86};
+use super::machine::of_x86;
 use super::property::Properties;
 use super::script::{Command, Script};
 use crate::choice::Choices;
@@ -18,9 +18,8 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     let lines = script.commands.iter().filter(|command| !command.written);
     let lines = lines.map(|command| (command, Line::of_words(&command.words)));
     // The emulator offers neither, and other architectures have none.
-    let pc = |command: &Command, line: &Line| x86(command) && !foreign(&line.machine());
-    let real =
-        lines.filter(|(command, line)| !emulated(&script, command, line) && pc(command, line));
+    let real = lines.filter(|(command, line)| !emulated(&script, command, line));
+    let real = real.filter(|(command, line)| of_x86(command, line));
     let edits = real.flat_map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
     edits.filter(|edit| known.insert(edit.clone())).collect()
 }

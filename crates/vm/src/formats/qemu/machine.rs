@@ -97,8 +97,7 @@ pub(crate) fn check(
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
-    let own = !foreign(&line.machine());
-    if x86(command) && own {
+    if of_x86(command, line) {
         out.extend(hpet(command, line, guest, place, conditional));
     }
     // It was an option of x86 and Arm (qemu-options.hx, -no-acpi, before 9.0).
@@ -127,9 +126,15 @@ pub(crate) fn check(
         }
     }
     if let Some(append) = &line.append {
-        out.extend(guest_command_line(append, x86(command) && own));
+        out.extend(guest_command_line(append, of_x86(command, line)));
     }
     out
+}
+
+/// Whether a command line is of a PC: by its program, or else by its machine type.
+pub(crate) fn of_x86(command: &Command, line: &Line) -> bool {
+    let named = command.program.as_ref().is_some_and(|program| emulates(program.as_str()));
+    x86(command) && (named || !foreign(&line.machine()))
 }
 
 /// Whether the program emulates a processor of Arm.
