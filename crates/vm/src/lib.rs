@@ -32,6 +32,7 @@ mod formats;
 mod hcl;
 mod inner;
 mod json;
+mod meant;
 mod parameters;
 mod placed;
 mod saved;

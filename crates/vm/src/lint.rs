@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::guest::Guest;
+use crate::meant;
 use crate::saved;
 use crate::text::Text;
 use std::collections::{HashMap, HashSet};
@@ -84,6 +85,7 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     }
     report.partial |= certain::of_template(document);
     leave_meant(&mut report.findings);
+    meant::leave(document, &mut report.findings);
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
@@ -91,8 +93,14 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
 
 /// Rules about settings that an administrator may have chosen against a fault, or for what the rule's risk names: a file
 /// does not tell whether the reason is still there.
-const MEANT: [&str; 5] =
-    ["q-guest-notsc", "q-rdtscp-off", "lv-rdtscp-off", "fc-invtsc-masked", "fc-rdtscp-masked"];
+const MEANT: [&str; 6] = [
+    "q-guest-notsc",
+    "q-rdtscp-off",
+    "lv-rdtscp-off",
+    "fc-invtsc-masked",
+    "fc-rdtscp-masked",
+    "vmx-rdtsc-not-virtualised",
+];
 
 /// Takes out the changes that would undo such a setting, and says what to write by hand.
 fn leave_meant(findings: &mut [Finding]) {

@@ -354,7 +354,7 @@ fn fix_value_that_a_continued_line_divides_is_changed_at_its_end() {
     let mut changed = 0;
     for line in [
         "qemu-system-x86_64 -machine q35,accel=kvm -cpu \"EPYC,+aes\" one",
-        "M=q35\nqemu-system-x86_64 -machine $M -cpu EPYC,-kvmclock",
+        "M=q35\nqemu-system-x86_64 -enable-kvm -machine $M -cpu EPYC,-kvmclock",
     ] {
         let text = format!("#!/bin/sh\n{line}\n");
         for at in 0..line.len() {

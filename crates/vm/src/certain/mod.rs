@@ -9,11 +9,14 @@ mod itself;
 mod looked_for;
 mod lookers;
 mod machine;
+mod managed;
+mod older;
 mod options;
 mod own;
 mod programs;
 mod script;
 mod understood;
+mod unit;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +32,7 @@ use crate::formats::{Kind, kubevirt, xen};
 use crate::json;
 use crate::lint::LintError;
 use crate::sh::Script;
-use crate::shell::{is_remark_of_unit, is_unit, name_length};
+use crate::shell::is_unit;
 use crate::template::is_template;
 use crate::words::base;
 use crate::xml::well_formed;
@@ -37,6 +40,7 @@ use looked_for::{looked_for, may_look_for};
 use programs::Programs;
 use script::Guard;
 use std::ops::Range;
+use unit::unit;
 
 /// What kind of text a file is, for changes.
 enum Dialect<'a> {
@@ -49,7 +53,7 @@ enum Dialect<'a> {
 }
 
 /// Languages by the ends of names of files, and by names of files.
-const OTHERS: [(&str, &str); 40] = [
+const OTHERS: [(&str, &str); 42] = [
     ("py", "Python"),
     ("rb", "Ruby"),
     ("pl", "Perl"),
@@ -76,6 +80,8 @@ const OTHERS: [(&str, &str); 40] = [
     ("ps1", "PowerShell"),
     ("psm1", "PowerShell"),
     ("md", "Markdown"),
+    ("desktop", "a desktop entry"),
+    ("just", "just"),
     ("rst", "reStructuredText"),
     ("html", "HTML"),
     ("tcl", "Tcl"),
@@ -91,13 +97,15 @@ const OTHERS: [(&str, &str); 40] = [
     ("tpl", "a template"),
     ("xml", "XML"),
 ];
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 11] = [
     ("makefile", "make"),
     ("gnumakefile", "make"),
     ("dockerfile", "a Dockerfile"),
     ("containerfile", "a Dockerfile"),
     ("vagrantfile", "a Vagrantfile"),
     ("justfile", "just"),
+    (".justfile", "just"),
+    ("readme", "a text for readers"),
     ("rakefile", "Ruby"),
     ("jenkinsfile", "Groovy"),
     ("earthfile", "an Earthfile"),
@@ -295,7 +303,7 @@ impl<'a> Judge<'a> {
         };
         let stated = match of_template(document) {
             true => Err("the file is a template: what is made of it is not seen".to_owned()),
-            false => itself::stated(document),
+            false => itself::stated(document).and_then(|()| managed::kept_by_hand(document)),
         };
         let programs = Programs::of(document, places);
         Self { document, dialect, guard, shared, stated, programs }
@@ -328,6 +336,7 @@ impl<'a> Judge<'a> {
 
     fn one(&self, edit: &Edit) -> Result<Edit, String> {
         self.stated.clone()?;
+        older::takes(self.document, edit)?;
         if self.document.kind == Kind::Persistence && !is_script(self.document) {
             return setting(self.document, self.guard.as_ref(), edit);
         }
@@ -362,104 +371,6 @@ fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
             return (start, text.get(start..end).unwrap_or_default());
         }
     }
-}
-
-/// Lines of a unit that run nothing: comments, and settings but for those of commands.
-fn remarks(document: &Document) -> Vec<Range<usize>> {
-    let mut at = 0;
-    let mut found = Vec::new();
-    let mut joined = false;
-    for line in document.text.as_str().split_inclusive('\n') {
-        if joined && is_remark_of_unit(line) {
-            found.push(at..at + line.len());
-            at += line.len();
-            continue;
-        }
-        let runs = joined
-            || line.trim_start().starts_with("Exec")
-            || line.trim_start().starts_with("Environment");
-        if !runs {
-            found.push(at..at + line.len());
-        }
-        joined = runs && line.trim_end_matches(['\n', '\r']).ends_with('\\');
-        at += line.len();
-    }
-    found
-}
-
-/// Where a command of a unit looks for a pattern that the unit does not have: `ExecStop=pkill -f ${PATTERN}`.
-fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usize> {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let other = left_out.iter().any(|it| it.start <= start && start < it.end);
-        if other || !(line.contains("pgrep") || line.contains("pkill")) {
-            continue;
-        }
-        let mut uses = line.match_indices('$').map(|(n, _)| {
-            let name = line.get(n + 1..).unwrap_or_default().trim_start_matches('{');
-            name.get(..name_length(name)).unwrap_or_default()
-        });
-        let unknown = |name: &str| {
-            !name.is_empty() && name != "MAINPID" && !text.contains(&format!("{name}="))
-        };
-        if uses.any(unknown) {
-            return Some(start);
-        }
-    }
-    None
-}
-
-/// The first line that a unit of systemd cannot have: the unit is then a part of another text, such as a Makefile, which may
-/// do anything with it.
-fn foreign_to_units(text: &str) -> Option<usize> {
-    let mut joined = false;
-    let mut lines = text.lines().enumerate();
-    let found = lines.find(|(_, line)| {
-        let within = joined;
-        let line = line.trim();
-        let remark = line.is_empty() || is_remark_of_unit(line);
-        joined = if remark { within && !line.is_empty() } else { line.ends_with('\\') };
-        let key = line.split_once('=').is_some_and(|(key, _)| {
-            let key = key.trim_end();
-            !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-        });
-        !(within || remark || key || line.starts_with(['[', '{']))
-    });
-    found.map(|(number, _)| number + 1)
-}
-
-/// A line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split alike.
-fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
-    let (start, line) = statement(document.text.as_str(), edit);
-    let cannot = || Err("only a plain ExecStart= of a unit is edited".to_owned());
-    if let Some(line) = foreign_to_units(document.text.as_str()) {
-        return Err(format!("line {line}: the unit is a part of another text"));
-    }
-    let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=- \t\\\n".contains(c);
-    if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
-        return cannot();
-    }
-    let command = command.trim_start_matches(['@', '-', ':', '+']);
-    let from = start + line.len() - command.len();
-    let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };
-    let within = Edit { span: moved..edit.span.end - from, with: edit.with.clone() };
-    // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
-    let own = start..start + line.len();
-    let mut left_out = remarks(document);
-    left_out.push(own.clone());
-    if let Some((at, piece)) = looked_for(document.text.as_str(), edit, &own, &left_out) {
-        return Err(may_look_for(document, at, piece));
-    }
-    if let Some(at) = pattern_of_another_file(document.text.as_str(), &left_out) {
-        let line = document.text.place(at).line;
-        return Err(format!("line {line}: what is looked for is in another file"));
-    }
-    let alone = document.with_text(command.replace("\\\n", "  "));
-    let made = Guard::new(&alone)?.one(&within)?;
-    Ok(Edit { span: made.span.start + from..made.span.end + from, with: made.with })
 }
 
 /// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.

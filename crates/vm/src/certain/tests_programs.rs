@@ -16,7 +16,7 @@ pub(super) fn made(kind: Kind, name: &str, text: &str) -> bool {
 
 #[test]
 fn program_of_a_document_that_has_the_option_is_no_purpose_of_the_machine() {
-    let packer = "source \"qemu\" \"u\" {\n  accelerator = \"kvm\"\n  # kvmclock is off\n  qemuargs = [[\"-cpu\", \"host,kvmclock=off\"]]\n}\n";
+    let packer = "source \"qemu\" \"u\" {\n  accelerator = \"kvm\"\n  # a guest\n  qemuargs = [[\"-cpu\", \"host,kvmclock=off\"]]\n}\n";
     let build =
         |inner: &str| format!("{packer}build {{\n  sources = [\"source.qemu.u\"]\n  {inner}\n}}\n");
     assert!(made(Kind::Packer, "a.pkr.hcl", &build("")));

@@ -268,8 +268,8 @@ fn libvirt_mends_in_the_files_own_style() {
     let kind = Kind::Libvirt;
     mended(
         kind,
-        "<domain type='kvm'><clock offset=\"utc\"><timer name=\"kvmclock\" present=\"no\"/><timer name=\"hpet\" present=\"yes\"/></clock></domain>",
-        "<domain type='kvm'><clock offset=\"utc\"><timer name=\"kvmclock\" present=\"yes\"/><timer name=\"hpet\" present=\"no\"/></clock></domain>",
+        "<domain type='kvm'><name>debian</name><clock offset=\"utc\"><timer name=\"kvmclock\" present=\"no\"/><timer name=\"hpet\" present=\"yes\"/></clock></domain>",
+        "<domain type='kvm'><name>debian</name><clock offset=\"utc\"><timer name=\"kvmclock\" present=\"yes\"/><timer name=\"hpet\" present=\"no\"/></clock></domain>",
     );
     mended(
         kind,
@@ -278,8 +278,8 @@ fn libvirt_mends_in_the_files_own_style() {
     );
     mended(
         kind,
-        "<domain type='kvm'><clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n</domain>\n",
-        "<domain type='kvm'><clock>\n  <timer name='hpet' present='no' />\n</clock>\n</domain>\n",
+        "<domain type='kvm'><name>debian</name><clock>\n  <timer name='hpet' present='yes' />\n  <timer name='tsc' mode='native'/>\n</clock>\n</domain>\n",
+        "<domain type='kvm'><name>debian</name><clock>\n  <timer name='hpet' present='no' />\n</clock>\n</domain>\n",
     );
     let macos = domain("macOS", "", PLAIN_CPU, "  <clock offset='utc'/>\n", "");
     mended(kind, &macos, &macos);

@@ -187,11 +187,7 @@ fn qemu_scripts() {
         "q-kvm-off",
         Warn,
     );
-    has(
-        "start qemu-system-x86_64.exe ^\r\n -m 1G ^\r\n -cpu qemu64,kvm=off\r\n",
-        "q-kvm-off",
-        Warn,
-    );
+    has("start qemu-system-x86_64.exe ^\r\n -m 1G ^\r\n -cpu host,kvm=off\r\n", "q-kvm-off", Warn);
     has(
         "cmd = [\n  \"-enable-kvm\", \"-machine\", \"q35\",\n  \"-cpu\", \"host,kvm=off\",\n]\n",
         "q-kvm-off",
@@ -216,8 +212,8 @@ fn qemu_scripts() {
     );
     mended(
         kind,
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=on -cpu max -m 1G\n",
-        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -cpu max -m 1G\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=on -cpu max -name debian\n",
+        "M=q35\nqemu-system-x86_64 -M $M,accel=kvm,hpet=off -cpu max -name debian\n",
     );
 }
 
@@ -316,7 +312,7 @@ fn qemu_hpet_is_claimed_only_where_it_is_certain() {
     }
     let asked = run.replace("q35", "q35,hpet=on");
     let off = run.replace("q35", "q35,hpet=off");
-    mended(Kind::Qemu, &format!("{asked}\n"), &format!("{off}\n"));
+    mended(Kind::Qemu, &format!("{asked} -name debian\n"), &format!("{off} -name debian\n"));
     let wanted = format!("{asked} # a game needs the HPET\n");
     mended(Kind::Qemu, &wanted, &wanted);
 }

@@ -34,10 +34,14 @@ fn qemu_hpet_goes_only_beside_a_better_clock() {
         "-enable-kvm -cpu host,hv_passthrough",
         "-enable-kvm -cpu host,+invtsc -name freebsd",
     ] {
-        mended(Kind::Qemu, &run(rest), &run(rest).replace("hpet=on", "hpet=off"));
+        // Which system it has must be known.
+        let text =
+            if rest.contains("-name") { run(rest) } else { run(&format!("{rest} -name debian")) };
+        mended(Kind::Qemu, &text, &text.replace("hpet=on", "hpet=off"));
     }
     for rest in [
         "",
+        "-enable-kvm",
         "-accel tcg -cpu max",
         "-accel kvm:tcg -cpu EPYC",
         "-accel kvm -accel tcg -cpu EPYC",
@@ -64,7 +68,8 @@ fn qemu_hpet_goes_only_beside_a_better_clock() {
 
 #[test]
 fn qemu_hpet_goes_only_when_kvmclock_is_really_back() {
-    let run = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,-kvmclock -m 1G\n";
+    let run =
+        "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,-kvmclock -name debian\n";
     let both = run.replace("hpet=on", "hpet=off").replace(",-kvmclock", "");
     mended(Kind::Qemu, run, &both);
     // The change of the processor is left, and so the HPET is needed.
@@ -183,11 +188,13 @@ fn qemu_branch_for_windows_makes_no_windows_of_the_guest() {
 
 #[test]
 fn qemu_options_that_another_command_looks_for_are_left() {
-    let run = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,kvmclock=off -m 1G\n";
+    let run =
+        "qemu-system-x86_64 -enable-kvm -machine q35,hpet=on -cpu host,kvmclock=off -name debian\n";
     let after = run.replace("hpet=on", "hpet=off").replace(",kvmclock=off", "");
     mended(Kind::Qemu, run, &after);
     let comment = "# kvmclock=off, hpet=on\n";
-    mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{after}"));
+    // What a comment beside it speaks of may be meant.
+    mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{run}"));
     for looks in [
         "pgrep -f 'qemu.*kvmclock=off'\n",
         "pgrep -f 'qemu-system-x86_64 .*kvmclock=off'\n",

@@ -42,7 +42,7 @@ fn container_of_qemu_is_judged_by_its_variables() {
         ids(&compose("qemux/qemu", "      ARGUMENTS: \"-cpu host -device x\"\n"))
             .contains(&"ct-arguments-cpu")
     );
-    let text = compose("qemux/qemu", "      ARGUMENTS: \"-machine hpet=on\"\n");
+    let text = compose("qemux/qemu", "      BOOT: debian\n      ARGUMENTS: \"-machine hpet=on\"\n");
     assert!(ids(&text).contains(&"q-hpet-on"));
     assert_eq!(
         testing::mended(Kind::Container, "c.yml", &text),
@@ -60,7 +60,8 @@ fn container_of_qemu_is_judged_by_its_variables() {
 
 #[test]
 fn container_in_a_template_or_a_script_is_read_and_left() {
-    let plain = compose("qemux/qemu", "      ARGUMENTS: \"-machine hpet=on\"\n");
+    let plain =
+        compose("qemux/qemu", "      BOOT: debian\n      ARGUMENTS: \"-machine hpet=on\"\n");
     let left = |text: &str, why: &str| {
         assert_eq!(Kind::detect("c.yml", text), Some(Kind::Container), "{text}");
         let report = testing::report(Kind::Container, "c.yml", text);

@@ -55,7 +55,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             for config in each(instance, &["config"]) {
                 let name =
                     instance.at(&["name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned());
-                reports.extend(judge(document, config, name)?);
+                let arch = instance.at(&["architecture"]).and_then(Node::scalar);
+                let arch = arch.map(|(arch, _)| arch).filter(|arch| *arch == "aarch64");
+                reports.extend(judge(document, config, name, arch)?);
             }
         }
     }
@@ -67,6 +69,7 @@ pub(super) fn judge(
     document: &Document,
     config: &Node,
     name: Option<String>,
+    arch: Option<&str>,
 ) -> Result<Option<Report>, LintError> {
     let of =
         |key: &str| config.at(&[key]).and_then(Node::scalar).filter(|(value, _)| !value.is_empty());
@@ -76,7 +79,7 @@ pub(super) fn judge(
     inner.declared = of("image.os").and_then(|(system, _)| Guest::of_words(system));
     inner.object = name;
     // What Incus itself says is not known here.
-    inner.own("qemu-system-x86_64 -machine accel=kvm");
+    inner.own(&format!("qemu-system-{} -machine accel=kvm", arch.unwrap_or("x86_64")));
     if let Some((text, at)) = conf {
         let mut section = "";
         for line in text.lines().map(str::trim) {

@@ -19,7 +19,7 @@ fn raw_options_are_judged_as_the_end_of_a_command_line() {
         ["q-hpet-on"]
     );
     assert_eq!(bad("  raw.qemu: -cpu host,-kvmclock\n"), ["q-kvmclock-off-no-invtsc"]);
-    let text = "config:\n  raw.qemu: |\n    -machine hpet=on\n";
+    let text = "config:\n  image.os: debian\n  raw.qemu: |\n    -machine hpet=on\n";
     assert_eq!(testing::mended(Kind::Incus, "a.yaml", text), text.replace("=on", "=off"));
     testing::broken(Kind::Incus, "config: [");
 }

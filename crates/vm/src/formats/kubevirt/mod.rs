@@ -96,10 +96,15 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let elsewhere = preference.is_some()
             || ["preference", "instancetype"].iter().any(|key| root.at(&["spec", key]).is_some());
         report.partial |= elsewhere;
+        let foreign = other_architecture(root);
         for domain in domains {
             found += 1;
-            let machine =
-                Machine { domain, text: &document.text, root, template: template || elsewhere };
+            if foreign || runs_elsewhere(domain) {
+                continue;
+            }
+            let template = template || elsewhere;
+            let said = document.guest.is_some();
+            let machine = Machine { domain, text: &document.text, root, template, said };
             let (Known { guest, guessed }, old) =
                 machine.guest(named.as_deref().unwrap_or_default(), document);
             report.guessed |= guessed;
@@ -118,6 +123,36 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     report.partial |= found == 0;
     Ok(report)
+}
+
+/// The label of nodes that tells their architecture.
+const ARCH: &str = "kubernetes.io/arch";
+
+/// Whether an object is of another architecture than x86, for which QEMU has none of these timers.
+/// Source: KubeVirt staging/src/kubevirt.io/api/core/v1/types.go, VirtualMachineInstanceSpec.Architecture.
+fn other_architecture(root: &Node) -> bool {
+    let mut other = false;
+    let foreign = |node: &Node| {
+        node.scalar().is_some_and(|(arch, _)| matches!(arch, "arm64" | "s390x" | "ppc64le"))
+    };
+    root.find(&mut |node| {
+        for name in ["architecture", "preferredArchitecture", ARCH] {
+            other |= node.entry(name).is_some_and(|(_, value)| foreign(value));
+        }
+        let text = |key: &str| node.entry(key).and_then(|(_, value)| value.scalar());
+        let nodes = text("key").is_some_and(|(key, _)| key == ARCH)
+            && text("operator").is_some_and(|(operator, _)| operator == "In");
+        let values = node.entry("values").map_or(&[][..], |(_, values)| values.items());
+        other |= nodes && !values.is_empty() && values.iter().all(foreign);
+        false
+    });
+    other
+}
+
+/// Whether the machine type is one of another architecture.
+fn runs_elsewhere(domain: &Node) -> bool {
+    let named = domain.at(&["machine", "type"]).and_then(Node::scalar);
+    named.is_some_and(|(name, _)| machine::foreign(name))
 }
 
 /// The objects of a document: `kubectl get -o yaml` makes a list of them.
@@ -207,6 +242,8 @@ struct Machine<'a> {
     text: &'a Text,
     root: &'a Node,
     template: bool,
+    /// Whether the command line says which system the guest has.
+    said: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -326,9 +363,13 @@ impl<'a> Machine<'a> {
         let hpet = self.timer("hpet");
         if let Some((key, node, Some(true))) = hpet {
             let finding = Finding::new(rule!("kv-hpet-on"), key.span.clone());
-            out.push(match self.clocks().lack(guest) {
+            let clocks = self.clocks();
+            out.push(match clocks.keeps(guest) {
                 Some(why) => {
-                    let words = format!("{} hpet: {{present: false}}", machine::FIRST);
+                    let words = match clocks.lack(guest) {
+                        Some(_) => format!("{} hpet: {{present: false}}", machine::FIRST),
+                        None => "hpet: {present: false}, if the guest is Linux".to_owned(),
+                    };
                     Finding { left: Some(why.to_owned()), ..finding.fix(words) }
                 }
                 None => {
@@ -343,7 +384,9 @@ impl<'a> Machine<'a> {
                 if fatal { rule!("kv-kvmclock-off-no-invtsc") } else { rule!("kv-kvmclock-off") };
             let finding = Finding::new(rule, key.span.clone());
             out.push(if fatal {
-                finding.fix("remove the timer kvm, or require invtsc")
+                let words = "a manifest has it only where it was asked for: it may be meant";
+                let finding = finding.fix("remove the timer kvm, or require invtsc");
+                Finding { left: Some(words.to_owned()), ..finding }
             } else {
                 finding
             });
@@ -399,6 +442,7 @@ impl<'a> Machine<'a> {
             invtsc: self.feature("invtsc").is_some_and(|(on, _)| on),
             page: present("hyperv") == Some(true),
             stimer,
+            said: self.said,
             ..Clocks::default()
         }
     }

@@ -26,6 +26,13 @@ static NAMES: cpu::Names = cpu::Names {
 /// Looks at a domain.
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
+    if !domain.x86() {
+        // Their counter is always there; libvirt refuses the timers of x86 for them (src/qemu/qemu_validate.c,
+        // qemuValidateDomainDefClockTimers()).
+        out.extend(no_acpi(domain));
+        out.extend(of_guest(domain));
+        return out;
+    }
     match domain.line.cpu() {
         _ if domain.emulated() => out.extend(emulated(domain)),
         Some(cpu) => out.extend(overridden(domain, cpu)),
@@ -37,11 +44,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         let words = "remove it, and say <timer name='hpet' present='no'/>";
         out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
     }
-    out.extend(machine::no_acpi(&domain.line, &|_| false, &|_| false).map(|finding| Finding {
-        edits: Vec::new(),
-        fix: Some("remove it, and take <acpi/> out of <features>".to_owned()),
-        ..finding
-    }));
+    out.extend(no_acpi(domain));
     if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
         && domain.frequency().is_none()
     {
@@ -52,6 +55,23 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         let finding = Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone());
         out.push(finding.severity(severity).fix(words));
     }
+    out.extend(of_guest(domain));
+    if domain.confidential().is_some() {
+        leave(&mut out);
+    }
+    out
+}
+
+/// `-no-acpi` behind libvirt's own arguments.
+fn no_acpi(domain: &Domain<'_>) -> Option<Finding> {
+    let finding = machine::no_acpi(&domain.line, &|_| false, &|_| false)?;
+    let words = "remove it, and take <acpi/> out of <features>";
+    Some(Finding { edits: Vec::new(), ..finding }.fix(words))
+}
+
+/// What the guest's own kernel is told.
+fn of_guest(domain: &Domain<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
     if let Some(cmdline) =
         domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())
     {
@@ -61,9 +81,6 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     }
     if let Some(append) = &domain.line.append {
         out.extend(machine::guest_command_line(append, domain.x86()));
-    }
-    if domain.confidential().is_some() {
-        leave(&mut out);
     }
     out
 }
@@ -150,6 +167,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         guest: domain.guest,
         names: &NAMES,
         kvm,
+        emulated: false,
         conditional: &|_| false,
         stays: domain.stays(),
         confidential: domain.confidential(),
@@ -168,9 +186,8 @@ fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     // macOS and the BSDs have no use for Hyper-V's page, and lose the frequency by it.
     let hyperv = !matches!(domain.guest, Guest::Macos | Guest::Bsd);
     let paravirtual = |flag: &&String| {
-        flag.starts_with("hv-") && hyperv
-            || flag.starts_with("kvmclock=")
-            || flag.starts_with("tsc-frequency=")
+        // Without kvmclock=off the guest has a clock more.
+        flag.starts_with("hv-") && hyperv || flag.starts_with("tsc-frequency=")
     };
     let missing = |flag: &&String| {
         let name = flag.split('=').next().unwrap_or(flag);

@@ -22,7 +22,7 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
 
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
     // With them, libvirt does not start what it emulates.
-    if domain.emulated() {
+    if domain.emulated() || !domain.x86() {
         return Vec::new();
     }
     if let Some(cpu) = domain.line.cpu() {

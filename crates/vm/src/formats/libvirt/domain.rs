@@ -3,6 +3,7 @@
 use crate::document::Document;
 use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
+use crate::formats::qemu::machine::foreign;
 use crate::guest::{self, Guest, Known};
 use crate::placed::Placed;
 use crate::text::Text;
@@ -34,6 +35,8 @@ pub(crate) struct Domain<'a> {
     pub(crate) line: Line,
     pub(crate) guest: Guest,
     pub(crate) guessed: bool,
+    /// Whether the command line says which system the guest has.
+    pub(crate) said: bool,
     /// Whether the guest is a Windows that is older than Hyper-V's page.
     pub(crate) old: bool,
 }
@@ -91,6 +94,7 @@ impl<'a> Domain<'a> {
             line: Line::of_words(&words),
             guest: Guest::Unknown,
             guessed: false,
+            said: document.guest.is_some(),
             old: false,
         };
         let (Known { guest, guessed }, old) = domain.find_guest(document);
@@ -249,7 +253,16 @@ impl<'a> Domain<'a> {
 
     /// Whether the processor is one of x86.
     pub(crate) fn x86(&self) -> bool {
-        let arch = self.machine_type().and_then(|it| it.value("arch")).unwrap_or("x86_64");
+        let of = |name| self.machine_type().and_then(|it| it.value(name));
+        // Without one it is that of the emulator, or of the host.
+        let emulator = || {
+            let devices = self.child("devices")?;
+            let emulator = self.tree.children(devices, "emulator").next()?.text();
+            emulator.trim().rsplit_once("qemu-system-").map(|(_, target)| target)
+        };
+        let Some(arch) = of("arch").or_else(emulator) else {
+            return !of("machine").is_some_and(foreign);
+        };
         matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
             || arch.contains(crate::placed::UNKNOWN)
     }

@@ -128,10 +128,11 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
 fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
     let finding = Finding::new(rule!("lv-hpet-on"), span);
     let clocks = clocks(domain);
-    let Some(why) = clocks.lack(domain.guest) else { return finding.fix(words) };
-    let mut finding = match clocks.emulated {
-        true => finding.severity(Severity::Info),
-        false => finding.fix(format!("{FIRST} {words}")),
+    let Some(why) = clocks.keeps(domain.guest) else { return finding.fix(words) };
+    let mut finding = match (clocks.emulated, clocks.lack(domain.guest)) {
+        (true, _) => finding.severity(Severity::Info),
+        (false, Some(_)) => finding.fix(format!("{FIRST} {words}")),
+        (false, None) => finding.fix(format!("{words}, if the guest is Linux")),
     };
     finding.left = Some(why.to_owned());
     finding
@@ -140,6 +141,7 @@ fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
 /// The clocks that the guest has for certain: a part of a domain, or a template, does not say.
 fn clocks(domain: &Domain<'_>) -> Clocks {
     let mut clocks = Clocks::of_line(&domain.line);
+    clocks.said = domain.said;
     clocks.emulated |= domain.emulated();
     clocks.kvm = domain.kind == "kvm" && !clocks.emulated;
     if domain.line.cpu().is_none() {
@@ -212,10 +214,29 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
         Some(false) if domain.line.cpu().is_none() => {
             let finding = Finding::new(rule!("lv-kvmclock-off-no-invtsc"), timer.open.clone())
                 .fix("<timer name='kvmclock' present='yes'/>, or invtsc");
-            Some(finding.edits(Some(place::set(domain, timer, "present", "yes"))))
+            Some(match other_leaf(domain) {
+                Some(other) => Finding { left: Some(cpu::one_of_several(&other)), ..finding },
+                None => finding.edits(Some(place::set(domain, timer, "present", "yes"))),
+            })
         }
         _ => Some(finding),
     }
+}
+
+/// Another paravirtual feature of KVM that the domain takes away.
+fn other_leaf(domain: &Domain<'_>) -> Option<String> {
+    for name in ["poll-control", "pv-ipi"] {
+        if domain.switched("kvm", name).is_some_and(|(_, on)| !on) {
+            return Some(format!("<{name}>"));
+        }
+    }
+    let features = domain.features?;
+    let off =
+        |name, key| domain.tree.children(features, name).any(|it| it.value(key) == Some("off"));
+    if off("pvspinlock", "state") {
+        return Some("<pvspinlock>".to_owned());
+    }
+    off("apic", "eoi").then(|| "eoi= of <apic>".to_owned())
 }
 
 fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {

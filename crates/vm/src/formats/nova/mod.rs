@@ -216,6 +216,7 @@ fn properties(document: &Document) -> Result<Report, LintError> {
             ["os_distro", "os_version"].map(|name| find(name).map_or("", |(value, _)| value));
         made.system = Some(words.join(" "));
     }
+    made.arch = find("hw_architecture").map(|(value, _)| value.to_owned());
     made.machine = of("hw_machine_type").map(|(value, _)| value.to_owned());
     made.cpu.push(("mode", "host-model".to_owned(), first.clone()));
     let hpet = of("hw_time_hpet").filter(|(value, _)| truth(value));

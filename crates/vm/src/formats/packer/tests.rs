@@ -44,7 +44,10 @@ fn qemu_is_judged_as_the_command_line_that_packer_makes() {
 
 #[test]
 fn qemu_value_that_is_wrong_is_mended_where_it_is() {
-    let text = source("qemu", "qemuargs = [\n  [\"-machine\", \"type=q35,accel=kvm,hpet=on\"],\n]");
+    let text = source(
+        "qemu",
+        "iso_url = \"debian.iso\"\nqemuargs = [\n  [\"-machine\", \"type=q35,accel=kvm,hpet=on\"],\n]",
+    );
     assert_eq!(bad(&text), ["q-hpet-on"]);
     assert_eq!(
         testing::mended(Kind::Packer, "a.pkr.hcl", &text),

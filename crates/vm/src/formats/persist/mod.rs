@@ -19,7 +19,7 @@ use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
-use crate::words::{base, here_document};
+use crate::words::{base, here_document, listed};
 use lines::{Line, lines};
 
 /// What is known of this kind.
@@ -181,9 +181,44 @@ fn only_talks(text: &str) -> bool {
         "echo" | "printf" | "log" | "info" | "warn" | "print" | "msg:" | "name:" | "description:"
     ) || first.starts_with("log_")
         || first.starts_with("print(")
-        || first.starts_with("Description=");
+        || first.starts_with("Description=")
+        || reports(text.trim_start(), first)
+        || describes(text.trim_start());
     let goes_on = text.contains('>') || text.contains('|') || text.contains("tee");
     prints && !goes_on
+}
+
+/// Whether a function of the script is called by a name that only says how a check went: `pass "tsc=reliable is set"`.
+fn reports(text: &str, first: &str) -> bool {
+    const NAMES: &str = "pass warn warning fail failure ok error err die notice note debug success skip say title header \
+        section status report check_pass check_fail print_ok print_error print_warning print_success print_info";
+    let rest = text.strip_prefix(first).unwrap_or_default().trim_start();
+    listed(NAMES, first) && rest.starts_with(['"', '\''])
+}
+
+/// Whether a line is a description in words: `description = "Pass tsc=reliable to the kernel";`.
+fn describes(text: &str) -> bool {
+    let (key, value) = text.split_once(['=', ':']).unwrap_or_default();
+    let key = key.trim().trim_matches(['"', '\'']);
+    let words = value.trim_start().trim_start_matches(['"', '\'']);
+    matches!(key, "description" | "summary" | "help" | "doc") && words.trim_end().contains(' ')
+}
+
+/// Whether a line is of the command line of Xen, whose options have the same names: `clocksource=` of `xen.gz`.
+/// Source: Xen docs/misc/xen-command-line.pandoc, clocksource.
+fn of_xen(text: &str) -> bool {
+    let text = text.trim_start();
+    let first = text.split([' ', '\t', '=', '"']).next().unwrap_or_default().to_ascii_lowercase();
+    let loads = matches!(
+        first.as_str(),
+        "multiboot" | "multiboot2" | "kernel" | "module" | "xen_hypervisor"
+    );
+    let image = text.split_ascii_whitespace().skip(1).take(2).map(base);
+    let mut image = image.filter(|word| word.starts_with("xen"));
+    loads && image.next().is_some()
+        || text.contains("GRUB_CMDLINE_XEN")
+        || text.contains("hv_platform_tweaks")
+        || first.starts_with("xen_c") && first.contains("cmdline")
 }
 
 /// Whether a part of a statement only looks for a parameter, or takes it away.
@@ -208,7 +243,7 @@ fn asks(part: &str) -> bool {
 
 /// The parameters that a statement sets.
 fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
-    if only_talks(line.text) || line.text.contains("GRUB_CMDLINE_XEN") {
+    if only_talks(line.text) || of_xen(line.text) {
         return Vec::new();
     }
     let mut found = parameters::of_statement(line.text, line.base);

@@ -30,6 +30,32 @@ fn tuned() {
 }
 
 #[test]
+fn words_about_a_parameter_set_none() {
+    for text in [
+        "if grep -q tsc=reliable /proc/cmdline; then\n    pass \"Kernel param: tsc=reliable\"\nfi\n",
+        "warn 'Kernel param: tsc=reliable not set'\n",
+        "  description = \"Pass tsc=reliable on the kernel command line.\";\n",
+    ] {
+        assert_eq!(bad("a.sh", text), [""; 0], "{text}");
+    }
+    assert_eq!(bad("a.sh", "pass tsc=reliable > /etc/kernel/cmdline\n").len(), 1);
+}
+
+#[test]
+fn options_of_xen_itself_are_none_of_linux() {
+    for text in [
+        "menuentry Xen {\n  multiboot2 /boot/xen.gz dom0_mem=4G clocksource=hpet\n  module2 /boot/vmlinuz ro quiet\n}\n",
+        "kernel /xen-4.17.gz clocksource=acpi_pm\n",
+        "set_global hv_platform_tweaks \"smt=false clocksource=pit\"\n",
+    ] {
+        assert_eq!(bad("grub.cfg", text), [""; 0], "{text}");
+    }
+    let own =
+        "  multiboot2 /boot/xen.gz dom0_mem=4G\n  module2 /boot/vmlinuz clocksource=hpet ro\n";
+    assert_eq!(bad("grub.cfg", own).len(), 1);
+}
+
+#[test]
 fn writes_that_are_well() {
     for text in [
         format!("echo tsc > {FILE}\n"),

@@ -219,6 +219,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     };
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
+    if section.value("arch") == "aarch64" {
+        // What is asked of a processor of x86 means nothing to another one.
+        let findings = line.as_ref().map(of_arm).unwrap_or_default();
+        return Ok(Report { guest, guessed, partial: false, findings, ignored: Vec::new() });
+    }
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
     let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: Vec::new() };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
@@ -226,7 +231,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         None => report.findings.extend(own_cpu(section, guest, document.models.as_deref())),
     }
     if let Some(line) = &line {
-        let clocks = section.clocks(line, document.models.as_deref());
+        let mut clocks = section.clocks(line, document.models.as_deref());
+        clocks.said = document.guest.is_some();
         report.findings.extend(args(line, guest, &clocks));
     }
     if section.value("kvm") == "0"
@@ -262,6 +268,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
+/// What is looked for in `args:` of a machine of Arm.
+fn of_arm(line: &Line) -> Vec<Finding> {
+    let mut out = Vec::from_iter(machine::no_acpi(line, &|_| false, &|_| false));
+    out.extend(line.append.iter().flat_map(|append| machine::guest_command_line(append, false)));
+    out
+}
+
 /// `-cpu` in `args:` counts.
 fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -287,6 +300,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         guest,
         names: &cpu::NAMES,
         kvm: line.kvm(),
+        emulated: line.tcg() || section.value("kvm") == "0",
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
         confidential: section.confidential().or(line.confidential()),
@@ -384,6 +398,7 @@ fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
     let sections = sections(&document.text);
     // The emulator offers neither.
     let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");
+    let section = section.filter(|it| it.value("arch") != "aarch64");
     let line = section.and_then(|section| section.args(&document.text));
     line.as_ref()
         .filter(|line| !line.tcg())

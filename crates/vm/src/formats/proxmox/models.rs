@@ -90,6 +90,7 @@ fn flags(value: &Placed) -> Vec<Finding> {
         guest: Guest::Other,
         names: &cpu::NAMES,
         kvm: Some(true),
+        emulated: false,
         conditional: &|_| false,
         stays: false,
         confidential: None,

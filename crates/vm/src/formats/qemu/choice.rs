@@ -2,6 +2,7 @@
 
 use super::cpu::{frequency, invtsc};
 use super::line::Line;
+use super::machine::of_x86;
 use super::property::Properties;
 use super::script::{Command, Script};
 use crate::choice::Choices;
@@ -16,8 +17,9 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     let mut known = HashSet::new();
     let lines = script.commands.iter().filter(|command| !command.written);
     let lines = lines.map(|command| (command, Line::of_words(&command.words)));
-    // The emulator offers neither.
+    // The emulator offers neither, and other architectures have none.
     let real = lines.filter(|(command, line)| !emulated(&script, command, line));
+    let real = real.filter(|(command, line)| of_x86(command, line));
     let edits = real.flat_map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
     edits.filter(|edit| known.insert(edit.clone())).collect()
 }

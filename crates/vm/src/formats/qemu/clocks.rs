@@ -17,6 +17,9 @@ const ALONE: &str = "the file does not settle that the guest has a better clock 
     page of Hyper-V); without one the HPET is better than the ACPI PM timer";
 /// Why the HPET of another system is left.
 const OTHER: &str = "without an invariant TSC the HPET is the best clock of this system, or as good as the next one";
+/// Why an HPET is left that is asked for, where the guest may be any system.
+const ASKED: &str = "the file asks for the HPET, and does not tell which system the guest has: not each one has a use for \
+    kvm-clock; --guest says it";
 /// Why an HPET is left that the guest is told to use.
 const CHOSEN: &str = "the guest's own command line chooses the HPET";
 
@@ -39,6 +42,8 @@ pub(crate) struct Clocks {
     pub(crate) chosen: bool,
     /// The processor is one of x86, as far as it is known.
     pub(crate) x86: bool,
+    /// The command line says which system the guest has, or that it is not known.
+    pub(crate) said: bool,
 }
 
 impl Clocks {
@@ -85,6 +90,12 @@ impl Clocks {
                 _ => {}
             }
         }
+    }
+
+    /// Why an HPET is left that is asked for.
+    pub(crate) fn keeps(&self, guest: Guest) -> Option<&'static str> {
+        let unknown = guest == Guest::Unknown && !self.said;
+        self.lack(guest).or(unknown.then_some(ASKED))
     }
 
     /// Why an HPET is not taken out; `None` where the guest has a better clock for certain. Linux rates kvm-clock 400,

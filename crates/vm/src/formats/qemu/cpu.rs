@@ -37,6 +37,8 @@ pub(crate) struct Context<'a> {
     pub(crate) names: &'a Names,
     /// Whether KVM runs it; `Some(false)` for the emulator.
     pub(crate) kvm: Option<bool>,
+    /// Whether the emulator runs it, which has no leaves of KVM: nothing is taken away from them.
+    pub(crate) emulated: bool,
     /// Whether something at an offset is there only under a condition.
     pub(crate) conditional: &'a dyn Fn(usize) -> bool,
     /// Whether the guest stays on its host anyway: it has a device of it.
@@ -103,7 +105,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     let invariant = context.confidential.map_or(said, |it| it.invtsc(said));
     let span = cpu.head.as_ref().map_or_else(|| cpu.whole.span(), |head| head.span());
 
-    if let Some(property) = off("kvm") {
+    if let Some(property) = off("kvm").filter(|_| !context.emulated) {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
         let page = cpu.flag("hv-time") == Some(true);
@@ -124,9 +126,15 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
             "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left";
         out.push(Finding::new(names.hypervisor_off, property.span()).severity(severity).fix(words));
     }
-    if let Some(property) = off("kvmclock") {
+    if let Some(property) = off("kvmclock").filter(|_| !context.emulated) {
         if invariant == Some(false) && linux {
-            out.push(cut(names.kvmclock_off_no_invtsc, property, true, "remove kvmclock=off"));
+            let words = "remove kvmclock=off";
+            let mut finding = cut(names.kvmclock_off_no_invtsc, property, true, words);
+            if let Some(other) = cpu.list.iter().find(|it| is_leaf(it)) {
+                finding.edits.clear();
+                finding.left = Some(one_of_several(&other.name));
+            }
+            out.push(finding);
         } else {
             out.push(Finding::new(names.kvmclock_off, property.span()).severity(Severity::Info));
         }
@@ -178,6 +186,19 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         leave(&mut out);
     }
     out
+}
+
+/// Whether a property takes another paravirtual feature of KVM away (target/i386/cpu.c, `feature_word_info[FEAT_KVM]`).
+fn is_leaf(property: &Property) -> bool {
+    let hint = matches!(property.name.as_str(), "kvm-hint-dedicated" | "kvm-pv-enforce-cpuid");
+    property.name.starts_with("kvm-") && !hint && property.state() == Some(false)
+}
+
+/// Why a kvm-clock is left that is taken away with others of its kind: a hypervisor in the guest, or a test, needs it so.
+pub(crate) fn one_of_several(other: &str) -> String {
+    format!(
+        "{other} is taken away, too: the file means to hide what KVM offers, and kvm-clock is a part of that"
+    )
 }
 
 /// Windows without Hyper-V's page. `hv-stimer` needs it, or QEMU does not start (target/i386/kvm/kvm.c,

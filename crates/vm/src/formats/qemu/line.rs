@@ -54,6 +54,8 @@ pub(crate) struct Line {
     pub(crate) append: Option<Placed>,
     /// `-kernel`.
     pub(crate) kernel: bool,
+    /// `-kernel` with the name of a program that is no Linux.
+    own_kernel: bool,
     /// A word that may hold more options.
     pub(crate) unknown: bool,
     /// A device of the host: the guest stays there.
@@ -71,6 +73,13 @@ fn holds(device: &str) -> bool {
     device.starts_with("vfio-")
         && !device.contains("failover_pair_id=")
         && !migrates.iter().any(|it| device.contains(it))
+}
+
+/// Whether the name of a kernel is one that no Linux has: systems that are being written, unikernels.
+fn is_own(name: &str) -> bool {
+    let name = crate::guest::base(name).to_ascii_lowercase();
+    let linux = ["linu", "image", "zimage"].iter().any(|word| name.contains(word));
+    !linux && [".elf", ".bin", ".exe", ".efi"].iter().any(|end| name.ends_with(end))
 }
 
 impl Line {
@@ -111,7 +120,10 @@ impl Line {
                     line.object.push(' ');
                 }
                 "append" => line.append = value.cloned(),
-                "kernel" => line.kernel = true,
+                "kernel" => {
+                    line.kernel = true;
+                    line.own_kernel = value.is_some_and(|value| is_own(value.as_str()));
+                }
                 "name" | "drive" | "hda" | "cdrom" | "blockdev" | "uuid" => {
                     line.names.extend(value.map(|v| v.as_str().to_owned()));
                 }
@@ -198,7 +210,7 @@ impl Line {
 
     /// The guest's system: what was said, what the options declare, what names and the processor tell.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
-        let file = if several(file) { "" } else { file };
+        let file = if several(file) || self.of_host(file) { "" } else { file };
         let known = document.system(self.guest(), self.names().chain([file]));
         // Flags of Hyper-V are written for other systems, too, whose name is then to be believed.
         let told = Told::of(self.names().chain([file]));
@@ -223,6 +235,17 @@ impl Line {
         }
     }
 
+    /// Whether the Linux that a name of a file tells is the host's: the machine and its disks tell Windows. A disk of
+    /// drivers for Windows may be beside any guest.
+    fn of_host(&self, file: &str) -> bool {
+        let words = || file.split(|c: char| !c.is_ascii_alphanumeric());
+        let mut own = self.names().filter(|name| !name.contains("virtio")).peekable();
+        own.peek().is_some()
+            && words().any(|word| word.eq_ignore_ascii_case("linux"))
+            && words().filter_map(Guest::of_words).all(|guest| guest == Guest::Linux)
+            && Told::of(own) == Told::One(Guest::Windows)
+    }
+
     /// Whether a name tells a Windows that is older than Hyper-V's page.
     pub(crate) fn old_windows(&self, file: &str) -> bool {
         self.names.iter().map(String::as_str).chain([file]).any(crate::guest::old_windows)
@@ -237,7 +260,7 @@ impl Line {
         if self.cpu().is_some_and(hyperv) {
             return Some(Guest::Windows);
         }
-        self.append.is_some().then_some(Guest::Linux)
+        (self.append.is_some() && !self.own_kernel).then_some(Guest::Linux)
     }
 
     /// Names that may tell it: of the machine, and of its disks.

@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
 use crate::placed::Placed;
-use crate::words::base;
+use crate::words::{base, listed};
 use std::ops::Range;
 
 /// Where a command line stands.
@@ -97,9 +97,19 @@ pub(crate) fn check(
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
-    if x86(command) {
+    if of_x86(command, line) {
         out.extend(hpet(command, line, guest, place, conditional));
+    }
+    // It was an option of x86 and Arm (qemu-options.hx, -no-acpi, before 9.0).
+    if x86(command) {
         out.extend(no_acpi(line, conditional, place.asked));
+    } else if arm(command) {
+        let left = "of the machines of Arm only virt knows acpi=".to_owned();
+        out.extend(no_acpi(line, conditional, place.asked).map(|finding| Finding {
+            edits: Vec::new(),
+            left: Some(left),
+            ..finding
+        }));
         if line.confidential().is_some() {
             leave(&mut out);
         }
@@ -116,13 +126,34 @@ pub(crate) fn check(
         }
     }
     if let Some(append) = &line.append {
-        out.extend(guest_command_line(append, x86(command)));
+        out.extend(guest_command_line(append, of_x86(command, line)));
     }
     out
 }
 
+/// Whether a command line is of a PC: by its program, or else by its machine type.
+pub(crate) fn of_x86(command: &Command, line: &Line) -> bool {
+    let named = command.program.as_ref().is_some_and(|program| emulates(program.as_str()));
+    x86(command) && (named || !foreign(&line.machine()))
+}
+
+/// Whether the program emulates a processor of Arm.
+fn arm(command: &Command) -> bool {
+    let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
+    let target = program.split_once("qemu-system-").map_or("", |(_, target)| target);
+    target.starts_with("aarch64") || target.starts_with("arm")
+}
+
+/// Whether a machine type is one that no QEMU of x86 has.
+pub(crate) fn foreign(machine: &str) -> bool {
+    const TYPES: &str = "virt raspi0 raspi1ap raspi2b raspi3ap raspi3b raspi4b sbsa-ref pseries powernv s390-ccw-virtio \
+        spike sifive_u sifive_e versatilepb vexpress-a9 vexpress-a15 g3beige mac99 malta";
+    const FAMILIES: [&str; 5] = ["virt-", "pseries-", "s390-ccw-virtio-", "powernv", "sbsa-ref-"];
+    listed(TYPES, machine) || FAMILIES.iter().any(|family| machine.starts_with(family))
+}
+
 /// Whether the program emulates a PC; unless it says otherwise, it does.
-pub(super) fn x86(command: &Command) -> bool {
+pub(crate) fn x86(command: &Command) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     match program.split_once("qemu-system-") {
         Some((_, target)) => {
@@ -185,6 +216,7 @@ fn hpet(
         if property.state() == Some(true) {
             let mut clocks = Clocks::of_line(line);
             clocks.emulated |= place.emulated;
+            clocks.said = place.document.guest.is_some();
             let mut finding = asked_for(property.span(), &clocks, guest);
             if commented(place.document, property.span().start) {
                 finding.left = Some(COMMENTED.to_owned());
@@ -225,12 +257,13 @@ fn hpet(
 /// An HPET that is asked for.
 pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Finding {
     let finding = Finding::new(rule!("q-hpet-on"), span);
-    let Some(why) = clocks.lack(guest) else {
+    let Some(why) = clocks.keeps(guest) else {
         return finding.fix("-machine hpet=off");
     };
-    let mut finding = match clocks.emulated {
-        true => finding.severity(Severity::Info),
-        false => finding.fix(format!("{FIRST} -machine hpet=off")),
+    let mut finding = match (clocks.emulated, clocks.lack(guest)) {
+        (true, _) => finding.severity(Severity::Info),
+        (false, Some(_)) => finding.fix(format!("{FIRST} -machine hpet=off")),
+        (false, None) => finding.fix("-machine hpet=off, if the guest is Linux"),
     };
     finding.left = Some(why.to_owned());
     finding

@@ -215,11 +215,15 @@ fn command_findings(
     let emulated = emulator.is_some() || line.kvm() == Some(false);
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
-    if let Some(cpu) = line.cpu() {
+    let x86 = machine::of_x86(command, line);
+    // What is asked of a processor of x86 means nothing to another one.
+    if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
             guest,
             names: &cpu::NAMES,
             kvm: line.kvm(),
+            // The model `host` starts only with a hypervisor, which another file may ask for.
+            emulated: line.tcg() || emulator.is_some() && cpu.head_name() != "host",
             conditional: &conditional,
             stays: line.hostdev,
             confidential: line.confidential(),
@@ -237,7 +241,7 @@ fn command_findings(
             && line.kvm() == Some(true)
             && !(line.unknown || command.apart || script.cut || around.old)
             && line.confidential().is_none()
-            && machine::x86(command)
+            && x86
     }) {
         out.push(
             Finding::new(rule!("q-hv-time-missing"), program.span())

@@ -60,7 +60,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         _ => Guest::Other,
     });
     // What quickemu itself gives is well for each system; only what is added is judged.
-    inner.own("qemu-system-x86_64 -machine q35,hpet=off,accel=kvm -cpu host");
+    let arm = find(document, "arch").is_some_and(|(arch, _)| arch == "aarch64");
+    let program = match arm {
+        true => "qemu-system-aarch64 -machine virt,accel=kvm",
+        false => "qemu-system-x86_64 -machine q35,hpet=off,accel=kvm",
+    };
+    inner.own(program);
+    inner.own(" -cpu host");
     if inner.declared == Some(Guest::Windows) {
         inner.own(",hv-passthrough");
     }
@@ -70,7 +76,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             let own = inner;
             inner = Inner::new(Kind::Qemu, document, own.whole());
             inner.declared = own.declared;
-            inner.own("qemu-system-x86_64 -machine q35,hpet=off,accel=kvm");
+            inner.own(program);
         }
         inner.words(document, arguments, &at);
     }

@@ -96,7 +96,7 @@ fn state(node: &Node) -> Option<(String, Range<usize>)> {
 fn incus(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
     let mut reports = Vec::new();
     for config in each(node, &["config"]) {
-        reports.extend(super::incus::judge(document, config, Some(key.name.clone()))?);
+        reports.extend(super::incus::judge(document, config, Some(key.name.clone()), None)?);
     }
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
