@@ -95,9 +95,11 @@ fn spoken(
                 let beside = places
                     .iter()
                     .any(|place| last + ABOVE >= place.start && first < place.end + BELOW);
-                // A command that is switched off gives no reason.
-                let reason =
-                    || said.split(|c: char| !c.is_alphanumeric() && c != '\'').any(is_reason);
+                // A command that is switched off gives no reason, nor does its `kvmclock=off`.
+                let reason = || {
+                    let words = said.split_whitespace();
+                    words.map(|it| it.trim_matches(|c: char| !c.is_alphanumeric())).any(is_reason)
+                };
                 let command = said.contains("qemu-system-") || said.contains("-cpu ");
                 if reason() || beside && !command {
                     return Some(format!(
