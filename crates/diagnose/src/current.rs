@@ -71,6 +71,9 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 /// The clocksource in use.
 #[must_use]
 pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
+    if let Some(why) = facts.kernel_log().and_then(|log| log.mixed.as_deref()) {
+        return unknown(why);
+    }
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
         if !is_silent(facts, machine, value) {
             return known(value.to_owned(), Confidence::High, source.0);
