@@ -1,4 +1,5 @@
-//! The machines of one text, told apart by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:`, `Good:` and `Bad:`.
+//! The machines of one text, told apart by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
+//! headings of programs that run a command on many machines.
 
 use super::{Section, prompt};
 use crate::log::times;
@@ -10,9 +11,8 @@ const WORDS: usize = 6;
 const SECTIONS: usize = 8;
 
 /// Words of headings for one of two: the first list has what the other one is not.
-const PAIRS: [[&[&str]; 2]; 3] = [
+const PAIRS: [[&[&str]; 2]; 2] = [
     [&["host", "hypervisor", "dom0", "metal"], &["guest", "vm", "domu", "virtual"]],
-    [&["broken", "bad", "fails", "failing", "not"], &["good", "working", "works"]],
     [&["old", "older"], &["new", "newer"]],
 ];
 
@@ -25,11 +25,12 @@ const TELLING: [&str; 5] = [
     "Marking clocksource",
 ];
 
-/// What a heading tells apart: of each pair, which one; and a version.
+/// What a heading tells apart: of each pair, which one; a version; a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Of {
     pairs: [Option<usize>; PAIRS.len()],
     version: Option<String>,
+    host: Option<String>,
 }
 
 impl Of {
@@ -37,18 +38,29 @@ impl Of {
         let pairs = self.pairs.iter().zip(&other.pairs);
         pairs.into_iter().any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
             || matches!((&self.version, &other.version), (Some(a), Some(b)) if a != b)
+            || matches!((&self.host, &other.host), (Some(a), Some(b)) if a != b)
     }
 }
 
+/// Lines with a stamp from which on a text is a log, or a mail with several, and words above some of its lines are
+/// of its writer.
+const WHOLE_LOG: usize = 150;
+
 /// Tells the parts of a text apart that have headings for different machines or states. Empty where fewer than two of them
-/// tell of a clocksource.
+/// tell of a clocksource, where one without a heading does, and for documents, which show examples.
 #[must_use]
 pub fn headed(lines: &[String]) -> Vec<Section> {
+    let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
+    let shows = |line: &String| line.trim_start().starts_with("```");
+    let by_people = !long && !lines.iter().any(shows);
     let mut found: Vec<(Section, Of)> = vec![(Section::default(), Of::default())];
     let mut active = 0;
     let mut begin = 0;
     for (number, line) in lines.iter().enumerate() {
-        let Some((name, of)) = heading(line) else { continue };
+        let Some((name, of)) = heading(line).filter(|(_, of)| by_people || of.host.is_some())
+        else {
+            continue;
+        };
         found[active].0.add(begin, number);
         begin = number;
         let known = found.iter().skip(1).position(|(_, known)| !known.differs(&of));
@@ -65,13 +77,30 @@ pub fn headed(lines: &[String]) -> Vec<Section> {
         let mut all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
         all.any(|line| TELLING.iter().any(|word| super::has(line, word)))
     };
+    if tells(&found[0].0) {
+        return Vec::new();
+    }
     let sections: Vec<Section> =
         found.into_iter().map(|(section, _)| section).filter(tells).collect();
     if (2..=SECTIONS).contains(&sections.len()) { sections } else { Vec::new() }
 }
 
+/// The host above its output: `web1 | CHANGED | rc=0 >>` (Ansible), `[1] 01:00:00 [SUCCESS] web1` (pssh).
+fn of_tool(line: &str) -> Option<&str> {
+    let ansible = line.strip_suffix(">>").and_then(|head| head.split_once(" | "));
+    if let Some((host, rest)) = ansible {
+        return rest.contains("rc=").then_some(host);
+    }
+    let (head, host) = line.strip_prefix('[')?.rsplit_once(' ')?;
+    (head.ends_with("[SUCCESS]") || head.ends_with("[FAILURE]")).then_some(host)
+}
+
 fn heading(line: &str) -> Option<(String, Of)> {
     let line = line.trim();
+    if let Some(host) = of_tool(line) {
+        let host = host.trim().to_owned();
+        return Some((host.clone(), Of { host: Some(host), ..Of::default() }));
+    }
     let marked = line.starts_with(['#', '=', '*']);
     let bare = line.trim_matches(|c: char| "#=*-_ ".contains(c));
     let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare))?;
@@ -99,7 +128,9 @@ fn heading(line: &str) -> Option<(String, Of)> {
         let word = word.strip_prefix('v').unwrap_or(word);
         word.contains('.') && word.split('.').take(2).all(|n| n.parse::<u16>().is_ok())
     };
-    of.version = words().find(version).map(str::to_owned);
+    // A number alone is that of a chapter.
+    let names_kernel = words().any(|word| ["on", "with", "kernel", "linux"].contains(&word));
+    of.version = words().find(version).filter(|_| names_kernel).map(str::to_owned);
     (of != Of::default()).then(|| (name.to_owned(), of))
 }
 
@@ -122,7 +153,9 @@ mod tests {
             ["Host dmesg:", "dmesg of the VM:"],
             ["### dom0", "### domU"],
             ["On 6.8:", "On 6.1 it works:"],
-            ["**Good:**", "**Bad:**"],
+            ["**Old server:**", "**New server:**"],
+            ["web1 | CHANGED | rc=0 >>", "web2 | CHANGED | rc=0 >>"],
+            ["[1] 01:00:00 [SUCCESS] web1", "[2] 01:00:01 [SUCCESS] web2"],
         ] {
             let text = format!(
                 "{first}\n{}{second}\n{}",

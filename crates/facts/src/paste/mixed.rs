@@ -35,15 +35,17 @@ fn readings(lines: &[String], at: usize) -> Option<String> {
         return None;
     }
     let command = prompt::read(line).map(|found| found.command);
-    let begins = line.split([' ', '\t']).next().unwrap_or_default();
+    let bare = line.trim_start_matches(['$', '#', ' ']);
+    let begins = bare.split([' ', '\t']).next().unwrap_or_default();
     let command = command.or_else(|| READS.contains(&begins).then_some(line))?;
     let once = command.matches("_clocksource").count() == 1
         && !["tee ", "watch ", "*", ">"].iter().any(|word| command.contains(word));
     if !once {
         return None;
     }
-    let loops =
-        ["for ", "while ", "ssh ", "xargs", "parallel"].iter().any(|word| line.contains(word));
+    let loops = ["for ", "while ", "ssh ", "xargs", "parallel", "clush "]
+        .iter()
+        .any(|word| line.contains(word));
     let mut read: Vec<(usize, &str)> = Vec::new();
     for (number, line) in lines.iter().enumerate().skip(at + 1).take(OUTPUT) {
         if line.trim().is_empty() && (loops || read.is_empty()) {

@@ -59,7 +59,8 @@ fn in_header(line: &str) -> Option<Host<'_>> {
         let (stamp, rest) = rest.strip_prefix('[')?.split_once("] ")?;
         stamp.trim().parse::<f64>().ok().map(|_| rest)
     };
-    let after = match date::take(numbered.unwrap_or(rest)) {
+    let date = date::take(numbered.unwrap_or(rest));
+    let after = match &date {
         Some(date) => date.after,
         None => behind_stamp()?,
     };
@@ -71,6 +72,9 @@ fn in_header(line: &str) -> Option<Host<'_>> {
         let message = after[host.len()..].trim_start();
         begins_like_kernel(message)
     };
+    if date.is_none() && !of_kernel {
+        return None;
+    }
     let of_kernel = of_kernel || numbered.is_some() && program == "kernel";
     if !of_kernel && !program.ends_with(':') && !bare() {
         return None;
