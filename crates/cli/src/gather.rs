@@ -142,6 +142,8 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
 
 /// Lines of the kernel from which on a text is a log, and not lines that somebody quoted.
 const WHOLE_LOG: usize = 150;
+/// Hosts whose lines are told apart; the answer about a text with more is that it has too many.
+const HOSTS: usize = 64;
 
 /// A machine that a text shows.
 pub(crate) struct Part {
@@ -160,11 +162,17 @@ struct Text {
 
 impl Text {
     fn facts(self) -> Facts {
-        let pasted = Pasted::read(&self.lines, &self.name);
-        let mut facts = Facts::from_log(self.log);
-        pasted.complete(&mut facts);
-        facts
+        facts_of_text(self.log, &self.lines, &self.name)
     }
+}
+
+/// What a log, and the lines of its text, tell.
+fn facts_of_text(mut log: KernelLog, lines: &[String], name: &str) -> Facts {
+    let pasted = Pasted::read(lines, name);
+    log.mixed = log.mixed.or_else(|| paste::mixed(lines));
+    let mut facts = Facts::from_log(log);
+    pasted.complete(&mut facts);
+    facts
 }
 
 fn from_log(path: &Path) -> Result<Facts> {
@@ -179,8 +187,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
     // The order of their lines is that of the boots.
     let ordered = !text.log.is_diff && !text.log.newest_first && text.log.turned.is_empty();
-    let sections =
-        if sections.len() > 1 || !ordered { sections } else { paste::machines(&text.lines) };
+    let sections = if sections.len() > 1 || !ordered { sections } else { told_apart(&text.lines) };
     if sections.len() > 1 {
         let parts = sections.into_iter().map(|section| part(section, &text));
         let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
@@ -189,6 +196,19 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
         }
     }
     Ok(vec![Part { section: None, facts: text.facts() }])
+}
+
+/// The machines of a log that names them in its lines, or above them.
+fn told_apart(lines: &[String]) -> Vec<Section> {
+    let headed = paste::headed(lines);
+    if headed.len() > 1 {
+        return headed;
+    }
+    match paste::hosts(lines) {
+        hosts if hosts.len() > HOSTS => Vec::new(),
+        hosts if hosts.len() > 1 => hosts,
+        _ => paste::machines(lines),
+    }
 }
 
 /// One section of a text, if anything in it was recognised.
@@ -200,9 +220,7 @@ fn part(section: Section, whole: &Text) -> Result<Option<Part>> {
     if log.entries.is_empty() && pasted.kinds.is_empty() {
         return Ok(None);
     }
-    let mut facts = Facts::from_log(log);
-    pasted.complete(&mut facts);
-    Ok(Some(Part { section: Some(section), facts }))
+    Ok(Some(Part { section: Some(section), facts: facts_of_text(log, &lines, &whole.name) }))
 }
 
 fn read_text(path: &Path) -> Result<Text> {
@@ -245,7 +263,13 @@ fn read_text(path: &Path) -> Result<Text> {
         // `iconv` in the advice takes `-` for standard input.
         other => anyhow!(other.named(if standard { "-" } else { &shown })),
     })?;
-    let lines = if head.len() > paste::LIMIT { Vec::new() } else { paste::lines(&head, &name)? };
+    let mut log = log;
+    let lines = if head.len() > paste::LIMIT {
+        log.mixed = paste::lines(&head, &name).ok().and_then(|lines| paste::mixed(&lines));
+        Vec::new()
+    } else {
+        paste::lines(&head, &name)?
+    };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
         bail!(
             "{shown} has no line that looks like a Linux kernel message{}, and nothing else that is known here \

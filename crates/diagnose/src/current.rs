@@ -58,6 +58,10 @@ const LATE_SWITCH: f64 = 10.0;
 /// TSC takes one.
 const LOGIN_BEHIND: f64 = 3.0;
 
+/// Lines behind the choice of the TSC in a log without stamps from which on as much of the boot is there as a stamp would
+/// have to show: whole logs have 180 and more.
+const LINES_BEHIND: u64 = 100;
+
 /// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
 /// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
 const IDLE_DRIVER_BY: f64 = 30.0;
@@ -71,6 +75,9 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 /// The clocksource in use.
 #[must_use]
 pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
+    if let Some(why) = facts.kernel_log().and_then(|log| log.mixed.as_deref()) {
+        return unknown(why);
+    }
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {
         if !is_silent(facts, machine, value) {
             return known(value.to_owned(), Confidence::High, source.0);
@@ -264,13 +271,16 @@ fn standing(
     let high = Standing::Settled(Confidence::High);
     let end = log.extent.last_at.or(log.last_at);
     let shows = log.extent.would_show_switch_after(name);
+    let user_space = log.extent.reaches_user_space_behind(entry.line, log.lines);
+    let behind = log.lines.saturating_sub(entry.line);
     let reaches_late = match (entry.at, end) {
         (Some(at), Some(end)) => {
-            end >= SETTLED_BY && end - at >= SETTLED_BY / 2.0
+            // Behind the TSC, no choice is left that a slow boot puts off.
+            (end >= SETTLED_BY || name == "tsc" && user_space) && end - at >= SETTLED_BY / 2.0
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
         _ => {
-            log.extent.reaches_user_space_behind(entry.line, log.lines)
+            user_space && (name != "tsc" || behind >= LINES_BEHIND)
                 || entry.at.is_none() && log.seconds_behind(entry).is_some_and(|s| s >= SETTLED_BY)
         }
     };

@@ -176,7 +176,8 @@ pub(crate) fn headline(
             )
         }
         Verdict::Unknown
-            if case.current.tells_why() || case.log().is_some_and(|log| log.extent.examples) =>
+            if case.current.tells_why()
+                || case.log().is_some_and(|log| log.extent.examples || log.mixed.is_some()) =>
         {
             format!("Unknown: {}.", case.current.source)
         }

@@ -157,6 +157,13 @@ pub fn is_known(name: &str) -> bool {
     find(name).is_some() || RARE.contains(&name)
 }
 
+/// Whether a name is the begin of a longer one that some kernel has.
+#[must_use]
+pub fn begins_another(name: &str) -> bool {
+    let longer = |known: &str| known.len() > name.len() && known.starts_with(name);
+    NAMES.iter().any(|known| longer(known.name)) || RARE.iter().any(|known| longer(known))
+}
+
 /// Whether a word has the form of a name that a board's device tree or driver gives a clocksource: `timer@f0001000`,
 /// `timer0`, `c3tsc`. A word without a digit may be anything.
 #[must_use]

@@ -59,9 +59,8 @@ fn gic(machine: &Machine) -> Option<bool> {
     match machine.clusters {
         Clusters::One => Some(true),
         Clusters::Used => Some(false),
-        Clusters::Several => None,
-        // Before, Linux itself used the first one alone.
-        Clusters::Unknown => (!Feature::MipsGicClusters.of(kernel)).then_some(true),
+        // Kernels of makers use several before Linux itself does.
+        Clusters::Several | Clusters::Unknown => None,
     }
 }
 

@@ -41,6 +41,9 @@ fn written_in_transcript(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) 
     }
 }
 
+/// Seconds within which nothing in user space answers a choice of the kernel.
+const A_MOMENT: f64 = 0.5;
+
 fn rating(name: &str) -> i32 {
     names::find(name).map_or(0, |n| n.rating)
 }
@@ -58,6 +61,11 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         return;
     };
     let Event::Switched(from) = &previous.event else { return };
+    // Two names in one line are those of a sentence; and within a moment the kernel chooses twice by itself.
+    let apart = previous.at.zip(last.at).map(|(then, now)| now - then);
+    if previous.line == last.line || apart.is_some_and(|seconds| seconds < A_MOMENT) {
+        return;
+    }
     // By its stamp it is the earlier one, of another boot or of a log whose newest line comes first.
     if previous.at.zip(last.at).is_some_and(|(then, now)| now < then)
         || log.seconds_between(previous, last).is_some_and(|seconds| seconds < 0.0)

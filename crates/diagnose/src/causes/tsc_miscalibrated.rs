@@ -66,7 +66,10 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 /// A rate that no processor has.
 fn registered(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     let registered = log.last(|event| match event {
-        Event::Registered { name, max_cycles, max_idle_ns, .. } if name.starts_with("tsc") => {
+        // The TSC of x86 has 64 bits; other architectures have counters of this name.
+        Event::Registered { name, mask: u64::MAX, max_cycles, max_idle_ns }
+            if name.starts_with("tsc") =>
+        {
             recovered_hz(*max_cycles, *max_idle_ns)
         }
         _ => None,

@@ -17,8 +17,8 @@ fn may_switch(plan: &Plan<'_>) -> bool {
     let current = case.current_name();
     let worth = match case.slow {
         Some(slow) => slow,
-        // Whether a pvclock stays in user space is not in this evidence: reads of the TSC do.
-        None => matches!(current, Some("xen" | "kvm-clock")),
+        // Whether a pvclock stays in user space is not in this evidence; reads that somebody found to be slow did not.
+        None => matches!(current, Some("xen" | "kvm-clock")) && !case.facts.symptoms.is_empty(),
     };
     let there = match case.tsc_selectable() {
         Some(there) => there,
@@ -40,6 +40,17 @@ fn may_switch(plan: &Plan<'_>) -> bool {
 /// What the TSC means in the initial domain of Xen.
 const DOM0_RISK: &str =
     "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
+
+/// What a TSC that its host does not scale means.
+const GUEST_RISK: &str = "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first; a TSC that the host \
+     does not scale runs at another rate after a migration; a guest that is restored or moved keeps a stale wall clock \
+     until NTP steps it";
+
+/// What the TSC of a guest means, where that is not what the table says.
+fn guest_risk(plan: &Plan<'_>) -> Option<&'static str> {
+    let pvclock = plan.case.current_name() == Some("kvm-clock");
+    xen_risk(plan).or_else(|| pvclock.then_some(GUEST_RISK))
+}
 
 /// What a native or emulated TSC of Xen means.
 fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
@@ -75,7 +86,7 @@ pub(super) fn switch_to_tsc(plan: &Plan<'_>) -> Option<Offer> {
         )
     };
     offer = offer.command(format!("cat {CURRENT}  # a refused write succeeds: read it back"));
-    Some(match xen_risk(plan) {
+    Some(match guest_risk(plan) {
         Some(risk) => offer.risking(format!("{risk}. The choice is lost at reboot")),
         None => offer,
     })
@@ -91,7 +102,7 @@ pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
                  without clocksmith, the word goes on the kernel command line",
             )
     })?;
-    Some(match xen_risk(plan) {
+    Some(match guest_risk(plan) {
         Some(risk) => offer.risking(risk),
         None => offer,
     })

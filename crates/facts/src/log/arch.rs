@@ -8,6 +8,21 @@ use crate::cmdline::CommandLine;
 use crate::cpu::Flags;
 use crate::version::{Kernel, Vendor};
 
+/// The mask of the counters of Tegra's timer.
+const TEGRA_MASK: u64 = (1 << 56) - 1;
+
+/// Whether a log names what only Arm has: a clocksource `tsc` there is a board's.
+pub(super) fn is_arms(event: &Event) -> bool {
+    match event {
+        Event::Registered { name, mask, .. } => {
+            name == "arch_sys_counter" || name == "tsc" && *mask == TEGRA_MASK
+        }
+        Event::Switched(name) | Event::ReadCurrent(name) => name == "arch_sys_counter",
+        Event::ReadAvailable(names) => names.iter().any(|name| name == "arch_sys_counter"),
+        _ => false,
+    }
+}
+
 /// The architecture that an event gives away. Of x86, the width is that of the kernel's own release,
 /// where it says one, else 64 bits.
 pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
@@ -42,6 +57,8 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
             // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.
             return (*mask == u64::MAX).then_some(Arch::Um);
         }
+        // Tegra's timer, of 56 bits (drivers/clocksource/timer-tegra186.c); x86's TSC has 64.
+        Event::Registered { name, mask, .. } if name == "tsc" && *mask == TEGRA_MASK => Arch::Arm64,
         Event::Registered { name, .. }
         | Event::Switched(name)
         | Event::ReadCurrent(name)

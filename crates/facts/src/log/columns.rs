@@ -17,6 +17,9 @@ pub(super) struct Columns {
     pub(super) wrapped: Option<usize>,
     /// No line is longer, and several are as long: the rest of them is lost.
     pub(super) cut: Option<usize>,
+    /// The width of the longest line, where others that say something else are as long: too few to be sure that lines are
+    /// cut there, and enough to doubt a name that ends there.
+    pub(super) ends: Option<usize>,
 }
 
 impl Columns {
@@ -41,10 +44,13 @@ impl Columns {
             // Switches of many boots are alike by themselves.
             cut.filter(|line| memchr::memmem::find(line, b"witch").is_none()).take(LINES as usize)
         };
+        let of_width = lines(text).filter(|line| width(line) == longest).take(2).count();
+        let ends = WIDTHS.contains(&longest) && of_width == 2 && as_long().count() > 0;
+        let ends = ends.then_some(longest);
         let cut = WIDTHS.contains(&longest)
             && wrapped != Some(longest)
             && as_long().count() == LINES as usize;
-        Self { wrapped, cut: cut.then_some(longest) }
+        Self { wrapped, cut: cut.then_some(longest), ends }
     }
 }
 
@@ -84,7 +90,7 @@ mod tests {
                 }
             }
             let found = Columns::of(text.as_bytes());
-            assert_eq!(found, Columns { wrapped: Some(columns), cut: None }, "{columns}");
+            assert_eq!((found.wrapped, found.cut), (Some(columns), None), "{columns}");
         }
     }
 
@@ -92,7 +98,8 @@ mod tests {
     fn width_at_which_lines_are_cut_is_found() {
         let text: String =
             log().iter().map(|line| format!("{}\n", &line[..line.len().min(60)])).collect();
-        assert_eq!(Columns::of(text.as_bytes()), Columns { wrapped: None, cut: Some(60) });
+        let found = Columns { wrapped: None, cut: Some(60), ends: Some(60) };
+        assert_eq!(Columns::of(text.as_bytes()), found);
     }
 
     #[test]

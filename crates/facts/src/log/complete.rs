@@ -116,9 +116,11 @@ fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a 
         Event::Arch(_) | Event::ArmProcessor { .. } => arch::of(event, kernel),
         _ => None,
     });
-    let (entry, found) = told.or_else(|| log.first(|event| arch::of(event, kernel)))?;
-    // `arch_sys_counter` serves 32-bit Arm, too.
-    Some((entry, found))
+    // `arch_sys_counter` serves 32-bit Arm, too, and nothing else: what names it is of no x86.
+    let of_arm = told.is_none() && log.any(arch::is_arms);
+    let fits = |found: &Arch| !(of_arm && found.is_x86());
+    let first = || log.first(|event| arch::of(event, kernel).filter(fits));
+    told.or_else(first)
 }
 
 /// The width that the log shows, or that none is shown, of the architectures whose rules it changes.
@@ -410,10 +412,13 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
     if facts.clocksources.is_known() {
         return;
     }
-    let current = log.last(|event| match event {
-        Event::ReadCurrent(name) => Some(name.clone()),
-        _ => None,
-    });
+    let current =
+        log.entries.iter().rev().filter(|entry| !may_be_torn(log, entry)).find_map(|entry| {
+            match &entry.event {
+                Event::ReadCurrent(name) => Some((entry, name.clone())),
+                _ => None,
+            }
+        });
     let available = log.last(|event| match event {
         Event::ReadAvailable(names) => Some(names.clone()),
         _ => None,
@@ -450,6 +455,18 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         available: available.map(|(_, names)| names).unwrap_or_default(),
     };
     facts.clocksources = Fact::known(vec![device], log.source(entry));
+}
+
+/// `clocksource: hpet` and nothing else, which a script may print, is also the begin of the line with which the kernel
+/// registers that clocksource, or of one about it.
+fn may_be_torn(log: &KernelLog, reading: &Entry) -> bool {
+    let Event::ReadCurrent(read) = &reading.event else { return false };
+    let torn = |event: &Event| match event {
+        Event::Registered { name, .. } => name == read,
+        Event::Switched(_) => true,
+        _ => false,
+    };
+    reading.text.trim().trim_start_matches(['>', ' ']).starts_with("clocksource: ") && log.any(torn)
 }
 
 /// A record of facts from a log alone.

@@ -6,7 +6,7 @@ use super::event::Event;
 use super::parse::PREFIXES;
 use super::rates::{hertz, recovered_hz};
 use super::{Entry, KernelLog, bounds};
-use crate::names::{self, NAMES};
+use crate::names;
 use crate::version::Kernel;
 
 /// The first line of an excerpt may begin inside a stamp or inside the kernel's own prefix: the message
@@ -89,8 +89,7 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
         .collect();
     let may_be_part = |name: &str| {
         is_new(name, &registered)
-            && (registered.iter().any(|known| is_part(name, known))
-                || NAMES.iter().any(|known| is_part(name, known.name)))
+            && (registered.iter().any(|known| is_part(name, known)) || names::begins_another(name))
     };
     let limit = column_limit(&log.entries);
     // A name that this kernel no longer has is the begin of a longer one.
@@ -100,7 +99,7 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     });
     let gone = |name: &str| {
         kernel.as_ref().is_some_and(|kernel| bounds::is_gone(&kernel.version, name))
-            && NAMES.iter().any(|known| is_part(name, known.name))
+            && names::begins_another(name)
     };
     let last = log.lines;
     let unfinished = log.extent.is_unfinished;
@@ -117,14 +116,23 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     };
     // No kernel has one of this name, and boards name theirs in another way.
     let is_begin = |name: &str| {
-        is_new(name, &registered)
-            && !names::may_be_of_a_board(name)
-            && NAMES.iter().any(|known| is_part(name, known.name))
+        is_new(name, &registered) && !names::may_be_of_a_board(name) && names::begins_another(name)
+    };
+    // Where lines end, a name that nothing else names may go on.
+    let at_an_end = |entry: &Entry, name: &str| {
+        let width = Some(entry.text.chars().count());
+        is_new(name, &registered) && [columns.cut, columns.wrapped, columns.ends].contains(&width)
+    };
+    // A kernel that has both registers both.
+    let is_of_the_page = |name: &str| {
+        name == "hyperv_clocksource"
+            && registered.iter().any(|known| is_part(name, known))
+            && !registered.iter().any(|known| known == name)
     };
     let at_the_limit = |entry: &Entry, name: &str| {
-        columns.cut == Some(entry.text.chars().count())
-            && (registered.iter().any(|known| is_part(name, known))
-                || NAMES.iter().any(|known| is_part(name, known.name)))
+        let width = Some(entry.text.chars().count());
+        (columns.cut == width || columns.ends == width && name != "tsc")
+            && (registered.iter().any(|known| is_part(name, known)) || names::begins_another(name))
     };
     let cut = |entry: &Entry| {
         matches!(&entry.event, Event::Switched(name)
@@ -132,6 +140,8 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
                 || is_begun(name)
                 || is_begin(name)
                 || at_the_limit(entry, name)
+                || at_an_end(entry, name)
+                || is_of_the_page(name)
                 || unfinished && entry.line >= last && is_new(name, &registered)
                 || gone(name))
     };
@@ -181,8 +191,7 @@ fn take_out_cut_readings(log: &mut KernelLog, registered: &[String]) {
         is_new(name, &whole)
             && (unfinished && entry.line + 1 >= last
                 || whole.iter().any(|known| is_part(name, known))
-                || !names::may_be_of_a_board(name)
-                    && NAMES.iter().any(|known| is_part(name, known.name)))
+                || !names::may_be_of_a_board(name) && names::begins_another(name))
     };
     log.reading_cut = log.entries.iter().any(cut);
     log.entries.retain(|entry| !cut(entry));
@@ -288,6 +297,22 @@ mod tests {
         let log = "[    1.000000] x\n[    1.060653] Switching to clocksource Timer-E";
         assert!(switches(log).is_empty());
         assert_eq!(switches(&format!("{log}\n")), ["Timer-E"]);
+    }
+
+    #[test]
+    fn name_that_ends_where_lines_end_may_go_on() {
+        let other = "[    0.000000] Memory: 1024K of 2048K available, some";
+        for name in ["orion_clock", "some_timer0"] {
+            let line = format!("[    0.0437] clocksource: Switched to clocksource {name}");
+            let other = format!("{other:x<width$}", width = line.len());
+            assert!(switches(&format!("{other}\n{line}\n[    1.0] x\n")).is_empty(), "{name}");
+            let longer = format!("{other}and more");
+            assert_eq!(switches(&format!("{longer}\n{line}\n[    1.0] x\n")), [name]);
+        }
+        // Another name of the same text is longer.
+        let log = "[    0.0] clocksource: hyperv_clocksource_tsc_page: mask: 0xffffffffffffffff max_cycles: 0x24e6a1710, max_idle_ns: 440795202120 ns\n\
+                   [    0.1] clocksource: Switched to clocksource hyperv_clocksource\n[    9.0] x\n";
+        assert!(switches(log).is_empty());
     }
 
     #[test]

@@ -36,7 +36,7 @@ const CLOCK_WORDS: [&str; 12] = [
 
 /// Words of messages that come after the kernel has settled on its clocksource: user space, and the file systems
 /// that it mounts.
-const LATE: [&str; 14] = [
+const LATE: [&str; 15] = [
     "systemd[1]",
     "systemd-journald[",
     "systemd-udevd[",
@@ -47,7 +47,8 @@ const LATE: [&str; 14] = [
     "run /sbin/init",
     "ext4-fs",
     "xfs (",
-    "btrfs",
+    "btrfs: ",
+    "btrfs info (",
     "remounted",
     "link is up",
     "link becomes ready",

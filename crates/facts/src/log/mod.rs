@@ -23,6 +23,7 @@ mod keywords;
 mod lines;
 mod markup;
 mod newest_first;
+mod order;
 mod parse;
 mod pieces;
 pub(crate) mod plain;
@@ -49,6 +50,14 @@ use std::io::Read;
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     let line = prefix::strip(line);
     (line.message, line.kernel == Some(true))
+}
+
+/// The host that a line names in front of its message.
+pub(crate) use prefix::host::{Host, of as host_of};
+
+/// What stands in front of a message of the kernel that tells when it was written: seconds since boot, and the date.
+pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {
+    (prefix::strip(line).at, wall::seconds(line))
 }
 
 /// One event, with the line it stands on.
@@ -98,6 +107,9 @@ pub struct KernelLog {
     /// A reading of `current_clocksource` was left out, because the name in it was cut.
     #[serde(skip)]
     pub reading_cut: bool,
+    /// Why the text is of no single machine in a single state, where it cannot be told apart: the end of a sentence.
+    #[serde(skip)]
+    pub mixed: Option<String>,
     /// Whether anything in it looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.

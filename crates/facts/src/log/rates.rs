@@ -141,7 +141,7 @@ pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
     })
     .or_else(|| {
         log.last(|event| match event {
-            Event::Registered { name, max_cycles, max_idle_ns, .. }
+            Event::Registered { name, mask: u64::MAX, max_cycles, max_idle_ns }
                 if name == "tsc" || name == "tsc-early" =>
             {
                 recovered_hz(*max_cycles, *max_idle_ns)

@@ -25,7 +25,8 @@ use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
 use super::{
-    KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, records, transcript,
+    KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, order, records,
+    transcript,
 };
 use boots::Boot;
 use machine::Machine;
@@ -506,6 +507,7 @@ impl Scanner {
         (self.log.entries, self.log.omitted) = self.store.into_entries();
         cut::take_out_cut_names(&mut self.log, self.columns);
         cut::take_out_cut_rates(&mut self.log);
+        order::part_boots(&mut self.log);
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;
         }

@@ -8,8 +8,11 @@
 mod complete;
 mod cpuid;
 mod discipline;
+mod headings;
+mod hosts;
 mod identity;
 mod machines;
+mod mixed;
 mod processor;
 mod prompt;
 mod sections;
@@ -25,7 +28,10 @@ use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
 use crate::wall::TimeSource;
 use crate::{Arch, Fact, Source};
+pub use headings::headed;
+pub use hosts::hosts;
 pub use machines::machines;
+pub use mixed::mixed;
 pub use sections::{Section, sections};
 use serde::Serialize;
 

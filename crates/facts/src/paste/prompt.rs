@@ -89,9 +89,36 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
         Some((user, host)) if is_name(user) && is_name(host) => host,
         // Without a user only a known command makes it a prompt.
         None if is_name(place) && first.contains(':') && is_command(rest) => place,
+        // `host$ cat x`, `guest# cat x`.
+        None if second.is_none() && is_bare(line, at) && is_name(place) => {
+            let host = Some(place).filter(|place| !is_of_a_user(place));
+            return Some(Prompt { host, command: rest.trim() });
+        }
         _ => return None,
     };
     Some(Prompt { host: Some(host), command: rest.trim() })
+}
+
+/// Commands behind a prompt that is one word.
+const BARE: [&str; 9] =
+    ["cat", "dmesg", "uname", "sudo", "echo", "head", "grep", "journalctl", "lscpu"];
+
+/// Whether a sign stands directly behind the first word of a line, and a command behind it.
+fn is_bare(line: &str, at: usize) -> bool {
+    let begins = line.starts_with(|c: char| c.is_ascii_alphabetic());
+    let command = line[at + 1..].strip_prefix(' ').and_then(|rest| rest.split(' ').next());
+    begins
+        && !line[..at].contains(' ')
+        && line[at..].starts_with(['$', '#'])
+        && command.is_some_and(|word| BARE.contains(&word))
+}
+
+/// Words in front of the sign that name a shell or a user.
+fn is_of_a_user(word: &str) -> bool {
+    const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "ash", "dash"];
+    const USERS: [&str; 8] = ["root", "user", "admin", "me", "you", "shell", "prompt", "adb"];
+    let shell = word.split('-').next().unwrap_or_default();
+    SHELLS.contains(&shell) || USERS.contains(&word)
 }
 
 fn is_command(rest: &str) -> bool {
@@ -125,6 +152,9 @@ mod tests {
             ("~]# cat /x", None, "cat /x"),
             ("~]$ dmesg", None, "dmesg"),
             ("/ # cat /x", None, "cat /x"),
+            ("guest$ cat /x", Some("guest"), "cat /x"),
+            ("sh-4.2# cat /x", None, "cat /x"),
+            ("root# cat /x", None, "cat /x"),
         ] {
             assert_eq!(read(line), Some(Prompt { host, command }), "{line}");
         }
@@ -134,6 +164,7 @@ mod tests {
             "Linux version 6.1.0 (builder@example) (gcc 12) #1 SMP",
             "Linux web 6.1.0 #1 SMP x86_64 GNU/Linux",
             "~]# a heading",
+            "half% cat",
             "38.17%  [kernel]  [k] acpi_pm_read",
             "mail to me@example.org costs 5 $ a year",
             "",

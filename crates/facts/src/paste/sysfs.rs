@@ -269,6 +269,13 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     if rest.len() == value.len() || !names::is_known(name) {
         return 0;
     }
+    // The begin of the line with which the kernel registers it, of which another copy is whole.
+    let registers = format!("clocksource: {name}: mask");
+    if lower.starts_with("clocksource: ")
+        && page.lines().iter().any(|line| super::has(line, &registers))
+    {
+        return 0;
+    }
     // Names have small letters, but for those of boards.
     usize::from(told(page, at, File::Current, name))
 }

@@ -217,7 +217,9 @@ fn clusters(log: &KernelLog) -> Clusters {
         Event::BroughtUp { cpus, .. } => Some(*cpus),
         _ => None,
     });
-    let Some((_, (clusters, first))) = topology else { return Clusters::Unknown };
+    let Some((_, (clusters, first))) = topology else {
+        return if lacks_topology(log) { Clusters::One } else { Clusters::Unknown };
+    };
     match (ids, up) {
         _ if clusters < 2 => Clusters::One,
         (Some((_, ids)), _) if ids <= first => Clusters::One,
@@ -226,6 +228,16 @@ fn clusters(log: &KernelLog) -> Clusters {
         // Those of others may have failed to start.
         (None, _) => Clusters::Several,
     }
+}
+
+/// A whole log without the line that counts the clusters: the kernel starts its processors by other code, which knows one.
+fn lacks_topology(log: &KernelLog) -> bool {
+    let alone = |event: &Event| matches!(event, Event::Banner(text) if !text.contains(" SMP "));
+    let up = |event: &Event| matches!(event, Event::BroughtUp { .. });
+    log.from_boot
+        && log.extent.is_ordinary()
+        && log.any(|event| matches!(event, Event::Banner(_)))
+        && log.any(|event| alone(event) || up(event))
 }
 
 /// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.

@@ -3,6 +3,7 @@
 //! servers put there.
 
 mod date;
+pub(crate) mod host;
 mod listed;
 mod stamp;
 mod syslog;

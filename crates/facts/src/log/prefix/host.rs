@@ -1,0 +1,148 @@
+//! The host that stands in front of a message: syslog and journald write it behind the date, log stores as a label, and
+//! what runs a command on many machines in front of each line of output.
+
+use super::date;
+use crate::log::parse::begins_like_kernel;
+
+/// Who a line says that it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Host<'a> {
+    /// The first label of its name: some lines of one machine have the domain, too.
+    pub(crate) name: &'a str,
+    /// The kernel's own line.
+    pub(crate) of_kernel: bool,
+}
+
+/// Labels and fields that name a host.
+const FIELDS: [&str; 9] = [
+    "_HOSTNAME",
+    "host.name",
+    "hostname",
+    "HOSTNAME",
+    "host",
+    "nodename",
+    "node_name",
+    "node",
+    "instance",
+];
+
+/// Words in the place of a host that name a level, a program or a file.
+const OTHERS: [&str; 22] = [
+    "INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE", "TRACE", "CRITICAL", "kernel", "kern",
+    "dmesg", "syslog", "messages", "klog", "console", "serial", "stdout", "stderr", "tty", "log",
+    "kmsg", "journal",
+];
+
+/// The host of a line, if it names one.
+pub(crate) fn of(line: &str) -> Option<Host<'_>> {
+    let line = line.trim_start();
+    labelled(line).or_else(|| in_header(line)).or_else(|| in_front(line))
+}
+
+fn name(text: &str) -> Option<&str> {
+    let text = text.trim_matches('"');
+    let is_name = (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && text.bytes().any(|b| b.is_ascii_alphabetic());
+    let label = text.split('.').next()?;
+    (is_name && !label.is_empty() && !OTHERS.contains(&label)).then_some(label)
+}
+
+/// `DATE HOST kernel: `, with the priority of syslog or a stamp in front; `<6>1 DATE HOST kernel - - - ` (RFC 5424).
+fn in_header(line: &str) -> Option<Host<'_>> {
+    let rest = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((level, rest)) if level.bytes().all(|b| b.is_ascii_digit()) => rest,
+        _ => line,
+    };
+    let numbered = rest.strip_prefix("1 ").filter(|_| rest.len() < line.len());
+    let behind_stamp = || {
+        let (stamp, rest) = rest.strip_prefix('[')?.split_once("] ")?;
+        stamp.trim().parse::<f64>().ok().map(|_| rest)
+    };
+    let date = date::take(numbered.unwrap_or(rest));
+    let after = match &date {
+        Some(date) => date.after,
+        None => behind_stamp()?,
+    };
+    let mut words = after.split_ascii_whitespace();
+    let (host, program) = (words.next()?, words.next()?);
+    let of_kernel = program == "kernel:" || program.starts_with("kernel[");
+    // Some loggers leave the program out.
+    let bare = || {
+        let message = after[host.len()..].trim_start();
+        begins_like_kernel(message)
+    };
+    if date.is_none() && !of_kernel {
+        return None;
+    }
+    let of_kernel = of_kernel || numbered.is_some() && program == "kernel";
+    if !of_kernel && !program.ends_with(':') && !bare() {
+        return None;
+    }
+    Some(Host { name: name(host)?, of_kernel: of_kernel || bare() })
+}
+
+/// `{host="web1", job="kernel"} ...`, also behind a date, and `{"_HOSTNAME":"web1", ...}`.
+fn labelled(line: &str) -> Option<Host<'_>> {
+    let begin = line.find('{').filter(|at| *at < 64)?;
+    if begin > 0 {
+        date::take(&line[..begin])?;
+    }
+    let fields = &line[begin..];
+    let value = FIELDS.iter().find_map(|field| {
+        memchr::memmem::find_iter(fields.as_bytes(), field.as_bytes()).take(4).find_map(|at| {
+            let before = fields.as_bytes().get(at.checked_sub(1)?)?;
+            let rest = fields.get(at + field.len()..)?;
+            let rest = rest.strip_prefix('"').unwrap_or(rest).trim_start();
+            let rest = rest.strip_prefix([':', '='])?.trim_start().strip_prefix('"')?;
+            (!before.is_ascii_alphanumeric() && !b"_.".contains(before)).then_some(rest)
+        })
+    })?;
+    let end = value.find(['"', ':'])?;
+    Some(Host { name: name(&value[..end])?, of_kernel: true })
+}
+
+/// `web1: [    0.000000] ...` (pdsh, clush, dsh), `web1 | [    0.000000] ...`.
+fn in_front(line: &str) -> Option<Host<'_>> {
+    let end = line.find([':', ' ', '|'])?;
+    let rest = line[end..].trim_start();
+    let rest = rest.strip_prefix([':', '|'])?.strip_prefix(' ')?.trim_start();
+    super::printk_stamp(rest)?;
+    Some(Host { name: name(&line[..end])?, of_kernel: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_every_kind_of_line_are_read() {
+        let message = "[    1.430694] clocksource: Switched to clocksource tsc";
+        for front in [
+            "Nov 24 01:10:01 web1 kernel: ",
+            "<6>Nov 24 01:10:01 web1.example.org kernel: ",
+            "2026-11-24T01:00:03.838+00:00 web1 kernel[1]: ",
+            "<6>1 2026-11-24T01:00:03Z web1 kernel - - - ",
+            "2026-11-24T01:00:03Z {host=\"web1\", job=\"kernel\"} ",
+            "{\"_TRANSPORT\":\"kernel\",\"_HOSTNAME\":\"web1\",\"MESSAGE\":\"x\"} ",
+            "web1: ",
+            "web1 | ",
+        ] {
+            let line = format!("{front}{message}");
+            assert_eq!(of(&line), Some(Host { name: "web1", of_kernel: true }), "{line}");
+        }
+        let other = Some(Host { name: "web1", of_kernel: false });
+        assert_eq!(of("Nov 24 01:10:01 web1 ntpd[77]: time reset"), other);
+        for line in [
+            message,
+            "Nov 24 01:10:01 INFO kernel: [    1.000000] x",
+            "kernel: [    1.430694] tsc: x",
+            "kern.log: [    1.430694] tsc: x",
+            "Mon Nov 24 01:10:01 2026: x",
+            "[    1.430694] usb 1-1: x",
+            "web1: tsc",
+        ] {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The machines of one text, told apart by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
+//! headings of programs that run a command on many machines.
+
+use super::{Section, prompt};
+use crate::log::times;
+
+/// Characters and words that a heading has at most.
+const LONGEST: usize = 48;
+const WORDS: usize = 6;
+/// Sections that are told apart; a text with more has other headings.
+const SECTIONS: usize = 8;
+
+/// Words of headings for one of two: the first list has what the other one is not.
+const PAIRS: [[&[&str]; 2]; 2] = [
+    [&["host", "hypervisor", "dom0", "metal"], &["guest", "vm", "domu", "virtual"]],
+    [&["old", "older"], &["new", "newer"]],
+];
+
+/// Words of lines that tell which clocksource is in use.
+const TELLING: [&str; 5] = [
+    "to clocksource ",
+    "clocksource has been installed",
+    "current_clocksource",
+    "Marking TSC unstable",
+    "Marking clocksource",
+];
+
+/// What a heading tells apart: of each pair, which one; a version; a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Of {
+    pairs: [Option<usize>; PAIRS.len()],
+    version: Option<String>,
+    host: Option<String>,
+}
+
+impl Of {
+    fn differs(&self, other: &Self) -> bool {
+        let pairs = self.pairs.iter().zip(&other.pairs);
+        pairs.into_iter().any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
+            || matches!((&self.version, &other.version), (Some(a), Some(b)) if a != b)
+            || matches!((&self.host, &other.host), (Some(a), Some(b)) if a != b)
+    }
+}
+
+/// Lines with a stamp from which on a text is a log, or a mail with several, and words above some of its lines are
+/// of its writer.
+const WHOLE_LOG: usize = 150;
+
+/// Tells the parts of a text apart that have headings for different machines or states. Empty where fewer than two of them
+/// tell of a clocksource, where one without a heading does, and for documents, which show examples.
+#[must_use]
+pub fn headed(lines: &[String]) -> Vec<Section> {
+    let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
+    let shows = |line: &String| line.trim_start().starts_with("```");
+    let by_people = !long && !lines.iter().any(shows);
+    let mut found: Vec<(Section, Of)> = vec![(Section::default(), Of::default())];
+    let mut active = 0;
+    let mut begin = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let Some((name, of)) = heading(line).filter(|(_, of)| by_people || of.host.is_some())
+        else {
+            continue;
+        };
+        found[active].0.add(begin, number);
+        begin = number;
+        let known = found.iter().skip(1).position(|(_, known)| !known.differs(&of));
+        active = known.map_or_else(
+            || {
+                found.push((Section { host: Some(name), ..Section::default() }, of));
+                found.len() - 1
+            },
+            |place| place + 1,
+        );
+    }
+    found[active].0.add(begin, lines.len());
+    let tells = |section: &Section| {
+        let mut all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
+        all.any(|line| TELLING.iter().any(|word| super::has(line, word)))
+    };
+    if tells(&found[0].0) {
+        return Vec::new();
+    }
+    let sections: Vec<Section> =
+        found.into_iter().map(|(section, _)| section).filter(tells).collect();
+    if (2..=SECTIONS).contains(&sections.len()) { sections } else { Vec::new() }
+}
+
+/// The host above its output: `web1 | CHANGED | rc=0 >>` (Ansible), `[1] 01:00:00 [SUCCESS] web1` (pssh).
+fn of_tool(line: &str) -> Option<&str> {
+    let ansible = line.strip_suffix(">>").and_then(|head| head.split_once(" | "));
+    if let Some((host, rest)) = ansible {
+        return rest.contains("rc=").then_some(host);
+    }
+    let (head, host) = line.strip_prefix('[')?.rsplit_once(' ')?;
+    (head.ends_with("[SUCCESS]") || head.ends_with("[FAILURE]")).then_some(host)
+}
+
+fn heading(line: &str) -> Option<(String, Of)> {
+    let line = line.trim();
+    if let Some(host) = of_tool(line) {
+        let host = host.trim().to_owned();
+        return Some((host.clone(), Of { host: Some(host), ..Of::default() }));
+    }
+    let marked = line.starts_with(['#', '=', '*']);
+    let bare = line.trim_matches(|c: char| "#=*-_ ".contains(c));
+    let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare))?;
+    let name = name.trim_matches(|c: char| "*_ ".contains(c));
+    if name.is_empty()
+        || name.len() > LONGEST
+        || name.split_whitespace().count() > WORDS
+        || prompt::read(line).is_some()
+        || times(line).0.is_some()
+    {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let words = || {
+        lower
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+            .map(|word| word.trim_matches('.'))
+            .filter(|word| !word.is_empty())
+    };
+    let mut of = Of::default();
+    for (slot, pair) in of.pairs.iter_mut().zip(PAIRS) {
+        *slot = words().find_map(|word| pair.iter().position(|list| list.contains(&word)));
+    }
+    let version = |word: &&str| {
+        let word = word.strip_prefix('v').unwrap_or(word);
+        word.contains('.') && word.split('.').take(2).all(|n| n.parse::<u16>().is_ok())
+    };
+    // A number alone is that of a chapter.
+    let names_kernel = words().any(|word| ["on", "with", "kernel", "linux"].contains(&word));
+    of.version = words().find(version).filter(|_| names_kernel).map(str::to_owned);
+    (of != Of::default()).then(|| (name.to_owned(), of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(Option<String>, String)> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        headed(&lines).into_iter().map(|one| (one.host.clone(), one.shown())).collect()
+    }
+
+    #[test]
+    fn parts_under_headings_of_machines_or_kernels_are_told_apart() {
+        let line = |at: &str, name: &str| {
+            format!("[    {at}] clocksource: Switched to clocksource {name}\n")
+        };
+        for [first, second] in [
+            ["Guest:", "Host:"],
+            ["Host dmesg:", "dmesg of the VM:"],
+            ["### dom0", "### domU"],
+            ["On 6.8:", "On 6.1 it works:"],
+            ["**Old server:**", "**New server:**"],
+            ["web1 | CHANGED | rc=0 >>", "web2 | CHANGED | rc=0 >>"],
+            ["[1] 01:00:00 [SUCCESS] web1", "[2] 01:00:01 [SUCCESS] web2"],
+        ] {
+            let text = format!(
+                "{first}\n{}{second}\n{}",
+                line("0.200000", "kvm-clock"),
+                line("0.600000", "tsc")
+            );
+            let found = found(&text);
+            assert_eq!(found.len(), 2, "{first}");
+            assert_eq!(found[0].1, "1-2");
+        }
+        let again = format!(
+            "Host:\n{}Host lscpu:\nx\nGuest:\n{}Host:\ny\n",
+            line("0.2", "tsc"),
+            line("0.3", "xen")
+        );
+        assert_eq!(
+            found(&again).iter().map(|one| one.1.as_str()).collect::<Vec<_>>(),
+            ["1-4, 7-8", "5-6"]
+        );
+    }
+
+    #[test]
+    fn other_headings_tell_nothing_apart() {
+        let line = "[    0.600000] clocksource: Switched to clocksource tsc\n";
+        for text in [
+            format!("Before:\n{line}After:\n{line}"),
+            format!("Host:\n{line}Guest:\nnothing\n"),
+            format!("Linux host: x\n{line}[    1.000000] vm: guest:\n{line}"),
+        ] {
+            assert!(found(&text).is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The machines of a log of several, told apart by the host in front of each line: the journal of several machines, the
+//! file of a server that collects logs, what a log store returns.
+
+use super::Section;
+use crate::log::{Host, host_of, strip_prefix, times};
+
+/// Lines of a run in which a boot begins.
+const HEAD: usize = 8;
+/// Seconds since boot of the first lines of a boot.
+const BEGIN: f64 = 0.5;
+/// Seconds by which the stamps of neighbouring lines are out of order.
+const DISORDER: f64 = 1.0;
+/// Seconds within which a boot that changes its name goes on behind the change, where lines have dates alone.
+const GOES_ON_WITHIN: f64 = 120.0;
+/// Seconds by which the moment of the boot, date less stamp, is uncertain: the clock is set in the first minutes, and no
+/// longer moves by so much behind them.
+const SET_BY: f64 = 120.0;
+/// See `SET_BY`.
+const MOVES: f64 = 300.0;
+
+/// Lines of one host behind one another.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    host: usize,
+    begin: usize,
+    end: usize,
+    first: (Option<f64>, Option<f64>),
+    last: (Option<f64>, Option<f64>),
+    /// A boot begins with it.
+    boots: bool,
+    /// Lines of the kernel in it.
+    lines: usize,
+}
+
+/// How a run goes on behind the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// As lines of one boot do.
+    Smooth,
+    /// A boot begins.
+    Boot,
+    Other,
+}
+
+/// Tells the hosts of a text apart whose lines name them. Empty for a text of one machine, which may change its name when
+/// its boot reads it.
+#[must_use]
+pub fn hosts(lines: &[String]) -> Vec<Section> {
+    let mut names: Vec<&str> = Vec::new();
+    let found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
+    for host in found.iter().flatten().filter(|host| host.of_kernel) {
+        if !names.contains(&host.name) {
+            names.push(host.name);
+        }
+    }
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    let runs = runs(lines, &found, &names);
+    if names.len() == 2 && (is_renamed(&runs, 0) || is_renamed(&runs, 1)) {
+        return Vec::new();
+    }
+    let mut sections: Vec<Section> = names
+        .iter()
+        .map(|name| Section { host: Some((*name).to_owned()), ..Section::default() })
+        .collect();
+    for run in runs {
+        sections[run.host].add(run.begin, run.end);
+    }
+    sections
+}
+
+/// The runs of the text. A line that names no host belongs to the run that it is in.
+fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let host = found[number].and_then(|host| names.iter().position(|name| *name == host.name));
+        let of_kernel = found[number].is_some_and(|host| host.of_kernel);
+        let now = if of_kernel { times(line) } else { (None, None) };
+        match (runs.last_mut(), host) {
+            (Some(run), None) => run.end = number + 1,
+            (Some(run), Some(host)) if run.host == host => run.end = number + 1,
+            (_, Some(host)) => {
+                // What stands in front of the first line with a host belongs to it.
+                let begin = if runs.is_empty() { 0 } else { number };
+                let marked = number.checked_sub(1).is_some_and(|before| {
+                    lines[before].starts_with("-- Boot ") || lines[before].starts_with("-- Reboot")
+                });
+                let none = (None, None);
+                runs.push(Run {
+                    host,
+                    begin,
+                    end: number + 1,
+                    first: none,
+                    last: none,
+                    boots: marked,
+                    lines: 0,
+                });
+            }
+            (None, None) => {}
+        }
+        if let Some(run) = runs.last_mut().filter(|_| of_kernel) {
+            run.lines += 1;
+            run.boots |= run.lines <= HEAD && strip_prefix(line).0.starts_with("Linux version ");
+            run.first = (run.first.0.or(now.0), run.first.1.or(now.1));
+            run.last = (now.0.or(run.last.0), now.1.or(run.last.1));
+        }
+    }
+    runs
+}
+
+/// Whether each boot begins under the first name and goes on under the other one: the name of an initial system, or of the
+/// firmware, and then its own.
+fn is_renamed(runs: &[Run], first: usize) -> bool {
+    let steps = || runs.windows(2).map(|pair| (pair[0].host, step(&pair[0], &pair[1])));
+    steps().any(|(from, _)| from == first)
+        && steps().all(|(from, step)| match from == first {
+            true => step == Step::Smooth,
+            false => step == Step::Boot,
+        })
+}
+
+fn step(before: &Run, after: &Run) -> Step {
+    let passed = before.last.1.zip(after.first.1).map(|(then, now)| now - then);
+    if after.boots {
+        return Step::Boot;
+    }
+    if let Some((then, now)) = before.last.0.zip(after.first.0) {
+        if now < BEGIN && now < then {
+            return Step::Boot;
+        }
+        let moved = passed.is_some_and(|passed| (passed - (now - then)).abs() > MOVES);
+        return if now + DISORDER < then || now > SET_BY && moved {
+            Step::Other
+        } else {
+            Step::Smooth
+        };
+    }
+    match passed {
+        Some(passed) if (0.0..=GOES_ON_WITHIN).contains(&passed) => Step::Smooth,
+        _ => Step::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(String, String)> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let name = |one: &Section| one.host.clone().unwrap_or_default();
+        hosts(&lines).iter().map(|one| (name(one), one.shown())).collect()
+    }
+
+    fn is(text: &str, wanted: &[(&str, &str)]) {
+        let found = found(text);
+        let found: Vec<_> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(found, wanted, "{text}");
+    }
+
+    #[test]
+    fn names_that_alternate_are_two_machines() {
+        is(
+            "Nov 24 01:09:00 db kernel: [ 1342.886518] clocksource: Switched to clocksource hpet\n\
+             Nov 24 01:10:01 web kernel: [    1.430694] clocksource: Switched to clocksource tsc\n\
+             Nov 24 01:12:00 db kernel: [ 1721.000000] EXT4-fs (sda1): re-mounted\n",
+            &[("db", "1-1, 3-3"), ("web", "2-2")],
+        );
+        // Each has its own clock, and the dates are those of one server.
+        is(
+            "Nov 24 01:09:00 db kernel: [   42.886518] x\nNov 24 01:09:01 web kernel: [   43.430694] x\n\
+             Nov 24 01:09:01 db kernel: [   43.500000] x\n",
+            &[("db", "1-1, 3-3"), ("web", "2-2")],
+        );
+        is(
+            "{host=\"db\"} [   42.886518] x\n{host=\"web\"} [    1.430694] x\n{host=\"db\"} [   43.500000] x\n",
+            &[("db", "1-1, 3-3"), ("web", "2-2")],
+        );
+        is(
+            "db: [   42.886518] x\nweb: [   41.430694] x\ndb: [   43.500000] x\n",
+            &[("db", "1-1, 3-3"), ("web", "2-2")],
+        );
+    }
+
+    #[test]
+    fn names_of_boots_of_their_own_are_two_machines() {
+        is(
+            "Nov 24 01:00:03 web kernel: [  400.886518] x\nNov 24 01:05:03 db kernel: [    0.300000] x\n\
+             Nov 24 01:05:04 db kernel: [    1.300000] x\n",
+            &[("web", "1-1"), ("db", "2-3")],
+        );
+        is(
+            "Nov 24 01:00:03 web kernel: [    1.800000] x\nNov 24 01:00:03 db kernel: [  400.000000] x\n",
+            &[("web", "1-1"), ("db", "2-2")],
+        );
+        is(
+            "Nov 24 01:00:03 web kernel: tsc: x\nNov 24 03:00:03 db kernel: tsc: x\n",
+            &[("web", "1-1"), ("db", "2-2")],
+        );
+    }
+
+    #[test]
+    fn one_machine_changes_its_name_in_each_boot() {
+        let boot = |day: u32| {
+            format!(
+                "Nov {day} 01:00:00 initrd kernel: Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n\
+                 Nov {day} 01:00:00 initrd kernel: clocksource: Switched to clocksource tsc-early\n\
+                 Nov {day} 01:00:02 box kernel: clocksource: Switched to clocksource tsc\n\
+                 Nov {day} 01:00:03 box.example.org kernel: EXT4-fs (sda1): mounted\n"
+            )
+        };
+        is(&boot(24), &[]);
+        is(&format!("{}{}", boot(24), boot(25)), &[]);
+        is(
+            "Nov 24 01:00:00 localhost kernel: [    0.300000] x\nNov 24 01:00:00 box kernel: [    4.300000] x\n\
+             Nov 25 01:00:00 localhost kernel: [    0.200000] x\nNov 25 01:00:00 box kernel: [    5.300000] x\n",
+            &[],
+        );
+    }
+}

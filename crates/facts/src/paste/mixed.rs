@@ -1,0 +1,123 @@
+//! Texts of several machines, or of several states of one, that nothing tells apart line by line: what their lines say
+//! together holds for none of them.
+
+use super::{Section, hosts, prompt};
+use crate::log::strip_prefix;
+use crate::names;
+
+/// Lines behind a command that are looked at for what it printed.
+const OUTPUT: usize = 64;
+
+/// Words with which a command begins that reads a file, here or on other machines.
+const READS: [&str; 12] = [
+    "for", "while", "cat", "ssh", "pdsh", "pssh", "clush", "sudo", "parallel", "xargs", "docker",
+    "kubectl",
+];
+
+/// Why a text is of no single machine in a single state, as the end of a sentence.
+#[must_use]
+pub fn mixed(lines: &[String]) -> Option<String> {
+    if let [first, second, ..] = hosts(lines).as_slice() {
+        let name = |section: &Section| section.host.clone().unwrap_or_default();
+        return Some(format!(
+            "this text has the lines of several hosts ({}, {}), and an answer holds for one: give the lines of one",
+            name(first),
+            name(second)
+        ));
+    }
+    (0..lines.len()).find_map(|at| readings(lines, at))
+}
+
+/// Different readings behind one command that reads the file once: a loop over machines, or over time.
+fn readings(lines: &[String], at: usize) -> Option<String> {
+    let line = lines[at].trim();
+    if !super::has(line, "current_clocksource") {
+        return None;
+    }
+    let command = prompt::read(line).map(|found| found.command);
+    let bare = line.trim_start_matches(['$', '#', ' ']);
+    let begins = bare.split([' ', '\t']).next().unwrap_or_default();
+    let command = command.or_else(|| READS.contains(&begins).then_some(line))?;
+    let once = command.matches("_clocksource").count() == 1
+        && !["tee ", "watch ", "*", ">"].iter().any(|word| command.contains(word));
+    if !once {
+        return None;
+    }
+    let loops = ["for ", "while ", "ssh ", "xargs", "parallel", "clush "]
+        .iter()
+        .any(|word| line.contains(word));
+    let mut read: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in lines.iter().enumerate().skip(at + 1).take(OUTPUT) {
+        if line.trim().is_empty() && (loops || read.is_empty()) {
+            continue;
+        }
+        let other = line.trim().is_empty()
+            || prompt::read(line).is_some()
+            || super::has(line, "_clocksource")
+            || strip_prefix(line).1;
+        if other {
+            break;
+        }
+        let mut words = line.split_ascii_whitespace();
+        let value = words.next_back().filter(|name| names::is_known(name));
+        // Alone, or behind the name of a machine.
+        let labelled = words.next().is_none_or(|label| label.ends_with([':', '|']) || loops);
+        match value.filter(|_| labelled && words.next().is_none()) {
+            Some(name) => {
+                if read.iter().all(|(_, known)| *known != name) {
+                    read.push((number + 1, name));
+                }
+            }
+            // A loop may print names between the readings.
+            None if loops => {}
+            None => break,
+        }
+    }
+    match read.as_slice() {
+        [(first, one), (second, other), ..] => Some(format!(
+            "one command printed different readings of current_clocksource, {one} (line {first}) and {other} (line \
+             {second}), of several machines or moments"
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+    fn is_mixed(text: &str) -> bool {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        mixed(&lines).is_some()
+    }
+
+    #[test]
+    fn different_readings_behind_one_command_are_of_several_machines() {
+        for text in [
+            format!("$ for h in a b; do ssh $h cat {FILE}; done\ntsc\nhpet\n"),
+            format!("$ for h in a b; do echo $h; ssh $h cat {FILE}; done\na\ntsc\nb\nhpet\n"),
+            format!("# for h in a b; do\n  ssh $h cat {FILE}\ndone\n\ntsc\n\ntsc\n\nhpet\n"),
+            format!("$ pdsh -w a,b cat {FILE}\na: tsc\nb: hpet\n"),
+            format!("ssh $h cat {FILE}\ntsc\nkvm-clock\n"),
+        ] {
+            assert!(is_mixed(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn readings_of_one_machine_are_not_mixed() {
+        let available = FILE.replace("current", "available");
+        for text in [
+            format!("$ for h in a b; do ssh $h cat {FILE}; done\ntsc\ntsc\n"),
+            format!("$ cat {FILE}\ntsc\n$ dmesg | grep hpet\nhpet\n"),
+            format!("$ cat {FILE}\ntsc\n\nhpet\n"),
+            format!("$ cat {FILE} {available}\nhpet\ntsc hpet acpi_pm\n"),
+            format!("$ cat {FILE}; echo hpet > {FILE}; cat {FILE}\ntsc\nhpet\n"),
+            format!("The file {FILE} has tsc or\nhpet\n"),
+        ] {
+            assert!(!is_mixed(&text), "{text}");
+        }
+    }
+}
