@@ -9,6 +9,7 @@
 //! `clocksmith-kernel` crate), any judgement (`clocksmith-diagnose`), any printing.
 
 pub mod acpi;
+pub mod apart;
 pub mod clockdev;
 pub mod cmdline;
 pub mod collect;

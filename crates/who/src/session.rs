@@ -36,8 +36,9 @@ pub fn system_calls(target: &Target) -> Result<Tracepoints, NoTracepoints> {
         Target::Machine => Tracepoints::start(&Scope::Everything, Vec::new),
         Target::Command(pid) => Tracepoints::start(&Scope::OnExec(id(*pid)), Vec::new),
         Target::Processes(pids) => Tracepoints::start(&Scope::Threads(Vec::new()), || {
-            let children = pids.iter().flat_map(|pid| watched::children(*pid));
-            let mut all: Vec<u32> = pids.iter().copied().chain(children).collect();
+            let shown = || pids.iter().copied().filter(|pid| watched::patient::shows(*pid));
+            let children = shown().flat_map(watched::children);
+            let mut all: Vec<u32> = shown().chain(children).collect();
             all.sort_unstable();
             all.dedup();
             let threads = |pid| watched::threads(pid).into_iter().map(move |tid| (pid, tid));
@@ -150,12 +151,21 @@ impl Session {
     /// # Errors
     /// See [`Refusal`].
     pub fn start(target: &Target, options: Options) -> Result<Self, Refusal> {
+        let shown: Vec<u32> = match target {
+            Target::Processes(pids) => {
+                pids.iter().copied().filter(|pid| watched::patient::shows(*pid)).collect()
+            }
+            _ => Vec::new(),
+        };
         let (mut scope, wanted) = match target {
             Target::Machine => (Scope::Everything, None),
             Target::Command(pid) => (Scope::OnExec(id(*pid)), None),
             Target::Processes(pids) => {
-                let mut all: Vec<u32> = pids.clone();
-                all.extend(pids.iter().flat_map(|pid| watched::children(*pid)));
+                if let ([], Some(silent)) = (shown.as_slice(), pids.first()) {
+                    return Err(Refusal::Silent(*silent));
+                }
+                let mut all = shown.clone();
+                all.extend(shown.iter().flat_map(|pid| watched::children(*pid)));
                 all.sort_unstable();
                 all.dedup();
                 let tids: Vec<i32> = all.iter().flat_map(|pid| watched::threads(*pid)).collect();
@@ -208,7 +218,7 @@ impl Session {
             session.waits.watched = match target {
                 Target::Machine => Vec::new(),
                 Target::Command(pid) => vec![*pid],
-                Target::Processes(pids) => pids.clone(),
+                Target::Processes(_) => shown,
             };
         }
         if !matches!(target, Target::Command(_)) {

@@ -23,6 +23,7 @@ use clocksmith_who::watched::jvm::Requests;
 use clocksmith_who::watched::patient;
 use clocksmith_who::watched::remains;
 use clocksmith_who::watched::select::{self, Wanted};
+use clocksmith_who::watched::short_name;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -357,10 +358,9 @@ const NAMED: usize = 4;
 
 /// Names of processes for people.
 fn name(pids: &[u32]) -> String {
-    let one = |pid: &u32| {
-        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let name = String::from_utf8_lossy(&name);
-        if name.is_empty() { format!("process {pid}") } else { format!("{} ({pid})", name.trim()) }
+    let one = |pid: &u32| match short_name(*pid) {
+        Some(name) => format!("{name} ({pid})"),
+        None => format!("process {pid}"),
     };
     let shown: Vec<String> = pids.iter().take(NAMED).map(one).collect();
     let rest = pids.len().saturating_sub(NAMED);

@@ -199,6 +199,7 @@ const LOCKED: &str = r#"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char *page, stack[65536];
@@ -223,9 +224,28 @@ static int becomes(void *none) {
     return 1;
 }
 
-int main(void) {
+static void *lists(void *none) {
+    syscall(SYS_getdents64, open("/proc/self", O_RDONLY | O_DIRECTORY), page, 4096);
+    return none;
+}
+
+static void *creates(void *none) {
+    usleep(200000);
+    open("/proc/self/none", O_CREAT | O_WRONLY, 0600);
+    return none;
+}
+
+int main(int count, char **words) {
     pthread_t first, second;
-    page = mmap(0, 4096, PROT_READ, MAP_PRIVATE, 0, 0);
+    page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0, 0);
+    if (count > 1) {
+        printf("%s\n", words[1]);
+        fflush(stdout);
+        usleep(500000);
+        pthread_create(&first, 0, lists, 0);
+        pthread_create(&second, 0, creates, 0);
+        for (;;) pause();
+    }
     memory = open("/proc/self/mem", O_RDONLY);
     printf("%7d\n", clone(becomes, stack + sizeof stack - 64, CLONE_VM | SIGCHLD, 0));
     fflush(stdout);
@@ -239,6 +259,20 @@ int main(void) {
 #[test]
 #[cfg(feature = "who")]
 fn verbs_end_where_the_map_of_a_process_is_locked() {
+    verbs_end_beside(&[], &["cmdline"], "io");
+}
+
+/// With one thread that lists the process's directory into such memory, and one that waits to create a file there, not
+/// even a signal ends a look into the directory.
+#[test]
+#[cfg(feature = "who")]
+fn verbs_end_where_the_directory_of_a_process_is_locked() {
+    verbs_end_beside(&["listing"], &["loginuid", "sessionid"], "");
+}
+
+/// `files` of the process, and one of its child, cannot be read then.
+#[cfg(feature = "who")]
+fn verbs_end_beside(words: &[&str], files: &[&str], of_child: &str) {
     let Some(served) = Served::mount(vec![0; 4096], true) else { return not_here() };
     let dir = tempfile::tempdir_in("/tmp").unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -249,6 +283,7 @@ fn verbs_end_where_the_map_of_a_process_is_locked() {
         Err(error) => return eprintln!("skipped: cc: {error}"),
     }
     let mut program = Command::new(&locked)
+        .args(words)
         .stdin(std::fs::File::open(served.program()).unwrap())
         .stdout(Stdio::piped())
         .uid(65534)
@@ -267,7 +302,8 @@ fn verbs_end_where_the_map_of_a_process_is_locked() {
         std::thread::spawn(move || sender.send(std::fs::read(path).is_ok()));
         receiver.recv_timeout(Duration::from_millis(500)).is_err()
     };
-    let locked = is_locked(&pid, "cmdline") && is_locked(&child, "io");
+    let locked = files.iter().all(|file| is_locked(&pid, file))
+        && (of_child.is_empty() || is_locked(&child, of_child));
     let ends = |arguments: &[&str]| {
         let mut verb = Command::new(PROGRAM)
             .args(arguments)
@@ -285,7 +321,7 @@ fn verbs_end_where_the_map_of_a_process_is_locked() {
         status.and_then(|status| status.code()).is_some_and(|code| code <= 3)
     };
     let who = ends(&["who", "--duration", "500ms", "-p", &pid]);
-    let of_child = ends(&["who", "--duration", "500ms", "-p", &child]);
+    let of_child = of_child.is_empty() || ends(&["who", "--duration", "500ms", "-p", &child]);
     let by_name = ends(&["who", "--duration", "500ms", "--name", "locked"]);
     let why = ends(&["why", "--no-measure"]);
     let _ = program.kill();

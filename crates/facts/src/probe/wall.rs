@@ -1,5 +1,6 @@
 //! The clocks of one moment, and the processes that keep the time. Everything is read, nothing is set.
 
+use crate::apart;
 use crate::given::{self, Kinds};
 use crate::patient::Patience;
 use crate::tree::from_io;
@@ -148,31 +149,18 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let first = small(&proc.join("1/comm")).is_ok();
     let own = std::fs::read_link(proc.join("self/ns/user")).ok();
     let mut found = Keepers { all: initial && first, ..Keepers::default() };
-    let mut asked = Vec::new();
-    for pid in pids.into_iter().filter_map(|pid| pid.parse().ok()) {
-        let dir = proc.join(u32::to_string(&pid));
-        // One that ended meanwhile keeps nothing.
-        let Ok(comm) = small(&dir.join("comm")) else { continue };
-        let status = small(&dir.join("status")).unwrap_or_default();
-        let kernel = status.lines().any(|line| line.strip_prefix("Kthread:\t") == Some("1"));
-        let able = allowed(Role::Sets, &status) != Role::Watches;
-        if !kernel && (able || by_name(comm.trim_end_matches('\n'), &[]).is_some()) {
-            asked.push(pid);
-        }
-    }
-    // Any user can make what is not in these two files wait for ever.
-    let (place, pids) = (proc.to_owned(), asked.clone());
-    let patience = Patience::new(PATIENCE_MS);
-    let answers =
-        patience.each(asked, move |pid| keeper(&place.join(pid.to_string()), own.as_deref()));
-    for (pid, answer) in pids.into_iter().zip(answers) {
-        match answer {
-            Some(keeper) => keeper.into_iter().for_each(|keeper| found.add(keeper)),
-            // It may be what its name says.
-            None => {
-                let comm = small(&proc.join(pid.to_string()).join("comm")).unwrap_or_default();
-                found.all &= by_name(comm.trim_end_matches('\n'), &[]).is_none();
-            }
+    // Any user can make a look at his process wait for ever.
+    let pids: Vec<u32> = pids.into_iter().filter_map(|pid| pid.parse().ok()).collect();
+    let answers = apart::each(&Patience::new(PATIENCE_MS), &pids, |pid| {
+        let seen = keeper(&proc.join(pid.to_string()), own.as_deref()).into_iter().collect();
+        Keepers { all: true, seen }.to_string().into_bytes()
+    });
+    for answer in answers {
+        let keepers = answer.as_deref().map(String::from_utf8_lossy);
+        match keepers.and_then(|text| Keepers::parse(&text).ok()) {
+            Some(keepers) => keepers.seen.into_iter().for_each(|keeper| found.add(keeper)),
+            // It may be one.
+            None => found.all = false,
         }
     }
     Ok(found)
@@ -180,8 +168,14 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
 
 /// What a process keeps the time as. `own`: the user namespace of this program.
 fn keeper(dir: &Path, own: Option<&Path>) -> Option<Keeper> {
+    // One that ended meanwhile keeps nothing, and neither does a thread of the kernel.
     let comm = small(&dir.join("comm")).ok()?;
     let status = small(&dir.join("status")).unwrap_or_default();
+    let kernel = status.lines().any(|line| line.strip_prefix("Kthread:\t") == Some("1"));
+    let named = by_name(comm.trim_end_matches('\n'), &[]).is_some();
+    if kernel || !named && allowed(Role::Sets, &status) == Role::Watches {
+        return None;
+    }
     // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
     let its = std::fs::read_link(dir.join("ns/user")).ok();
     let foreign = its.as_deref().zip(own).is_some_and(|(its, own)| its != own);

@@ -54,6 +54,12 @@ pub enum Refusal {
         /// The user that the process belongs to, if it is another one.
         other: Option<u32>,
     },
+    /// The kernel does not show the process.
+    #[error(
+        "process {0} does not answer: a thread of it holds a lock of the kernel, as it can if it waits for a file system \
+         that does not answer; watch others, by -p, --name or --user"
+    )]
+    Silent(u32),
     /// The process is gone.
     #[error("there is no process {0}{no_proc}: it may have ended; `ps` lists what runs", no_proc = no_proc())]
     Gone(i32),

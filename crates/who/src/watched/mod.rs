@@ -24,5 +24,5 @@ pub mod waits;
 pub use mapped::{Files, Mapped};
 pub use names::NameSource;
 pub use ours::{Ours, OwnClock};
-pub use process::{Process, children, threads};
+pub use process::{Process, children, short_name, threads};
 pub use runtime::Runtime;

@@ -4,6 +4,7 @@
 //! the present question takes is public instead ([`unanswered`]), so that the program can end.
 
 use super::guard;
+use clocksmith_facts::apart;
 use clocksmith_facts::patient::{self, Patience};
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -28,18 +29,39 @@ pub(super) fn link(pid: u32, file: &str) -> Option<PathBuf> {
     PATIENCE.one(pid, move || std::fs::read_link(&path).ok())?
 }
 
-/// The same question about each of these processes, in their order.
-pub(super) fn each<T: Send + 'static>(
-    pids: Vec<u32>,
-    ask: impl Fn(u32) -> T + Send + Sync + 'static,
-) -> Vec<Option<T>> {
-    PATIENCE.each(pids, ask)
+/// The same question about each of these processes, in their order, by a child.
+pub(super) fn each(pids: &[u32], ask: impl Fn(u32) -> Vec<u8>) -> Vec<Option<Vec<u8>>> {
+    apart::each(&PATIENCE, pids, ask)
+}
+
+/// Whether the kernel shows all of a process that is looked at: asked once, by a child, since some waits in `/proc` have
+/// no end, not even by a signal.
+pub(crate) fn shows(pid: u32) -> bool {
+    let look = |pid: u32| {
+        let at = |file: &str| format!("/proc/{pid}/{file}");
+        for file in ["comm", "status", "maps", "cmdline", "stat", "uid_map", "mountinfo"] {
+            let _ = guard::text(&at(file), 1);
+        }
+        for link in ["exe", "cwd", "root", "ns/user"] {
+            let _ = std::fs::read_link(at(link));
+        }
+        for directory in ["task", "map_files"] {
+            let first = std::fs::read_dir(at(directory)).ok().and_then(|mut all| all.next());
+            let _ = first.map(|entry| entry.map(|entry| entry.metadata()));
+        }
+        let _ = std::fs::File::open(at("mem"));
+        Vec::new()
+    };
+    each(&[pid], look).pop().flatten().is_some()
 }
 
 /// What is not known for processes that did not answer, if there is one.
 #[must_use]
 pub fn gap() -> Option<String> {
-    let silent = patient::silent();
+    let mut silent = patient::silent();
+    silent.extend(apart::silent());
+    silent.sort_unstable();
+    silent.dedup();
     let first: Vec<String> = silent.iter().take(3).map(u32::to_string).collect();
     let more = silent.len().saturating_sub(first.len());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -72,6 +72,9 @@ impl Process {
     /// Looks at a process; `None` if it is gone or this user may not look at it.
     #[must_use]
     pub fn new(pid: u32, files: &mut Files) -> Option<Self> {
+        if !patient::shows(pid) {
+            return None;
+        }
         let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?.trim().to_owned();
         let mut process = Self { at: living(pid), ..Self::blank(pid, name) };
         process.refresh(files);
@@ -395,8 +398,22 @@ impl Code for Process {
 /// The threads of a process.
 #[must_use]
 pub fn threads(pid: u32) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    let path = format!("/proc/{pid}/task");
+    let list = || {
+        let entries = std::fs::read_dir(path).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    };
+    patient::ask(pid, list)
+}
+
+/// The short name of a process; none if it is gone, or does not answer.
+#[must_use]
+pub fn short_name(pid: u32) -> Option<String> {
+    let read =
+        |pid| guard::text(&format!("/proc/{pid}/comm"), NAME).unwrap_or_default().into_bytes();
+    let answer = patient::each(&[pid], read).pop().flatten()?;
+    let name = String::from_utf8_lossy(&answer).trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }
 
 /// A thread of a process that has not ended: the first one, else any other. The kernel shows a process by the thread that
@@ -424,7 +441,8 @@ pub fn children(pid: u32) -> Vec<u32> {
             let path = format!("/proc/{parent}/task/{tid}/children");
             let text = std::fs::read_to_string(path).unwrap_or_default();
             for child in text.split_ascii_whitespace().filter_map(|word| word.parse().ok()) {
-                if !all.contains(&child) {
+                // One that does not answer is left out, and so are those that it started.
+                if !all.contains(&child) && patient::shows(child) {
                     all.push(child);
                 }
             }

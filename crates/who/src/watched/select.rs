@@ -24,7 +24,7 @@ pub struct Wanted {
 }
 
 /// A process that may be meant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
     /// Its id.
     pub pid: u32,
@@ -192,8 +192,14 @@ pub fn candidates() -> Vec<Candidate> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| *pid != own)
         .collect();
-    let programs = patient::each(pids.clone(), programs);
-    pids.into_iter().zip(programs).filter_map(|(pid, names)| candidate(pid, names)).collect()
+    patient::each(&pids, |pid| {
+        candidate(pid)
+            .map(|found| serde_json::to_vec(&found).unwrap_or_default())
+            .unwrap_or_default()
+    })
+    .into_iter()
+    .filter_map(|answer| serde_json::from_slice(&answer?).ok())
+    .collect()
 }
 
 /// The names of a process's program: of its file, and its first argument; `None` for a thread of the kernel.
@@ -213,12 +219,11 @@ fn programs(pid: u32) -> Option<BTreeSet<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// `programs`: `None` if it did not answer.
-fn candidate(pid: u32, programs: Option<Option<BTreeSet<String>>>) -> Option<Candidate> {
+fn candidate(pid: u32) -> Option<Candidate> {
     let read = |file: &str| guard::text(&format!("/proc/{pid}/{file}"), 64 << 10);
     let user = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let name = read("comm")?.trim().to_owned();
-    let programs = programs.map_or(Some(BTreeSet::new()), |names| names)?;
+    let programs = programs(pid)?;
     let cgroups = read("cgroup").unwrap_or_default();
     let path = |line: &str| line.splitn(3, ':').nth(2).map(str::to_owned);
     Some(Candidate {
