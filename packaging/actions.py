@@ -113,8 +113,9 @@ def forms():
                 chosen = item["attributes"].get("default")
                 fits = chosen is None or isinstance(chosen, int) and 0 <= chosen < len(options)
                 want(fits, form, f"default {chosen} is no option")
-        # Not in a comment.
-        want("clocksmith collect" in str(body), form, "does not ask for `clocksmith collect`")
+        want(any(item.get("type") != "markdown" for item in body), form, "nothing to fill in")
+        # Not in a comment; over the end of a line, too.
+        want("clocksmith collect" in re.sub(r"(\\n|\s)+", " ", str(body)), form, "does not ask for `clocksmith collect`")
 
 
 def workflows():

@@ -53,7 +53,10 @@ def markdown(text):
         lines.append(" " * len(line) if block and indented else line)
     text = "\n".join(lines)
     text = re.sub(r"(?s)(`+)(?!`).+?(?<!`)\1(?!`)", blank, text)
-    text = re.sub(r"\]\([^)\s]*\)", blank, text)
+    # HTML: elements whose content is code, and the attributes of the others.
+    text = re.sub(r"(?is)<(code|kbd|samp|pre|script|style)\b[^>]*>.*?</\1>", blank, text)
+    text = re.sub(r"<[A-Za-z][^<>]*>", blank, text)
+    text = re.sub(r"\]\([^)\s]*", blank, text)
     return re.sub(r"\{\{#[^}]*\}\}|https?://\S+", blank, text)
 
 
