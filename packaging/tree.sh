@@ -43,6 +43,7 @@ for file in "${files[@]}"; do
     core | core.[0-9]*) complain "$file" "a core dump" ;;
     *.orig | *.rej | *_LOCAL_[0-9]* | *_REMOTE_[0-9]* | *_BASE_[0-9]* | *_BACKUP_[0-9]*) complain "$file" "left by a merge" ;;
     *~ | .#* | *.sw[op]) complain "$file" "left by an editor" ;;
+    *~*) complain "$file" "left by a merge" ;;
     rustc-ice-*.txt | hs_err_pid*.log) complain "$file" "a crash" ;;
     gmon.out | dhat-heap*.json | heaptrack.*.[gz]* | vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;
