@@ -52,7 +52,7 @@ if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
 fi
 built=$(cargo build --quiet --locked -p xtask --message-format json-render-diagnostics) || {
     echo "test.sh: the program of the checks (xtask/) does not compile, or Cargo.lock is not that of the manifests" \
-        "(\`cargo metadata >/dev/null\` writes it anew)" >&2
+        "(\`cargo metadata >/dev/null\` updates it; after a merge with conflicts in it, \`git checkout HEAD -- Cargo.lock\` first)" >&2
     exit 2
 }
 # In JSON, quotes and backslashes of a path are escaped.

@@ -10,6 +10,7 @@ Exits with 1 when something is wrong.
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -17,8 +18,23 @@ import yaml
 
 os.chdir(pathlib.Path(__file__).resolve().parent.parent)
 GITHUB = pathlib.Path(".github")
-# What lies here for each kind of update.
-ECOSYSTEMS = {"cargo", "github-actions", "pip", "pre-commit"}
+# The files that an update of a kind is about; those of other kinds are not looked for.
+MANIFESTS = {
+    "bundler": ["Gemfile"],
+    "cargo": ["Cargo.toml"],
+    "devcontainers": [".devcontainer.json", ".devcontainer/devcontainer.json", "devcontainer.json"],
+    "docker": ["*Dockerfile*", "*Containerfile*", "*.dockerfile", "*.y*ml"],
+    "docker-compose": ["*compose*.y*ml"],
+    "github-actions": [".github/workflows/*.y*ml", "*.y*ml"],
+    "gitsubmodule": [".gitmodules"],
+    "gomod": ["go.mod"],
+    "helm": ["Chart.yaml"],
+    "npm": ["package.json"],
+    "pip": ["pyproject.toml", "requirements*", "setup.py", "Pipfile"],
+    "pre-commit": [".pre-commit-config.y*ml"],
+    "terraform": ["*.tf"],
+    "uv": ["pyproject.toml"],
+}
 wrong = []
 
 
@@ -64,6 +80,17 @@ def maps(data, key):
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
+def locks():
+    """The lock files of cargo; without git, those of the directory."""
+    try:
+        done = subprocess.run(["git", "ls-files", "-z", "*Cargo.lock"], capture_output=True, text=True)
+    except OSError:
+        done = None
+    if done and done.returncode == 0:
+        return [pathlib.Path(name) for name in done.stdout.split("\0") if name]
+    return [path for path in pathlib.Path(".").rglob("Cargo.lock") if "target" not in path.parts]
+
+
 def dependabot():
     """https://docs.github.com/en/code-security/dependabot"""
     settings = GITHUB / "dependabot.yml"
@@ -71,7 +98,6 @@ def dependabot():
     seen, cargo = set(), set()
     for update in maps(data, "updates"):
         ecosystem = update.get("package-ecosystem")
-        want(ecosystem in ECOSYSTEMS, settings, f"an update of {ecosystem}: nothing of that is here")
         for place in map(str, update.get("directories") or [update.get("directory")]):
             want((ecosystem, place) not in seen, settings, f"two updates of {ecosystem} in {place}")
             seen.add((ecosystem, place))
@@ -79,17 +105,17 @@ def dependabot():
             inside = place.strip("/")
             found = [path for path in (pathlib.Path(".").glob(inside) if inside else [pathlib.Path(".")]) if path.is_dir()]
             want(found, settings, f"{place} is no directory here")
-            if ecosystem == "cargo":
-                with_manifest = [path for path in found if (path / "Cargo.toml").exists()]
-                want(with_manifest or not found, settings, f"{place} has no Cargo.toml")
-                cargo.update(with_manifest)
+            if wanted := MANIFESTS.get(ecosystem):
+                with_manifest = [path for path in found if any(next(path.glob(one), None) for one in wanted)]
+                want(with_manifest or not found, settings, f"an update of {ecosystem}: {place} has none of {' '.join(wanted)}")
+                if ecosystem == "cargo":
+                    cargo.update(with_manifest)
         # The schema lets these pass.
         schedule = update.get("schedule")
         for key in set(schedule if isinstance(schedule, dict) else ()) - {"interval", "day", "time", "timezone", "cronjob"}:
             wrong.append(f"{settings}: schedule: unknown key {key}")
     # Every lock file is a workspace that has to be kept up to date.
-    locks = subprocess.run(["git", "ls-files", "*Cargo.lock"], capture_output=True, text=True).stdout.split()
-    for lock in map(pathlib.Path, locks):
+    for lock in locks():
         want(lock.parent in cargo, settings, f"no updates for {lock}")
 
 
@@ -118,24 +144,54 @@ def forms():
         want("clocksmith collect" in re.sub(r"(\\n|\s)+", " ", str(body)), form, "does not ask for `clocksmith collect`")
 
 
+def runs(job):
+    """The commands of a job's steps."""
+    return [step["run"] for step in maps(job, "steps") if isinstance(step.get("run"), str)]
+
+
+def calls(commands):
+    """Each call of test.sh in commands of a shell: its arguments as far as they are words."""
+    # Lines that are continued are one.
+    for line in commands.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line.replace("$(", "( ").replace("`", " ; "), posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        try:
+            words = list(lexer)
+        except ValueError:
+            # Quotes that end on another line.
+            continue
+        for at, word in enumerate(words):
+            if word != "./test.sh":
+                continue
+            arguments = []
+            for argument in words[at + 1 :]:
+                if not re.fullmatch(r"[a-z0-9-]+", argument):
+                    break
+                arguments.append(argument)
+            yield arguments
+
+
 def workflows():
     """Every script and every step that a workflow runs is here."""
     for flow in files("workflows"):
         data = read(flow)
         if not data:
             continue
-        text = flow.read_text(encoding="utf-8")
-        for script in re.findall(r"(?:\./|packaging/)[a-z-]+\.sh", text):
-            want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
         jobs = data.get("jobs")
         each = list(jobs.values()) if isinstance(jobs, dict) else []
         stated = "permissions" in data or each and all(isinstance(job, dict) and "permissions" in job for job in each)
         want(stated, flow, "no permissions")
-        for steps in re.findall(r"\./test\.sh((?: [a-z-]+)+)", text):
-            if steps.startswith(" --needs"):
-                steps = steps.removeprefix(" --needs steps")
-            asked = subprocess.run(["./test.sh", "--needs", "steps", *steps.split()], capture_output=True, text=True)
-            want(asked.returncode == 0, flow, (asked.stderr.strip() or "no answer").splitlines()[0])
+        for commands in (command for job in each for command in runs(job)):
+            code = re.sub(r"(?m)(^|(?<=\s))#.*$", "", commands)
+            for script in re.findall(r"(?<![\w./-])(?:\./|packaging/)[a-z-]+\.sh\b", code):
+                want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
+            for arguments in calls(code):
+                if "--help" in arguments:
+                    continue
+                if arguments[:1] == ["--needs"]:
+                    arguments = arguments[2:]
+                asked = subprocess.run(["./test.sh", "--needs", "steps", *arguments], capture_output=True, text=True)
+                want(asked.returncode == 0, flow, (asked.stderr.strip() or "no answer").splitlines()[0])
 
 
 def hooks():

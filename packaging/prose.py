@@ -6,8 +6,8 @@
     packaging/prose.py --code           also comments and strings of Rust: counts by crate, no failure
     packaging/prose.py --code PATH...   each hit in these files and directories
 
-Fenced and indented blocks, `code`, HTML comments, link targets and front matter are not read. In Rust, `code` in
-comments is not read either, nor is anything but comments and string literals.
+Fenced and indented blocks, `code`, HTML comments, link targets and front matter are not read, nor, in YAML, comments. In
+Rust, `code` in comments is not read either, nor is anything but comments and string literals.
 
 Exits with 1 if a text has a hit, with 2 if the word list or a path cannot be used.
 """
@@ -40,18 +40,53 @@ def blank(found):
     return re.sub(r"[^\n]", " ", found[0])
 
 
+FRONT = re.compile(r"(?ms)\A---[ \t]*\n.*?^(---|\.\.\.)[ \t]*$")
+ITEM = re.compile(r"([-*+]|\d{1,9}[.)])([ \t]+)(?=\S)")
+
+
+def indented(text):
+    """A page without its indented blocks. Four spaces count from where the text of the list's item begins:
+    https://spec.commonmark.org/0.31.2/#list-items"""
+    lines, items, block, empty = [], [], False, True
+    for line in text.split("\n"):
+        wide = line.expandtabs(4)
+        depth = len(wide) - len(wide.lstrip())
+        if not wide.strip():
+            empty = True
+            lines.append(line)
+            continue
+        # A line that begins before an item's text ends the item, unless it continues the paragraph.
+        while items and depth < items[-1] and (empty or ITEM.match(wide, depth)):
+            items.pop()
+        base = items[-1] if items else 0
+        block = depth >= base + 4 and (block or empty)
+        empty = False
+        # An item's text may begin with an item.
+        at = depth
+        while not block and (item := ITEM.match(wide, at)):
+            # Of text that is further away, all but one space is an indented block.
+            at = item.end() if len(item[2]) <= 4 else item.end(1) + 1
+            items.append(at)
+        lines.append(" " * len(line) if block else line)
+    return "\n".join(lines)
+
+
 def markdown(text):
     """A page without what is not prose."""
+    text = FRONT.sub(blank, text)
     text = re.sub(r"(?ms)^([ \t]*)(```+|~~~+).*?^\1\2[ \t]*$", blank, text)
     text = re.sub(r"(?s)<!--.*?-->", blank, text)
-    # Indented blocks follow an empty line; a continued list item does not begin with four spaces there.
-    lines, block, empty = [], False, True
-    for line in text.split("\n"):
-        indented = line.startswith(("    ", "\t"))
-        block = indented and (block or empty) or (block and not line.strip())
-        empty = not line.strip()
-        lines.append(" " * len(line) if block and indented else line)
-    text = "\n".join(lines)
+    return inline(indented(text))
+
+
+def settings(text):
+    """A YAML file, whose values are Markdown, without what is not prose. Its indentation is YAML's."""
+    text = re.sub(r"(?m)^[ \t]*#.*$", blank, text)
+    return inline(re.sub(r"(?ms)^([ \t]*)(```+|~~~+).*?^\1\2[ \t]*$", blank, text))
+
+
+def inline(text):
+    """A text without code, HTML and the targets of links in its lines."""
     text = re.sub(r"(?s)(`+)(?!`).+?(?<!`)\1(?!`)", blank, text)
     # HTML: elements whose content is code, and the attributes of the others.
     text = re.sub(r"(?is)<(code|kbd|samp|pre|script|style)\b[^>]*>.*?</\1>", blank, text)
@@ -128,8 +163,12 @@ class Words:
 
 def tracked():
     """The files of the repository; without git, those of the directory."""
-    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=TOP, env=OWN, capture_output=True)
-    if done.returncode == 0:
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    try:
+        done = subprocess.run(command, cwd=TOP, env=OWN, capture_output=True)
+    except OSError:
+        done = None
+    if done and done.returncode == 0:
         return sorted(name for name in done.stdout.decode().split("\0") if name and (TOP / name).is_file())
     return sorted(str(p.relative_to(TOP)) for p in TOP.rglob("*") if p.is_file() and "target" not in p.parts)
 
@@ -201,7 +240,8 @@ def main():
         if MADE.match(text) and not given:
             continue
         checked += 1
-        for line, found, instead in words.hits(name, markdown(text), text):
+        prose = settings(text) if name.endswith(".yml") else markdown(text)
+        for line, found, instead in words.hits(name, prose, text):
             if not given and glob(name, words.pending):
                 later[name] += 1
                 continue

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Refuses tracked files that no source tree needs: what profilers, crashes, V8 and merges leave behind, conflicts, and
-# large binaries.
+# Refuses tracked files that no source tree needs: what profilers, crashes, V8, editors, desktops and merges leave behind,
+# conflicts, and large binaries.
 #
 #   packaging/tree.sh
 #
@@ -32,27 +32,39 @@ if [ "${#files[@]}" -eq 0 ]; then
     exit 1
 fi
 wrong=0
+declare -A compiled=()
 complain() {
-    echo "tree: $1 is $2: git rm --cached it, and see .gitignore" >&2
+    echo "tree: $1 is $2: git rm ${3:+$3 }--cached it, and see .gitignore" >&2
     wrong=$((wrong + 1))
 }
 for file in "${files[@]}"; do
+    case $file in
+    target/* | */target/*)
+        directory=${file%%target/*}target
+        if [ -z "${compiled[$directory]-}" ]; then complain "$directory" "what cargo compiled" -r; fi
+        compiled[$directory]=yes
+        continue
+        ;;
+    esac
     case ${file##*/} in
     isolate-*.log) complain "$file" "a log of V8" ;;
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
     core | core.[0-9]*) complain "$file" "a core dump" ;;
     *.orig | *.rej | *_LOCAL_[0-9]* | *_REMOTE_[0-9]* | *_BASE_[0-9]* | *_BACKUP_[0-9]*) complain "$file" "left by a merge" ;;
-    *~ | .#* | *.sw[op]) complain "$file" "left by an editor" ;;
-    *~*) complain "$file" "left by a merge" ;;
+    *~ | .#* | '#'*'#' | *.sw[op] | *.bak) complain "$file" "left by an editor" ;;
+    *~HEAD | *~HEAD_[0-9]*) complain "$file" "left by a merge" ;;
+    # Git appends the name of the branch, if the file's own name is taken. Versions have this character, too.
+    *~*) if [ -e "${file%~*}" ]; then complain "$file" "left by a merge"; fi ;;
+    .DS_Store | ._* | Thumbs.db | ehthumbs.db | desktop.ini | .directory) complain "$file" "left by a desktop" ;;
     rustc-ice-*.txt | hs_err_pid*.log) complain "$file" "a crash" ;;
     gmon.out | dhat-heap*.json | heaptrack.*.[gz]* | vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;
     *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
     esac
-    case $file in target/* | */target/*) complain "$file" "what cargo compiled" ;; esac
 done
 # Without a line of text: binary or empty. A deleted file that is not committed is still listed.
 while IFS= read -r -d '' file; do
+    case $file in target/* | */target/*) continue ;; esac
     if [ -L "$file" ] || ! [ -f "$file" ]; then continue; fi
     size=$(stat -c %s "$file")
     if [ "$size" -gt 65536 ] && [ "$(head -c 4 "$file" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ]; then

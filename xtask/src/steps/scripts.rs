@@ -179,7 +179,7 @@ pub(crate) static ACTIONS: Step = Step {
 
 pub(crate) static TREE: Step = Step {
     name: "tree",
-    what: "nothing is tracked that profilers, crashes and merges leave behind",
+    what: "nothing is tracked that profilers, crashes, editors and merges leave behind",
     tier: Tier::Default,
     emulated: false,
     seconds: 3,
