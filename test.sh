@@ -23,6 +23,10 @@ if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; install Rust: https://www.rust-lang.org/tools/install" >&2
     exit 2
 fi
+if ! command -v cc >/dev/null && ! [ -e target/debug/xtask ]; then
+    echo "test.sh: no cc, which the Rust compiler links with: apt-get install gcc libc6-dev" >&2
+    exit 2
+fi
 # Where cargo compiles, by whatever setting; the steps look for programs there.
 if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
     echo "test.sh: cargo cannot read this workspace" >&2
@@ -37,7 +41,11 @@ if [ -n "$other" ] && [ "$other" != "$PWD" ] && [ -d "$other" ]; then
     CARGO_TARGET_DIR=$CARGO_TARGET_DIR/checkout-$(printf '%s' "$PWD" | cksum | cut -d ' ' -f 1)
     echo "test.sh: $other compiles there, too; this checkout compiles in $CARGO_TARGET_DIR" >&2
 fi
-mkdir -p "$CARGO_TARGET_DIR" && printf '%s\n' "$PWD" >"$CARGO_TARGET_DIR/.clocksmith-checkout"
+if ! { mkdir -p "$CARGO_TARGET_DIR" && printf '%s\n' "$PWD" >"$CARGO_TARGET_DIR/.clocksmith-checkout"; } 2>/dev/null; then
+    echo "test.sh: cannot write to $CARGO_TARGET_DIR, where cargo compiles: if another user's run made it, for example by" \
+        "sudo, remove it as that user; or set CARGO_TARGET_DIR to a directory of yours" >&2
+    exit 2
+fi
 compiled=$CARGO_TARGET_DIR
 # Without a setting, crates beside the workspace have directories of their own.
 if [ "$compiled" = "$PWD/target" ]; then unset CARGO_TARGET_DIR; else export CARGO_TARGET_DIR; fi

@@ -306,12 +306,18 @@ def links(pages):
             if re.match(r"[a-z]+:", target):
                 continue
             file, _, anchor = target.partition("#")
-            goal = (path.parent / file).resolve() if file else path
+            # Hosts of a repository begin such a path at its top; the built book has no such place.
+            above = TOP if file.startswith("/") and not path.is_relative_to(SRC) else path.parent
+            goal = (above / (file.lstrip("/") if above is TOP else file)).resolve() if file else path
             name = path.relative_to(SRC if path.is_relative_to(SRC) else TOP)
             if not goal.exists():
                 wrong.append(f"{name}: {target} is not there")
             elif anchor and anchor not in anchors(included(goal)):
                 wrong.append(f"{name}: {target}: no such heading")
+        defined = {label.lower() for label in re.findall(r"(?m)^ {0,3}\[([^\]]+)\]:", text)}
+        for label in re.findall(r"\w\]\[([^\]\n]+)\]", text):
+            if label.lower() not in defined:
+                wrong.append(f"{path.relative_to(TOP)}: no line says where [{label}] leads")
     return wrong
 
 

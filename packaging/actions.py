@@ -122,6 +122,13 @@ def dependabot():
 def forms():
     """https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues-and-pull-requests"""
     names = set()
+    # The older kind, and a single template, which the host offers beside the forms.
+    places = [*(GITHUB / "ISSUE_TEMPLATE").glob("*.md"), *GITHUB.glob("[Ii][Ss][Ss][Uu][Ee]_*.md")]
+    for template in sorted(path for path in places if path.is_file()):
+        text = re.sub(r"(?s)<!--.*?-->", "", template.read_text(encoding="utf-8", errors="replace"))
+        want("clocksmith collect" in re.sub(r"\s+", " ", text), template, "does not ask for `clocksmith collect`")
+    asking = [form for form in files("ISSUE_TEMPLATE") if form.stem != "config"]
+    want(asking, GITHUB / "ISSUE_TEMPLATE", "no form for issues is here")
     for form in files("ISSUE_TEMPLATE"):
         data = read(form)
         if form.stem == "config" or not data:
@@ -196,7 +203,10 @@ def workflows():
 
 def hooks():
     """https://pre-commit.com/#new-hooks; composite actions: https://docs.github.com/actions"""
-    for step in maps(read(pathlib.Path("action.yml")).get("runs"), "steps"):
+    action = read(pathlib.Path("action.yml"))
+    for used in sorted(set(re.findall(r"\binputs\.([\w-]+)", str(action.get("runs"))))):
+        want(used in (action.get("inputs") or {}), "action.yml", f"inputs.{used} is used and not declared")
+    for step in maps(action.get("runs"), "steps"):
         want("uses" in step or ("run" in step and "shell" in step), "action.yml", f"a step without shell: {step}")
     path = pathlib.Path(".pre-commit-hooks.yaml")
     for hook in read(path, list):

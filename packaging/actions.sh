@@ -52,9 +52,19 @@ if [ -n "$schemas" ]; then
     schema github-issue-config .github/ISSUE_TEMPLATE/config.y*ml
     schema github-actions action.yml
 fi
-python3 -c 'import yaml' 2>/dev/null || missing "no YAML for Python: apt-get install python3-yaml"
-packaging/actions.py || wrong=1
+absent=()
+if ! command -v python3 >/dev/null; then
+    absent+=("no Python: apt-get install python3 python3-yaml")
+elif ! python3 -c 'import yaml' 2>/dev/null; then
+    absent+=("no YAML for Python: apt-get install python3-yaml")
+else
+    packaging/actions.py || wrong=1
+fi
 [ "$wrong" -eq 0 ] || exit 1
-[ -n "$actionlint" ] || missing "no actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
-[ -n "$schemas" ] || missing "no check-jsonschema: pipx install check-jsonschema"
+[ -n "$actionlint" ] || absent+=("no actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12")
+[ -n "$schemas" ] || absent+=("no check-jsonschema: pipx install check-jsonschema")
+if [ "${#absent[@]}" -gt 0 ]; then
+    all=$(printf '%s; ' "${absent[@]}")
+    missing "${all}or .ci/run --tools actions"
+fi
 echo "actions: workflows, forms and dependabot's settings are right"

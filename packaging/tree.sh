@@ -46,12 +46,17 @@ for file in "${files[@]}"; do
         continue
         ;;
     esac
+    case $file in
+    .vscode/* | */.vscode/* | .idea/* | */.idea/*) complain "$file" "an editor's settings" ;;
+    esac
     case ${file##*/} in
     isolate-*.log) complain "$file" "a log of V8" ;;
+    # Kernel logs are data of tests and of the book.
+    *.log) case $file in */samples/* | */fixtures/* | fuzz/corpus-seeds/*) ;; *) complain "$file" "a log" ;; esac ;;
     *.profraw | *.profdata | perf.data | perf.data.old) complain "$file" "a profile" ;;
     core | core.[0-9]*) complain "$file" "a core dump" ;;
     *.orig | *.rej | *_LOCAL_[0-9]* | *_REMOTE_[0-9]* | *_BASE_[0-9]* | *_BACKUP_[0-9]*) complain "$file" "left by a merge" ;;
-    *~ | .#* | '#'*'#' | *.sw[op] | *.bak) complain "$file" "left by an editor" ;;
+    *~ | .#* | '#'*'#' | *.sw[op] | *.bak | *.save | *.tmp | *.iml | *' (copy)'* | *' copy.'*) complain "$file" "left by an editor" ;;
     *~HEAD | *~HEAD_[0-9]*) complain "$file" "left by a merge" ;;
     # Git appends the name of the branch, if the file's own name is taken. Versions have this character, too.
     *~*) if [ -e "${file%~*}" ]; then complain "$file" "left by a merge"; fi ;;

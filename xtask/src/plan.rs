@@ -156,6 +156,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
         if name.is_empty() {
             return "an empty word is no step; ./test.sh --help lists the steps".to_owned();
         }
+        if steps().flat_map(|step| step.uses).any(|used| used.name == name) {
+            return format!("{name} is made when a step needs it, and is no step of its own");
+        }
         let near = steps().map(|step| (distance(&lower, step.name), step.name)).min();
         // Half the letters right is a guess worth a line.
         let guess = near.filter(|(edits, found)| 2 * edits <= found.len().max(2));

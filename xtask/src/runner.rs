@@ -24,7 +24,10 @@ struct Runner {
     report: Report,
     /// The work that steps share, and its result.
     made: BTreeMap<&'static str, Done>,
+    /// How much slower than the machine of the table this one was a moment ago.
     slowness: f64,
+    /// Seconds of all steps, as they were, and as they would have been on that machine.
+    seconds: (f64, f64),
     strict: bool,
     /// Steps that may be skipped even so: the installer could not bring what they need.
     may_skip: Vec<String>,
@@ -44,6 +47,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         report: Report::default(),
         made: BTreeMap::new(),
         slowness: slowness(),
+        seconds: (0.0, 0.0),
         strict: is_set("STRICT"),
         may_skip: std::env::var("MAY_SKIP")
             .unwrap_or_default()
@@ -57,7 +61,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         return ExitCode::from(USAGE);
     }
     if runner.slowness > 1.05 {
-        say!("budgets times {:.1}: this machine is so much slower", runner.slowness);
+        say!("budgets times {:.1}: this machine is so much slower now", runner.slowness);
     }
     if let Some(said) = &plan.turn_said {
         say!("{said}");
@@ -170,14 +174,15 @@ impl Runner {
             done = (step.run)(&self.context);
         }
         let spent = mark.spent();
-        let quiet = spent.quiet(self.slowness);
+        let slow = self.slowness_meanwhile(spent.wall);
+        let quiet = spent.quiet(slow);
         let budget = budget + self.context.asked.get();
         let time = format!(
             "{:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall, spent.cpu
         );
         say!("-- {}: {time}", step.name);
-        match spent.judge(self.slowness, budget) {
+        match spent.judge(slow, budget) {
             Judgement::Within => done,
             Judgement::Unjudged => {
                 let share = spent.share * 100.0;
@@ -191,6 +196,15 @@ impl Runner {
                 done.and_then(|()| Err(Stop::fail(format!("over its budget: {time}"))))
             }
         }
+    }
+
+    /// The slowness during a step that has just ended: other guests of a host come and go.
+    fn slowness_meanwhile(&mut self, wall: f64) -> f64 {
+        let before = std::mem::replace(&mut self.slowness, slowness());
+        let slow = (before + self.slowness) / 2.0;
+        self.seconds.0 += wall;
+        self.seconds.1 += wall / slow;
+        slow
     }
 
     fn note(&mut self, step: &Step, done: Done) {
@@ -223,13 +237,14 @@ impl Runner {
         let spent = mark.spent();
         // Tools count for continuous integration, on the wall.
         let tools = if ci { begun.elapsed().as_secs_f64() - spent.wall } else { 0.0 };
-        let quiet = spent.quiet(self.slowness) + tools;
+        let slow = if self.seconds.1 > 0.0 { self.seconds.0 / self.seconds.1 } else { 1.0 };
+        let quiet = spent.quiet(slow) + tools;
         say!(
             "\n== all: {:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall + tools,
             spent.cpu
         );
-        match spent.judge(self.slowness, budget.saturating_sub(tools as u64)) {
+        match spent.judge(slow, budget.saturating_sub(tools as u64)) {
             Judgement::Within => {}
             Judgement::Over => {
                 self.report.failed.push(format!("all: over the budget of {budget} s"))
