@@ -82,6 +82,11 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
         return Err(format!("line {line}: the unit is a part of another text"));
     }
     let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
+    if command.contains('%') {
+        return Err(
+            "systemd puts something in for the % in the command, which is not seen here".to_owned()
+        );
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=- \t\\\n".contains(c);
     if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
         return cannot();

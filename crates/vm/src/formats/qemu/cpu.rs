@@ -47,7 +47,13 @@ pub(crate) struct Context<'a> {
     pub(crate) confidential: Option<Confidential>,
     /// Whether flags of Hyper-V are no use: a Windows that is older, or an emulated processor.
     pub(crate) no_hyperv: bool,
+    /// Whether the user says which system the guest has, or that it is not known.
+    pub(crate) said: bool,
 }
+
+/// Why kvm-clock is left off where the guest may be any system.
+pub(crate) const ANY_SYSTEM: &str = "the file does not tell which system the guest has: one that is not Linux may need it so; \
+    --guest says it";
 
 /// Whether the model is one for which `migratable` is a property.
 fn has_migratable(model: &str) -> bool {
@@ -133,6 +139,9 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
             if let Some(other) = cpu.list.iter().find(|it| is_leaf(it)) {
                 finding.edits.clear();
                 finding.left = Some(one_of_several(&other.name));
+            } else if context.guest == Guest::Unknown && !context.said {
+                finding.edits.clear();
+                finding.left = Some(ANY_SYSTEM.to_owned());
             }
             out.push(finding);
         } else {

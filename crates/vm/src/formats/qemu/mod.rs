@@ -216,6 +216,7 @@ fn command_findings(
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
     let x86 = machine::of_x86(command, line);
+    let said = document.guest.is_some() && !line.contradicted(crate::guest::base(&document.name));
     // What is asked of a processor of x86 means nothing to another one.
     if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
@@ -228,6 +229,7 @@ fn command_findings(
             stays: line.hostdev,
             confidential: line.confidential(),
             no_hyperv: emulated || around.old,
+            said,
         };
         if cpu.head_name() != "help" {
             out.extend(cpu::check(cpu, &context));
@@ -250,7 +252,7 @@ fn command_findings(
         );
     }
     let asked = |at: usize| script.asked(at);
-    let place = machine::Place { document, emulated, unseen: around.unseen, asked: &asked };
+    let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);

@@ -62,6 +62,14 @@ impl Variables {
     /// Takes the assignments at the beginning of a statement, and returns the words behind them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
+        if let [set, dashes, rest @ ..] = words
+            && set.literal() == Some("set")
+            && dashes.literal() == Some("--")
+        {
+            let value = Value::Array(self.expand(rest, None));
+            self.set("@", value, false, under || statement.conditional);
+            return &[];
+        }
         let mut index = 0;
         while let Some(word) = words.get(index) {
             let plain = word.literal();
