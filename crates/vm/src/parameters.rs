@@ -102,6 +102,10 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             }
             MistakeKind::UnknownValue => (rule!("cmdline-unknown-value"), Severity::Error),
             MistakeKind::NoSuchParameter => (rule!("cmdline-no-such-parameter"), Severity::Error),
+            // It says the same.
+            MistakeKind::Superseded if mistake.why.starts_with("is the deprecated name") => {
+                (rule!("cmdline-superseded"), Severity::Info)
+            }
             MistakeKind::Superseded => (rule!("cmdline-superseded"), Severity::Warn),
             MistakeKind::Contradicted => (rule!("cmdline-contradicted"), Severity::Error),
             MistakeKind::Slow => (rule!("cmdline-slow-clocksource"), Severity::Warn),

@@ -13,6 +13,9 @@ use std::ops::Range;
 /// Why such a setting is left.
 const WISH: &str = "it is there only when the user asks for it";
 
+/// Why an option is left that a function of the script looks for.
+const DROPS: &str = "a branch of the script looks for it among the arguments, and may drop it";
+
 /// What begins the name of a variable that takes something away.
 const TAKES: [&str; 6] = ["NO_", "NO", "WITHOUT_", "DISABLE_", "SKIP_", "HIDE_"];
 
@@ -35,8 +38,16 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     } else {
         Vec::new()
     };
+    let dropped = if document.kind == Kind::Qemu { labels(text.as_str()) } else { Vec::new() };
     for finding in findings {
         let start = finding.span.start;
+        let option = text.slice(finding.span.clone()).trim_start_matches(',');
+        if option.len() > 4 && dropped.contains(&option) {
+            finding.severity = Severity::Info;
+            finding.edits.clear();
+            finding.left = Some(DROPS.to_owned());
+            continue;
+        }
         if wishes.iter().any(|wish| wish.contains(&start)) {
             finding.severity = Severity::Info;
             if !finding.edits.is_empty() {
@@ -68,6 +79,20 @@ fn asks(condition: &str) -> bool {
             rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
         takes(name) || !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) && name != "0"
     })
+}
+
+/// Options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)` and
+/// `*,kvmclock=off)`. Such a loop makes other arguments of those that it gets.
+fn labels(text: &str) -> Vec<&str> {
+    if !["in \"$@\"", "in $@", "in $*"].iter().any(|it| text.contains(it)) {
+        return Vec::new();
+    }
+    let label = |line| -> Option<&str> { Some(str::trim(line).split_once(')')?.0) };
+    let alone = text.lines().filter_map(label).filter(|label| !label.contains(char::is_whitespace));
+    alone
+        .flat_map(|label| label.split('|'))
+        .map(|one| one.trim_matches(['*', ',', '(', '"']))
+        .collect()
 }
 
 /// Branches of a `case` with an option for a label, parts of an `if` that asks, and what is behind `&&` of a test that asks.
@@ -209,6 +234,19 @@ mod tests {
         ] {
             assert_ne!(bad(Kind::Qemu, "run.sh", &of(&lines)), [""; 0], "{lines}");
         }
+    }
+
+    #[test]
+    fn option_that_a_wrapper_drops_is_worth_no_warning() {
+        let of = |label: &str| {
+            format!(
+                "#!/bin/bash\nrun() {{\n  local a out=()\n  for a in \"$@\"; do\n    case \"$a\" in\n      {label}) ;;\n      *) \
+                 out+=(\"$a\") ;;\n    esac\n  done\n  qemu-system-x86_64 \"${{out[@]}}\"\n}}\nrun -accel kvm -no-hpet -cpu host -m \
+                 1G -hda debian.img\n"
+            )
+        };
+        assert_eq!(bad(Kind::Qemu, "run.sh", &of("-no-hpet")), [""; 0]);
+        assert_ne!(bad(Kind::Qemu, "run.sh", &of("-snapshot")), [""; 0]);
     }
 
     #[test]

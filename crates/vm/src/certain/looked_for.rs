@@ -56,7 +56,8 @@ pub(super) fn looked_for<'t>(
     let tells = |piece: &str| {
         let part = |text: &str| text.get(..AROUND.min(text.len())).unwrap_or(text).to_owned();
         let piece = part(piece);
-        before.contains(&piece) != after.contains(&piece)
+        // `in` belongs to `case` and `for`.
+        piece != "in" && before.contains(&piece) != after.contains(&piece)
     };
     // A pattern over several words: the shell takes quotes and continued lines away.
     let parts_words = |segment: &&str| {

@@ -21,6 +21,10 @@ const HEADING: &str = "a an and the of for in on with to this that is it its my 
     create creates build builds define definition command commands line script section step first then finally now \
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
+/// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
+const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
+const MACHINE: &str = "machine vm server instance box launcher";
+
 /// What begins lines that are written for other programs, or are of a licence, in lower case.
 const DIRECTIVES: [&str; 15] = [
     "!/",
@@ -203,7 +207,13 @@ pub(super) fn may_give(line: &str) -> bool {
         return false;
     }
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let heading = |word: &str| listed(HEADING, word) || word.bytes().all(|b| b.is_ascii_digit());
+    let last = lower.split(|c: char| !c.is_alphanumeric()).rfind(|word| !word.is_empty());
+    let title = last.is_some_and(|word| listed(MACHINE, word));
+    let heading = |word: &str| {
+        title && (listed(TITLE, word) || listed(MACHINE, word))
+            || listed(HEADING, word)
+            || word.bytes().all(|b| b.is_ascii_digit())
+    };
     // Numbers alone are those of a ticket.
     let numbers =
         |line: &str| !line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
@@ -277,6 +287,8 @@ mod tests {
             "# measured: 3 us per read, that is fine",
             "# bug: 4711",
             "rem hangs",
+            "# test of the guest",
+            "# never remove this from the test machine",
         ] {
             assert!(may_give(line), "{line}");
         }
@@ -286,6 +298,7 @@ mod tests {
             "#",
             "#########",
             "## Boot options",
+            "# Debian 12 test machine",
             "# starts the machine",
             "# qemu-system-x86_64 -cpu host,kvmclock=off -m 2G \\",
             "#  -cpu host,kvmclock=off",

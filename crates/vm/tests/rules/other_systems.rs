@@ -107,6 +107,18 @@ fn words_of_a_script_that_set_gives_are_read() {
 }
 
 #[test]
+fn branch_that_gives_the_program_and_its_options_is_read() {
+    let text = "#!/bin/bash\nif [ \"$ARCH\" = x86_64 ]; then\n  QEMU=qemu-system-x86_64\n  OPTS=\"-machine q35,accel=kvm -no-hpet -cpu \
+                host,kvmclock=off\"\nelse\n  QEMU=qemu-system-aarch64\n  OPTS=\"-machine virt -cpu host\"\nfi\n$QEMU $OPTS -m 1G -drive \
+                file=debian.qcow2\n";
+    let found = linted(Kind::Qemu, text);
+    for id in ["q-no-hpet-removed", "q-kvmclock-off-no-invtsc"] {
+        assert!(found.contains(&id), "{found:?}");
+    }
+    mended(Kind::Qemu, text, text);
+}
+
+#[test]
 fn domains_of_several_steps_are_all_read() {
     let one = domain("debian", "", PLAIN_CPU, QUIET_CLOCK, "");
     let two =
@@ -162,6 +174,18 @@ fn text_that_another_command_has_is_named_as_a_whole() {
     let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu host,kvmclock=off -hda \
                 debian-%i.img\n";
     let report = lint(&document(Kind::Qemu, unit)).unwrap();
-    let left = report.findings.iter().find_map(|it| it.left.clone()).unwrap();
-    assert!(left.contains("%"), "{left}");
+    assert!(report.findings.iter().any(|it| !it.edits.is_empty()));
+    let unit = unit.replace("host,kvmclock", "host,%i,kvmclock").replace("-%i.img", ".img");
+    let report = lint(&document(Kind::Qemu, &unit)).unwrap();
+    let left = report.findings.iter().find_map(|it| it.left.clone());
+    assert!(left.is_some_and(|left| left.contains('%')));
+    // What a unit describes tells the guest's system, too.
+    let unit = "[Unit]\nDescription=ReactOS test\n[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -machine \
+                pc,hpet=on -cpu host,kvmclock=off -hda a.img\n";
+    mended(Kind::Qemu, unit, unit);
+    let debian = unit.replace("ReactOS test", "Debian");
+    assert_ne!(
+        fix(&document(Kind::Qemu, &debian), &Choices::default()).unwrap().document.text.as_str(),
+        debian
+    );
 }

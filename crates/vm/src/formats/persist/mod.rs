@@ -257,7 +257,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
     for part in line.text.split_inclusive("||").flat_map(|part| part.split_inclusive("&&")) {
         let range = line.base + at..line.base + at + part.len();
         at += part.len();
-        if asks(part) {
+        if asks(part) || only_talks(part.trim_start_matches(['&', '|', ' '])) {
             found.retain(|parameter| !range.contains(&parameter.span.start));
         }
     }

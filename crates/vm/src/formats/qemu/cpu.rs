@@ -114,7 +114,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     if let Some(property) = off("kvm").filter(|_| !context.emulated) {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
-        let page = cpu.flag("hv-time") == Some(true);
+        let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
         // macOS has no kvm-clock: its clock is the TSC.
         let macos = context.guest == Guest::Macos;
         let has = macos || page && (windows || invariant == Some(true));

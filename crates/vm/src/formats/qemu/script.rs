@@ -146,7 +146,12 @@ impl Script {
             }
             script.take(&variables.expand(rest, None));
             script.in_strings(&variables, statement);
-            for name in variables.named(rest) {
+            let named = variables.named(rest);
+            // A branch may give values to several variables.
+            for other in variables.paired(&named) {
+                script.take(&other.expand(rest, None));
+            }
+            for name in named {
                 for other in variables.others.get(&name).into_iter().flatten().take(8) {
                     script.take(&variables.expand(rest, Some((&name, other))));
                 }
@@ -377,7 +382,13 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if talks(words.iter().map(Placed::as_str)) {
         return None;
     }
-    let program = words.iter().position(|word| is_program(word.as_str()));
+    // `-accel kvm` starts no program.
+    let value = |at: usize| {
+        let before = at.checked_sub(1).and_then(|n| words.get(n)).map_or("", Placed::as_str);
+        matches!(before, "-accel" | "--accel" | "-name" | "-machine" | "-M")
+    };
+    let mut names = words.iter().enumerate().filter(|(_, word)| is_program(word.as_str()));
+    let program = names.find(|(at, _)| !value(*at)).map(|(at, _)| at);
     let options = words.get(program.map_or(0, |n| n + 1)..)?;
     let count = options.iter().filter(|word| strong(word.as_str())).count();
     let asks = options.iter().any(|word| {
