@@ -119,6 +119,12 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
     let asks =
         |word: &Word| matches!(word.name.as_str(), "clocksource" | "clock") && word.value.is_some();
     let last = words.iter().rposition(asks);
+    // `clock=` is the deprecated name of `clocksource=`: where both say the same, it is the one that may go.
+    let same =
+        |word: &Word| last.and_then(|at| words.get(at)).is_some_and(|it| meant(it) == meant(word));
+    let agree = words.iter().filter(|word| asks(word)).all(same);
+    let named = words.iter().rposition(|word| asks(word) && word.name == "clocksource");
+    let last = named.filter(|_| agree).or(last);
     for (index, word) in words.iter().enumerate() {
         let mut add = |kind, why: String, instead: Option<String>| {
             found.push(Mistake { kind, word: index, why, instead });
@@ -126,7 +132,11 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
         if asks(word) {
             if last != Some(index) {
                 let winner = last.and_then(|at| words.get(at)).map(Word::text).unwrap_or_default();
-                let why = format!("has no effect: the last one wins, which is {winner}");
+                let why = if agree && word.name == "clock" {
+                    format!("is the deprecated name of clocksource=, and says the same as {winner}")
+                } else {
+                    format!("has no effect: the last one wins, which is {winner}")
+                };
                 add(MistakeKind::Superseded, why, Some(String::new()));
             } else {
                 let value = word.value.as_deref().unwrap_or_default();
@@ -163,6 +173,14 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
         }
     }
     found
+}
+
+/// The clocksource that `clocksource=` or `clock=` chooses.
+fn meant(word: &Word) -> Option<&str> {
+    match (word.name.as_str(), word.value.as_deref()) {
+        ("clock", Some("pmtmr")) => Some("acpi_pm"),
+        (_, value) => value,
+    }
 }
 
 fn choice(
@@ -321,6 +339,19 @@ mod tests {
         ] {
             assert_eq!(one(text).0, MistakeKind::Contradicted, "{text}");
         }
+    }
+
+    #[test]
+    fn deprecated_name_that_says_the_same_is_no_conflict() {
+        for text in ["clocksource=tsc clock=tsc", "clock=tsc quiet clocksource=tsc"] {
+            let all = mistakes(&CommandLine::parse(text));
+            assert_eq!(all.len(), 1, "{text}");
+            let old = CommandLine::parse(text).words().iter().position(|word| word.name == "clock");
+            assert_eq!((all[0].kind, Some(all[0].word)), (MistakeKind::Superseded, old), "{text}");
+            assert!(all[0].why.contains("deprecated"), "{text}");
+        }
+        let all = of("clocksource=tsc clock=pmtmr");
+        assert_eq!(all.first().map(|it| it.1.as_str()), Some("clocksource=tsc"));
     }
 
     #[test]

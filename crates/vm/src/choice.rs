@@ -46,6 +46,9 @@ fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
     if !choices.is_empty() && document.kind == crate::Kind::Libvirt && libvirt::emulated(document) {
         left.push("a domain of type='qemu' is emulated, and does not start with either".to_owned());
     }
+    if choices.invtsc && document.kind == crate::Kind::Libvirt {
+        left.extend(libvirt::choice::left(document).map(str::to_owned));
+    }
     if !choices.is_empty() && document.kind == crate::Kind::Qemu {
         left.extend(qemu::choice::left(document).into_iter().map(|at| {
             let line = document.text.place(at).line;

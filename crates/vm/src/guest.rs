@@ -144,21 +144,60 @@ pub(crate) fn old_windows(name: &str) -> bool {
     })
 }
 
+/// Whether a name tells a system, and Windows is none of those that it tells. `arch` alone is Arch Linux or a word for a
+/// processor: it is enough to doubt, and not to tell.
+pub(crate) fn of_another_than_windows(name: &str) -> bool {
+    let told = systems(name);
+    let arch = || {
+        name.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| word.eq_ignore_ascii_case("arch"))
+    };
+    !told.contains(&Guest::Windows) && (!told.is_empty() || arch())
+}
+
+/// Whether the name of a kernel's file is one that only Linux has: arch/x86/boot/Makefile, and what distributions install.
+pub(crate) fn linux_kernel(name: &str) -> bool {
+    let name = base(name).to_ascii_lowercase();
+    ["vmlinu", "bzimage", "zimage", "linux"].iter().any(|begin| name.starts_with(begin))
+        || name == "image"
+}
+
+/// Whether a kernel's command line has words of Linux, and not one alone that other kernels know, too
+/// (Documentation/admin-guide/kernel-parameters.txt).
+pub(crate) fn linux_words(line: &str) -> bool {
+    const WHOLE: &str = "ro rw quiet splash nokaslr nomodeset rhgb notsc no-kvmclock nopv nosmp noapic nohpet nolapic single";
+    const BEGIN: &str = "root= rootfstype= rootflags= rootwait init= rdinit= console=tty console=hvc console=ttyS earlyprintk= \
+        earlycon= loglevel= clocksource= tsc= systemd. net.ifnames= biosdevname= ip=dhcp ip=: selinux= apparmor= \
+        modprobe.blacklist= module_blacklist= cgroup_ panic=- cloud-init= ds=nocloud ks= inst.";
+    // Xen's own line names its first guest.
+    let xen = line.split_whitespace().any(|word| word.starts_with("dom0_"));
+    !xen && line.split_whitespace().any(|word| {
+        crate::words::listed(WHOLE, word)
+            || BEGIN.split_whitespace().any(|begin| word.starts_with(begin))
+    })
+}
+
 /// Whether a name tells more than one system: `windows-and-linux.sh`.
 pub(crate) fn several(name: &str) -> bool {
     let told = systems(name);
     told.iter().any(|other| Some(other) != told.first())
 }
 
-/// Words that tell a system; a word may go on with a number.
-const WORDS: [(Guest, &str); 5] = [
+/// Words that tell a system; a word may go on with a number. The first line with one counts: DOS is Microsoft's, too.
+const WORDS: [(Guest, &str); 6] = [
+    (Guest::Other, "msdos freedos pcdos drdos dos"),
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
     (
         Guest::Windows,
         "windows win winxp winme winnt winnt3 winnt4 winvista winserver w7 w8 w10 w11 w2k microsoft",
     ),
     (Guest::Bsd, "freebsd openbsd netbsd pfsense opnsense"),
-    (Guest::Other, "truenas"),
+    (
+        Guest::Other,
+        "truenas haiku reactos beos serenity serenityos redox redoxos plan9 9front minix minix3 illumos openindiana omnios \
+            smartos solaris hurd qnx vxworks kolibrios menuetos templeos genode os2 ecomstation unikernel unikraft nanos \
+            mirageos includeos rumprun",
+    ),
     (
         Guest::Linux,
         "linux ubuntu debian fedora centos rhel redhat rocky alma almalinux archlinux suse opensuse sles alpine \

@@ -41,6 +41,8 @@ mod shell;
 mod template;
 #[cfg(test)]
 mod testing;
+mod unread;
+mod wished;
 mod words;
 mod xml;
 mod yaml;

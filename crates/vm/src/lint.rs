@@ -6,9 +6,12 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::guest::Guest;
+use crate::inner::nothing;
 use crate::meant;
 use crate::saved;
 use crate::text::Text;
+use crate::unread;
+use crate::wished;
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
@@ -76,7 +79,13 @@ pub fn lint(document: &Document) -> Result<Report, LintError> {
 pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     let program = comments::without(document);
     let read = program.as_ref().unwrap_or(document);
-    let mut report = (document.kind.format().lint)(read)?;
+    let started = unread::without(read);
+    let read = started.as_ref().unwrap_or(read);
+    let mut report = match (document.kind.format().lint)(read) {
+        // What starts no machine is no broken machine.
+        Err(_) if started.is_some() => nothing(Guest::Unknown),
+        report => report?,
+    };
     let ignored = ignored(document);
     report.ignored =
         report.findings.extract_if(.., |finding| ignored.contains(finding.rule.id)).collect();
@@ -85,6 +94,7 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     }
     report.partial |= certain::of_template(document);
     leave_meant(&mut report.findings);
+    wished::lower(read, &mut report.findings);
     meant::leave(document, &mut report.findings);
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
@@ -93,13 +103,15 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
 
 /// Rules about settings that an administrator may have chosen against a fault, or for what the rule's risk names: a file
 /// does not tell whether the reason is still there.
-const MEANT: [&str; 6] = [
+const MEANT: [&str; 8] = [
     "q-guest-notsc",
     "q-rdtscp-off",
     "lv-rdtscp-off",
     "fc-invtsc-masked",
     "fc-rdtscp-masked",
     "vmx-rdtsc-not-virtualised",
+    "xen-tsc-always-emulate",
+    "xen-tsc-mode-removed",
 ];
 
 /// Takes out the changes that would undo such a setting, and says what to write by hand.

@@ -2,12 +2,14 @@
 //! the machine, a date that the guest is to have. Then a change would undo what is meant, and leave words that are not
 //! true any more. What must not live here: which settings are wrong (`formats`).
 
+mod attached;
 mod prose;
 
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::Kind;
 use crate::words::listed;
+use attached::{Attached, Belongs};
 use prose::{Prose, Spoken};
 use std::ops::Range;
 
@@ -42,31 +44,97 @@ const REASONS: &str = "must needed needs need required requires because workarou
     don't never without disabled disable off avoid avoids hang hangs lockup lockups purpose intentional intentionally \
     deliberately test tests regression instead otherwise breaks fails";
 
+/// Words with which the description of a machine gives a reason, or asks for something to stay. A description is of all of the
+/// machine, so words for its purpose are not among them.
+const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
+    lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
+
 /// How far above and below a setting a comment speaks of it, in lines.
 const ABOVE: u32 = 3;
 const BELOW: u32 = 1;
 
 /// Takes out the changes of what a file says that it means; the findings say why.
 pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
-    let open = |finding: &&mut Finding| {
-        !finding.edits.is_empty() && !SAME_GUEST.contains(&finding.rule.id)
-    };
-    let mut open = findings.iter_mut().filter(open).peekable();
+    let mut open = findings.iter_mut().filter(|finding| !finding.edits.is_empty()).peekable();
     if open.peek().is_none() {
         return;
     }
     let prose = Prose::of(document);
+    let attached = Attached::of(document);
     let date = date(document);
     for finding in open {
-        let subject = SUBJECTS.iter().find(|(part, _)| finding.rule.id.contains(part));
-        let Some((name, words)) = subject else { continue };
-        let why = spoken(document, &prose, finding, words)
-            .or_else(|| date.clone().filter(|_| *name == "kvmclock"));
+        let subject = SUBJECTS
+            .iter()
+            .filter(|_| !SAME_GUEST.contains(&finding.rule.id))
+            .find(|(part, _)| finding.rule.id.contains(part));
+        let named = subject.and_then(|(name, words)| {
+            spoken(document, &prose, finding, words)
+                .or_else(|| date.clone().filter(|_| *name == "kvmclock"))
+        });
+        // What leaves the guest as it is makes the words of a description untrue even so.
+        let option = SUBJECTS.iter().find(|(part, _)| finding.rule.id.contains(part));
+        let described_by = option.and_then(|(_, words)| {
+            let said =
+                |span: &Range<usize>| mentions(document.text.slice(span.clone()), words).is_some();
+            let found =
+                prose.all.iter().find(|(span, it)| *it == Spoken::Description && said(span));
+            let line = document.text.place(found?.0.start).line;
+            Some(format!(
+                "line {line}: the description of the machine speaks of it, so it may be meant"
+            ))
+        });
+        let why = named
+            .or(described_by)
+            .or_else(|| commented(document, &attached, finding))
+            .or_else(|| described(document, &prose));
         if why.is_some() {
             finding.edits.clear();
             finding.left = why;
         }
     }
+}
+
+/// The comment that belongs to what a finding would change. A line that is added has none: what is above it speaks of its
+/// neighbour.
+fn commented(document: &Document, attached: &Attached<'_>, finding: &Finding) -> Option<String> {
+    let adds = |edit: &&crate::edit::Edit| edit.span.is_empty() && edit.with.contains('\n');
+    let mut changed = finding.edits.iter().filter(|edit| !adds(edit)).peekable();
+    let own = changed.peek().map(|_| finding.span.clone());
+    let places = changed.map(|edit| edit.span.clone()).chain(own);
+    let lines = |first: u32, last: u32| {
+        let all = document.text.lines().map(|(_, line)| line);
+        all.skip(first as usize - 1).take((last + 1 - first) as usize)
+    };
+    let line = places.flat_map(|place| attached.to(&place)).find_map(|belongs| match belongs {
+        Belongs::ToIt(line) => Some(line),
+        Belongs::Around(first, last) => {
+            lines(first, last).any(|it| gives_reason(it, REASONS)).then_some(first)
+        }
+    })?;
+    Some(format!(
+        "line {line}: the comment may give the reason for it; if it does not, make the change by hand"
+    ))
+}
+
+/// The description of the machine, if it asks for something to stay.
+fn described(document: &Document, prose: &Prose<'_>) -> Option<String> {
+    let asks = |span: &Range<usize>| {
+        let said = document.text.slice(span.clone());
+        said.split_whitespace().count() > 2 && gives_reason(said, DESCRIBED)
+    };
+    let (span, _) =
+        prose.all.iter().find(|(span, spoken)| *spoken == Spoken::Description && asks(span))?;
+    let line = document.text.place(span.start).line;
+    Some(format!(
+        "line {line}: the description of the machine may give the reason for it; if it does not, make the change by hand"
+    ))
+}
+
+/// Whether one of the words of a text is in a list.
+fn gives_reason(said: &str, list: &str) -> bool {
+    let words = said.split_whitespace();
+    let mut words = words.map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.any(|word| !word.is_empty() && listed(list, &word.to_ascii_lowercase()))
 }
 
 /// Where a file speaks of what a finding would change.
@@ -85,7 +153,7 @@ fn spoken(
         let Some(at) = mentions(said, words) else { continue };
         let number = line(span.start + at);
         match spoken {
-            Spoken::Name => {
+            Spoken::Name | Spoken::Description => {
                 return Some(format!(
                     "line {number}: a name or a description of the machine speaks of it, so it may be meant"
                 ));
@@ -96,10 +164,7 @@ fn spoken(
                     .iter()
                     .any(|place| last + ABOVE >= place.start && first < place.end + BELOW);
                 // A command that is switched off gives no reason, nor does its `kvmclock=off`.
-                let reason = || {
-                    let words = said.split_whitespace();
-                    words.map(|it| it.trim_matches(|c: char| !c.is_alphanumeric())).any(is_reason)
-                };
+                let reason = || gives_reason(said, REASONS);
                 let command = said.contains("qemu-system-") || said.contains("-cpu ");
                 if reason() || beside && !command {
                     return Some(format!(
@@ -112,10 +177,6 @@ fn spoken(
     let file = crate::guest::base(&document.name);
     mentions(file, words)
         .map(|_| "the name of the file speaks of it, so it may be meant".to_owned())
-}
-
-fn is_reason(word: &str) -> bool {
-    !word.is_empty() && listed(REASONS, &word.to_ascii_lowercase())
 }
 
 /// Where a text names one of these; `nohpet` names the HPET, `shpet` does not.
@@ -187,3 +248,7 @@ fn rtc_date(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_attached;
+#[cfg(test)]
+mod tests_guest;

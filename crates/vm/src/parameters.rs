@@ -17,7 +17,8 @@ pub(crate) struct Parameter {
 }
 
 /// Names that matter for clocks without a value.
-const ALONE: &str = "notsc nohpet nopv no_kvmclock nokvmclock tsc_reliable hpet_disable";
+const ALONE: &str =
+    "notsc nohpet nopv no_kvmclock no_kvmclock_vsyscall nokvmclock tsc_reliable hpet_disable";
 /// Names that matter for clocks with a value, those that are often meant included.
 const WITH_VALUE: &str = "clocksource clock tsc notsc hpet nohpet no_kvmclock nopv acpi pmtmr clearcpuid \
     clocksoure clock_source clocksouce clocksrc clocksources tsc_reliable hpet_disable \
@@ -101,6 +102,10 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             }
             MistakeKind::UnknownValue => (rule!("cmdline-unknown-value"), Severity::Error),
             MistakeKind::NoSuchParameter => (rule!("cmdline-no-such-parameter"), Severity::Error),
+            // It says the same.
+            MistakeKind::Superseded if mistake.why.starts_with("is the deprecated name") => {
+                (rule!("cmdline-superseded"), Severity::Info)
+            }
             MistakeKind::Superseded => (rule!("cmdline-superseded"), Severity::Warn),
             MistakeKind::Contradicted => (rule!("cmdline-contradicted"), Severity::Error),
             MistakeKind::Slow => (rule!("cmdline-slow-clocksource"), Severity::Warn),
@@ -137,6 +142,19 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     for parameter in parameters.iter().filter(|parameter| parameter.text == "notsc") {
         let fix = "remove notsc, unless the TSC of that machine is known to be wrong";
         findings.push(Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix));
+    }
+    for parameter in parameters {
+        if matches!(
+            parameter.text.replace('_', "-").as_str(),
+            "no-kvmclock" | "no-kvmclock-vsyscall"
+        ) {
+            let fix = format!(
+                "remove {}, unless kvm-clock of that host is known to be wrong",
+                parameter.text
+            );
+            findings
+                .push(Finding::new(rule!("cmdline-no-kvmclock"), parameter.span.clone()).fix(fix));
+        }
     }
     findings
 }

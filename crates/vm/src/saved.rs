@@ -120,15 +120,18 @@ fn domain(document: &Document) -> Option<String> {
 
 /// A machine of Proxmox VE that is suspended to disk.
 fn suspended(document: &Document) -> Option<String> {
+    let mut snapshot = false;
     for (at, line) in document.text.lines() {
-        // Snapshots have their own configuration, which is not edited.
-        if line.starts_with('[') {
-            return None;
-        }
+        snapshot |= line.starts_with('[');
         let (key, value) = line.split_once(':').unwrap_or_default();
         if key == "vmstate" || (key == "lock" && value.trim() == "suspended") {
             let line = line_of(document, at);
-            return Some(format!("line {line}: the machine is suspended to disk"));
+            let what = if snapshot {
+                "a snapshot has the memory of the machine"
+            } else {
+                "the machine is suspended to disk"
+            };
+            return Some(format!("line {line}: {what}"));
         }
     }
     None

@@ -36,11 +36,33 @@ const ENDINGS: &str = "j2 jinja jinja2 erb epp ejs mako liquid twig tmpl tpl tft
 pub(crate) fn is_template(name: &str, text: &str) -> bool {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
     let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let text = &without_placeholders_of_others(text);
     let pair = |open: &str, close: &str| {
         let rest = text.find(open).and_then(|at| text.get(at..));
         rest.is_some_and(|rest| rest.contains(close))
     };
     listed(ENDINGS, ending) || pair("{{", "}}") || pair("{%", "%}") || pair("<%", "%>")
+}
+
+/// A script without what looks like marks of a template, and is none: folds of an editor (`# {{{`), and what another program
+/// fills in (`docker ps --format '{{.Names}}'`).
+fn without_placeholders_of_others(text: &str) -> String {
+    const PROGRAMS: [&str; 7] =
+        ["docker", "podman", "nerdctl", "kubectl", "helm", "go list", "crictl"];
+    const FORMATS: [&str; 4] = ["--format", "-f ", "-o ", "--template"];
+    if !text.starts_with("#!") {
+        return text.to_owned();
+    }
+    let has = |line: &str, marks: &[&str]| marks.iter().any(|it| line.contains(it));
+    let line = |line: &str| {
+        let remark = line.trim_start().starts_with('#') || line.contains(" # ");
+        match (has(line, &PROGRAMS) && has(line, &FORMATS), remark) {
+            (true, _) => String::new(),
+            (_, true) => line.replace("{{{", "").replace("}}}", ""),
+            _ => line.to_owned(),
+        }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -55,6 +77,12 @@ mod tests {
         for text in ["<name>{{ n }}</name>", "x={{.Name}}", "{% if a %}b{% endif %}", "<%= n %>"] {
             assert!(is_template("a.xml", text), "{text}");
         }
+        for text in
+            ["#!/bin/sh\n# {{{ a\nb\n# }}}\n", "#!/bin/sh\ndocker ps --format '{{.Names}}'\n"]
+        {
+            assert!(!is_template("a.sh", text), "{text}");
+        }
+        assert!(is_template("a.sh", "#!/bin/sh\necho {{ name }}\n"));
         for text in ["<name>a</name>", "${x%%,*} {a,{b,c}}", "echo 50% {"] {
             assert!(!is_template("a.xml", text), "{text}");
         }

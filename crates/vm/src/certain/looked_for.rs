@@ -31,7 +31,13 @@ const COMMON: &str = "none host auto true false default time name type args acce
 /// Why an edit is left: the text has a piece at this place that it changes.
 pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> String {
     let line = document.text.place(at).line;
-    format!("line {line} has {piece}, too, and may look for it")
+    // A piece such as `off` alone names no option.
+    let text = document.text.as_str();
+    let ends = |c: char| c.is_whitespace() || "\"'`;|&()<>".contains(c);
+    let start = text.get(..at).and_then(|it| it.rfind(ends)).map_or(0, |n| n + 1);
+    let end = text.get(at..).and_then(|it| it.find(ends)).map_or(text.len(), |n| at + n);
+    let word = text.get(start..end).filter(|word| word.contains(piece) && word.len() < 80);
+    format!("line {line} has {}, too, and may look for it", word.unwrap_or(piece))
 }
 
 /// Finds a piece of other text that tells an edited text from the former one: its place, and the piece.
@@ -50,7 +56,8 @@ pub(super) fn looked_for<'t>(
     let tells = |piece: &str| {
         let part = |text: &str| text.get(..AROUND.min(text.len())).unwrap_or(text).to_owned();
         let piece = part(piece);
-        before.contains(&piece) != after.contains(&piece)
+        // `in` belongs to `case` and `for`.
+        piece != "in" && before.contains(&piece) != after.contains(&piece)
     };
     // A pattern over several words: the shell takes quotes and continued lines away.
     let parts_words = |segment: &&str| {

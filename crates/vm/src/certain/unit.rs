@@ -82,12 +82,22 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
         return Err(format!("line {line}: the unit is a part of another text"));
     }
     let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=- \t\\\n".contains(c);
+    // What systemd puts in for `%i` is no part of the options, unless it is in the word that changes.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=-% \t\\\n".contains(c);
     if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
         return cannot();
     }
     let command = command.trim_start_matches(['@', '-', ':', '+']);
     let from = start + line.len() - command.len();
+    let blank = |c: char| c.is_whitespace();
+    let at = edit.span.start.saturating_sub(start);
+    let word = line.get(..at).and_then(|it| it.rfind(blank)).map_or(0, |n| n + 1);
+    let end = line.get(at..).and_then(|it| it.find(blank)).map_or(line.len(), |n| at + n);
+    if line.get(word..end).is_some_and(|word| word.contains('%')) {
+        return Err(
+            "systemd puts something in for the % of that word, which is not seen here".to_owned()
+        );
+    }
     let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };
     let within = Edit { span: moved..edit.span.end - from, with: edit.with.clone() };
     // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.

@@ -11,8 +11,10 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spoken {
     Comment,
-    /// A name, a title or a description of the machine.
+    /// A name or a title of the machine, or a description in a few words.
     Name,
+    /// A description of the machine in sentences.
+    Description,
 }
 
 /// The words of a file, and where they are.
@@ -76,7 +78,11 @@ impl<'a> Prose<'a> {
             for (at, _) in lower.match_indices(&open) {
                 let start = at + open.len();
                 let end = lower.get(start..).and_then(|rest| rest.find(&close));
-                self.all.extend(end.map(|end| (start..start + end, Spoken::Name)));
+                let spoken = match element {
+                    "name" | "title" => Spoken::Name,
+                    _ => Spoken::Description,
+                };
+                self.all.extend(end.map(|end| (start..start + end, spoken)));
             }
         }
         for (at, _) in text.match_indices("<Machine ") {
@@ -98,7 +104,7 @@ impl<'a> Prose<'a> {
             at += whole.len();
             let line = whole.trim_end();
             if document.kind == Kind::Proxmox && line.starts_with('#') {
-                self.name(start..start + line.len());
+                self.all.push((start..start + line.len(), Spoken::Description));
                 continue;
             }
             let Some(sign) = line.find([':', '=']) else { continue };

@@ -3,7 +3,7 @@ use crate::lint::lint;
 use crate::testing::document;
 
 /// Why each finding that an edit could mend is left; `None` for one that is mended.
-fn left(kind: Kind, name: &str, text: &str, id: &str) -> Option<String> {
+pub(super) fn left(kind: Kind, name: &str, text: &str, id: &str) -> Option<String> {
     let report = lint(&document(kind, name, text)).unwrap();
     let finding = report.findings.iter().find(|it| it.rule.id == id);
     let finding = finding.unwrap_or_else(|| panic!("{id}: {:#?}", report.findings));
@@ -11,17 +11,17 @@ fn left(kind: Kind, name: &str, text: &str, id: &str) -> Option<String> {
     finding.left.clone()
 }
 
-const RUN: &str =
+pub(super) const RUN: &str =
     "qemu-system-x86_64 -enable-kvm -machine q35 -hda debian.img -cpu host,kvmclock=off";
-const ID: &str = "q-kvmclock-off-no-invtsc";
+pub(super) const ID: &str = "q-kvmclock-off-no-invtsc";
 
-fn script(before: &str, options: &str) -> Option<String> {
+pub(super) fn script(before: &str, options: &str) -> Option<String> {
     left(Kind::Qemu, "run.sh", &format!("#!/bin/sh\n{before}{RUN}{options}\n"), ID)
 }
 
-fn domain(head: &str, clock: &str, attributes: &str) -> Option<String> {
+pub(super) fn domain(head: &str, clock: &str, attributes: &str) -> Option<String> {
     let text = format!(
-        "<domain type='kvm'>\n  <name>a</name>\n{head}  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n  </os>\n  \
+        "<domain type='kvm'>\n  <name>debian</name>\n{head}  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n  </os>\n  \
          <cpu mode='host-passthrough'/>\n  <clock {attributes}>\n{clock}    <timer name='kvmclock' present='no'/>\n  \
          </clock>\n</domain>\n"
     );

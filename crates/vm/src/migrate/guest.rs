@@ -304,7 +304,7 @@ mod tests {
         }
         assert_eq!(parse("#!/bin/sh\necho hello"), Err(GuestError::Kind));
         assert!(matches!(parse("-cpu host,tsc-frequency=2500000"), Err(GuestError::Broken(_))));
-        assert!(matches!(parse("<capabilities/>"), Err(GuestError::Kind)));
+        assert!(matches!(parse("<capabilities/>"), Err(GuestError::Broken(_))));
     }
 
     proptest! {

@@ -108,6 +108,19 @@ impl Lexer<'_> {
             );
         }
         match next.chars().next() {
+            // `set -- "$@" -snapshot` gives it words.
+            Some('@') if self.text.contains("set -- ") => {
+                let name = "@".to_owned();
+                let all = Piece::Variable {
+                    name,
+                    default: None,
+                    or_empty: false,
+                    quoted,
+                    joined: false,
+                    at,
+                };
+                piece(2, all, self);
+            }
             Some(c) if c.is_ascii_digit() || "@*#?!-$".contains(c) => {
                 piece(1 + c.len_utf8(), Piece::Opaque { at }, self);
             }

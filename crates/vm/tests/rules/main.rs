@@ -9,6 +9,7 @@ mod kubevirt;
 mod libvirt;
 mod made;
 mod old_windows;
+mod other_systems;
 mod proxmox;
 mod python;
 mod qemu;

@@ -35,8 +35,11 @@ fn qemu_hpet_goes_only_beside_a_better_clock() {
         "-enable-kvm -cpu host,+invtsc -name freebsd",
     ] {
         // Which system it has must be known.
-        let text =
-            if rest.contains("-name") { run(rest) } else { run(&format!("{rest} -name debian")) };
+        let text = if rest.contains("-name") || rest.contains("hv_") {
+            run(rest)
+        } else {
+            run(&format!("{rest} -name debian"))
+        };
         mended(Kind::Qemu, &text, &text.replace("hpet=on", "hpet=off"));
     }
     for rest in [

@@ -27,7 +27,7 @@ const RUN: &str =
 #[test]
 fn qemu_that_receives_or_loads_a_state_is_left() {
     edited(Kind::Qemu, &format!("{RUN}\n"));
-    edited(Kind::Qemu, &format!("# not with -incoming or -loadvm\n{RUN}\n"));
+    edited(Kind::Qemu, &format!("# not with -incoming or -loadvm\n\n{RUN}\n"));
     edited(Kind::Qemu, &format!("{RUN} -name migrate\nrake db:migrate\n"));
     for (text, why) in [
         (format!("{RUN} -incoming tcp:0:4444\n"), "line 1: -incoming"),
@@ -100,7 +100,8 @@ fn libvirt_with_memory_is_left() {
 fn other_files_with_a_state_are_left() {
     let pve = "args: -machine hpet=on\ncores: 2\nostype: l26\nname: a\n";
     edited(Kind::Proxmox, pve);
-    edited(Kind::Proxmox, &format!("{pve}\n[before]\nvmstate: local:100/a.raw\n"));
+    let before = format!("{pve}\n[before]\nvmstate: local:100/a.raw\n");
+    left(Kind::Proxmox, "100.conf", &before, "a snapshot has the memory");
     left(Kind::Proxmox, "100.conf", &format!("{pve}vmstate: local:100/a.raw\n"), "suspended");
     left(Kind::Proxmox, "100.conf", &format!("lock: suspended\n{pve}"), "suspended");
     let ch = "{\"payload\": {\"kernel\": \"k\", \"cmdline\": \"console=hvc0\"}, \"cpus\": {\"boot_vcpus\": 1, \"kvm_hyperv\": true}}\n";

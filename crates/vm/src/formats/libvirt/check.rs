@@ -172,6 +172,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         stays: domain.stays(),
         confidential: domain.confidential(),
         no_hyperv: domain.old,
+        said: domain.said,
     };
     // Of hv-time was spoken above.
     let spoken = lost.iter().any(|flag| flag.starts_with("hv-time"));
@@ -285,6 +286,8 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                         rule!("lv-frequency-without-invtsc"),
                         timer.open.clone(),
                     )),
+                    // Other systems do not use kvm-clock.
+                    None if !matches!(domain.guest, Guest::Linux | Guest::Unknown) => {}
                     None if domain.pc() => out.push(Finding::new(rule!("lv-no-invtsc"), place)),
                     None => {}
                 }

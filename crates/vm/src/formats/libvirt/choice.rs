@@ -20,6 +20,24 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
     out
 }
 
+/// Why a domain gets no invariant TSC, where it could have one.
+pub(crate) fn left(document: &Document) -> Option<&'static str> {
+    let tree = super::read(&document.text).ok()?;
+    let without = |domain: &Domain<'_>| {
+        domain.driver() == Driver::Qemu
+            && domain.element.is_some()
+            && !domain.emulated()
+            && domain.x86()
+            && domain.line.cpu().is_none()
+            && domain.feature("invtsc").is_none()
+            && domain.cpu_mode().is_empty()
+    };
+    Domain::all(&tree, document).iter().any(without).then_some(
+        "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
+         policy='require' name='invtsc'/></cpu>",
+    )
+}
+
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
     // With them, libvirt does not start what it emulates.
     if domain.emulated() || !domain.x86() {

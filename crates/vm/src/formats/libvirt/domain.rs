@@ -97,7 +97,8 @@ impl<'a> Domain<'a> {
             said: document.guest.is_some(),
             old: false,
         };
-        let (Known { guest, guessed }, old) = domain.find_guest(document);
+        let (Known { guest, guessed }, old, contradicted) = domain.find_guest(document);
+        domain.said &= !contradicted;
         (domain.guest, domain.guessed) = (guest, guessed);
         domain.old = old && guest == Guest::Windows;
         domain
@@ -115,7 +116,7 @@ impl<'a> Domain<'a> {
         match self.kind.as_str() {
             "xen" => Driver::Xen,
             "bhyve" | "lxc" | "vz" | "parallels" | "openvz" | "vbox" | "vmware" | "uml"
-            | "hyperv" | "ch" => Driver::Other,
+            | "hyperv" | "ch" | "test" => Driver::Other,
             _ => Driver::Qemu,
         }
     }
@@ -274,8 +275,9 @@ impl<'a> Domain<'a> {
         self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }
 
-    /// The guest's system, and whether what tells it tells an old Windows.
-    fn find_guest(&self, document: &Document) -> (Known, bool) {
+    /// The guest's system, whether what tells it tells an old Windows, and whether names speak against what is switched on
+    /// of Hyper-V: then neither is believed so far that a clock is changed.
+    fn find_guest(&self, document: &Document) -> (Known, bool, bool) {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
         // libosinfo's id.
@@ -285,7 +287,10 @@ impl<'a> Domain<'a> {
             .into_iter()
             .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
         let os = self.child("os");
-        let direct = os.is_some_and(|os| self.tree.children(os, "kernel").next().is_some());
+        let of_os = |name| os.and_then(|os| self.tree.children(os, name).next()).map(Element::text);
+        // Other systems are started without a boot loader, too.
+        let direct = of_os("kernel").is_some_and(|kernel| guest::linux_kernel(kernel.trim()))
+            || of_os("cmdline").is_some_and(guest::linux_words);
         let declared = if self.line.apple {
             Some(Guest::Macos)
         } else if id.is_some() {
@@ -303,6 +308,10 @@ impl<'a> Domain<'a> {
             .chain(files.map(guest::base))
             .chain([guest::base(&document.name)])
             .collect();
+        let contradicted = id.is_none()
+            && declared == Some(Guest::Windows)
+            && names.iter().any(|name| guest::of_another_than_windows(name));
+        let declared = declared.filter(|_| !contradicted);
         // A description speaks of much, and firmware has the name of the host's distribution.
         let rest = self.child("description").map(Element::text).into_iter();
         let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
@@ -314,7 +323,7 @@ impl<'a> Domain<'a> {
             Some(Guest::Windows) => ids().any(guest::old_windows),
             _ => names.iter().any(|name| guest::old_windows(name)),
         };
-        (document.system(declared, names), old)
+        (document.system(declared, names), old, contradicted)
     }
 }
 

@@ -46,9 +46,21 @@ const SILENT: &str = "capabilities domainCapabilities sysinfo network networkpor
     crypto emulator devices metadata cputune numatune memtune blkiotune resource iothreads iothreadids numa vcpu vcpus \
     memoryBacking pm seclabel keywrap launchSecurity name uuid title description domains";
 
+/// What is said of a script without a domain that can be read.
+const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
+    (`virsh dumpxml NAME`)";
+/// What is said of a file about a host.
+const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
+    compares a machine with them";
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
-    let own = foreign(clues.text).is_none();
+    let foreign = foreign(clues.text);
+    // It is said what they are.
+    if matches!(foreign, Some((_, "capabilities" | "domainCapabilities"))) {
+        return Some(Sign::Element);
+    }
+    let own = foreign.is_none();
     if any(WHOLE) || own && clues.begins_as_xml() && any(ROOTS) {
         return Some(Sign::Element);
     }
@@ -63,7 +75,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    let tree = read(&document.text)?;
+    // A script may mention a domain and make none.
+    let script = document.text.as_str().starts_with("#!");
+    let tree = match read(&document.text) {
+        Err(_) if script => return Err(LintError::whole(NO_MACHINE)),
+        tree => tree?,
+    };
     let mut report = Report {
         guest: Guest::Unknown,
         guessed: false,
@@ -105,7 +122,9 @@ fn foreign(text: &str) -> Option<(usize, &str)> {
     let within = || WHOLE.split(' ').any(|name| tags(text, name).next().is_some());
     // A stylesheet makes a part of a domain.
     let known = own(ROOTS) || own(SILENT) || matches!(local, "stylesheet" | "transform");
-    (!known && !within()).then_some((at, name))
+    // A host has a <cpu>, too, which is none of a machine.
+    let host = matches!(name, "capabilities" | "domainCapabilities");
+    (host || !known && !within()).then_some((at, name))
 }
 
 /// The text with blanks in place of all that is not in a here-document with a domain or a part of one, where the first one
@@ -142,6 +161,9 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
         (element, comment) => element.or(comment).unwrap_or(0),
     };
     if let Some((at, name)) = foreign(text.as_str()) {
+        if matches!(name, "capabilities" | "domainCapabilities") {
+            return Err(LintError::within(text, at, CAPABILITIES));
+        }
         let name: String = name.chars().take(40).collect();
         let words = format!("<{name}> is not an element of libvirt; a machine is a <domain>");
         return Err(LintError::within(text, at, words));

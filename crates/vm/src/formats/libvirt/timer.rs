@@ -202,11 +202,11 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
         None => domain.invtsc(),
     };
     let finding = Finding::new(rule!("lv-kvmclock-off"), timer.open.clone());
-    if matches!(domain.guest, Guest::Windows | Guest::Macos | Guest::Bsd) {
+    if !matches!(domain.guest, Guest::Linux | Guest::Unknown) {
         // Windows with neither: nothing but emulated timers.
         let bare = domain.guest == Guest::Windows
             && !domain.old
-            && domain.present("hypervclock") != Some(true)
+            && !page(domain)
             && invariant != Some(true);
         return Some(finding.severity(if bare { Severity::Warn } else { Severity::Info }));
     }
@@ -216,6 +216,9 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
                 .fix("<timer name='kvmclock' present='yes'/>, or invtsc");
             Some(match other_leaf(domain) {
                 Some(other) => Finding { left: Some(cpu::one_of_several(&other)), ..finding },
+                None if domain.guest == Guest::Unknown && !domain.said => {
+                    Finding { left: Some(cpu::ANY_SYSTEM.to_owned()), ..finding }
+                }
                 None => finding.edits(Some(place::set(domain, timer, "present", "yes"))),
             })
         }
@@ -255,6 +258,10 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
         return None;
     }
     if timer.is_none() && (domain.clock.is_none() && !domain.whole) {
+        return None;
+    }
+    // All that the host offers has it.
+    if passes(domain) {
         return None;
     }
     let stimer = domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on);

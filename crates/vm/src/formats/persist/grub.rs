@@ -121,7 +121,12 @@ fn edits_in_place(text: &str) -> bool {
 }
 
 fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Finding>) {
-    if guarded(line, above) {
+    // What takes the place of a parameter, or takes it away, finds it once only.
+    let parameter = |span: std::ops::Range<usize>| {
+        line.text.get(span).is_some_and(|it| !crate::parameters::find(it, 0).is_empty())
+    };
+    let mut sought = super::sought::sought(line.text).into_iter();
+    if guarded(line, above) || sought.any(parameter) {
         return;
     }
     let fix = "write a drop-in of its own, with > and not >>: /etc/default/grub.d/NAME.cfg (Debian, \

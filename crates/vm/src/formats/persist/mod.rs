@@ -8,6 +8,7 @@
 mod grub;
 mod lines;
 mod replaced;
+mod sought;
 mod sysfs;
 #[cfg(test)]
 mod tests;
@@ -184,7 +185,9 @@ fn only_talks(text: &str) -> bool {
         || first.starts_with("Description=")
         || reports(text.trim_start(), first)
         || describes(text.trim_start());
-    let goes_on = text.contains('>') || text.contains('|') || text.contains("tee");
+    let to_people =
+        text.replace(">&2", "").replace("> /dev/stderr", "").replace(">/dev/stderr", "");
+    let goes_on = to_people.contains('>') || text.contains('|') || text.contains("tee");
     prints && !goes_on
 }
 
@@ -247,12 +250,14 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
         return Vec::new();
     }
     let mut found = parameters::of_statement(line.text, line.base);
+    let sought = sought::sought(line.text);
+    found.retain(|it| !sought.iter().any(|span| span.contains(&(it.span.start - line.base))));
     // Each command of the statement by itself: `grep -q X || sed -i ...`.
     let mut at = 0;
     for part in line.text.split_inclusive("||").flat_map(|part| part.split_inclusive("&&")) {
         let range = line.base + at..line.base + at + part.len();
         at += part.len();
-        if asks(part) {
+        if asks(part) || only_talks(part.trim_start_matches(['&', '|', ' '])) {
             found.retain(|parameter| !range.contains(&parameter.span.start));
         }
     }

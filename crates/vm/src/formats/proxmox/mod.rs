@@ -282,10 +282,12 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
     let old = OLD.contains(&section.value("ostype"));
     let windows = guest != Guest::Macos && section.value("ostype").starts_with('w') && !old;
-    if windows && cpu.flag("hv-time").is_none() {
+    // `hv-passthrough` gives all that the host has.
+    let has = cpu.flag("hv-time").is_some() || cpu.flag("hv-passthrough") == Some(true);
+    if windows && !has {
         words.push_str(" and hv-time");
     }
-    let loses = windows && cpu.flag("hv-time").is_none();
+    let loses = windows && !has;
     let severity = if loses { Severity::Error } else { Severity::Warn };
     out.push(
         Finding::new(rule!("pve-args-cpu-override"), cpu.whole.span())
@@ -305,6 +307,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
         confidential: section.confidential().or(line.confidential()),
         no_hyperv: old,
+        said: false,
     };
     // That hv-time is lost is said above.
     let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
@@ -373,7 +376,8 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
                 ))),
         }
     }
-    if (reported == "host" || reported == "max") && !invtsc {
+    let may_use = !matches!(guest, Guest::Windows | Guest::Macos);
+    if (reported == "host" || reported == "max") && !invtsc && may_use {
         out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
     }
     if let Some(hidden) =

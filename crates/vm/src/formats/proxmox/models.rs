@@ -94,6 +94,7 @@ fn flags(value: &Placed) -> Vec<Finding> {
         conditional: &|_| false,
         stays: false,
         confidential: None,
+        said: false,
         no_hyperv: true,
     };
     cpu::check(&Properties::parse(&list), &context)

@@ -20,6 +20,8 @@ const OTHER: &str = "without an invariant TSC the HPET is the best clock of this
 /// Why an HPET is left that is asked for, where the guest may be any system.
 const ASKED: &str = "the file asks for the HPET, and does not tell which system the guest has: not each one has a use for \
     kvm-clock; --guest says it";
+/// Why an HPET is left whose properties are set.
+const CONFIGURED: &str = "-global sets a property of the HPET, so it may be meant";
 /// Why an HPET is left that the guest is told to use.
 const CHOSEN: &str = "the guest's own command line chooses the HPET";
 
@@ -44,6 +46,8 @@ pub(crate) struct Clocks {
     pub(crate) x86: bool,
     /// The command line says which system the guest has, or that it is not known.
     pub(crate) said: bool,
+    /// Properties of the HPET are set.
+    pub(crate) configured: bool,
 }
 
 impl Clocks {
@@ -57,6 +61,11 @@ impl Clocks {
             x86: true,
             ..Self::default()
         };
+        clocks.configured = line.globals.iter().any(|it| {
+            it.list.iter().any(|property| property.name.starts_with("hpet."))
+                || it.value("driver") == Some("hpet")
+                || it.head_name().starts_with("hpet.")
+        });
         clocks.flags(line);
         if let Some(append) = &line.append {
             clocks.told(append);
@@ -94,6 +103,9 @@ impl Clocks {
 
     /// Why an HPET is left that is asked for.
     pub(crate) fn keeps(&self, guest: Guest) -> Option<&'static str> {
+        if self.configured {
+            return Some(CONFIGURED);
+        }
         let unknown = guest == Guest::Unknown && !self.said;
         self.lack(guest).or(unknown.then_some(ASKED))
     }

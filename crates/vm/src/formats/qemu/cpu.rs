@@ -47,7 +47,13 @@ pub(crate) struct Context<'a> {
     pub(crate) confidential: Option<Confidential>,
     /// Whether flags of Hyper-V are no use: a Windows that is older, or an emulated processor.
     pub(crate) no_hyperv: bool,
+    /// Whether the user says which system the guest has, or that it is not known.
+    pub(crate) said: bool,
 }
+
+/// Why kvm-clock is left off where the guest may be any system.
+pub(crate) const ANY_SYSTEM: &str = "the file does not tell which system the guest has: one that is not Linux may need it so; \
+    --guest says it";
 
 /// Whether the model is one for which `migratable` is a property.
 fn has_migratable(model: &str) -> bool {
@@ -108,7 +114,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     if let Some(property) = off("kvm").filter(|_| !context.emulated) {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
-        let page = cpu.flag("hv-time") == Some(true);
+        let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
         // macOS has no kvm-clock: its clock is the TSC.
         let macos = context.guest == Guest::Macos;
         let has = macos || page && (windows || invariant == Some(true));
@@ -133,6 +139,9 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
             if let Some(other) = cpu.list.iter().find(|it| is_leaf(it)) {
                 finding.edits.clear();
                 finding.left = Some(one_of_several(&other.name));
+            } else if context.guest == Guest::Unknown && !context.said {
+                finding.edits.clear();
+                finding.left = Some(ANY_SYSTEM.to_owned());
             }
             out.push(finding);
         } else {

@@ -3,7 +3,7 @@
 use super::confidential::Confidential;
 use super::property::Properties;
 use crate::document::Document;
-use crate::guest::{Guest, Known, Told, is_disk, several};
+use crate::guest::{Guest, Known, Told, is_disk, linux_kernel, linux_words, several};
 use crate::placed::Placed;
 use crate::words::listed;
 
@@ -56,6 +56,8 @@ pub(crate) struct Line {
     pub(crate) kernel: bool,
     /// `-kernel` with the name of a program that is no Linux.
     own_kernel: bool,
+    /// `-kernel` with a name that only Linux has.
+    linux_kernel: bool,
     /// A word that may hold more options.
     pub(crate) unknown: bool,
     /// A device of the host: the guest stays there.
@@ -123,6 +125,7 @@ impl Line {
                 "kernel" => {
                     line.kernel = true;
                     line.own_kernel = value.is_some_and(|value| is_own(value.as_str()));
+                    line.linux_kernel = value.is_some_and(|value| linux_kernel(value.as_str()));
                 }
                 "name" | "drive" | "hda" | "cdrom" | "blockdev" | "uuid" => {
                     line.names.extend(value.map(|v| v.as_str().to_owned()));
@@ -212,15 +215,12 @@ impl Line {
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
         let known = document.system(self.guest(), self.names().chain([file]));
-        // Flags of Hyper-V are written for other systems, too, whose name is then to be believed.
         let told = Told::of(self.names().chain([file]));
-        let other = match told {
-            Told::One(guest @ (Guest::Bsd | Guest::Macos | Guest::Linux)) => Some(guest),
-            _ => None,
-        };
-        let by_flags = !self.apple && known.guest == Guest::Windows && !known.guessed;
-        if let Some(guest) = other.filter(|_| by_flags && document.guest.is_none()) {
-            return Known { guest, guessed: true };
+        if document.guest.is_none() && self.contradicted(file) {
+            return match told {
+                Told::One(guest) if guest != Guest::Windows => Known { guest, guessed: true },
+                _ => Known::default(),
+            };
         }
         let open = document.guest.is_none() && (known.guessed || known.guest == Guest::Unknown);
         if !(open && self.looks_like_macos()) {
@@ -233,6 +233,17 @@ impl Line {
             Told::One(Guest::Windows) if self.names().any(disk) => known,
             _ => Known::default(),
         }
+    }
+
+    /// Whether flags of Hyper-V are beside the name of another system: they are written for other systems, too. Then neither
+    /// is believed so far that a clock is changed.
+    pub(crate) fn contradicted(&self, file: &str) -> bool {
+        let mut names = self.names().chain([file]);
+        !self.apple && self.hyperv() && names.any(crate::guest::of_another_than_windows)
+    }
+
+    fn hyperv(&self) -> bool {
+        self.cpu().is_some_and(|cpu| cpu.list.iter().any(|p| p.name.starts_with("hv-")))
     }
 
     /// Whether the Linux that a name of a file tells is the host's: the machine and its disks tell Windows. A disk of
@@ -256,11 +267,11 @@ impl Line {
         if self.apple {
             return Some(Guest::Macos);
         }
-        let hyperv = |cpu: &Properties| cpu.list.iter().any(|p| p.name.starts_with("hv-"));
-        if self.cpu().is_some_and(hyperv) {
+        if self.hyperv() {
             return Some(Guest::Windows);
         }
-        (self.append.is_some() && !self.own_kernel).then_some(Guest::Linux)
+        let told = self.append.as_ref().is_some_and(|append| linux_words(append.as_str()));
+        (self.linux_kernel || told && !self.own_kernel).then_some(Guest::Linux)
     }
 
     /// Names that may tell it: of the machine, and of its disks.

@@ -18,6 +18,8 @@ pub(crate) struct Place<'a> {
     pub(crate) emulated: bool,
     /// Whether the file says something of the HPET that no command was seen to use.
     pub(crate) unseen: bool,
+    /// Whether the guest is told by the user, and nothing in the file speaks against it.
+    pub(crate) said: bool,
     /// Whether a place runs only where a version of QEMU or a feature of the host was asked for.
     pub(crate) asked: &'a dyn Fn(usize) -> bool,
 }
@@ -216,7 +218,7 @@ fn hpet(
         if property.state() == Some(true) {
             let mut clocks = Clocks::of_line(line);
             clocks.emulated |= place.emulated;
-            clocks.said = place.document.guest.is_some();
+            clocks.said = place.said;
             let mut finding = asked_for(property.span(), &clocks, guest);
             if commented(place.document, property.span().start) {
                 finding.left = Some(COMMENTED.to_owned());
@@ -291,6 +293,10 @@ pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
                 let words = "remove it; the kernel chooses the best by itself";
                 (rule!("q-guest-clocksource"), words.to_owned())
             }
+            "no-kvmclock" | "no-kvmclock-vsyscall" => (
+                rule!("q-guest-no-kvmclock"),
+                format!("remove {text}, unless kvm-clock of that host is known to be wrong"),
+            ),
             "tsc=reliable" => (
                 rule!("q-guest-tsc-reliable"),
                 "remove it, unless `clocksmith verify` trusts the TSC there".to_owned(),

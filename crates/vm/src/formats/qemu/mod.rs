@@ -30,6 +30,7 @@ use crate::guest::Guest;
 use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
+use crate::shell::is_unit;
 use line::Line;
 use script::{Command, Script};
 use std::collections::HashMap;
@@ -115,10 +116,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         ignored: Vec::new(),
     };
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
+    let file = told(document);
     let mut unseen = None;
     for command in &script.commands {
         let line = Line::of_words(&command.words);
-        let file = crate::guest::base(&document.name);
+        let file = &file;
         let system = line.system(document, file);
         let guest = system.guest;
         report.guessed |= system.guessed;
@@ -134,7 +136,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             script.helper.is_some() && first.program.is_none()
                 || machine::hpet_elsewhere(document, &script)
         });
-        let around = Around { script: &script, unseen, old: line.old_windows(file) };
+        let around = Around { script: &script, unseen, old: line.old_windows(file), file };
         for mut finding in command_findings(document, &around, command, &line, guest) {
             if command.written && !finding.edits.is_empty() {
                 finding.edits.clear();
@@ -160,6 +162,17 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     written::add(document, &mut report);
     Ok(report)
+}
+
+/// What a file tells besides its command lines: its name, and what a unit describes.
+fn told(document: &Document) -> String {
+    let name = crate::guest::base(&document.name);
+    let text = document.text.as_str();
+    let unit = is_unit(text).then(|| text.lines());
+    match unit.into_iter().flatten().find_map(|line| line.strip_prefix("Description=")) {
+        Some(description) => format!("{name} {description}"),
+        None => name.to_owned(),
+    }
 }
 
 /// Takes out the changes that another command line, which has the same words, must not have.
@@ -189,6 +202,8 @@ struct Around<'a> {
     unseen: bool,
     /// Whether a name tells a Windows that is older than Hyper-V's page.
     old: bool,
+    /// What the file tells besides its command lines.
+    file: &'a str,
 }
 
 /// The program that emulates a processor because nothing asks for KVM; a script may ask elsewhere.
@@ -216,6 +231,7 @@ fn command_findings(
     let conditional = |at: usize| script.conditional(command, at) && script.asks;
     let mut out = Vec::new();
     let x86 = machine::of_x86(command, line);
+    let said = document.guest.is_some() && !line.contradicted(around.file);
     // What is asked of a processor of x86 means nothing to another one.
     if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
@@ -228,6 +244,7 @@ fn command_findings(
             stays: line.hostdev,
             confidential: line.confidential(),
             no_hyperv: emulated || around.old,
+            said,
         };
         if cpu.head_name() != "help" {
             out.extend(cpu::check(cpu, &context));
@@ -250,7 +267,7 @@ fn command_findings(
         );
     }
     let asked = |at: usize| script.asked(at);
-    let place = machine::Place { document, emulated, unseen: around.unseen, asked: &asked };
+    let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);

@@ -9,7 +9,7 @@ use crate::certain::is_python;
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
-use crate::words::listed;
+use crate::words::{base, listed};
 use std::ops::Range;
 
 /// The most words of one command line.
@@ -146,7 +146,12 @@ impl Script {
             }
             script.take(&variables.expand(rest, None));
             script.in_strings(&variables, statement);
-            for name in variables.named(rest) {
+            let named = variables.named(rest);
+            // A branch may give values to several variables.
+            for other in variables.paired(&named) {
+                script.take(&other.expand(rest, None));
+            }
+            for name in named {
                 for other in variables.others.get(&name).into_iter().flatten().take(8) {
                     script.take(&variables.expand(rest, Some((&name, other))));
                 }
@@ -186,9 +191,8 @@ impl Script {
 
     /// Command lines in a string of their own: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
     fn in_strings(&mut self, variables: &Variables, statement: &Statement) {
-        let talks = ["echo", "printf", "log", "info", "die", "usage", "grep"];
-        let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
-        if talks.contains(&first) || self.commands.len() >= MOST_COMMANDS {
+        let words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
+        if talks(words) || self.commands.len() >= MOST_COMMANDS {
             return;
         }
         for word in &statement.words {
@@ -362,18 +366,29 @@ pub(super) fn strong(word: &str) -> bool {
     listed(STRONG, word)
 }
 
+/// Commands that print, compare or look for what they get.
+const TALKS: &str = "echo printf log info warn warning error err die fail fatal abort msg usage grep egrep fgrep rg pgrep pkill \
+    killall which sed awk logger notify-send";
+
+/// Whether a command only talks of what it gets.
+fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    let before = "if elif while until ! sudo then else do { exec command";
+    let first = words.find(|word| !listed(before, word)).unwrap_or_default();
+    listed(TALKS, base(first.trim_start_matches(['@', '-'])))
+}
+
 /// The command line of QEMU in a simple command.
 pub(super) fn command(words: &[Placed]) -> Option<Command> {
-    if words
-        .first()
-        .is_some_and(|w| matches!(w.as_str(), "echo" | "printf" | "which" | "grep" | "if"))
-    {
-        // `if qemu-system-x86_64 ... ; then` starts a machine.
-        if words.first().is_none_or(|w| w.as_str() != "if") {
-            return None;
-        }
+    if talks(words.iter().map(Placed::as_str)) {
+        return None;
     }
-    let program = words.iter().position(|word| is_program(word.as_str()));
+    // `-accel kvm` starts no program.
+    let value = |at: usize| {
+        let before = at.checked_sub(1).and_then(|n| words.get(n)).map_or("", Placed::as_str);
+        matches!(before, "-accel" | "--accel" | "-name" | "-machine" | "-M")
+    };
+    let mut names = words.iter().enumerate().filter(|(_, word)| is_program(word.as_str()));
+    let program = names.find(|(at, _)| !value(*at)).map(|(at, _)| at);
     let options = words.get(program.map_or(0, |n| n + 1)..)?;
     let count = options.iter().filter(|word| strong(word.as_str())).count();
     let asks = options.iter().any(|word| {

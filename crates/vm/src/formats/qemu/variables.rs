@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// The most that variables are put in for, in bytes: only variables that double each other come to this.
 const MOST_EXPANDED: usize = 4 << 20;
+/// The most that variables have, in bytes, where those of a branch are put in together.
+const MOST_PAIRED: usize = 16 << 10;
 /// Words in front of an assignment.
 const BEFORE: &str = "export local readonly declare typeset set then else do { Environment";
 
@@ -62,6 +64,14 @@ impl Variables {
     /// Takes the assignments at the beginning of a statement, and returns the words behind them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
+        if let [set, dashes, rest @ ..] = words
+            && set.literal() == Some("set")
+            && dashes.literal() == Some("--")
+        {
+            let value = Value::Array(self.expand(rest, None));
+            self.set("@", value, false, under || statement.conditional);
+            return &[];
+        }
         let mut index = 0;
         while let Some(word) = words.get(index) {
             let plain = word.literal();
@@ -181,6 +191,30 @@ impl Variables {
             _ => value,
         };
         self.now.insert(name.to_owned(), value);
+    }
+
+    /// The variables with what several of them may be instead, for each branch that gives such values to all of these.
+    pub(super) fn paired(&self, names: &[String]) -> Vec<Self> {
+        let values: Vec<_> =
+            names.iter().filter_map(|name| Some((name, self.others.get(name)?))).collect();
+        let most = values.iter().map(|(_, others)| others.len()).min().unwrap_or(0);
+        if values.len() < 2 || self.now.len() > 64 {
+            return Vec::new();
+        }
+        // Each one costs a copy of all variables.
+        let cost: usize = self.now.values().map(Value::cost).sum();
+        if cost > MOST_PAIRED {
+            return Vec::new();
+        }
+        let with = |n: usize| {
+            let mut now = self.now.clone();
+            let all = values
+                .iter()
+                .filter_map(|(name, others)| Some(((*name).clone(), others.get(n)?.clone())));
+            now.extend(all);
+            Self { now, others: BTreeMap::new(), spent: self.spent.clone() }
+        };
+        (0..most.min(4)).map(with).collect()
     }
 
     /// Adds to the end of a variable.

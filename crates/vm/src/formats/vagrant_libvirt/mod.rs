@@ -209,7 +209,11 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
     let of = |key: &str| all().into_iter().find(|(name, _)| name == key).map(|(_, value)| value);
     match name {
         "driver" => made.kind = Some((value(), at)),
-        "cpu_mode" => made.cpu.push(("mode", value(), at)),
+        // The last one counts.
+        "cpu_mode" => {
+            made.cpu.retain(|(name, ..)| *name != "mode");
+            made.cpu.push(("mode", value(), at));
+        }
         "machine_type" => made.machine = Some(value()),
         "machine_arch" => made.arch = Some(value()),
         "kvm_hidden" if value() == "true" => made.hidden = Some(("on".to_owned(), at)),

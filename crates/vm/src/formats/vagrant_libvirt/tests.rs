@@ -17,7 +17,6 @@ fn vagrantfiles_are_judged_as_the_domain_they_make() {
     assert_eq!(bad(off), [""; 0]);
     assert_eq!(bad("    v.clock_timer name: \"hpet\", present: \"yes\"\n"), ["lv-hpet-on"]);
     for (line, id) in [
-        ("v.driver = \"qemu\"", "lv-emulated"),
         ("v.cpu_feature :name => 'invtsc', :policy => 'require'", "lv-invtsc-no-freq"),
         ("v.kvm_hidden = true", "lv-kvm-hidden"),
         ("v.clock_timer :name => 'kvmclock', :present => 'no'", "lv-kvmclock-off-no-invtsc"),

@@ -15,6 +15,7 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
     for options in [
         "",
         "--os-variant win11",
+        "--virt-type qemu",
         "--cpu host-model --clock offset=utc",
         "--clock hpet_present=$HPET",
     ] {
@@ -31,7 +32,6 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
             "--cpu=host-passthrough,feature0.name=invtsc,feature0.policy=require",
             "lv-invtsc-no-freq",
         ),
-        ("--virt-type qemu", "lv-emulated"),
         ("--features kvm_hidden=on", "lv-kvm-hidden"),
         ("--features kvm.hidden.state=on", "lv-kvm-hidden"),
         ("--cpu host,disable=hypervisor", "lv-hypervisor-hidden"),

@@ -42,8 +42,16 @@ fn modes() {
     let ok = ("xen-invtsc-native-ok", Severity::Info);
     assert!(ids(&format!("{HVM}tsc_mode='native'\nnomigrate=1\n")).contains(&ok));
     assert!(ids(&format!("{HVM}tsc_mode='native'\ncpuid=\"host,invtsc=1\"\n")).contains(&ok));
-    let mended = testing::mended(Kind::Xen, "m.cfg", &format!("{HVM}tsc_mode=0 # why\r\n"));
-    assert_eq!(mended, format!("{HVM}tsc_mode=\"default\" # why\r\n"));
+    let mended = testing::mended(Kind::Xen, "m.cfg", &format!("{HVM}tsc_mode=0 # clock\r\n"));
+    assert_eq!(mended, format!("{HVM}tsc_mode=\"default\" # clock\r\n"));
+    // A number is replaced by its name, and never by another mode.
+    for (number, name) in
+        [("0", "\"default\""), ("1", "\"always_emulate\""), ("2", "\"native\""), ("3", "3")]
+    {
+        let of = |mode: &str| format!("{HVM}tsc_mode = {mode}\n");
+        assert_eq!(testing::mended(Kind::Xen, "m.cfg", &of(number)), of(name));
+        assert_eq!(testing::mended(Kind::Xen, "m.cfg", &of(name)), of(name));
+    }
 }
 
 #[test]

@@ -1,0 +1,316 @@
+//! Comments that belong to one setting: on its lines, or on lines of their own directly above it. What they say is not
+//! judged, because a reason may be written in any words; only what cannot be a reason is passed over: headings, code that is
+//! switched off, words for other programs, licences.
+
+use crate::certain::is_shell;
+use crate::comments;
+use crate::document::Document;
+use crate::sh;
+use crate::words::listed;
+use std::ops::Range;
+
+/// Words of headings: what parts of a machine are called, and that it is started. A comment with no other word gives no
+/// reason. Words for quality, faults and tests must not be here.
+const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
+    global extra additional settings setting options option opts args arguments arg parameters parameter params flags \
+    config configuration setup vars variables values environment machine machines vm vms virtual guest guests host qemu \
+    kvm libvirt hypervisor cpu cpus processor processors core cores smp memory mem ram disk disks drive drives storage \
+    image images iso cdrom boot boots booting kernel initrd firmware bios uefi ovmf network networking net nic display \
+    graphics vga gpu video sound audio usb input keyboard mouse serial console monitor qmp clock clocks timer timers rtc \
+    devices device hardware features start starts starting run runs running launch launches launching execute exec \
+    create creates build builds define definition command commands line script section step first then finally now \
+    here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
+
+/// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
+const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
+const MACHINE: &str = "machine vm server instance box launcher";
+
+/// What begins lines that are written for other programs, or are of a licence, in lower case.
+const DIRECTIVES: [&str; 15] = [
+    "!/",
+    "shellcheck ",
+    "vim:",
+    "vi:",
+    "ex:",
+    "-*-",
+    "spdx-",
+    "copyright",
+    "(c)",
+    "yamllint ",
+    "noqa",
+    "pylint:",
+    "yaml-language-server",
+    "clocksmith:",
+    "{{{",
+];
+
+/// The comments of a file, for places in it.
+pub(super) struct Attached<'a> {
+    document: &'a Document,
+    comments: Vec<Range<usize>>,
+    /// Commands of a shell.
+    commands: Vec<Range<usize>>,
+    lines: Vec<&'a str>,
+    starts: Vec<usize>,
+}
+
+/// A comment that belongs to a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Belongs {
+    /// To it alone, or to its statement.
+    ToIt(u32),
+    /// To what is around it, from the line to another one: then its words decide.
+    Around(u32, u32),
+}
+
+impl<'a> Attached<'a> {
+    pub(super) fn of(document: &'a Document) -> Self {
+        let script = is_shell(document).then(|| sh::read(document.text.as_str()));
+        let commands = script.and_then(Result::ok).map(|script| script.commands);
+        let (starts, lines) = document.text.lines().unzip();
+        Self {
+            document,
+            comments: comments::of(document),
+            commands: commands.into_iter().flatten().map(|command| command.span).collect(),
+            lines,
+            starts,
+        }
+    }
+
+    /// The first comment that belongs to what is at a place, unless it is none that can give a reason.
+    pub(super) fn to(&self, place: &Range<usize>) -> Vec<Belongs> {
+        let mut all = Vec::new();
+        let first = self.line(place.start);
+        let last = self.line(place.end.max(place.start + 1) - 1);
+        let beside = self.comments.iter().find(|comment| {
+            (first..=last).contains(&self.line(comment.start)) && self.gives(comment)
+        });
+        all.extend(beside.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
+        let statement = self.statement(place);
+        for line in
+            [Some(first), statement.as_ref().map(|it| self.line(it.start))].into_iter().flatten()
+        {
+            all.extend(self.above(line).map(|(at, _)| Belongs::ToIt(number(at))));
+        }
+        let end = statement.map(|it| self.line(it.end.max(it.start + 1) - 1));
+        let behind = self
+            .comments
+            .iter()
+            .find(|comment| Some(self.line(comment.start)) == end && self.gives(comment));
+        all.extend(behind.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
+        self.around(first, &mut all);
+        all
+    }
+
+    /// The smallest command that has a place.
+    fn statement(&self, place: &Range<usize>) -> Option<Range<usize>> {
+        let has = |it: &&Range<usize>| it.start <= place.start && place.end <= it.end;
+        self.commands.iter().filter(has).min_by_key(|it| it.len()).cloned()
+    }
+
+    /// The lines that open the blocks around a line: each one is indented less than the one in it.
+    fn around(&self, line: usize, all: &mut Vec<Belongs>) {
+        let indent = |at: usize| {
+            let text = self.lines.get(at).copied().unwrap_or_default();
+            let bare = text.trim_start();
+            // A closing mark opens nothing.
+            let opens =
+                !bare.is_empty() && !bare.starts_with(['}', ']', ')']) && !self.is_comment(at);
+            opens.then(|| (text.len() - bare.len(), text.trim_end()))
+        };
+        let Some((mut least, _)) = indent(line) else { return };
+        // A list is one statement, whatever is in it, and so are keys that have nothing before the setting.
+        let (mut list, mut only, mut next) = (true, true, line);
+        for at in (0..line).rev() {
+            if least == 0 {
+                return;
+            }
+            let Some((of_line, text)) = indent(at).filter(|(of_line, _)| *of_line < least) else {
+                continue;
+            };
+            least = of_line;
+            list &= text.ends_with(['[', '(']);
+            only &= (at + 1..next).all(|it| self.is_comment(it) || self.text(it) == Some(""));
+            next = at;
+            if let Some((first, last)) = self.above(at) {
+                if list || only && of_line > 0 {
+                    all.push(Belongs::ToIt(number(first)));
+                } else if of_line > 0 {
+                    all.push(Belongs::Around(number(first), number(last)));
+                }
+            }
+        }
+    }
+
+    /// The comment on lines of its own directly above a line: the first of its lines that can give a reason, and the last
+    /// line of it.
+    fn above(&self, line: usize) -> Option<(usize, usize)> {
+        let block = (0..line).rev().take_while(|at| self.is_comment(*at));
+        let found = block.filter(|at| self.text(*at).is_some_and(may_give)).last()?;
+        Some((found, line - 1))
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).max(1) - 1
+    }
+
+    /// The trimmed text of a line, and where it is.
+    fn span(&self, line: usize) -> Option<Range<usize>> {
+        let (text, start) = (self.lines.get(line)?, self.starts.get(line)?);
+        let bare = text.trim_start();
+        let from = start + text.len() - bare.len();
+        Some(from..from + bare.trim_end().len())
+    }
+
+    /// Whether nothing but comments is on a line.
+    fn is_comment(&self, line: usize) -> bool {
+        let Some(span) = self.span(line).filter(|span| !span.is_empty()) else { return false };
+        let of_line = |it: &&Range<usize>| it.start < span.end && span.start < it.end;
+        let mut at = span.start;
+        for comment in self.comments.iter().filter(of_line) {
+            let between = self.document.text.slice(at..comment.start.max(at));
+            if !between.trim().is_empty() {
+                return false;
+            }
+            at = at.max(comment.end);
+        }
+        // The mark that ends a comment may be no part of it.
+        at > span.start && (at >= span.end || self.document.text.slice(at..span.end).trim() == "*/")
+    }
+
+    fn text(&self, line: usize) -> Option<&'a str> {
+        self.span(line).map(|span| self.document.text.slice(span))
+    }
+
+    fn gives(&self, comment: &Range<usize>) -> bool {
+        self.document.text.slice(comment.clone()).lines().any(may_give)
+    }
+}
+
+fn number(line: usize) -> u32 {
+    u32::try_from(line + 1).unwrap_or(u32::MAX)
+}
+
+/// Whether a line of a comment may give a reason.
+pub(super) fn may_give(line: &str) -> bool {
+    let line = line.trim().trim_end_matches('\\').trim_end();
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "#/;*!".contains(c));
+    // `#!` is the first line of a script.
+    let bare = if line.starts_with("#!") { line.get(1..).unwrap_or_default() } else { bare };
+    let bare =
+        bare.strip_prefix("<!--").or_else(|| line.strip_prefix("<!--")).unwrap_or(bare).trim();
+    let bare = bare.trim_end_matches("-->").trim_end_matches("*/").trim_end_matches("#>");
+    let bare = bare.strip_prefix("<#").unwrap_or(bare).trim();
+    let bare = bare.strip_prefix("rem ").or_else(|| bare.strip_prefix("REM ")).unwrap_or(bare);
+    let lower = bare.to_ascii_lowercase();
+    if DIRECTIVES.iter().any(|it| lower.starts_with(it)) || is_code(bare) {
+        return false;
+    }
+    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let last = lower.split(|c: char| !c.is_alphanumeric()).rfind(|word| !word.is_empty());
+    let title = last.is_some_and(|word| listed(MACHINE, word));
+    let heading = |word: &str| {
+        title && (listed(TITLE, word) || listed(MACHINE, word))
+            || listed(HEADING, word)
+            || word.bytes().all(|b| b.is_ascii_digit())
+    };
+    // Numbers alone are those of a ticket.
+    let numbers =
+        |line: &str| !line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
+    !words.all(heading) || numbers(&lower)
+}
+
+/// Whether a comment is code that is switched off.
+fn is_code(text: &str) -> bool {
+    let tag = |c: char| c.is_ascii_alphabetic() || c == '/';
+    if text.strip_prefix('<').is_some_and(|rest| rest.starts_with(tag)) && text.ends_with('>') {
+        return true;
+    }
+    let mut words = text.split_whitespace().peekable();
+    while words.peek().is_some_and(|word| matches!(*word, "$" | "exec" | "sudo")) {
+        words.next();
+    }
+    let program =
+        words.next_if(|word| word.contains("qemu-system-") || word.starts_with('$')).is_some();
+    // An option has one value at most: more words are a sentence.
+    let is_option = |word: &str| {
+        let name = word.trim_start_matches('-');
+        name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())
+    };
+    let (mut options, mut values) = (0, 1);
+    let fits = words.all(|word| {
+        let option = is_option(word);
+        values = if option { 0 } else { values + 1 };
+        options += usize::from(option);
+        values < 2
+    });
+    if fits && (program || options > 0) {
+        return true;
+    }
+    let name = |name: &str| {
+        let name = name.trim_end().trim_end_matches('+');
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_.-\"'".contains(c);
+        !name.is_empty() && name.chars().all(plain)
+    };
+    let quoted = |value: &str| value.starts_with(['"', '\'', '[', '(', '{']);
+    let one = |value: &str| {
+        !value.trim().is_empty()
+            && (quoted(value.trim()) || !value.trim().contains(char::is_whitespace))
+    };
+    let assigned = text.split_once('=').is_some_and(|(key, value)| name(key) && one(value));
+    const VALUES: &str = "true false yes no on off {} []";
+    let key = text.split_once(':').is_some_and(|(key, value)| {
+        let value = value.trim().trim_end_matches(',');
+        name(key.trim()) && (quoted(value) || listed(VALUES, value) && !value.is_empty())
+    });
+    assigned || key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_give;
+
+    #[test]
+    fn comment_gives_a_reason_unless_it_is_a_heading_or_code() {
+        for line in [
+            "# bug 4711: the guest's clock jumps after resume",
+            "# see ticket 88",
+            "# workaround",
+            "# do not remove",
+            "# Uhr springt sonst",
+            "# 4711",
+            "# https://example.org/4711",
+            "<!-- the clock jumped after resume with it -->",
+            "// the vendor's image checks for it",
+            "# -cpu host,kvmclock=off is needed by the old kernel",
+            "# qemu-system-x86_64 hangs without it",
+            "# measured: 3 us per read, that is fine",
+            "# bug: 4711",
+            "rem hangs",
+            "# test of the guest",
+            "# never remove this from the test machine",
+        ] {
+            assert!(may_give(line), "{line}");
+        }
+        for line in [
+            "#!/bin/bash",
+            "# ---- CPU ----",
+            "#",
+            "#########",
+            "## Boot options",
+            "# Debian 12 test machine",
+            "# starts the machine",
+            "# qemu-system-x86_64 -cpu host,kvmclock=off -m 2G \\",
+            "#  -cpu host,kvmclock=off",
+            "# CPU=host,kvmclock=off",
+            "# cpu = \"host\"",
+            "# present: true",
+            "<!-- <timer name='kvmclock' present='yes'/> -->",
+            "# shellcheck disable=SC2086",
+            "# SPDX-License-Identifier: MIT",
+            "// CPU",
+        ] {
+            assert!(!may_give(line), "{line}");
+        }
+    }
+}
