@@ -1,6 +1,8 @@
 //! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
 
 mod alone;
+mod idle;
+mod rivals;
 mod silent;
 
 use crate::{Confidence, demotion, symptom};
@@ -10,9 +12,10 @@ use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
-use clocksmith_kernel::open::{self, OpenInput};
-use clocksmith_kernel::processor::may_halt_in_idle;
 use clocksmith_kernel::{Machine, predict};
+use idle::{may_be_watched, may_halt};
+use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
+pub(crate) use rivals::{is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
 use silent::{is_silent, says_nothing, unread};
 
@@ -29,9 +32,9 @@ pub(crate) struct Current {
     pub passing: Option<Passing>,
     /// The log does not show that it stayed in use: it ends soon, or shows too little.
     pub may_have_changed: bool,
-    /// No line says that the TSC took over, and nothing in the evidence excludes it: it is the other answer where a line
-    /// of the log is lost.
-    pub or_tsc: bool,
+    /// No line says that this clocksource took over, and nothing in the evidence excludes it: it is the other answer where
+    /// a line of the log is lost.
+    pub or_other: Option<String>,
     /// It is the first one of the list, which the kernel uses unless another one was chosen: each of the others may be.
     pub or_listed: bool,
 }
@@ -137,7 +140,7 @@ fn unknown(why: &str) -> Current {
         source: why.to_owned(),
         passing: None,
         may_have_changed: false,
-        or_tsc: false,
+        or_other: None,
         or_listed: false,
     }
 }
@@ -149,7 +152,7 @@ fn known(name: String, confidence: Confidence, source: String) -> Current {
         source,
         passing: None,
         may_have_changed: false,
-        or_tsc: false,
+        or_other: None,
         or_listed: false,
     }
 }
@@ -190,12 +193,13 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                         but,
                     }),
                     may_have_changed: true,
-                    or_tsc: false,
+                    or_other: None,
                     or_listed: false,
                 },
-                Standing::UnlessLost => {
-                    Current { or_tsc: true, ..known(name.clone(), Confidence::Medium, source) }
-                }
+                Standing::UnlessLost(other) => Current {
+                    or_other: Some(other),
+                    ..known(name.clone(), Confidence::Medium, source)
+                },
                 Standing::Held => Current {
                     may_have_changed: true,
                     ..known(name.clone(), Confidence::Medium, source)
@@ -251,13 +255,29 @@ enum Standing {
     Settled(Confidence),
     /// Nothing outranks it, and the log does not show long enough that it kept its place.
     Held,
-    /// It is where each line of the kernel is in the log: the TSC, which may outrank it, is not said to have been chosen.
-    UnlessLost,
+    /// It is where each line of the kernel is in the log: this clocksource, which may outrank it, is not said to have been
+    /// chosen.
+    UnlessLost(String),
     /// It is not, for this reason.
     Passing(String),
 }
 
 fn standing(
+    facts: &Facts,
+    machine: &Machine,
+    log: &KernelLog,
+    entry: &Entry,
+    name: &str,
+) -> Standing {
+    let found = standing_of_usual(facts, machine, log, entry, name);
+    match (&found, rivals::behind(machine, log, entry, name)) {
+        (Standing::Settled(_), Some(other)) => Standing::UnlessLost(other),
+        _ => found,
+    }
+}
+
+/// The same where no clocksource registered that the rules of the kernel do not know.
+fn standing_of_usual(
     facts: &Facts,
     machine: &Machine,
     log: &KernelLog,
@@ -285,8 +305,9 @@ fn standing(
         }
     };
     if name == "tsc" {
-        // Nothing is rated above it; the watchdog may still demote it, and so may the driver of idle states.
-        let halts = halts_in_idle(machine)
+        // No other clocksource of x86 itself is rated above it; the watchdog may still demote it, and so may the driver
+        // of idle states.
+        let halts = may_halt(machine, log)
             && entry.at.is_some()
             && end.is_none_or(|end| end < IDLE_DRIVER_BY);
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
@@ -304,7 +325,7 @@ fn standing(
         if doubted {
             return Standing::Held;
         }
-        return if reaches_late && shows && !halts && !quoted || !may_be_watched(machine) {
+        return if (reaches_late && shows && !quoted || !may_be_watched(machine)) && !halts {
             high
         } else {
             Standing::Held
@@ -368,7 +389,7 @@ fn standing(
             if later.at.zip(end).is_some_and(|(then, end)| end - then < within) {
                 return Standing::Held;
             }
-            return if shows { Standing::UnlessLost } else { Standing::Held };
+            return if shows { Standing::UnlessLost("tsc".to_owned()) } else { Standing::Held };
         }
         return Standing::Passing(format!(
             "behind it the kernel registered tsc ({}), which usually replaces it, and no line says so",
@@ -388,7 +409,7 @@ fn standing(
     if reaches_late && shows {
         return match name {
             "tsc-early" => Standing::Held,
-            _ if is_paravirtual(name) => Standing::UnlessLost,
+            _ if is_paravirtual(name) => Standing::UnlessLost("tsc".to_owned()),
             _ if is_whole || name.contains("jiffies") => high,
             _ => Standing::Passing(
                 "too few kinds of messages follow for a whole log of a boot, so that a later switch may have been left out"
@@ -412,48 +433,9 @@ fn standing(
     })
 }
 
-/// Whether the TSC stops in deep idle states of this processor, as far as the evidence tells.
-fn halts_in_idle(machine: &Machine) -> bool {
-    let nonstop = &machine.nonstop_tsc;
-    (nonstop.is_assumed() || !nonstop.value)
-        && may_halt_in_idle(machine.vendor.value, machine.model)
-}
-
-/// Whether the watchdog watches the TSC in one of the machines that the evidence allows.
-fn may_be_watched(machine: &Machine) -> bool {
-    let unwatched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: false });
-    open::ask(machine, unwatched).same != Some(true)
-}
-
 /// Whether a name can only be that of a clocksource of x86.
 fn is_x86_name(name: &str) -> bool {
     name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
-}
-
-/// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
-/// without stamps the same switch comes again, another boot begins.
-fn switches_of_this_boot<'a>(
-    log: &'a KernelLog,
-    entry: &'a Entry,
-) -> impl Iterator<Item = &'a str> {
-    let mut next = entry.at;
-    let name = |entry: &'a Entry| match &entry.event {
-        Event::Switched(name) => Some(name.as_str()),
-        _ => None,
-    };
-    log.entries
-        .iter()
-        .rev()
-        .filter(move |former| former.line < entry.line && name(former).is_some())
-        .take_while(move |former| {
-            let same_boot = match former.at.zip(next) {
-                Some((then, next)) => then <= next,
-                None => name(former) != name(entry),
-            };
-            next = former.at.or(next);
-            same_boot
-        })
-        .filter_map(name)
 }
 
 /// Every line of a boot is said to be there, none of them is against the TSC, and it is not in use: the kernel registers
@@ -475,55 +457,6 @@ fn says_unstable(machine: &Machine) -> bool {
 /// The TSC was given up in this boot, before or with this switch.
 fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
     log.all(demotion::takes_tsc).any(|line| line.line <= entry.line + 12)
-}
-
-/// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
-pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
-    let yields_since = match name {
-        "kvm-clock" => Some(Feature::KvmClockYields),
-        "xen" if machine.knows_domain() => Some(Feature::XenSafeTsc),
-        "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" => Some(Feature::HypervInvariant),
-        _ => None,
-    };
-    let by_version = yields_since.is_some_and(|feature| {
-        let yields = |m: &Machine| feature.of(&m.kernel.value);
-        open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
-    });
-    by_version
-        || !machine.nonstop_tsc.is_assumed()
-            && open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same
-                == Some(true)
-        || open::ask(machine, |m| {
-            matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
-                || matches!(predict(m).tsc, TscState::Unstable { .. })
-        })
-        .same
-            == Some(true)
-}
-
-/// Whether a clocksource is one that a hypervisor offers.
-pub(crate) fn is_paravirtual(name: &str) -> bool {
-    matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
-}
-
-/// The line behind the switch that says that the TSC registers.
-fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
-    let registers = |event: &Event| match event {
-        Event::Registered { name, .. } => name == "tsc",
-        Event::Refined { .. } => true,
-        _ => false,
-    };
-    log.all(registers).find(|line| line.line > entry.line)
-}
-
-/// A counter that the kernel registered behind a line, and its name.
-fn counter_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<(&'a Entry, &'a str)> {
-    log.entries.iter().filter(|line| line.line > entry.line).find_map(|line| match &line.event {
-        Event::Registered { name, .. } if !name.contains("jiffies") && name != "tsc-early" => {
-            Some((line, name.as_str()))
-        }
-        _ => None,
-    })
 }
 
 /// The last line that takes the TSC away, with the reference that did it, if one is named.

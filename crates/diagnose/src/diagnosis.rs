@@ -89,7 +89,8 @@ pub(crate) fn judge(
         open.extend(silent);
     }
     // What comes out the same with the other clocksource is said.
-    if current.or_tsc && nature != served_by_vdso(machine, "tsc").same.flatten() {
+    let other = current.or_other.as_deref();
+    if other.is_some_and(|other| nature != served_by_vdso(machine, other).same.flatten()) {
         nature = None;
         open.push(OpenInput::LostLine);
     }
@@ -167,10 +168,12 @@ pub(crate) fn judge(
         clocksource: Clocksource {
             current: current.name,
             available,
-            source: if current.or_tsc {
-                format!("{}; or tsc, if this log lost the line that says so", current.source)
-            } else {
-                current.source
+            source: match &current.or_other {
+                Some(other) => format!(
+                    "{}; or {other}, if this log lost the line that says so",
+                    current.source
+                ),
+                None => current.source,
             },
             section: None,
         },

@@ -3,12 +3,13 @@
 use crate::causes::Case;
 use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
-use clocksmith_facts::Arch;
 use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_facts::names::is_known;
+use clocksmith_facts::{Arch, Origin};
+use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
-use clocksmith_kernel::{Machine, vdso};
+use clocksmith_kernel::{Machine, predict, vdso};
 
 pub(crate) fn headline(
     case: &Case<'_>,
@@ -23,8 +24,9 @@ pub(crate) fn headline(
         _ => None,
     };
     let name = first.as_deref().or(case.current_name()).unwrap_or("an unknown clocksource");
-    let unless =
-        if case.current.or_tsc { ", or tsc, if this log lost the line that says so" } else { "" };
+    let unless = case.current.or_other.as_ref().map_or_else(String::new, |other| {
+        format!(", or {other}, if this log lost the line that says so")
+    });
     let cost = reads
         .iter()
         .find(|r| r.clock == "CLOCK_MONOTONIC")
@@ -36,7 +38,19 @@ pub(crate) fn headline(
     let no_vdso = served == Some(Some(false));
     let perhaps_no_vdso = served == Some(None);
     match verdict {
-        Verdict::Ok | Verdict::Unknown
+        Verdict::Ok
+            if perhaps_no_vdso
+                && case.tsc_is_current()
+                && cost.is_empty()
+                && because.is_none_or(|cause| cause.severity < Severity::Warning) =>
+        {
+            format!(
+                "Reading the time is fast here: the clocksource is {name}{unless}, if this is no kernel of 32 bits before {}. \
+                 Nothing to fix.",
+                Feature::Vdso32.versions().trim_start_matches("since ")
+            )
+        }
+        Verdict::Unknown
             if perhaps_no_vdso
                 && case.tsc_is_current()
                 && cost.is_empty()
@@ -76,8 +90,12 @@ pub(crate) fn headline(
                     lower(&cause.summary)
                 )
             }
+            _ if cost.is_empty() && is_still_watched(case) => format!(
+                "Reading the time is fast here so far: the clocksource is {name}{unless}, which the watchdog still watches. \
+                 Nothing to fix."
+            ),
             _ => format!(
-                "Reading the time is fast here: the clocksource is {name}{cost}. Nothing to fix."
+                "Reading the time is fast here: the clocksource is {name}{cost}{unless}. Nothing to fix."
             ),
         },
         Verdict::Slow => {
@@ -193,6 +211,15 @@ pub(crate) fn headline(
             _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
         },
     }
+}
+
+/// A log ends while the TSC is in use, and in every machine that the evidence allows the watchdog goes on comparing it.
+fn is_still_watched(case: &Case<'_>) -> bool {
+    let watched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: true });
+    matches!(case.facts.origin, Origin::Log(_))
+        && case.tsc_is_current()
+        && !case.facts.current_clocksource().is_known()
+        && open::ask(case.machine, watched).same == Some(true)
 }
 
 /// The sentence, with what is wrong with the wall clock: where reads are fine, something is to be fixed all the same.

@@ -336,6 +336,15 @@ impl MachineReport {
             as_host: AsHost::of(facts),
         }
     }
+
+    /// How many boots the log holds, in words, where it holds several. Without a banner nothing shows that they are of one
+    /// machine.
+    #[must_use]
+    pub fn boots(&self) -> Option<String> {
+        let boots = self.boots_in_log.filter(|boots| *boots > 1)?;
+        let of = if self.kernel.is_none() { ", perhaps of several machines" } else { "" };
+        Some(format!("holds {boots} boots{of}; this is about the last one"))
+    }
 }
 
 /// The recommendations of the cloud that this machine is rented from.

@@ -54,7 +54,7 @@ pub enum OpenInput {
     LogEnd,
     /// Which clocksource of the list is in use.
     Choice,
-    /// Whether a line of the log is lost that says that the kernel chose the TSC.
+    /// Whether a line of the log is lost that says that the kernel chose another clocksource, such as the TSC.
     LostLine,
 }
 

@@ -1,12 +1,12 @@
 //! What-if changes to a machine: `--kernel 6.12`, `--cmdline '+tsc=reliable'`, `--set hpet=no`.
 
-use crate::{Basis, Input, Machine};
+use crate::{Basis, Input, Machine, feature};
 use clocksmith_facts::Arch;
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::event::UnstableReason;
-use clocksmith_facts::version::Kernel;
+use clocksmith_facts::version::{Kernel, Vendor};
 
 /// A change that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +54,16 @@ fn bad(fact: &str, value: &str, expected: &'static str) -> WhatIfError {
 }
 
 impl Machine {
+    /// The same machine with the newest kernel that the rules tell apart.
+    #[must_use]
+    pub fn with_newest_kernel(&self) -> Option<Self> {
+        let version = feature::borders().pop()?;
+        let kernel = Kernel { version, release: version.to_string(), vendor: Vendor::Unknown };
+        let mut newer = self.clone();
+        newer.kernel = Input::assumed(kernel, "the newest whose rules are known");
+        Some(newer)
+    }
+
     /// Another kernel version (or a whole release string).
     pub fn set_kernel(&mut self, text: &str) -> Result<(), WhatIfError> {
         let kernel = Kernel::parse(text)

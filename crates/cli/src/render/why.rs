@@ -99,8 +99,8 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation) {
             ),
         );
     }
-    if let Some(boots) = machine.boots_in_log.filter(|n| *n > 1) {
-        row(out, "log", &format!("holds {boots} boots; this is about the last one"));
+    if let Some(boots) = machine.boots() {
+        row(out, "log", &boots);
     }
     if machine.log_is_diff {
         row(out, "log", DIFF);

@@ -27,6 +27,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::PossibleCpus(_) => "possible-cpus",
         Event::Packages(_) => "packages",
         Event::CpuModel { .. } => "cpu-model",
+        Event::RecentProcessor => "recent-processor",
         Event::AcpiTables => "acpi-tables",
         Event::PmTimer(_) => "pm-port",
         Event::PmTimerOverride(_) => "pm-override",

@@ -3,7 +3,6 @@
 use super::offer::Offer;
 use super::watchdog::bad_refinement;
 use super::{Plan, boot, table};
-use crate::causes::reference::is_paravirt;
 use crate::causes::refinement::is_systematic;
 use crate::causes::vdso_bypassed::{is_before_vdso32, lacks_path, vdso_path};
 use crate::current::is_paravirtual;
@@ -118,7 +117,8 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
-    if is_before_vdso32(machine) && (case.tsc_is_current() || is_paravirt(current)) {
+    // What a 64-bit kernel alone has, no newer kernel of 32 bits has; and the vDSO of 32 bits reads the TSC first.
+    if is_before_vdso32(machine) && case.tsc_is_current() {
         let since = Feature::Vdso32.versions();
         return Some(
             Offer::saying(format!(

@@ -67,6 +67,9 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     {
         return None;
     }
+    if shows_no_kvm(plan) {
+        return Some(emulated(plan));
+    }
     let offer = Offer::default()
         .setting(
             "libvirt domain XML",
@@ -88,6 +91,38 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     } else {
         offer
     })
+}
+
+/// QEMU emulates the processor in software, or the kernel was shown nothing of KVM: it names the hypervisor in each boot.
+fn shows_no_kvm(plan: &Plan<'_>) -> bool {
+    let case = plan.case;
+    match case.hypervisor() {
+        Some(kind) => kind == HypervisorKind::Tcg,
+        None => case.log().is_some_and(|log| log.from_boot && log.extent.is_ordinary()),
+    }
+}
+
+/// An invariant TSC where QEMU emulates the processor: `-cpu host` is KVM's, and TCG takes `invtsc` for a feature that it does
+/// not have (`tcg_feature_word_info` in target/i386/cpu.c, `x86_cpu_filter_features()`).
+fn emulated(plan: &Plan<'_>) -> Offer {
+    let says = match plan.case.hypervisor() {
+        Some(_) => {
+            "give the guest an invariant TSC: QEMU emulates this processor in software (TCG), where each read is slow"
+        }
+        None => {
+            "give the guest an invariant TSC: the kernel names no hypervisor, so QEMU probably emulates this processor in \
+             software (TCG), where each read is slow"
+        }
+    };
+    Offer::saying(says)
+        .setting(
+            "QEMU command line, on a host with KVM",
+            "-accel kvm -cpu host,migratable=off,+invtsc",
+        )
+        .setting("QEMU command line, without KVM", "-cpu max,x-force-features=on,+invtsc")
+        .instruction("-cpu host exists with KVM alone; without KVM each +invtsc needs x-force-features=on")
+        .risking("with KVM the guest is tied to hosts that can give this TSC frequency; the guest must be started anew")
+        .citing("QEMU target/i386/cpu.c, invtsc and x-force-features (10.0)")
 }
 
 pub(super) fn xen_native_tsc(plan: &Plan<'_>) -> Option<Offer> {

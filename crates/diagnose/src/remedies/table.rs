@@ -183,9 +183,10 @@ pub const NEWER_KERNEL_WATCHDOG: Advice = Advice {
 pub const NEWER_KERNEL_RELIABLE: Advice = Advice {
     id: "newer-kernel-reliable",
     layer: Layer::Boot,
-    summary: "use a kernel 5.4 or later: from 4.16 to 5.3 tsc-early stays watched although tsc=reliable \
-              is on the command line, so it can be demoted before tsc is registered",
-    risk: "that of any kernel update; tsc=reliable itself can let time go backwards between CPUs",
+    summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the test between CPUs: from 4.16 to 5.3 \
+              tsc-early stays watched although tsc=reliable is on the command line, so it can be demoted before tsc is \
+              registered",
+    risk: "that of any kernel update; without the watchdog a fault of the TSC is not reported",
     source: "Linux arch/x86/kernel/tsc.c, clocksource_tsc_early (4.16, 2018; 5.4, 2019)",
     offer: watchdog::newer_kernel_reliable,
 };

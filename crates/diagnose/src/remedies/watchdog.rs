@@ -10,7 +10,9 @@ use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::version::Version;
+use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
 
 /// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
 fn innocent(plan: &Plan<'_>) -> bool {
@@ -107,8 +109,11 @@ pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {
 pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let machine = plan.case.machine;
     let kernel = &machine.kernel.value;
-    let has = Feature::UnwatchedNodes4.of(kernel) || Feature::UnwatchedPackages4.of(kernel);
-    if !innocent(plan) || has || tested(plan) {
+    // One that would not watch a TSC with all flags on a machine of this size has watched this one: it lacks a flag.
+    let watches = |m: &Machine| watches_with_all_flags(m);
+    let old = open::ask_over(machine, &[OpenInput::KernelVersion], watches).same == Some(true);
+    let helps = machine.with_newest_kernel().is_some_and(|newer| !watches_with_all_flags(&newer));
+    if !innocent(plan) || !old || !helps || tested(plan) {
         return None;
     }
     // Few processors with all three flags, which are of 2013 and later, ran such kernels.
@@ -135,6 +140,15 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     })
 }
 
+/// Whether a kernel watches a TSC that is constant, nonstop and adjustable on a machine of this size.
+fn watches_with_all_flags(machine: &Machine) -> bool {
+    let kernel = &machine.kernel.value;
+    let few = |feature: Feature, count: u32, most: u32| feature.of(kernel) && count <= most;
+    !(few(Feature::UnwatchedNodes2, machine.nodes.value, 2)
+        || few(Feature::UnwatchedNodes4, machine.nodes.value, 4)
+        || few(Feature::UnwatchedPackages4, machine.packages.value, 4))
+}
+
 pub(super) fn newer_kernel_reliable(plan: &Plan<'_>) -> Option<Offer> {
     let kernel = &plan.case.machine.kernel;
     let watched_early = !kernel.is_assumed()
@@ -142,5 +156,6 @@ pub(super) fn newer_kernel_reliable(plan: &Plan<'_>) -> Option<Offer> {
         && !Feature::ReliableProtectsTscEarly.of(&kernel.value);
     let demoted = plan.causes.iter().any(crate::Cause::is_demotion);
     let shown = cmdline_tsc_reliable::early_demoted(plan.case);
-    (watched_early && demoted || shown).then(Offer::default)
+    // A TSC that is doubted must not be left without the guard.
+    ((watched_early && demoted || shown) && innocent(plan)).then(Offer::default)
 }

@@ -200,7 +200,7 @@ pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
         source,
         passing: None,
         may_have_changed: false,
-        or_tsc: false,
+        or_other: None,
         or_listed: false,
     })
 }

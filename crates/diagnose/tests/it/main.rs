@@ -21,6 +21,8 @@ mod no_more_than_evidence;
 mod old_kernels;
 mod one_interval;
 mod other_machine;
+mod parts_of_logs;
+mod remedies_that_help;
 mod says_what_it_knows;
 mod seed_machines;
 mod told_by_servers;

@@ -268,5 +268,24 @@ fn tsc_reliable_that_did_not_protect_tsc_early_is_said() {
     let report = assess(Facts::from_log(log), Measured::default()).report;
     assert!(report.causes.iter().any(|cause| cause.summary.contains("did not keep the watchdog")));
     assert!(report.causes.iter().all(|cause| !cause.summary.contains("switches off the watchdog")));
-    assert!(report.remedies.iter().any(|remedy| remedy.id == "newer-kernel-reliable"));
+    // Why it was demoted is not known: a TSC that may be at fault is not left without the guard.
+    assert!(
+        report
+            .remedies
+            .iter()
+            .any(|remedy| remedy.id == "tsc-reliable" && remedy.refused_because.is_some())
+    );
+    assert!(report.remedies.iter().all(|remedy| remedy.id != "newer-kernel-reliable"));
+    // The reference was slow, and the TSC is not to blame.
+    let text = "[    0.000000] Linux version 4.18.0-305.el8.x86_64 (a@b) (gcc 8.4.1) #1 SMP\n\
+        [    0.000000] Command line: root=/dev/sda1 tsc=reliable\n\
+        [    4.019019] clocksource: timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, marking unstable\n\
+        [    4.019025] tsc: Marking TSC unstable due to clocksource watchdog\n\
+        [    4.019030] clocksource: Switched to clocksource hpet\n";
+    let report = crate::common::why(text);
+    assert!(
+        report.remedies.iter().any(|remedy| remedy.id == "newer-kernel-reliable"),
+        "{:?}",
+        report.remedies
+    );
 }

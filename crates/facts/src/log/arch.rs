@@ -11,9 +11,15 @@ use crate::version::{Kernel, Vendor};
 /// The mask of the counters of Tegra's timer.
 const TEGRA_MASK: u64 = (1 << 56) - 1;
 
-/// Whether a log names what only Arm has: a clocksource `tsc` there is a board's.
-pub(super) fn is_arms(event: &Event) -> bool {
+/// Whether a log names what no x86 kernel has: Arm's counter (a clocksource `tsc` there is a board's), or the clocksource
+/// `timer`, of User-mode Linux and of boards. The compiler of User-mode Linux is that of x86.
+pub(super) fn is_not_x86s(event: &Event) -> bool {
     match event {
+        Event::Registered { name, .. } | Event::Switched(name) | Event::ReadCurrent(name)
+            if name == "timer" =>
+        {
+            true
+        }
         Event::Registered { name, mask, .. } => {
             name == "arch_sys_counter" || name == "tsc" && *mask == TEGRA_MASK
         }
@@ -68,6 +74,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::WatchdogSkewed { name, .. } => of_name(name)?,
         Event::ReadAvailable(names) => names.iter().find_map(|name| of_name(name))?,
         Event::Banner(text) => of_banner(text)?,
+        Event::CommandLine(text) if is_user_modes(text) => Arch::Um,
         _ => return None,
     };
     Some(match kernel {
@@ -160,6 +167,19 @@ fn bits(event: &Event) -> Option<u8> {
     }
 }
 
+/// Whether a command line is that of User-mode Linux: its disks (`ubd_setup()` in arch/um/drivers/ubd_kern.c) and the name
+/// of its machine (`set_umid()` in arch/um/os-Linux/umid.c), in all versions.
+fn is_user_modes(line: &str) -> bool {
+    line.split_whitespace().any(|word| match word.split_once('=') {
+        Some(("umid", _)) => true,
+        Some((name, _)) => name.strip_prefix("ubd").is_some_and(|disk| {
+            (1..=4).contains(&disk.len())
+                && disk.starts_with(|c: char| c.is_ascii_digit() || ('a'..='p').contains(&c))
+        }),
+        None => false,
+    })
+}
+
 /// The architecture that the release, or the compiler's own name, tells.
 fn of_banner(text: &str) -> Option<Arch> {
     const TAGS: [(&str, Arch); 35] = [
@@ -200,6 +220,9 @@ fn of_banner(text: &str) -> Option<Arch> {
         ("ia64", Arch::Ia64),
         ("or1k-", Arch::Openrisc),
     ];
+    if ["user-mode-linux", "(um)", "-um "].iter().any(|name| text.contains(name)) {
+        return Some(Arch::Um);
+    }
     // The release first: a cross compiler's name may tell of where it ran.
     let release = text.split_whitespace().next().unwrap_or_default();
     let of = |text: &str| TAGS.iter().find(|(tag, _)| text.contains(tag)).map(|(_, arch)| *arch);
@@ -261,5 +284,16 @@ mod tests {
         assert_eq!(banner("4.19.0 (b@x) (gcc version 8.3.0 (sh4-linux-gnu)) #1"), Some(Arch::Sh));
         assert_eq!(banner("4.19.0 (b@x) (mips-openwrt-linux-musl-gcc 7) #0"), Some(Arch::Mips));
         assert_eq!(banner("6.1.0 (b@x) (gcc 12) #1 SMP"), None);
+        assert_eq!(banner("5.10.3-um (uml@x) (gcc 12) #1"), Some(Arch::Um));
+    }
+
+    #[test]
+    fn command_lines_of_user_mode_linux_name_its_disks_or_its_machine() {
+        let line = |text: &str| of(&Event::CommandLine(text.to_owned()), None);
+        assert_eq!(line("con=null ubda=/dev/sdb6 rw"), Some(Arch::Um));
+        assert_eq!(line("umid=node1 root=98:0"), Some(Arch::Um));
+        for other in ["root=/dev/sda1 ro", "ubd=1", "ubi.mtd=4 root=ubi0", "ubd"] {
+            assert_eq!(line(other), None, "{other}");
+        }
     }
 }

@@ -140,6 +140,10 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         }
         // __clocksource_update_freq_scale() in kernel/time/clocksource.c: since 4.1, with a colon
         // since 4.2.
+        // Whatever stood in front of it.
+        Event::Switched(_) if message.contains("Switched to") => Bound::from(3, 10),
+        // is_hpet_enabled() in arch/x86/kernel/hpet.c: 5.15, and 5.10.y.
+        Event::HpetDisabled(text) if text.contains("PC10") => Bound::from(5, 10),
         Event::Registered { .. } if prefixed => Bound::from(4, 2),
         Event::Registered { .. } => Bound::between((4, 1), (4, 2)),
         // clocksource_watchdog() in kernel/time/clocksource.c.
@@ -224,7 +228,8 @@ mod tests {
         for (log, at_least, below) in [
             ("Switching to clocksource xen\n", None, v(3, 11)),
             ("clocksource: Switched to clocksource xen\n", v(4, 2), None),
-            ("Switched to clocksource xen\n", None, None),
+            ("Switched to clocksource xen\n", v(3, 10), None),
+            ("hpet: HPET dysfunctional in PC10. Force disabled.\n", v(5, 10), None),
             ("[    1.000000] Switched to clocksource xen\n", v(3, 10), v(4, 2)),
             ("clocksource: Switched to clocksource tsc-early\n", v(4, 16), None),
             ("Clocksource tsc unstable (delta = -131624372 ns)\n", None, v(4, 1)),

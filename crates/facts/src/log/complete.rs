@@ -117,10 +117,10 @@ fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a 
         _ => None,
     });
     // `arch_sys_counter` serves 32-bit Arm, too, and nothing else: what names it is of no x86.
-    let of_arm = told.is_none() && log.any(arch::is_arms);
-    let fits = |found: &Arch| !(of_arm && found.is_x86());
+    let not_x86 = log.any(arch::is_not_x86s);
+    let fits = |found: &Arch| !(not_x86 && found.is_x86());
     let first = || log.first(|event| arch::of(event, kernel).filter(fits));
-    told.or_else(first)
+    told.filter(|(_, found)| fits(found)).or_else(first)
 }
 
 /// The width that the log shows, or that none is shown, of the architectures whose rules it changes.

@@ -2,7 +2,7 @@
 //! of a text that was cut off. What is left must not say more than the kernel did.
 
 use super::columns::Columns;
-use super::event::Event;
+use super::event::{Event, UnstableReason};
 use super::parse::PREFIXES;
 use super::rates::{hertz, recovered_hz};
 use super::{Entry, KernelLog, bounds};
@@ -173,6 +173,20 @@ pub(super) fn take_out_cut_rates(log: &mut KernelLog) {
             && stated.iter().all(|known| !(known / FAR..known * FAR).contains(&hz))
         {
             (*max_cycles, *max_idle_ns) = (0, 0);
+        }
+    }
+}
+
+/// The reason of a demotion that the watchdog announced, where the line breaks off inside of it: `due to clocks`. Alone so
+/// few letters may be of another reason.
+pub(super) fn complete_cut_reasons(log: &mut KernelLog) {
+    let announced = |event: &Event| matches!(event, Event::WatchdogMarked { name, .. } if name.starts_with("tsc"));
+    let Some(first) = log.all(announced).map(|entry| entry.line).next() else { return };
+    for entry in log.entries.iter_mut().filter(|entry| entry.line > first) {
+        if let Event::TscUnstable(reason) = &mut entry.event
+            && reason.may_be_cut_watchdog()
+        {
+            *reason = UnstableReason::Watchdog;
         }
     }
 }

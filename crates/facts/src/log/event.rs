@@ -122,6 +122,9 @@ pub enum Event {
         /// Model as Linux shows it.
         model: u32,
     },
+    /// What no x86 processor has whose TSC stops in deep idle states: AVX (`x86/fpu: Supporting XSAVE feature 0x004: 'AVX
+    /// registers'`), the deadline of the local APIC's timer, a P-state driver of Intel.
+    RecentProcessor,
     /// `ACPI: RSDP 0x...` or `ACPI: FACP 0x...`: the kernel lists the tables that firmware left.
     AcpiTables,
     /// `ACPI: PM-Timer IO Port: 0x608`.

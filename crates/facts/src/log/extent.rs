@@ -220,6 +220,13 @@ impl Gather {
         self.head.clear();
     }
 
+    /// Whether lines without a stamp are a log, beside which others with stamps are quoted.
+    fn is_bare_log(&self) -> bool {
+        let begins =
+            |kind: &[u8]| memchr::memmem::find(&self.tail, &[b"\n", kind].concat()).is_some();
+        KINDS.iter().filter(|kind| begins(kind)).take(KINDS_OF_A_BOOT).count() == KINDS_OF_A_BOOT
+    }
+
     fn shows_all(&self) -> bool {
         let switch = [&b"to clocksource "[..], b" clocksource has been installed"]
             .iter()
@@ -246,8 +253,9 @@ impl Gather {
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
         let stamp = |line: &&[u8]| strip(&text(line, 0, line.len())).at.is_some();
-        let stamped =
-            head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count() == STAMPED;
+        let stamped = head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count()
+            == STAMPED
+            && !self.is_bare_log();
         for (number, line) in head().take(heads).chain(tail()).enumerate() {
             let line = text(line, 0, line.len());
             last = number;

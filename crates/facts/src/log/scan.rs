@@ -8,6 +8,8 @@ mod boots;
 mod inside;
 mod machine;
 mod older;
+mod reprinted;
+mod sample;
 
 use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -20,7 +22,7 @@ use super::lines::{
 };
 use super::parse::{self, Groups};
 use super::pieces::Given;
-use super::prefix::{Stripped, stamp_and_message, strip};
+use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
@@ -143,6 +145,8 @@ struct Scanner {
     own: bool,
     last_at: Option<f64>,
     banner: Option<String>,
+    /// How the lines begin that follow it.
+    behind_banner: Vec<String>,
     /// Part of an overlong line: skip to the next newline.
     skipping: bool,
     /// A shell prompt that prints the log was seen.
@@ -155,6 +159,8 @@ struct Scanner {
     stamped: u32,
     /// Messages of this boot without a prefix.
     bare: u32,
+    /// Each line with a stamp is quoted from another mail.
+    quotes_alone: bool,
     /// The last events: line, stamp and text.
     recent: VecDeque<(u64, Option<f64>, String)>,
     /// Lines looked at for signs of a kernel log when no event was found.
@@ -185,12 +191,14 @@ impl Scanner {
             own: false,
             last_at: None,
             banner: None,
+            behind_banner: Vec::new(),
             skipping: false,
             prompted: false,
             host: None,
             machine: Machine::default(),
             stamped: 0,
             bare: 0,
+            quotes_alone: false,
             recent: VecDeque::new(),
             sampled: 0,
             gather: Gather::default(),
@@ -282,43 +290,6 @@ impl Scanner {
         keep
     }
 
-    /// Takes note of whether this looks like a kernel log at all, from the first lines.
-    fn sample(&mut self, region: &[u8]) {
-        if self.sampled > 400 || self.log.looks_like_kernel {
-            return;
-        }
-        for line in region.split(|b| *b == b'\n') {
-            self.sampled += 1;
-            if self.sampled > 400 {
-                return;
-            }
-            let line = text(line, 0, line.len());
-            let stripped = strip(&line);
-            if journal::message(&line).is_some_and(|record| record.kernel && record.sure) {
-                self.log.looks_like_kernel = true;
-                return;
-            }
-            if stripped.kernel == Some(true) || stripped.is_message() && !is_comment(&line) {
-                self.log.looks_like_kernel = true;
-                return;
-            }
-        }
-    }
-
-    /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
-    fn is_repetition(&mut self, raw: &[u8]) -> bool {
-        let at = stamp_and_message(raw).map(|(at, _)| at);
-        // It may begin a boot.
-        if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
-            return false;
-        }
-        if let Some(at) = at {
-            self.last_at = Some(at);
-            self.log.last_at = Some(at);
-        }
-        true
-    }
-
     /// Handles the line `start..end`; returns the offset up to which text was used.
     fn line_at(
         &mut self,
@@ -383,6 +354,8 @@ impl Scanner {
             self.stamp(line.at);
         }
         self.stamped += u32::from(line.at.is_some());
+        self.quotes_alone |= self.stamped == 1 && raw.starts_with('>');
+        self.quotes_alone &= line.at.is_none() || raw.starts_with('>');
 
         let mut used_to = end;
         let mut event = None;
@@ -394,10 +367,12 @@ impl Scanner {
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
+            // Beside a log with prefixes, lines without one go on as those of a log that has none.
+            let prefixed = self.prefixed && line.kernel == Some(true);
             // What another message interrupts does not go on in the next line.
             if more.is_empty()
                 && let Some((joined, to, text)) =
-                    continuation::with_next(place, self.prefixed, &raw, line.message, alone)
+                    continuation::with_next(place, prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
@@ -425,6 +400,9 @@ impl Scanner {
                 used_to = used_to.max(to);
                 event = Some(read);
             }
+        }
+        if matches!(event, Some(Event::Banner(_))) {
+            event = event.and_then(|banner| self.of_banner(place, &line, banner));
         }
         if let Some(event) = event {
             let raw = if more.is_empty() { &*raw } else { inside::up_to(&raw, line.message) };
@@ -507,6 +485,7 @@ impl Scanner {
         (self.log.entries, self.log.omitted) = self.store.into_entries();
         cut::take_out_cut_names(&mut self.log, self.columns);
         cut::take_out_cut_rates(&mut self.log);
+        cut::complete_cut_reasons(&mut self.log);
         order::part_boots(&mut self.log);
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;

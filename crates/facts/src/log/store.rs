@@ -52,8 +52,8 @@ impl Store {
                 | Event::WatchdogVerdict { .. }
                 | Event::WatchdogSkewed { .. }
         );
-        // Once is enough to tell the architecture, or where user space begins.
-        if matches!(event, Event::Arch(_) | Event::UserSpace)
+        // Once is enough to tell the architecture, the age of the processor, or where user space begins.
+        if matches!(event, Event::Arch(_) | Event::UserSpace | Event::RecentProcessor)
             && self.kinds.contains_key(&event.kind())
         {
             return;

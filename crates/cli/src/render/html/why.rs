@@ -139,8 +139,7 @@ fn machine(report: &Report) -> String {
     if let Some(hypervisor) = &machine.hypervisor {
         row(&mut rows, "Hypervisor", &text(hypervisor));
     }
-    if let Some(boots) = machine.boots_in_log.filter(|boots| *boots > 1) {
-        let words = format!("holds {boots} boots; this is about the last one");
+    if let Some(words) = machine.boots() {
         row(&mut rows, "Kernel log", &words);
     }
     if machine.log_is_diff {

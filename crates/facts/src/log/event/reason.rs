@@ -93,6 +93,12 @@ impl UnstableReason {
         fits.all(|other| other == first).then(|| first.clone())
     }
 
+    /// Whether what is left of a reason is the beginning of the watchdog's, or nothing is left.
+    pub(crate) fn may_be_cut_watchdog(&self) -> bool {
+        let Self::Other(text) = self else { return false };
+        "clocksource watchdog".starts_with(text.trim_end_matches(['>', '\u{2026}', '.']).trim_end())
+    }
+
     /// The kernel's own words.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -22,7 +22,7 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
         b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' if m.starts_with("CPU revision is: ") && m.contains("(MIPS") => Arch::Mips,
-        b'C' if m.starts_with("Checking that ptrace can change system call numbers") => Arch::Um,
+        b'C' | b'K' | b'm' | b'U' if is_user_mode(m) => Arch::Um,
         // cpu_probe() in arch/loongarch/kernel/cpu-probe.c.
         b'C' if m.starts_with("CPU0 revision is: ") => loongson(m)?,
         b'S' | b'3' | b'6' if m.contains("-bit Loongson Processor probed") => loongson(m)?,
@@ -31,6 +31,13 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         _ => return s390(m),
     };
     Some(Event::Arch(arch))
+}
+
+/// Messages of User-mode Linux: `os_early_checks()` in arch/um/os-Linux/start_up.c, `mconsole_init()` in
+/// arch/um/drivers/mconsole_kern.c (all versions); its disks and its machine's name on the command line are its own parameters.
+fn is_user_mode(m: &str) -> bool {
+    m.starts_with("Checking that ptrace can change system call numbers")
+        || m.starts_with("mconsole (version ") && m.contains(" initialized on ")
 }
 
 /// `VP topology {4,4,4,4},{4,4,4,4} total 32`, on older processors `VPE topology {2,2} total 4`: clusters in braces, in each the

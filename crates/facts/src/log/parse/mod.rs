@@ -9,6 +9,7 @@ mod body;
 #[cfg(test)]
 mod cut_lines;
 mod platform;
+mod recent;
 mod ticks;
 mod tsc;
 mod watchdog;
@@ -81,6 +82,10 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("logical packages", Group::Platform),
     ("(family:", Group::Platform),
     ("(fam: ", Group::Platform),
+    ("AVX registers", Group::Platform),
+    ("xstate", Group::Platform),
+    ("deadline timer", Group::Platform),
+    ("P-state driver", Group::Platform),
     ("resolution mode", Group::Platform),
     ("NOHz mode", Group::Platform),
     ("PM: suspend e", Group::Platform),
@@ -103,6 +108,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("MIPS", Group::Platform),
     ("Loongson", Group::Platform),
     ("ptrace can change", Group::Platform),
+    ("mconsole (version", Group::Platform),
     (" topology {", Group::Platform),
     ("rought up ", Group::Platform),
     ("SLUB: ", Group::Platform),
@@ -292,7 +298,7 @@ pub(crate) fn number_before(text: &str, key: &str, next: &str) -> Option<i64> {
 }
 
 /// Whether a text begins with a word, or is the begin of it.
-fn goes_on(text: &str, word: &str) -> bool {
+pub(crate) fn goes_on(text: &str, word: &str) -> bool {
     let text = text.trim();
     text.starts_with(word)
         || word.starts_with(text.trim_end_matches(['>', '$', '\u{2026}', '.', '=']))

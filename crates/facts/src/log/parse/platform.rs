@@ -3,7 +3,7 @@
 
 use super::super::event::Event;
 use super::{
-    after, arch, body, find, hex, is_megahertz, number, thousandths, ticks, whole_hex,
+    after, arch, body, find, hex, is_megahertz, number, recent, thousandths, ticks, whole_hex,
     whole_number, width,
 };
 use crate::hypervisor::HypervisorKind;
@@ -16,6 +16,7 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
         .or_else(|| timers(m, b))
         .or_else(|| ticks::parse(b))
         .or_else(|| cpus(m, b))
+        .or_else(|| recent::parse(m, b))
         .or_else(|| arm(m, b))
         .or_else(|| harts(m))
         .or_else(|| brought_up(m))

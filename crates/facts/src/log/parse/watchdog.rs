@@ -5,7 +5,8 @@ use super::super::cut::may_lack_digits;
 use super::super::event::{Event, Refusal, Role};
 use super::super::rates;
 use super::{
-    after, find, hex, hex_before, is_name, number, number_before, only_quotes, whole_number, word,
+    after, find, goes_on, hex, hex_before, is_name, number, number_before, only_quotes,
+    whole_number, word,
 };
 use crate::names;
 
@@ -128,6 +129,14 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Marking clocksource ") {
         let name = word(rest).filter(|name| is_name(name))?.to_owned();
         let tail = &rest[find(rest, &name)? + name.len()..];
+        // The kernel gives one reason: another one is not its own text.
+        if let Some(reason) = after(tail, " as unstable")
+            .map(|rest| rest.trim_start_matches([',', ' ']))
+            .and_then(|rest| rest.strip_prefix("because"))
+            && !goes_on(reason, "the skew is too large")
+        {
+            return None;
+        }
         if rest.starts_with(['\'', '"', '`', '*']) || tail.contains(" as unstable") {
             let cpu = after(&m[..m.len() - b.len()], "watchdog on CPU").and_then(number);
             return Some(Event::WatchdogMarked {

@@ -3,6 +3,7 @@
 use super::{STAMPED, Scanner, Stripped};
 use crate::log::continuation::{self, Place};
 use crate::log::inline;
+use crate::log::lines::{line_before, next_line, text};
 use crate::log::parse::{self, Groups};
 use crate::log::prefix::strip;
 use crate::version::Version;
@@ -15,6 +16,10 @@ impl Scanner {
     /// about it, or read elsewhere. The banner of another kernel begins another log.
     pub(super) fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
         if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
+            return false;
+        }
+        // Below a mail that quotes lines with stamps, a block of others is a log of its own.
+        if self.quotes_alone && is_in_block(place) {
             return false;
         }
         // A stamp that was shortened by hand is one.
@@ -63,6 +68,16 @@ impl Scanner {
             self.keep(event, other, line.at.or(at));
         }
     }
+}
+
+/// Whether a line has others around it that are no quotation.
+fn is_in_block(place: Place<'_>) -> bool {
+    let is_plain = |line: &str| !line.trim().is_empty() && !line.starts_with('>');
+    let before = line_before(place.window, place.start)
+        .map(|range| text(place.window, range.start, range.end));
+    let behind = next_line(place.window, place.end, place.complete).map(|(line, _)| line);
+    let own = text(place.window, place.start, place.end);
+    [Some(own), before, behind].iter().all(|line| line.as_deref().is_some_and(is_plain))
 }
 
 /// A line up to the end of a message in it.

@@ -1,0 +1,117 @@
+//! Which clocksource may take the place of the one that a switch names: by its rating, and by what the log shows of it.
+
+use clocksmith_facts::log::{Entry, Event, KernelLog};
+use clocksmith_kernel::expectation::TscState;
+use clocksmith_kernel::feature::Feature;
+use clocksmith_kernel::open::{self, OpenInput};
+use clocksmith_kernel::{Machine, predict};
+
+/// A clocksource that registered behind the last switch, and may be rated above the one that this switch chose.
+///
+/// The kernel chooses when a clocksource registers (`clocksource_select()` in `__clocksource_register_scale()`), so that in
+/// a log with all its lines this one is not rated higher. Out of tree drivers register clocksources of any rating, late.
+pub(super) fn behind(
+    machine: &Machine,
+    log: &KernelLog,
+    entry: &Entry,
+    name: &str,
+) -> Option<String> {
+    let by_hand = log.any(|event| matches!(event, Event::WroteCurrent(wanted) if wanted == name));
+    if by_hand || machine.cmdline.value.clocksource_override().as_deref() == Some(name) {
+        return None;
+    }
+    let chosen = crate::names::find(name).map(|known| known.rating);
+    let outranks = |other: &str| match (crate::names::find(other), chosen) {
+        _ if other == name || other.contains("jiffies") || other.starts_with("wdtest") => false,
+        // The TSC may be of rating 0, and the rest of the rules looks at it.
+        _ if other.starts_with("tsc") => false,
+        (Some(known), Some(chosen)) => known.rating > chosen,
+        // Boards name theirs as they like, and rate them below the counter of the architecture.
+        (None, _) => machine.arch.value.is_x86(),
+        _ => false,
+    };
+    log.entries.iter().filter(|later| later.line > entry.line).find_map(|later| {
+        match &later.event {
+            Event::Registered { name: other, .. } if outranks(other) => Some(other.clone()),
+            _ => None,
+        }
+    })
+}
+
+/// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
+/// without stamps the same switch comes again, another boot begins.
+pub(super) fn switches_of_this_boot<'a>(
+    log: &'a KernelLog,
+    entry: &'a Entry,
+) -> impl Iterator<Item = &'a str> {
+    let mut next = entry.at;
+    let name = |entry: &'a Entry| match &entry.event {
+        Event::Switched(name) => Some(name.as_str()),
+        _ => None,
+    };
+    log.entries
+        .iter()
+        .rev()
+        .filter(move |former| former.line < entry.line && name(former).is_some())
+        .take_while(move |former| {
+            let same_boot = match former.at.zip(next) {
+                Some((then, next)) => then <= next,
+                None => name(former) != name(entry),
+            };
+            next = former.at.or(next);
+            same_boot
+        })
+        .filter_map(name)
+}
+
+/// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
+pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
+    let yields_since = match name {
+        "kvm-clock" => Some(Feature::KvmClockYields),
+        "xen" if machine.knows_domain() => Some(Feature::XenSafeTsc),
+        "hyperv_clocksource_tsc_page" | "hyperv_clocksource_msr" => Some(Feature::HypervInvariant),
+        _ => None,
+    };
+    let by_version = yields_since.is_some_and(|feature| {
+        let yields = |m: &Machine| feature.of(&m.kernel.value);
+        open::ask_over(machine, &[OpenInput::KernelVersion], yields).same == Some(false)
+    });
+    by_version
+        || !machine.nonstop_tsc.is_assumed()
+            && open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same
+                == Some(true)
+        || open::ask(machine, |m| {
+            matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
+                || matches!(predict(m).tsc, TscState::Unstable { .. })
+        })
+        .same
+            == Some(true)
+}
+
+/// Whether a clocksource is one that a hypervisor offers.
+pub(crate) fn is_paravirtual(name: &str) -> bool {
+    matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
+}
+
+/// The line behind the switch that says that the TSC registers.
+pub(super) fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
+    let registers = |event: &Event| match event {
+        Event::Registered { name, .. } => name == "tsc",
+        Event::Refined { .. } => true,
+        _ => false,
+    };
+    log.all(registers).find(|line| line.line > entry.line)
+}
+
+/// A counter that the kernel registered behind a line, and its name.
+pub(super) fn counter_follows<'a>(
+    log: &'a KernelLog,
+    entry: &Entry,
+) -> Option<(&'a Entry, &'a str)> {
+    log.entries.iter().filter(|line| line.line > entry.line).find_map(|line| match &line.event {
+        Event::Registered { name, .. } if !name.contains("jiffies") && name != "tsc-early" => {
+            Some((line, name.as_str()))
+        }
+        _ => None,
+    })
+}

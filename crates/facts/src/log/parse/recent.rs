@@ -1,0 +1,30 @@
+//! Lines of what no x86 processor has whose TSC stops in deep idle states: those are older than Intel's Nehalem and AMD's
+//! family 16, and AVX, the deadline of the local APIC's timer and `intel_pstate` came with Sandy Bridge or later.
+
+use super::super::event::Event;
+use super::{after, hex};
+
+/// The bit of AVX in the mask of what XSAVE keeps.
+const AVX: u64 = 1 << 2;
+
+/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+///
+/// Sources: `print_xstate_feature()` and `fpu__init_system_xstate()` in arch/x86/kernel/fpu/xstate.c (4.2 and later),
+/// `xstate_enable_boot_cpu()` in arch/x86/kernel/xsave.c (2.6.30 to 4.1), `__setup_APIC_LVTT()` in
+/// arch/x86/kernel/apic/apic.c (3.8 and later), `intel_pstate_init()` in drivers/cpufreq/intel_pstate.c (3.9 and later).
+pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
+    let mask = [
+        "x86/fpu: Enabled xstate features ",
+        "xsave: enabled xstate_bv ",
+        "xsave/xstate: enabled xstate_bv ",
+    ];
+    let kept = mask.iter().find_map(|head| hex(m.strip_prefix(head)?));
+    let shows = kept.is_some_and(|mask| mask & AVX != 0)
+        || m.starts_with("x86/fpu: Supporting XSAVE feature ")
+            && after(m, "'AVX registers'").is_some()
+        || b.starts_with("TSC deadline timer enabled")
+        || b.starts_with("TSC deadline timer available")
+        || m.to_ascii_lowercase().starts_with("intel_pstate: intel p-state driver init")
+        || m.starts_with("Intel P-state driver init");
+    shows.then_some(Event::RecentProcessor)
+}
