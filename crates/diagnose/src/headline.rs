@@ -215,11 +215,18 @@ pub(crate) fn headline(
 
 /// A log ends while the TSC is in use, and in every machine that the evidence allows the watchdog goes on comparing it.
 fn is_still_watched(case: &Case<'_>) -> bool {
-    let watched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: true });
+    // It is in use: machines on which it could not be are none of those.
+    let watched = |m: &Machine| !matches!(predict(m).tsc, TscState::Usable { watched: false });
+    // The kernel names its hypervisor in the first lines of each boot.
+    let named = case.log().is_some_and(|log| log.from_boot && log.extent.is_ordinary());
+    let inputs: Vec<OpenInput> = OpenInput::ALL
+        .into_iter()
+        .filter(|input| !(named && *input == OpenInput::Hypervisor))
+        .collect();
     matches!(case.facts.origin, Origin::Log(_))
         && case.tsc_is_current()
         && !case.facts.current_clocksource().is_known()
-        && open::ask(case.machine, watched).same == Some(true)
+        && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 
 /// The sentence, with what is wrong with the wall clock: where reads are fine, something is to be fixed all the same.

@@ -25,6 +25,7 @@ mod parts_of_logs;
 mod remedies_that_help;
 mod says_what_it_knows;
 mod seed_machines;
+mod sentences;
 mod told_by_servers;
 mod unusual_boots;
 mod wall_texts;

@@ -7,6 +7,7 @@ use super::{PATIENCE, User, file, refused, refuses, run, run_as};
 const GOOD: &str = "\
 [    0.000000] Linux version 6.1.0-18-example (builder@example) #1 SMP\n\
 [    0.000000] tsc: Detected 2400.000 MHz processor\n\
+[    0.200000] TSC deadline timer available\n\
 [    1.500000] clocksource: Switched to clocksource tsc\n\
 [    1.700000] NET: Registered PF_INET6 protocol family\n\
 [    1.900000] Freeing unused kernel image (initmem) memory: 2048K\n\
