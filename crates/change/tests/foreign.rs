@@ -46,17 +46,6 @@ fn refused(root: &Path, path: &Path) {
         assert_eq!(fs::canonicalize(&foreign.path).unwrap(), fs::canonicalize(path).unwrap());
         assert!(error.to_string().contains("is not obeyed"), "{error}");
     };
-    if path.extension() == Some("content".as_ref()) {
-        let mut journal = open(root).unwrap();
-        use clocksmith_change::journal::{Force, Which};
-        match journal.undo(Which::Last, Force::No) {
-            Err(error) => check(error),
-            // One that is kept to be shown only.
-            Ok(_) => panic!("{} was believed", path.display()),
-        }
-        check(Journal::look(&place(root)).map(drop).unwrap_err());
-        return;
-    }
     check(open(root).map(drop).unwrap_err());
     check(Journal::look(&place(root)).map(drop).unwrap_err());
     assert_eq!(common::picture(root), before);
@@ -66,9 +55,6 @@ fn refused(root: &Path, path: &Path) {
 fn journal_that_others_can_write_is_refused() {
     let dir = changed();
     for path in guarded(dir.path()) {
-        if path.extension() == Some("content".as_ref()) {
-            continue;
-        }
         let before = fs::metadata(&path).unwrap().permissions();
         for bits in [0o020, 0o002] {
             fs::set_permissions(&path, fs::Permissions::from_mode(before.mode() | bits)).unwrap();
@@ -86,9 +72,6 @@ fn journal_of_another_user_is_refused() {
     }
     let dir = changed();
     for path in guarded(dir.path()) {
-        if path.extension() == Some("content".as_ref()) {
-            continue;
-        }
         chown(&path, Some(1000), None).unwrap();
         refused(dir.path(), &path);
         chown(&path, Some(0), None).unwrap();
@@ -153,15 +136,51 @@ fn tree_whose_ancestor_others_can_write_is_refused() {
     fs::create_dir_all(&root).unwrap();
     build(&root);
     fs::set_permissions(dir.path().join("way"), fs::Permissions::from_mode(0o777)).unwrap();
-    refused_or_empty(&root);
+    // There is no journal yet: none is begun, and that there is none is not believed.
+    assert!(matches!(open(&root), Err(JournalError::Foreign(_))));
+    assert!(matches!(Journal::look(&place(&root)), Err(JournalError::Foreign(_))));
+    assert!(!root.join("var/lib/clocksmith").exists());
     // As /tmp is.
     fs::set_permissions(dir.path().join("way"), fs::Permissions::from_mode(0o1777)).unwrap();
     drop(open(&root).unwrap());
 }
 
-/// There is no journal to trust yet, and none is begun.
-fn refused_or_empty(root: &Path) {
-    assert!(matches!(open(root), Err(JournalError::Foreign(_))));
+#[test]
+fn absence_of_the_journal_is_believed_only_where_its_presence_would_be() {
+    let dir = changed();
+    let root = dir.path();
+    let (var, home, journal) =
+        (root.join("var"), root.join("var/lib/clocksmith"), root.join(JOURNAL));
+    fs::rename(&journal, root.join("saved")).unwrap();
+    let refused = |what: &str| {
+        assert!(matches!(Journal::look(&place(root)), Err(JournalError::Foreign(_))), "{what}");
+        assert!(matches!(open(root), Err(JournalError::Foreign(_))), "{what}");
+    };
     assert_eq!(Journal::look(&place(root)).unwrap(), []);
-    assert!(!root.join("var/lib/clocksmith").exists());
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for above in [&home, &var] {
+        for bits in [0o775, 0o757] {
+            mode(above, bits);
+            refused("a directory that others can write");
+        }
+        mode(above, 0o755);
+    }
+    if rustix::process::geteuid().is_root() {
+        for above in [&home, &var] {
+            chown(above, Some(1000), None).unwrap();
+            refused("a directory of another user");
+            chown(above, Some(0), None).unwrap();
+        }
+        symlink("/nowhere", &journal).unwrap();
+        lchown(&journal, Some(1000), None).unwrap();
+        refused("a link of another user to nothing");
+        fs::remove_file(&journal).unwrap();
+        fs::remove_dir_all(&home).unwrap();
+        chown(&var, Some(1000), None).unwrap();
+        refused("no directory below one of another user");
+        chown(&var, Some(0), None).unwrap();
+    }
+    assert_eq!(Journal::look(&place(root)).unwrap(), []);
 }

@@ -286,6 +286,17 @@ fn rollback_continues_after_unrestorable_file() {
 }
 
 #[test]
+fn rollback_without_journal_does_not_promise_another_one() {
+    for removes in ["rm -rf $j", "rm $j/*.content", "rm $j/*.json; rm $j/*.content"] {
+        let dir = system(&format!("j=../../var/lib/clocksmith/journal; {removes}; rm grub.cfg"));
+        let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+        assert!(matches!(error.end, End::Lost(_)), "{removes}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("removed the journal") && !text.contains("--undo"), "{text}");
+    }
+}
+
+#[test]
 fn file_that_is_too_large_to_read_is_replaced() {
     let dir = system("truncate -s 100M grub.cfg");
     let before = picture(dir.path());

@@ -5,6 +5,7 @@
 //! another stack, where tables end and frame pointers continue); and a search of the stack for
 //! return addresses, which follow a call instruction (musl has no tables for its C code).
 
+mod entries;
 pub mod registers;
 mod search;
 
@@ -99,6 +100,8 @@ pub struct Unwinder {
     cache: CacheX86_64,
     /// The same files, for what the library does not tell: where they are, and their tables.
     files: Vec<(Range<u64>, u64, Sections)>,
+    /// Which entries of their tables may be used.
+    known: entries::Known,
     /// The return address of the last stack at which no code was known.
     lost: Option<u64>,
 }
@@ -115,6 +118,7 @@ impl Default for Unwinder {
             inner: UnwinderX86_64::new(),
             cache: CacheX86_64::new(),
             files: Vec::new(),
+            known: entries::Known::default(),
             lost: None,
         }
     }
@@ -150,7 +154,10 @@ pub struct Function {
 impl Unwinder {
     /// Adds a file that is mapped at `range`, `bias` above the addresses in it.
     pub fn add(&mut self, name: &str, tables: &Tables, range: Range<u64>, bias: u64) {
-        let sections = &tables.info;
+        let mut sections = tables.info.clone();
+        if !entries::all(&sections) {
+            (sections.eh_frame, sections.eh_frame_hdr, sections.debug_frame) = (None, None, None);
+        }
         let split = |section: &Option<(Range<u64>, Option<Bytes>)>| match section {
             Some((range, bytes)) => (Some(range.clone()), bytes.clone()),
             None => (None, None),
@@ -168,8 +175,11 @@ impl Unwinder {
             debug_frame: sections.debug_frame.clone(),
             ..Default::default()
         };
-        self.files.retain(|(known, ..)| *known != range);
-        self.files.push((range.clone(), bias, sections.clone()));
+        // Both lists have one file at each begin, so that both find the same one.
+        self.inner.remove_module(range.start);
+        self.files.retain(|(known, ..)| known.start != range.start);
+        self.files.push((range.clone(), bias, sections));
+        self.known.clear();
         self.inner.add_module(Module::new(name.to_owned(), range, bias, info));
     }
 
@@ -206,7 +216,8 @@ impl Unwinder {
             word(&sample.stack, usize::try_from(offset).map_err(|_| ())?).ok_or(())
         };
         let start = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.bp);
-        let mut frames = self.inner.iter_frames(registers.ip, start, &mut self.cache, &mut read);
+        let Self { inner, cache, files, known, lost } = self;
+        let mut frames = inner.iter_frames(registers.ip, start, cache, &mut read);
         let mut stack = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
             let address = match frame {
@@ -214,13 +225,22 @@ impl Unwinder {
                 FrameAddress::ReturnAddress(address) => u64::from(address) - 1,
             };
             if !code.is_code(address) {
-                self.lost = Some(address);
+                *lost = Some(address);
                 break;
             }
             if stack.len() == FRAMES {
                 break;
             }
             stack.push(address);
+            // The next step uses the entry for this address.
+            let begun = files.iter().filter(|(range, ..)| range.start <= address);
+            let file = begun.max_by_key(|(range, ..)| range.start);
+            let file = file.filter(|(range, ..)| address < range.end);
+            if let Some((_, bias, sections)) = file
+                && !known.may_use(address, sections, address.wrapping_sub(*bias))
+            {
+                break;
+            }
         }
         stack
     }

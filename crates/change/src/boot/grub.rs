@@ -13,6 +13,7 @@ use super::strict::{self, Part};
 use super::{NoWay, RISK, Way, file, run, write};
 use crate::system::System;
 use crate::words::{self, Change};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The administrator's settings.
@@ -63,14 +64,19 @@ pub fn settings(system: &System) -> impl Iterator<Item = (&Path, &str)> {
     main.into_iter().chain(more.into_iter().flatten())
 }
 
-/// The final value of a variable, as far as plain assignments show it.
+/// The final value of a variable, as far as plain assignments of a bounded length show it.
 #[must_use]
 pub fn value(system: &System, name: &str) -> String {
     let mut value = String::new();
     for (_, text) in settings(system) {
         for assignment in Shell::parse(text).assignments.iter().filter(|a| a.name == name) {
-            let raw = assignment.raw.replace(&format!("${{{name}}}"), &value);
-            let raw = raw.replace(&format!("${name}"), &value);
+            let own = [format!("${{{name}}}"), format!("${name}")];
+            // A value that has itself twice is twice as long, and the next one again. Such a file is refused for an edit.
+            let times: usize = own.iter().map(|own| assignment.raw.matches(own).count()).sum();
+            if value.len().saturating_mul(times.max(1)) > settings::LONGEST {
+                return value;
+            }
+            let raw = assignment.raw.replace(&own[0], &value).replace(&own[1], &value);
             value = if assignment.append { format!("{value}{raw}") } else { raw };
         }
     }
@@ -104,6 +110,13 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         strict::read(text, KIND.names)
             .map_err(|obstacle| file(path, format!("{obstacle}. {hand}")))?;
     }
+    for files in orders(&before) {
+        let texts = files.iter().map(|(_, text)| text.as_str());
+        if let Err((at, obstacle)) = settings::evaluate_each(&KIND, texts) {
+            let path = files.get(at).map_or(Path::new(DEFAULTS), |(path, _)| path.as_path());
+            return Err(file(path, format!("{obstacle}. {hand}")));
+        }
+    }
     let mut way = Way { by: "GRUB", ..Way::default() };
     way.expected.add.clone_from(&change.add);
     let has = |word: &String| before.iter().any(|(_, text)| holds(text, word));
@@ -135,8 +148,10 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         way.by = "GRUB (/etc/default/grub)";
         in_place(change, &before, &mut after, &hand)?;
     }
+    let former: BTreeMap<&Path, &str> =
+        before.iter().map(|(path, text)| (path.as_path(), text.as_str())).collect();
     for (path, text) in after {
-        if before.iter().any(|(other, was)| *other == path && *was == text) {
+        if former.get(path.as_path()) == Some(&text.as_str()) {
             continue;
         }
         let why = if own(&path) {
@@ -212,8 +227,8 @@ fn orders(files: &Files) -> [Vec<&(PathBuf, String)>; 2] {
     };
     let mut bytes: Vec<_> = files.iter().collect();
     let mut locale = bytes.clone();
-    bytes.sort_by_key(|(path, _)| (directory(path), path.clone()));
-    locale.sort_by_key(|(path, _)| (key(path), path.clone()));
+    bytes.sort_by_cached_key(|(path, _)| (directory(path), path.clone()));
+    locale.sort_by_cached_key(|(path, _)| (key(path), path.clone()));
     [bytes, locale]
 }
 

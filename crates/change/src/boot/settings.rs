@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 /// Values, by name. Unknown parts are between two U+0001, which an edited file does not have.
 pub(super) type Values = BTreeMap<String, String>;
 
+/// Bytes of a value at most. The longest command line that a kernel takes has 4 KiB on most processors.
+pub(super) const LONGEST: usize = 64 << 10;
+/// Bytes that all expansions of one reading make at most.
+const EXPANDED: usize = 1 << 20;
+
 const UNKNOWN: char = '\u{1}';
 
 /// How a file, or several files that are read one after the other, become a kernel command line.
@@ -24,23 +29,62 @@ pub(super) fn evaluate<'a>(
     kind: &Kind,
     files: impl IntoIterator<Item = &'a str>,
 ) -> Result<Values, Obstacle> {
+    evaluate_each(kind, files).map_err(|(_, obstacle)| obstacle)
+}
+
+/// The same; an obstacle is told with the number of its file, from 0.
+pub(super) fn evaluate_each<'a>(
+    kind: &Kind,
+    files: impl IntoIterator<Item = &'a str>,
+) -> Result<Values, (usize, Obstacle)> {
     let mut values = Values::new();
-    for text in files {
-        for setting in read(text, kind.names)? {
-            let value = setting.parts.iter().map(|part| match part {
-                Part::Text(text) => text.clone(),
-                Part::Output(body) => format!("{UNKNOWN}({body}){UNKNOWN}"),
-                Part::Of(name) => match values.get(name) {
-                    Some(value) => value.clone(),
-                    None if kind.line.contains(&name.as_str()) => String::new(),
-                    None => format!("{UNKNOWN}{name}{UNKNOWN}"),
-                },
-            });
-            let value: String = value.collect();
+    let mut left = EXPANDED;
+    for (file, text) in files.into_iter().enumerate() {
+        for setting in read(text, kind.names).map_err(|obstacle| (file, obstacle))? {
+            let line = setting.line;
+            let value = expanded(kind, &setting, &values, &mut left)
+                .ok_or_else(|| (file, Obstacle { line, what: too_long() }))?;
             values.insert(setting.name, value);
         }
     }
     Ok(values)
+}
+
+/// What a value over the limits is called.
+fn too_long() -> String {
+    format!("a value that is longer than {} KiB or made of that much", LONGEST >> 10)
+}
+
+/// The value of a setting; `None` if it is longer than a value may be. Each part is measured before it is taken: a value
+/// that has another one twice is twice as long, and the next one again.
+fn expanded(kind: &Kind, setting: &Setting, values: &Values, left: &mut usize) -> Option<String> {
+    let mut whole = String::new();
+    for part in &setting.parts {
+        let unknown;
+        let (text, expands): (&str, bool) = match part {
+            Part::Text(text) => (text, false),
+            Part::Output(body) => {
+                unknown = format!("{UNKNOWN}({body}){UNKNOWN}");
+                (&unknown, false)
+            }
+            Part::Of(name) => match values.get(name) {
+                Some(value) => (value, true),
+                None if kind.line.contains(&name.as_str()) => ("", true),
+                None => {
+                    unknown = format!("{UNKNOWN}{name}{UNKNOWN}");
+                    (&unknown, false)
+                }
+            },
+        };
+        if text.len() > LONGEST - whole.len() {
+            return None;
+        }
+        if expands {
+            *left = left.checked_sub(text.len())?;
+        }
+        whole.push_str(text);
+    }
+    Some(whole)
 }
 
 /// The words that these values make.

@@ -90,6 +90,7 @@ pub(super) fn apply(
                     End::Untouched
                 }
                 Ok(report) => End::RolledBack(Box::new(report)),
+                Err(error) if !journal.store.is_whole(&entry) => End::Lost(Box::new(error)),
                 Err(error) => End::Stuck(Box::new(error)),
             };
             Err(ApplyError { step: work.at, cause, end })

@@ -232,6 +232,8 @@ pub enum End {
     RolledBack(Box<super::Report>),
     /// Not everything could be restored; the journal has the rest, and the next run tries again.
     Stuck(Box<JournalError>),
+    /// Not everything could be restored, and the journal has it no more.
+    Lost(Box<JournalError>),
 }
 
 impl fmt::Display for End {
@@ -249,6 +251,11 @@ impl fmt::Display for End {
                 out,
                 "Not everything could be restored: {error}. The journal has the rest: fix the named problem, then \
                  `clocksmith fix --undo` restores it"
+            ),
+            Self::Lost(error) => write!(
+                out,
+                "Not everything could be restored: {error}. Something has removed the journal meanwhile, so no later run \
+                 can restore the rest: take it from a backup"
             ),
         }
     }

@@ -48,6 +48,7 @@ impl Store {
     pub(super) fn load(directory: &OwnedFd, shown: &Path) -> Result<Self, JournalError> {
         let directory = directory.try_clone().map_err(|error| io("open", shown)(errno(&error)))?;
         let (entries, torn) = read_all(&directory, shown)?;
+        contents(&directory, shown, &entries)?;
         let unsynced = RefCell::default();
         let store = Self { directory, shown: shown.to_owned(), entries, unsynced };
         for name in torn {
@@ -62,10 +63,17 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Without a journal there is nothing to obey. Another file in its place is an error, because then it is not
-        // known whether a change is in force.
+        // Where others could have made the journal, others could have moved it away: its absence is believed only where
+        // its presence would be.
+        let absent = || -> Result<Vec<Entry>, JournalError> {
+            let parent = located.missing.first().unwrap_or(&located.path).parent();
+            let parent = parent.unwrap_or(Path::new("/"));
+            tree.trusted_directory(parent, &located.links, Part::Way)?;
+            Ok(Vec::new())
+        };
+        // Another file in its place is an error, because then it is not known whether a change is in force.
         match tree.directory(&located.path) {
-            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(Errno::NOENT) => return absent(),
             Err(error) => return Err(io("open", &shown)(error)),
             Ok(_) => {}
         }
@@ -76,7 +84,7 @@ impl Store {
                 contents(&directory, &shown, &entries)?;
                 Ok(entries)
             }
-            Err(JournalError::Io { error: Errno::NOENT, .. }) => Ok(Vec::new()),
+            Err(JournalError::Io { error: Errno::NOENT, .. }) => absent(),
             Err(error) => Err(error),
         }
     }
@@ -181,6 +189,17 @@ impl Store {
             why: "its content has another checksum".to_owned(),
             next: "The file that it was saved from must be restored from a backup",
         })
+    }
+
+    /// Whether an entry and its contents are there still: a program that runs as root may remove the journal.
+    pub(super) fn is_whole(&self, entry: &Entry) -> bool {
+        let there = |name: &str| {
+            let path = self.shown.join(name);
+            rustix::fs::statat(rustix::fs::CWD, &path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        };
+        let turns = [0, 1].map(|turn| format!("{}.{turn}{ENTRY}", entry.id));
+        turns.iter().any(|name| there(name))
+            && needed(entry).all(|name| there(&format!("{name}{CONTENT}")))
     }
 
     /// A content that was kept, if it is text.

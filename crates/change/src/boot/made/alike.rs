@@ -7,7 +7,8 @@
 //! - Entries may be added: of kernels that were installed since the file was made. Each is like a former entry of its
 //!   section but for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
 //!   initial RAM disk `10_linux` gives it another `root=`. Entries of other programs (`30_os-prober`) may be added, but not
-//!   in front of all former ones, where GRUB boots them.
+//!   in front of all former ones, where GRUB boots them. No entry is added of a kernel that had one before, in any section,
+//!   and none outside of the sections.
 //!
 //! Comments and indentation do not count. A file that was out of date before differs by more, which is no fault of the
 //! program; but what it would change is not what was asked for.
@@ -16,6 +17,7 @@ use super::lexer::words as words_of;
 use super::{Made, is_bls, is_extlinux, is_grub, kernel_line, keyword, marker, script};
 use crate::boot::bls;
 use crate::words::{self, Change};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The longest quotation of a line in a message, in characters.
@@ -264,10 +266,11 @@ impl Alike<'_> {
         if let Some((_, line)) = lines.next() {
             return Some(format!("has a new line `{}` (line {})", short(line.text), line.number));
         }
-        self.entries(&was.entries, &is.entries)
+        let sections = !was.sections.is_empty() || !is.sections.is_empty();
+        self.entries(&was.entries, &is.entries, sections)
     }
 
-    fn entries(&self, was: &[Entry<'_>], is: &[Entry<'_>]) -> Option<String> {
+    fn entries(&self, was: &[Entry<'_>], is: &[Entry<'_>], sections: bool) -> Option<String> {
         let mut at = 0;
         let mut former = vec![false; is.len()];
         for entry in was {
@@ -300,8 +303,15 @@ impl Alike<'_> {
         }
         let first = former.iter().position(|known| *known).unwrap_or(0);
         let mut added = is.iter().zip(&former).enumerate().filter(|(_, (_, known))| !**known);
+        let kernels: BTreeSet<&str> =
+            was.iter().filter_map(|old| old.kernel.as_deref().map(base)).collect();
         added.find_map(|(index, (new, _))| {
-            let why = self.added(was, new, index < first)?;
+            let outside = sections && new.section.is_none();
+            let why = match had_before(&kernels, new) {
+                Some(kernel) => format!("for the kernel {}, which had one before", short(kernel)),
+                None if outside => "outside of the sections".to_owned(),
+                None => self.added(was, new, index < first)?,
+            };
             let title = short(&new.title);
             Some(format!("has a new entry '{title}' (line {}), {why}", new.number))
         })
@@ -433,6 +443,18 @@ impl Alike<'_> {
         }
         self.lines(&rest(was), &rest(is))
     }
+}
+
+/// The first of these kernels that an entry names, on any of its lines.
+fn had_before<'a>(kernels: &BTreeSet<&'a str>, new: &Entry<'_>) -> Option<&'a str> {
+    let apart = |it: char| it.is_whitespace() || ";{}\"'&|=,".contains(it);
+    let lines = new.lines.iter().map(|line| line.text).chain([new.key.as_str()]);
+    let mut named = lines.flat_map(|line| {
+        let quoted = words_of(line).into_iter().map(|word| base(&word).to_owned());
+        let plain = line.split(apart).map(|word| base(word).to_owned());
+        quoted.chain(plain).collect::<Vec<_>>()
+    });
+    named.find_map(|name| kernels.get(name.as_str()).copied())
 }
 
 /// Whether the settings make the entries of a section (`10_linux`), or there are no sections.

@@ -121,6 +121,51 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
 }
 
 #[test]
+fn grub_with_another_entry_of_a_kernel_that_had_one_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    let evil =
+        "menuentry 'evil' {\n\tlinux /boot/vmlinuz-6 root=/dev/sda1 quirk=1 init=/bin/sh\n}\n";
+    let like = entry("x", "evil", "vmlinuz-6", "quiet quirk=1");
+    let xen = "menuentry 'evil' {\n\tmultiboot /boot/xen.gz\n\tmodule /boot/vmlinuz-6 quirk=1 init=/bin/sh\n}\n";
+    let quoted = "menuentry 'evil' {\n\t\"linux\" \"/boot/vmlinuz\"-6 quirk=1 init=/bin/sh\n}\n";
+    let one_line = "menuentry 'evil' { linux /boot/vmlinuz-6 quirk=1 init=/bin/sh; boot }\n";
+    for new in [evil, &like, xen, quoted, one_line] {
+        let end = |name: &str| {
+            let end = format!("### END /etc/grub.d/{name} ###\n");
+            good.replace(&end, &format!("{new}{end}"))
+        };
+        let made = format!(
+            "{new}\n### BEGIN /etc/grub.d/05_more ###\n### END /etc/grub.d/05_more ###\n{good}"
+        );
+        let section = format!("{good}{}", section("10_linux_more", new));
+        for (place, text) in [
+            ("at the beginning", format!("{new}{good}")),
+            ("at the end", format!("{good}{new}")),
+            ("made", end("10_linux")),
+            ("by hand", end("40_custom")),
+            ("others", end("30_os-prober")),
+            ("in front of a new section", made),
+            ("a new section", section),
+        ] {
+            let error = checked(GRUB, &before, &text).expect_err(place);
+            let kernel = "for the kernel vmlinuz-6, which had one before";
+            assert!(error.starts_with("has a new entry 'evil' (line "), "{place}: {error}");
+            assert!(error.contains(kernel), "{place}, {new}: {error}");
+        }
+    }
+    // No program adds entries there.
+    let other = "menuentry 'Other' {\n\tchainloader +1\n}\n";
+    let error = checked(GRUB, &before, &format!("{good}{other}")).unwrap_err();
+    assert!(error.ends_with("outside of the sections"), "{error}");
+    // Without sections, too.
+    let alone = |words: &str| format!("menuentry 'a' {{\n\tlinux /boot/vmlinuz-6 ro {words}\n}}\n");
+    let text = format!("{}{}", alone("quirk=1"), evil);
+    let error = checked(GRUB, &alone(""), &text).unwrap_err();
+    assert!(error.contains("which had one before"), "{error}");
+}
+
+#[test]
 fn grub_with_a_no_break_space_is_refused() {
     let before = debian(&["vmlinuz-6"], "quiet");
     let good = debian(&["vmlinuz-6"], "quiet quirk=1");

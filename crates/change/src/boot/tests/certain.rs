@@ -234,3 +234,61 @@ fn entries_that_are_not_certain_are_refused() {
         );
     assert!(plan(&behind, &tsc()).unwrap_err().to_string().contains("behind a lone `--`"));
 }
+
+/// A variable that has itself twice on so many lines.
+fn doubled(name: &str, times: usize) -> String {
+    format!("{name}=\"aaaaaaaaaa\"\n{}", format!("{name}=\"${name}${{{name}}}\"\n").repeat(times))
+}
+
+#[test]
+fn values_that_double_are_refused_with_their_file_and_line() {
+    let none = || System::default();
+    let alpine = |text: &str| {
+        let mut system = none().with("/etc/update-extlinux.conf", text);
+        system.programs.insert("update-extlinux".to_owned());
+        system.with("/boot/extlinux.conf", "LABEL x\n KERNEL vmlinuz\n APPEND root=/dev/sda1\n")
+    };
+    let u_boot = |text: &str| {
+        let mut system = none().with("/etc/default/u-boot", text);
+        system.programs.insert("u-boot-update".to_owned());
+        system.with(
+            "/boot/extlinux/extlinux.conf",
+            "LABEL x\n KERNEL /vmlinuz\n APPEND root=/dev/sda1\n",
+        )
+    };
+    let a = doubled("A", 60);
+    for (system, path, line) in [
+        (debian().with("/etc/default/grub", &a), "/etc/default/grub", 14),
+        (debian().with("/etc/default/grub.d/a.cfg", &a), "/etc/default/grub.d/a.cfg", 14),
+        (
+            debian().with("/etc/default/grub.d/z.cfg", &doubled(grub::ALL, 60)),
+            "/etc/default/grub.d/z.cfg",
+            14,
+        ),
+        (
+            debian().with("/etc/default/grub", &format!("A={}\n", "a".repeat(1 << 17))),
+            "/etc/default/grub",
+            1,
+        ),
+        // Each by itself is short.
+        (
+            debian().with("/etc/default/grub", &(doubled("A", 12) + &"B=\"$A\"\n".repeat(1 << 16))),
+            "/etc/default/grub",
+            37,
+        ),
+        (alpine(&doubled("default_kernel_opts", 60)), "/etc/update-extlinux.conf", 14),
+        (u_boot(&doubled("U_BOOT_PARAMETERS", 60)), "/etc/default/u-boot", 14),
+    ] {
+        let error = plan(&system, &tsc()).expect_err(path).to_string();
+        assert!(
+            error.starts_with(&format!("{path}: line {line} has a value that is longer")),
+            "{error}"
+        );
+        assert!(error.len() < 1000, "{error}");
+        // What is shown of settings is bounded, too.
+        assert!(grub::value(&system, grub::ALL).len() <= 1 << 17);
+        assert!(crate::mistakes::find(&system).len() < 99);
+    }
+    let few = debian().with("/etc/default/grub", &doubled("A", 5));
+    plan(&few, &tsc()).unwrap();
+}

@@ -71,7 +71,9 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let applied = match made {
         Ok(applied) => applied,
         Err(error) => {
-            if let (Some(guardian), false) = (guardian, matches!(error.end, End::Stuck(_))) {
+            if let (Some(guardian), false) =
+                (guardian, matches!(error.end, End::Stuck(_) | End::Lost(_)))
+            {
                 guardian.dismiss();
             }
             return failed(common, report, error);
@@ -236,7 +238,11 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
 fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<Code> {
     let text = error.to_string();
     match error.end {
-        End::Stuck(_) => Err(anyhow!(NotTakenBack(text))),
+        // As where the signal came before the first step.
+        End::Untouched if matches!(error.cause, JournalError::Stopped) => {
+            interrupted(common, report)
+        }
+        End::Stuck(_) | End::Lost(_) => Err(anyhow!(NotTakenBack(text))),
         End::Untouched if !matches!(error.cause, JournalError::Clocksource(_)) => {
             Err(anyhow!(text))
         }
