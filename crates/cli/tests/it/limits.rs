@@ -84,9 +84,9 @@ fn idle_clients_keep_nobody_out_where_descriptors_are_few() {
     for most in [40, 70] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
         command.args(["watch", "--listen", "127.0.0.1:0", "--no-history"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = with_descriptors(&mut command, most).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let address = lines
             .by_ref()
             .find_map(|line| Some(line.split_once("listening on ")?.1.trim().to_owned()))
