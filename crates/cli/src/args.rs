@@ -38,6 +38,16 @@ pub(crate) fn parse() -> Result<Args, clap::Error> {
     Args::from_arg_matches(&help::command().try_get_matches()?)
 }
 
+/// The message about a command line that is not understood, without any colours.
+pub(crate) fn plain_error() -> Option<clap::builder::StyledStr> {
+    let plain = help::command().styles(clap::builder::Styles::plain());
+    plain
+        .try_get_matches()
+        .and_then(|matches| Args::from_arg_matches(&matches))
+        .err()
+        .map(|error| error.render())
+}
+
 /// The definition without hidden verbs, for what people read and shells complete.
 pub(crate) fn visible() -> Command {
     let all = help::without_refused(Args::command());

@@ -151,14 +151,15 @@ fn passwords() {
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
     assert_eq!(with("cHJvbWV0aGV1czp3cm9uZw=="), "401");
     // After wrong ones, and after the configuration was read anew, who was right comes in.
-    server.replace(gate(USERS).unwrap());
+    server.replace(gate(USERS).unwrap()).unwrap();
     for guess in 0..200 {
         let pair = format!("cHJvbWV0aGV1czp3cm9uZ{guess:03}");
         with(&pair);
     }
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
-    server.replace(gate("").unwrap());
-    assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), "200");
+    // A file that was emptied opens nothing.
+    assert!(server.replace(gate("").unwrap()).is_err());
+    assert_eq!(status(&ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), "401");
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! The file of a program that runs with the rights of this process: no other user can have written it, or what the kernel
-//! runs for it: the interpreter of a script, and the loader of a dynamic program.
+//! runs for it: the interpreter of a script with the paths among its arguments, and the loader of a dynamic program.
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -43,15 +42,18 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
         if meta.is_file() && executable {
             return match trusted::open(&path) {
                 Ok(file) => {
-                    for interpreter in interpreters(file) {
-                        let why = |error| {
-                            let why = format!("what runs it is not fit: {error}");
-                            JournalError::Program { program: program.to_owned(), why }
-                        };
+                    let needed = interpreters(file).map_err(|why| {
+                        failed(&format!(
+                            "is not run, since what its first line runs is not certain: {why}. Nothing was changed"
+                        ))
+                    })?;
+                    for needed in needed {
                         let left = left
                             .checked_sub(1)
                             .ok_or_else(|| failed("has too many interpreters"))?;
-                        find_for(&interpreter, left).map_err(why)?;
+                        needed
+                            .look(left)
+                            .map_err(|why| failed(&format!("what runs it is not fit: {why}")))?;
                     }
                     Ok(path)
                 }
@@ -76,28 +78,108 @@ const INTERPRETERS: usize = 6;
 /// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
 const LINE: usize = 256;
 
-/// The files that the kernel runs for a file, or loads with it: the interpreter of `#!`, also what `env` finds for it; the
-/// loader that a dynamic program names (`PT_INTERP`).
-fn interpreters(file: OwnedFd) -> Vec<String> {
+/// What a program needs to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Needed {
+    /// A program, by its path or by its name in root's search path.
+    Program(String),
+    /// A path among the arguments of one: what it is for is not known.
+    Path(String),
+}
+
+impl Needed {
+    /// Refuses what another user could have written.
+    fn look(&self, left: usize) -> Result<(), String> {
+        let path = match self {
+            Self::Program(program) => {
+                return find_for(program, left).map(drop).map_err(|error| error.to_string());
+            }
+            Self::Path(path) => Path::new(path),
+        };
+        let meta = std::fs::metadata(path)
+            .map_err(|error| format!("{} of its first line: {error}", path.display()))?;
+        if meta.is_dir() {
+            let opened = trusted::open_directory(path, Missing::Error, Part::Home);
+            return opened.map(drop).map_err(|error| error.to_string());
+        }
+        // One that is run has an interpreter, too.
+        if meta.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() {
+            return Self::Program(path.to_string_lossy().into_owned()).look(left);
+        }
+        trusted::open(path).map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// The files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among its
+/// arguments, and what `env` finds for it; the loader that a dynamic program names (`PT_INTERP`).
+///
+/// # Errors
+/// A first line of which it is not certain what it runs.
+fn interpreters(file: OwnedFd) -> Result<Vec<Needed>, String> {
     let file = File::from(file);
     let mut head = [0; LINE];
     let length = file.read_at(&mut head, 0).unwrap_or(0);
     let head = head.get(..length).unwrap_or_default();
-    let text =
-        |bytes: &[u8]| Path::new(std::ffi::OsStr::from_bytes(bytes)).to_string_lossy().into_owned();
-    if let Some(rest) = head.strip_prefix(b"#!") {
-        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let mut words =
-            line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
-        let Some(first) = words.next().map(text) else { return Vec::new() };
-        // It is started in `/`.
-        let first = if first.starts_with('/') { first } else { format!("/{first}") };
-        let env = first.ends_with("/env");
-        let of_env = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
-        let named = words.find(of_env).filter(|_| env).map(text);
-        return [Some(first), named].into_iter().flatten().collect();
+    let Some(rest) = head.strip_prefix(b"#!") else {
+        return Ok(loader(&file, head).map(Needed::Program).into_iter().collect());
+    };
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if line.len() == rest.len() && length == LINE {
+        return Err(format!("it is longer than {LINE} bytes"));
     }
-    loader(&file, head).into_iter().collect()
+    let line = str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    let Some(first) = words.next() else { return Ok(Vec::new()) };
+    let mut needed = vec![Needed::Program(rooted(first))];
+    let mut words: Vec<&str> = words.collect();
+    if first.ends_with("/env") {
+        let program = of_env(&mut words)?;
+        needed.push(Needed::Program(if program.contains('/') {
+            rooted(program)
+        } else {
+            program.to_owned()
+        }));
+    }
+    // Also `-I/directory` and `--file=/path`.
+    let paths = words.iter().filter_map(|word| {
+        let at = if word.starts_with('-') || word.contains('=') { word.find('/')? } else { 0 };
+        word.contains('/').then(|| word.get(at..))?
+    });
+    needed.extend(paths.map(|path| Needed::Path(rooted(path))));
+    Ok(needed)
+}
+
+/// A path as it is for a program that is started in `/`.
+fn rooted(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
+}
+
+/// Takes the program that `env` finds from its words: it is the first one, or follows `-S`, and assignments that change
+/// no more than a language. With other options and assignments another one may be found.
+fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
+    let mut rest = std::mem::take(words).into_iter().peekable();
+    if let Some(first) = rest.peek().copied()
+        && let Some(word) = first.strip_prefix("-S")
+    {
+        rest.next();
+        *words = Some(word).filter(|word| !word.is_empty()).into_iter().chain(rest).collect();
+        rest = std::mem::take(words).into_iter().peekable();
+    }
+    let mut program = None;
+    for word in rest {
+        // Quotes, variables and comments of `-S`.
+        if word.contains(['"', '\'', '\\', '$', '#']) {
+            return Err(format!("`{word}` for env is not understood"));
+        }
+        let language = |name: &str| name == "LANG" || name == "LANGUAGE" || name.starts_with("LC_");
+        match word.split_once('=') {
+            _ if program.is_some() => words.push(word),
+            Some((name, _)) if language(name) => {}
+            None if !word.starts_with('-') => program = Some(word),
+            _ => return Err(format!("`{word}` for env is not understood")),
+        }
+    }
+    program.ok_or_else(|| "env has no program".to_owned())
 }
 
 /// The loader of a program of this kind of machine (64 bits, little-endian).
@@ -163,10 +245,16 @@ mod tests {
         make("script", &format!("#! {shown} -x\nrest"), 0o755);
         // A script whose interpreter is a script.
         make("outer", &format!("#!{}\n", at("script").display()), 0o755);
-        make("by_env", &format!("#!/usr/bin/env -S A=b {shown}\n"), 0o755);
+        make("by_env", &format!("#!/usr/bin/env -S LC_ALL=C {shown}\n"), 0o755);
+        make("by_env_at_once", &format!("#!/usr/bin/env -S{shown} -e\n"), 0o755);
+        make("by_nice", &format!("#!/usr/bin/nice {shown}\n"), 0o755);
+        make("as_argument", &format!("#!/bin/sh {shown}\n"), 0o755);
+        make("as_option", &format!("#!/bin/sh --rcfile={shown}\n"), 0o755);
         make("endless", &format!("#!{}\n", at("endless").display()), 0o755);
         let found = |name: &str| find(at(name).to_str().unwrap());
-        for name in ["script", "outer", "by_env"] {
+        let all =
+            ["script", "outer", "by_env", "by_env_at_once", "by_nice", "as_argument", "as_option"];
+        for name in all {
             mode(0o755);
             assert!(found(name).is_ok(), "{name}: {:?}", found(name));
             mode(0o757);
@@ -179,8 +267,41 @@ mod tests {
         assert!(found("endless").unwrap_err().to_string().contains("too many"));
         // The loader of this test.
         let own = File::open("/proc/self/exe").unwrap();
-        for loader in interpreters(own.into()) {
-            assert!(loader.contains("/ld-"), "{loader}");
+        for loader in interpreters(own.into()).unwrap() {
+            assert!(
+                matches!(&loader, Needed::Program(path) if path.contains("/ld-")),
+                "{loader:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn find_program_whose_first_line_is_not_understood_refuses_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("script");
+        let found = |line: &str| {
+            std::fs::write(&path, format!("{line}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            find(path.to_str().unwrap())
+        };
+        for line in ["#!/bin/sh", "#!/bin/sh -e", "#! /usr/bin/env sh", "#!/usr/bin/env -S sh -e"] {
+            assert!(found(line).is_ok(), "{line}: {:?}", found(line));
+        }
+        let long = format!("#!/bin/sh {}", "a".repeat(LINE));
+        for line in [
+            "#!/usr/bin/env -S PATH=/tmp sh",
+            "#!/usr/bin/env -S -i PATH=/tmp sh",
+            "#!/usr/bin/env -S -C /tmp sh",
+            "#!/usr/bin/env -S A=b sh",
+            "#!/usr/bin/env -S sh -c '. /tmp/x'",
+            "#!/usr/bin/env -S ${SHELL}",
+            "#!/usr/bin/env -i",
+            "#!/usr/bin/env",
+            &long,
+        ] {
+            let error = found(line).unwrap_err().to_string();
+            assert!(error.contains("is not certain"), "{line}: {error}");
         }
     }
 

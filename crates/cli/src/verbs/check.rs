@@ -1,7 +1,7 @@
 //! `check`: one line and an exit code for monitoring. Whatever goes wrong is UNKNOWN, with exit code 3:
 //! monitoring takes 2 for CRITICAL.
 
-use crate::args::{Check, CheckFormat, Common};
+use crate::args::{self, Check, CheckFormat, Common};
 use crate::exit::{self, Code};
 use crate::gather::{self, From};
 use crate::render::{self, Style};
@@ -128,7 +128,8 @@ pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    let mut first = message.to_string();
+    // With all that the words have: without colours, nothing in the message is ours.
+    let mut first = args::plain_error().unwrap_or(message).ansi().to_string();
     // A line break of a word, of a file's name for example, makes no line of the message.
     for word in std::env::args_os().skip(1) {
         let word = word.to_string_lossy();

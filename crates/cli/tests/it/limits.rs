@@ -62,3 +62,49 @@ fn without_threads_no_verb_panics() {
         );
     }
 }
+
+/// Few descriptors, so that a client for each would leave none.
+fn with_descriptors(command: &mut Command, most: u64) -> &mut Command {
+    let hook = move || {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: reads a live structure.
+        match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the hook makes a system call alone.
+    unsafe { command.pre_exec(hook) }
+}
+
+#[test]
+fn idle_clients_keep_nobody_out_where_descriptors_are_few() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+    for most in [40, 70] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        command.args(["watch", "--listen", "127.0.0.1:0", "--no-history"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = with_descriptors(&mut command, most).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let address = lines
+            .by_ref()
+            .find_map(|line| Some(line.split_once("listening on ")?.1.trim().to_owned()))
+            .unwrap();
+        let idle: Vec<TcpStream> =
+            (0..most).map(|_| TcpStream::connect(&address).unwrap()).collect();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let begun = std::time::Instant::now();
+        let mut asks = TcpStream::connect(&address).unwrap();
+        asks.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        let _ = asks.read_to_string(&mut answer);
+        let took = begun.elapsed();
+        let _ = child.kill();
+        let _ = child.wait();
+        drop(idle);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{most}: {answer:?} after {took:?}");
+        // The idle ones may stay for 5 seconds each.
+        assert!(took.as_secs() < 4, "{most}: {took:?}");
+    }
+}

@@ -458,8 +458,17 @@ impl Daemon {
                     for warning in gate.warnings() {
                         say(State::Warning, warning, None);
                     }
-                    server.replace(gate);
-                    say(State::Ok, "the web configuration was read anew", None);
+                    match server.replace(gate) {
+                        Ok(()) => say(State::Ok, "the web configuration was read anew", None),
+                        Err(why) => {
+                            let path = path.display();
+                            let stays = format!(
+                                "the former web configuration stays: {path} has {why}. If that is meant, start the \
+                                 watch again (systemctl restart clocksmith-watch)"
+                            );
+                            say(State::Warning, &stays, None);
+                        }
+                    }
                 }
                 Err(error) => {
                     say(

@@ -1,7 +1,7 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the answer, and there are
-//! [`AT_ONCE`] of them; the next one takes the place of the slowest ([`super::slots`]). So whoever dribbles bytes, sends
+//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the slowest ([`super::slots`]). So whoever dribbles bytes, sends
 //! endless headers or never reads costs a thread with a small stack for some seconds at most, and keeps no other
 //! client out.
 
@@ -25,8 +25,8 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 pub use super::slots::AT_ONCE;
 /// Connections that may wait to be accepted.
 const QUEUE: i32 = 1024;
-/// Threads of connections at most: those that lost their place end soon.
-const THREADS: usize = 2 * AT_ONCE;
+/// Threads of connections for each place: those that lost their place end soon.
+const THREADS: usize = 2;
 /// Stack of a connection's thread: a TLS handshake needs most of it.
 const STACK: usize = 256 << 10;
 /// Who may ask and how, as the web configuration says.
@@ -84,6 +84,12 @@ impl Gate {
         let text =
             String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not in UTF-8")))?;
         let config = WebConfig::parse(&text)?;
+        if config.nobody {
+            warnings.push(format!(
+                "basic_auth_users of {} has no user, so no password is asked for",
+                path.display()
+            ));
+        }
         let secret = !config.basic_auth_users.is_empty()
             || config.tls_server_config.as_ref().is_some_and(|tls| tls.key.is_some());
         // Who can read a file without secrets is no matter.
@@ -103,6 +109,20 @@ impl Gate {
     #[must_use]
     pub fn asks_who(&self) -> bool {
         self.users.any()
+    }
+
+    /// What another configuration protected and this one does not: that is rarely meant, and is what a file looks like
+    /// that was emptied, or is just being written.
+    #[must_use]
+    pub fn opens(&self, former: &Self) -> Option<&'static str> {
+        if former.asks_who() && !self.asks_who() {
+            return Some("no basic_auth_users any more, so everybody could read this");
+        }
+        #[cfg(feature = "tls")]
+        if former.tls.is_some() && self.tls.is_none() {
+            return Some("no tls_server_config any more, so all would be sent as plain text");
+        }
+        None
     }
 }
 
@@ -136,7 +156,7 @@ impl Server {
             gate: RwLock::new(Arc::new(gate)),
             handler,
             names,
-            slots: Slots::default(),
+            slots: Slots::new(places(descriptors())),
             busy: Mutex::new(0),
             free: Condvar::new(),
             counts: Mutex::default(),
@@ -144,9 +164,16 @@ impl Server {
     }
 
     /// From now on this is who may ask. Who was right before and still is need not prove it again.
-    pub fn replace(&self, gate: Gate) {
+    ///
+    /// # Errors
+    /// The present configuration protects what this one does not: it stays.
+    pub fn replace(&self, gate: Gate) -> Result<(), &'static str> {
         let mut present = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = gate.opens(&present) {
+            return Err(why);
+        }
         *present = Arc::new(Gate { users: gate.users.after(&present.users), ..gate });
+        Ok(())
     }
 
     /// Answers by status code.
@@ -180,11 +207,17 @@ impl Server {
                 let slot = self.slots.take(&stream, Place::of(client.ip()))?;
                 Ok((stream, client.ip(), slot))
             });
-            let Ok((stream, from, slot)) = accepted else {
-                // Out of file descriptors, or a client that went away at once.
-                self.leave();
-                std::thread::sleep(Duration::from_millis(50));
-                continue;
+            let (stream, from, slot) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // A client that went away at once, or no descriptor is left: others of this process have them.
+                    let none =
+                        [Some(libc::EMFILE), Some(libc::ENFILE)].contains(&error.raw_os_error());
+                    let waits = if none && self.slots.make_room() { 5 } else { 50 };
+                    self.leave();
+                    std::thread::sleep(Duration::from_millis(waits));
+                    continue;
+                }
             };
             let server = Arc::clone(self);
             let started = std::thread::Builder::new()
@@ -205,7 +238,7 @@ impl Server {
 
     fn enter(&self) {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        while *busy >= THREADS {
+        while *busy >= THREADS * self.slots.most() {
             busy = self.free.wait(busy).unwrap_or_else(PoisonError::into_inner);
         }
         *busy += 1;
@@ -293,6 +326,34 @@ impl Server {
     }
 }
 
+/// Descriptors that this process needs for other things: files, the kernel log, signals, children.
+const RESERVE: u64 = 24;
+/// Descriptors of a place: the connection, its copy among the places, and that of one that lost its place and has not ended.
+const EACH: u64 = 3;
+
+/// How many connections there may be with so many descriptors.
+fn places(descriptors: u64) -> usize {
+    let most = descriptors.saturating_sub(RESERVE) / EACH;
+    usize::try_from(most).unwrap_or(AT_ONCE).clamp(2, AT_ONCE)
+}
+
+/// How many descriptors this process may have, after its limit was raised to what all places need, as far as that is
+/// allowed.
+fn descriptors() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = RESERVE + EACH * AT_ONCE as u64;
+    let limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current else { return u64::MAX };
+    let more = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    if current < more {
+        let raised = Rlimit { current: Some(more), maximum: limit.maximum };
+        if setrlimit(Resource::Nofile, raised).is_ok() {
+            return more;
+        }
+    }
+    current
+}
+
 /// Whose guesses at a password count together: those of one address. A reverse proxy on this machine speaks for many,
 /// and says for whom; from anywhere else that is only a word. One that does not say it is one client.
 fn guesser(peer: IpAddr, request: &Request) -> IpAddr {
@@ -375,5 +436,39 @@ impl Write for Timed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_the_limit_of_descriptors() {
+        let all =
+            [(0, 2), (32, 2), (48, 8), (64, 13), (128, 34), (1024, AT_ONCE), (u64::MAX, AT_ONCE)];
+        for (limit, most) in all {
+            assert_eq!(places(limit), most, "{limit}");
+        }
+    }
+
+    #[test]
+    fn configuration_without_users_does_not_replace_one_with_some() {
+        let hash = "$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG";
+        let gate = |text: &str| Gate::new(WebConfig::parse(text).unwrap(), Path::new(".")).unwrap();
+        let users = format!("basic_auth_users:\n  alice: {hash}\n");
+        let server = Server::new(gate(&users), Vec::new(), Box::new(|_, _| Answer::status(404)));
+        let asks = || server.gate.read().unwrap().asks_who();
+        for text in ["", "# none\n", "basic_auth_users:\n", "http_server_config:\n"] {
+            let why = server.replace(gate(text)).unwrap_err();
+            assert!(why.contains("basic_auth_users") && asks(), "{text}: {why}");
+        }
+        assert_eq!(server.replace(gate(&users.replace("alice", "bob"))), Ok(()));
+        assert!(asks());
+        // One without a password may get one, and lose it only by a new start.
+        let open = Server::new(gate(""), Vec::new(), Box::new(|_, _| Answer::status(404)));
+        assert_eq!(open.replace(gate("")), Ok(()));
+        assert_eq!(open.replace(gate(&users)), Ok(()));
+        assert!(open.replace(gate("")).is_err());
     }
 }

@@ -46,12 +46,36 @@ struct Slot {
 }
 
 /// All connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slots {
     open: Mutex<(u64, BTreeMap<u64, Slot>)>,
+    most: usize,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::new(AT_ONCE)
+    }
 }
 
 impl Slots {
+    /// So many places.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { open: Mutex::default(), most }
+    }
+
+    /// How many places there are.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Ends the connection that makes room next. Says whether there was one.
+    pub fn make_room(&self) -> bool {
+        evict(&mut self.lock().1, None)
+    }
+
     /// Takes a place for a connection, and makes room first if there is none.
     ///
     /// # Errors
@@ -63,7 +87,7 @@ impl Slots {
             let (next, slots) = &mut *open;
             let mut of_it = slots.values().filter(|slot| slot.from == from).count();
             // There may be more than one too many, of a time when none could be blamed.
-            while of_it >= OF_ONE && evict(slots, Some(from)) {
+            while of_it >= OF_ONE.min(self.most) && evict(slots, Some(from)) {
                 of_it -= 1;
             }
             // Of one address none waits for another one's place.
@@ -76,7 +100,7 @@ impl Slots {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            if slots.len() < AT_ONCE || evict(slots, None) {
+            if slots.len() < self.most || evict(slots, None) {
                 *next += 1;
                 let since = Instant::now();
                 slots.insert(*next, Slot { from, phase: Phase::Unknown, since, stream });
@@ -184,6 +208,23 @@ mod tests {
         // One more than an address may have.
         add(1, b"");
         assert!(!has(first) && has(spoke) && has(other) && has(works));
+    }
+
+    #[test]
+    fn few_places_go_to_who_comes_last() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::new(4);
+        let mut open = Vec::new();
+        for last in 0..20 {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            let number = slots.take(&stream, place(last)).unwrap();
+            open.push((client, stream));
+            assert!(slots.lock().1.contains_key(&number) && slots.lock().1.len() <= 4);
+        }
+        std::thread::sleep(2 * YOUNG);
+        assert!(slots.make_room());
+        assert_eq!(slots.lock().1.len(), 3);
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub struct WebConfig {
     pub basic_auth_users: BTreeMap<String, String>,
     /// Not supported: refused if it is there.
     pub rate_limit: Option<serde_json::Value>,
+    /// Whether there is a part for users that has none.
+    #[serde(skip)]
+    pub nobody: bool,
 }
 
 /// Its part for TLS. Files are relative to the directory of the configuration.
@@ -96,6 +99,10 @@ impl WebConfig {
     /// What is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let mut value = super::yaml::parse(text).map_err(ConfigError::Format)?;
+        let users = value.get("basic_auth_users");
+        let nobody = users.is_some_and(|users| {
+            users.is_null() || users.as_object().is_some_and(serde_json::Map::is_empty)
+        });
         // A part without anything is as if it were not there.
         if let Some(parts) = value.as_object_mut() {
             parts.retain(|_, part| !part.is_null());
@@ -103,7 +110,7 @@ impl WebConfig {
         // An empty file is a configuration without anything.
         let config: Option<Self> = serde_json::from_value(value)
             .map_err(|error| ConfigError::Format(error.to_string()))?;
-        let config = config.unwrap_or_default();
+        let config = Self { nobody, ..config.unwrap_or_default() };
         let refuse = |what: String| Err(ConfigError::Field(what));
         if config.rate_limit.is_some() {
             return refuse("rate_limit is not supported; take it out".to_owned());
@@ -173,6 +180,20 @@ mod tests {
         let config = WebConfig::parse(text).unwrap();
         assert_eq!(config.tls_server_config.unwrap().key_file.as_deref(), Some("a.key"));
         assert!(config.basic_auth_users.contains_key("alice"));
+    }
+
+    #[test]
+    fn part_for_users_without_any_is_told_from_none() {
+        for (text, nobody) in [
+            ("", false),
+            ("tls_server_config:\n", false),
+            ("basic_auth_users:\n", true),
+            ("basic_auth_users: {}\n", true),
+            ("basic_auth_users:\n  # alice: x\n", true),
+        ] {
+            let config = WebConfig::parse(text).unwrap();
+            assert_eq!((config.nobody, config.basic_auth_users.len()), (nobody, 0), "{text}");
+        }
     }
 
     #[test]

@@ -1,39 +1,41 @@
-//! Names of functions of files that other users can write, looked up in processes of their own.
+//! Names of functions of files, looked up in processes of their own.
 //!
-//! Such a file may be made to take any amount of memory and time: a section states how long it is uncompressed, and may be
+//! A file may be made to take any amount of memory and time: a section states how long it is uncompressed, and may be
 //! longer; one byte of a table of lines makes a row of many. And it may be shortened while it is mapped, which ends the
 //! process that reads it (SIGBUS). So a child reads it, with limits of the kernel for its memory and its processor time,
 //! and this process waits for its answers for a limited time. Debugging information that exceeds the limits is left out
-//! then: another child reads the table of symbols alone.
+//! then: another child reads the table of symbols alone. A file of root or of the caller has larger limits, but has some:
+//! it may be of an image that somebody else has built.
 
 mod answer;
 mod child;
 
 use super::Names;
-use child::Child;
+use child::{Child, Limits};
 use clocksmith_measure::interrupt;
 use std::collections::HashMap;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 /// Bytes that all that wait may have together.
-const WAITING: u64 = 72 << 20;
-/// How long all together may take, by the clock.
+const WAITING: u64 = 160 << 20;
+/// How long all together may take, by the clock: those that others can write, and all others.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The same after a signal has asked this program to end.
 const HASTE: Duration = Duration::from_millis(500);
 /// Children that wait for questions at most.
-const CHILDREN: usize = 8;
+const CHILDREN: usize = 24;
 /// Which file: device and inode.
 type Id = (u64, u64);
 
-/// The files of others, and the children that read them.
+/// Files, and the children that read them.
 #[derive(Debug, Default)]
 pub(super) struct Apart {
     files: HashMap<Id, State>,
     /// Which child was asked when.
     asked: u64,
     spent: Duration,
+    spent_on_own: Duration,
     wished: Option<Instant>,
     /// What was left out, by the names of files.
     pub(super) gaps: Vec<String>,
@@ -66,7 +68,16 @@ pub(super) struct At {
 
 impl Apart {
     /// The functions at a place of a file, `shown` for people; `None` if it has none, or cannot be read within the limits.
-    pub(super) fn names(&mut self, file: &File, id: Id, shown: &str, at: At) -> Option<Names> {
+    /// `own` files are those that no other user could have written.
+    pub(super) fn names(
+        &mut self,
+        file: &File,
+        id: Id,
+        shown: &str,
+        own: bool,
+        at: At,
+    ) -> Option<Names> {
+        let which = if own { "" } else { ", which other users can write," };
         loop {
             self.asked += 1;
             let now = self.asked;
@@ -78,48 +89,50 @@ impl Apart {
                 return None;
             }
             let begun = Instant::now();
-            if state.child.is_none() {
-                state.child = Child::start(file, depth);
+            let left = self.left(own);
+            let state = self.files.get_mut(&id)?;
+            if state.child.is_none() && !left.is_zero() {
+                state.child = Child::start(file, depth, Limits::of(own));
             }
-            if state.child.is_none() {
+            if state.child.is_none() && !left.is_zero() {
                 state.depth = Depth::Nothing;
-                let why = "which other users can write, are not looked up: no process can be started for that";
-                self.gaps.push(format!("{}, {why}", begin(shown)));
+                let why = "are not looked up: no process can be started for that";
+                self.gaps.push(format!("{}{which} {why}", begin(shown)));
                 return None;
             }
-            let end = begun + self.left();
+            let end = begun + left;
             let answer = self.files.get_mut(&id)?.child.as_mut().map(|child| child.ask(at, end));
-            self.spent += begun.elapsed();
+            let spent = if own { &mut self.spent_on_own } else { &mut self.spent };
+            *spent += begun.elapsed();
             if let Some(Some(answer)) = answer {
                 self.forget_oldest();
                 return answer;
             }
-            let all = self.left().is_zero();
+            let all = self.left(own).is_zero();
             let state = self.files.get_mut(&id)?;
             (state.child, state.depth) = match depth {
                 Depth::All if !all => (None, Depth::Symbols),
                 _ => (None, Depth::Nothing),
             };
             let what = if all {
-                "which other users can write, are not looked up: that of all such files took too long"
+                "are not looked up: that of all such files took too long"
             } else if depth == Depth::All {
-                "which other users can write, are those of its table of symbols: its debugging information takes too much \
-                 memory or time"
+                "are those of its table of symbols: its debugging information takes too much memory or time"
             } else {
-                "which other users can write, are not looked up: that takes too much memory or time"
+                "are not looked up: that takes too much memory or time"
             };
             self.gaps.retain(|gap| !gap.starts_with(&begin(shown)));
-            self.gaps.push(format!("{}, {what}", begin(shown)));
+            self.gaps.push(format!("{}{which} {what}", begin(shown)));
         }
     }
 
     /// How long it may still take.
-    fn left(&mut self) -> Duration {
+    fn left(&mut self, own: bool) -> Duration {
         if interrupt::wished() {
             let since = self.wished.get_or_insert_with(Instant::now);
             return HASTE.saturating_sub(since.elapsed());
         }
-        PATIENCE.saturating_sub(self.spent)
+        PATIENCE.saturating_sub(if own { self.spent_on_own } else { self.spent })
     }
 
     /// Ends children that have waited longest, until those that are left are few and have little memory.
@@ -163,7 +176,7 @@ mod tests {
     }
 
     fn ask(apart: &mut Apart, file: &File, offset: u64) -> Option<Names> {
-        apart.names(file, (1, 2), "program", At { offset, address: None })
+        apart.names(file, (1, 2), "program", false, At { offset, address: None })
     }
 
     #[test]
@@ -177,7 +190,7 @@ mod tests {
             let at = At { offset: length / 64 * part, address: None };
             let here = look_up(&symbolizer, &file, &source, true, at);
             known += usize::from(here.is_some());
-            assert_eq!(apart.names(&file, (1, 2), "program", at), here, "{at:?}");
+            assert_eq!(apart.names(&file, (1, 2), "program", part % 2 == 0, at), here, "{at:?}");
         }
         assert!(known > 5);
         assert_eq!(apart.gaps, [""; 0]);
@@ -217,6 +230,11 @@ mod tests {
 
     /// An ELF file with the function `victim` from 0x100 to 0x200, and a compressed section of this name that states a length.
     fn bomb(name: &str, states: u64, zeros: &[u8]) -> Vec<u8> {
+        named_bomb("victim", name, states, zeros)
+    }
+
+    /// The same with another name of the function.
+    fn named_bomb(victim: &str, name: &str, states: u64, zeros: &[u8]) -> Vec<u8> {
         let mut packed = Vec::new();
         for word in [1u32, 0] {
             packed.extend(word.to_le_bytes());
@@ -233,6 +251,7 @@ mod tests {
             bytes.extend(size.to_le_bytes());
             bytes
         };
+        let strings = format!("\0{victim}\0");
         let symtab = [sym(0, 0, 0, 0, 0), sym(1, 0x12, 1, 0x100, 0x100)].concat();
         let names = format!("\0.text\0.symtab\0.strtab\0.shstrtab\0{name}\0");
         let at =
@@ -241,7 +260,7 @@ mod tests {
         let sections: [Section<'_>; 5] = [
             (at(".text"), 1, 6, 0x100, &[0x90; 0x100], 0, 0),
             (at(".symtab"), 2, 0, 0, &symtab, 3, 24),
-            (at(".strtab"), 3, 0, 0, b"\0victim\0", 0, 0),
+            (at(".strtab"), 3, 0, 0, strings.as_bytes(), 0, 0),
             (at(".shstrtab"), 3, 0, 0, names.as_bytes(), 0, 0),
             (at(name), 1, 0x800, 0, &packed, 0, 0),
         ];
@@ -298,22 +317,56 @@ mod tests {
             let path = dir.path().join("bomb");
             std::fs::write(&path, bomb(name, states, &packed)).unwrap();
             let file = File::open(&path).unwrap();
-            let mut apart = Apart::default();
-            let before = data("self").unwrap();
-            let at = At { offset: 0x120, address: Some(0x120) };
-            let names = apart.names(&file, (1, 2), "bomb", at).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(&*names[0].name, "victim", "{name}");
-            assert!(data("self").unwrap() < before + MEMORY, "{name}");
-            // Where the debugging information was read at all, it was left, and that is said.
-            println!("{name} {states}: {:?}", apart.gaps);
+            for own in [false, true] {
+                let mut apart = Apart::default();
+                let before = data("self").unwrap();
+                let at = At { offset: 0x120, address: Some(0x120) };
+                let names = apart.names(&file, (1, 2), "bomb", own, at);
+                let names = names.unwrap_or_else(|| panic!("{name}"));
+                assert_eq!(&*names[0].name, "victim", "{name}");
+                assert!(data("self").unwrap() < before + MEMORY, "{name}");
+                // Where the debugging information was read at all, it was left, and that is said.
+                println!("{name} {states}: {:?}", apart.gaps);
+            }
         }
+    }
+
+    #[test]
+    fn name_that_grows_when_it_is_made_readable_ends_the_child_alone() {
+        // Each parameter is a template of all before it, twice.
+        let mut name = "_Z1fI1A".to_owned();
+        for step in 0..28 {
+            let last = if step == 0 { "S_".to_owned() } else { format!("S{}_", base_36(step - 1)) };
+            name += &format!("1TI{last}{last}E");
+        }
+        name += "EvT_";
+        let long = format!("_Z{}", "1aI".repeat(1 << 12));
+        for name in [name, long] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("mangled");
+            std::fs::write(&path, named_bomb(&name, ".comment", 0, &[])).unwrap();
+            let file = File::open(&path).unwrap();
+            for own in [false, true] {
+                let mut apart = Apart::default();
+                let before = data("self").unwrap();
+                let at = At { offset: 0x120, address: Some(0x120) };
+                let found = apart.names(&file, (1, 2), "mangled", own, at);
+                let longest = found.iter().flat_map(|names| names.iter()).map(|it| it.name.len());
+                assert!(longest.max().unwrap_or(0) <= 4096);
+                assert!(data("self").unwrap() < before + MEMORY);
+            }
+        }
+    }
+
+    fn base_36(number: u32) -> char {
+        char::from_digit(number, 36).unwrap().to_ascii_uppercase()
     }
 
     #[test]
     fn child_that_does_not_answer_is_left_in_time_and_said() {
         let (_dir, file, length) = own();
         let mut apart = Apart { spent: PATIENCE - Duration::from_millis(100), ..Apart::default() };
-        let child = Child::start(&file, Depth::All).unwrap();
+        let child = Child::start(&file, Depth::All, Limits::of(false)).unwrap();
         // SAFETY: a child of this test.
         unsafe { libc::kill(child.pid, libc::SIGSTOP) };
         apart.files.insert((1, 2), State { depth: Depth::All, child: Some(child), last: 0 });
@@ -331,7 +384,7 @@ mod tests {
         let mut apart = Apart::default();
         for id in 0..2 * CHILDREN as u64 {
             let at = At { offset: length / 2, address: None };
-            apart.names(&file, (1, id), "program", at);
+            apart.names(&file, (1, id), "program", false, at);
         }
         let kept = |apart: &Apart| apart.files.values().filter(|it| it.child.is_some()).count();
         assert_eq!(kept(&apart), CHILDREN);

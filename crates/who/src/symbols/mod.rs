@@ -6,7 +6,7 @@ pub mod kallsyms;
 pub mod pclntab;
 pub mod perf_map;
 
-use crate::watched::{Mapped, NameSource, Process, ours};
+use crate::watched::{Mapped, Process, ours};
 use apart::{Apart, At};
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
@@ -84,13 +84,10 @@ type Names = Arc<[Named]>;
 /// Finds names, and remembers them.
 #[derive(Debug)]
 pub struct Symbols {
-    symbolizer: Symbolizer,
     kernel: KernelSymbols,
     /// By file and offset.
     known: HashMap<((u64, u64), u64), Names>,
-    /// Where names come from, by device and inode of the file; `None` for those that are not looked into.
-    sources: HashMap<(u64, u64), Option<Arc<NameSource>>>,
-    /// Files of other users.
+    /// What is looked up in other processes.
     apart: Apart,
 }
 
@@ -153,13 +150,7 @@ fn try_names(
 impl Default for Symbols {
     fn default() -> Self {
         let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        Self {
-            symbolizer: symbolizer(),
-            kernel: KernelSymbols::parse(&text),
-            known: HashMap::new(),
-            sources: HashMap::new(),
-            apart: Apart::default(),
-        }
+        Self { kernel: KernelSymbols::parse(&text), known: HashMap::new(), apart: Apart::default() }
     }
 }
 
@@ -235,23 +226,8 @@ impl Symbols {
         if let Some(frames) = go.filter(|frames| !frames.is_empty()) {
             return frames.into();
         }
-        let found = if file.own {
-            let source = self
-                .sources
-                .entry(file.id)
-                .or_insert_with(|| NameSource::of_file(&file.file).map(Arc::new));
-            source.clone().and_then(|source| {
-                let other = source.other.as_ref().zip(address);
-                // A file that names another one is read without that other file.
-                let other = other.and_then(|(other, address)| {
-                    let input = Input::VirtOffset(address);
-                    names_of(&self.symbolizer, Elf::new(path(other)), input)
-                });
-                other.or_else(|| own_names(&self.symbolizer, &file.file, source.debug, offset))
-            })
-        } else {
-            self.apart.names(&file.file, file.id, module, At { offset, address })
-        };
+        let at = At { offset, address };
+        let found = self.apart.names(&file.file, file.id, module, file.own, at);
         found.unwrap_or_else(|| {
             // Without a symbol, a function is where the tables say that it begins.
             let begin = address.and_then(|address| file.function(address));
@@ -260,7 +236,7 @@ impl Symbols {
         })
     }
 
-    /// What was left out of files of other users.
+    /// What was left out of files.
     #[must_use]
     pub fn gaps(&self) -> &[String] {
         &self.apart.gaps

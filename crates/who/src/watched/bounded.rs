@@ -1,9 +1,10 @@
 //! Reads files of a watched program, whose user controls their content and may change them meanwhile.
 //!
 //! A file is read in parts, and no part is larger than the file's blocks on the disk allow: a sparse file may claim
-//! any size. All parts of a file that another user could write are limited together, and so is what is kept of all such
-//! files. The library that finds names maps a file as a whole, and shortening a mapped file ends the program that
-//! reads it (SIGBUS): of such files, a process of its own does that (`symbols::apart`).
+//! any size. All parts of a file are limited together, and so is what is kept of all files: less for those that another
+//! user could write, but also for those of root, which may be of an image that somebody else has built. The library that
+//! finds names maps a file as a whole, and shortening a mapped file ends the program that reads it (SIGBUS): a process of
+//! its own does that (`symbols::apart`).
 
 use clocksmith_facts::trusted;
 use object::ReadRef;
@@ -26,8 +27,12 @@ const BLOCK: u64 = 512;
 const SMALL: u64 = 1 << 20;
 /// Bytes of all pieces of a file that another user could write, while it is read.
 const OTHERS: u64 = 32 << 20;
-/// Bytes that are kept of all such files together.
+/// The same of any other file: the largest programs have tables and symbols of that size.
+const OWN: u64 = 96 << 20;
+/// Bytes that are kept of all files together that another user could write.
 const KEPT: u64 = 48 << 20;
+/// The same of all others.
+const OWN_KEPT: u64 = 128 << 20;
 
 /// Whether no other user could have written a file.
 pub(super) fn is_own(file: &File) -> bool {
@@ -45,13 +50,13 @@ pub(super) struct Bounded {
 impl Bounded {
     /// Of an open file.
     pub(super) fn new(file: File) -> Option<Self> {
-        let most = if is_own(&file) { u64::MAX } else { OTHERS };
-        Self::of_at_most(file, most)
+        let own = is_own(&file);
+        Self::of(file, own)
     }
 
-    /// Of a file whose content is another user's.
-    pub(super) fn others(file: File) -> Option<Self> {
-        Self::of_at_most(file, OTHERS)
+    /// Of a file of which it is known whether no other user could have written its content.
+    pub(super) fn of(file: File, own: bool) -> Option<Self> {
+        Self::of_at_most(file, if own { OWN } else { OTHERS })
     }
 
     /// With a limit for all pieces.
@@ -80,17 +85,16 @@ impl<'a> ReadRef<'a> for &'a Bounded {
     }
 }
 
-/// Room for what is kept of files of other users.
+/// Room for what is kept of files.
 #[derive(Clone, Debug)]
 pub(super) struct Room(Arc<AtomicU64>);
 
-impl Default for Room {
-    fn default() -> Self {
-        Self(Arc::new(AtomicU64::new(KEPT)))
-    }
-}
-
 impl Room {
+    /// For files of which it is known whether no other user could have written them.
+    pub(super) fn new(own: bool) -> Self {
+        Self(Arc::new(AtomicU64::new(if own { OWN_KEPT } else { KEPT })))
+    }
+
     /// Takes as much; `false` if there is less.
     pub(super) fn take(&self, bytes: u64) -> bool {
         let less = |left: u64| left.checked_sub(bytes);
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_file_that_others_can_write_are_limited_together() {
+    fn pieces_of_a_file_are_limited_together_whoever_owns_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("many");
         let piece = 8 << 20;
@@ -130,7 +134,9 @@ mod tests {
         mode(0o666);
         assert_eq!(read(&Bounded::new(file()).unwrap()), OTHERS / piece);
         assert_eq!(read(&Bounded::of_at_most(file(), 3 * piece).unwrap()), 3);
-        let room = Room::default();
+        mode(0o600);
+        assert_eq!(read(&Bounded::new(file()).unwrap()), OWN / piece);
+        let room = Room::new(false);
         assert!(room.clone().take(KEPT - 1) && !room.take(2) && room.take(1) && !room.take(1));
     }
 }

@@ -24,7 +24,7 @@ pub struct Mapped {
     pub id: (u64, u64),
     /// Whether no other user could have written it.
     pub own: bool,
-    /// Room for what is kept of it, unless it is own.
+    /// Room for what is kept of it.
     room: Room,
     /// Its parts: offset in the file, size in the file, address.
     segments: Vec<(u64, u64, u64)>,
@@ -71,7 +71,7 @@ impl Mapped {
                     (offset, size, segment.address())
                 })
                 .collect();
-            tables = Some(Tables::of(&elf)).filter(|it| own || room.take(it.kept()));
+            tables = Some(Tables::of(&elf)).filter(|it| room.take(it.kept()));
             let id = elf.build_id().ok().flatten().unwrap_or_default();
             build_id = id.iter().take(BUILD_ID).map(|byte| format!("{byte:02x}")).collect();
             is_go = pclntab::SECTIONS.iter().any(|name| elf.section_by_name(name).is_some());
@@ -96,7 +96,7 @@ impl Mapped {
         let read = || {
             let bounded = parts(&self.file, self.own)?;
             let table = pclntab::Table::of(&object::File::parse(&bounded).ok()?)?;
-            (self.own || self.room.take(table.kept())).then_some(table)
+            self.room.take(table.kept()).then_some(table)
         };
         self.go.get_or_init(|| self.is_go.then(read).flatten()).as_ref()
     }
@@ -110,7 +110,7 @@ impl Mapped {
         let symbols = self.symbols.get_or_init(|| {
             let all = symbols(&self.file, self.own).unwrap_or_default();
             let kept = size_of_val(&all[..]) as u64;
-            if self.own || self.room.take(kept) { all } else { Vec::new() }
+            if self.room.take(kept) { all } else { Vec::new() }
         });
         let after = symbols.partition_point(|(begin, _)| *begin <= address);
         let (begin, end) = *symbols.get(after.checked_sub(1)?)?;
@@ -137,7 +137,7 @@ impl Mapped {
 /// A file to parse.
 fn parts(file: &File, own: bool) -> Option<Bounded> {
     let file = file.try_clone().ok()?;
-    if own { Bounded::new(file) } else { Bounded::others(file) }
+    Bounded::of(file, own)
 }
 
 /// Functions of a file at most.
@@ -161,14 +161,28 @@ fn symbols(file: &File, own: bool) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Files of all processes, each held once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Files {
     known: HashMap<(u64, u64), Arc<Mapped>>,
     /// Copies of files on filesystems that a program or another machine serves, by device and inode as maps name them;
     /// `None` for files that could not be copied.
     copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
     served: Served,
+    /// Of files that other users could write.
     room: Room,
+    own_room: Room,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self {
+            known: HashMap::new(),
+            copied: HashMap::new(),
+            served: Served::default(),
+            room: Room::new(false),
+            own_room: Room::new(true),
+        }
+    }
 }
 
 impl Files {
@@ -224,7 +238,8 @@ impl Files {
             return Some(Arc::clone(known));
         }
         let own = bounded::is_own(&file);
-        let mapped = Arc::new(Mapped::open(file, own, &self.room)?);
+        let mapped =
+            Arc::new(Mapped::open(file, own, if own { &self.own_room } else { &self.room })?);
         self.known.insert(id, Arc::clone(&mapped));
         Some(mapped)
     }

@@ -150,20 +150,54 @@ fn stored(path: &Path) -> String {
 }
 
 fn docker_id(text: &str, name: &str) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let own = value.get("Name")?.as_str()?.trim_start_matches('/');
-    (own == name).then(|| value.get("ID")?.as_str().map(str::to_owned))?
+    /// What is kept of a container: all else is passed over as it is read.
+    #[derive(serde::Deserialize)]
+    struct Container {
+        #[serde(rename = "ID")]
+        id: String,
+        #[serde(rename = "Name")]
+        name: String,
+    }
+    let found: Container = serde_json::from_str(text).ok()?;
+    (found.name.trim_start_matches('/') == name).then_some(found.id)
 }
 
+/// The ids of a name in Podman's list, which is read one container after the other: no more than the ids is kept.
 fn podman_ids(text: &str, name: &str) -> Vec<String> {
-    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let all = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let named = |one: &&serde_json::Value| {
-        let names = one.get("names").and_then(|names| names.as_array());
-        names.is_some_and(|names| names.iter().any(|own| own.as_str() == Some(name)))
-    };
-    let id = |one: &serde_json::Value| one.get("id")?.as_str().map(str::to_owned);
-    all.iter().filter(named).filter_map(id).collect()
+    #[derive(serde::Deserialize)]
+    struct Container {
+        #[serde(default)]
+        id: String,
+        #[serde(default)]
+        names: Option<Vec<String>>,
+    }
+    struct Named<'a> {
+        name: &'a str,
+        ids: &'a mut Vec<String>,
+    }
+    impl<'de> serde::de::Visitor<'de> for Named<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list of containers")
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+            while let Some(one) = all.next_element::<Container>()? {
+                let names = one.names.unwrap_or_default();
+                if !one.id.is_empty() && names.iter().any(|own| own == self.name) {
+                    self.ids.push(one.id);
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut ids = Vec::new();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    // A list that is damaged is read up to there.
+    let _ = serde::Deserializer::deserialize_seq(&mut reader, Named { name, ids: &mut ids });
+    ids.truncate(ENTRIES);
+    ids
 }
 
 /// Ids of pods of a name: the kubelet's directories of logs are `NAMESPACE_NAME_ID`.
@@ -241,8 +275,12 @@ pub fn user(name: &str) -> Option<u32> {
     if let Ok(id) = name.parse() {
         return Some(id);
     }
-    let text = guard::text("/etc/passwd", BYTES)?;
-    text.lines().find_map(|line| {
+    user_of(Path::new("/etc/passwd"), name)
+}
+
+/// The same of a name, by this file, unless it is no regular one.
+fn user_of(list: &Path, name: &str) -> Option<u32> {
+    stored(list).lines().find_map(|line| {
         let mut fields = line.split(':');
         (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok())?
     })
@@ -324,6 +362,23 @@ mod tests {
         assert_eq!(docker_id(docker, "db"), None);
         let podman = r#"[{"id":"x1","names":["db"]},{"id":"x2","names":["web","w"]}]"#;
         assert_eq!(podman_ids(podman, "w"), ["x2"]);
+        let odd = r#"[{"names":["w"]},{"id":"x3","names":null,"layer":{"a":[1]}},{"id":"x4","names":["w"]},7]"#;
+        assert_eq!(podman_ids(odd, "w"), ["x4"]);
+        let many = format!("[{}{{}}]", r#"{"id":"x","names":["y"]},"#.repeat(200_000));
+        assert_eq!(podman_ids(&many, "w"), [""; 0]);
+        assert_eq!(podman_ids(&many, "y").len(), ENTRIES);
+    }
+
+    #[test]
+    fn user_of_a_list_that_is_no_regular_file_is_none_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, pipe) = (dir.path().join("passwd"), dir.path().join("pipe"));
+        std::fs::write(&list, "root:x:0:0::/:/bin/sh\nweb:x:33:33::/:/bin/sh\n").unwrap();
+        assert_eq!((user_of(&list, "web"), user_of(&list, "no")), (Some(33), None));
+        let mode = rustix::fs::Mode::from_raw_mode(0o644);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(user_of(&pipe, "web"), None);
+        assert_eq!(user_of(Path::new("/dev/zero"), "web"), None);
     }
 
     #[test]

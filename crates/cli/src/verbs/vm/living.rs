@@ -11,6 +11,7 @@ use clocksmith_facts::visible;
 use clocksmith_vm::document::MAX_BYTES;
 use clocksmith_vm::{Document, Guest, Kind};
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -73,7 +74,22 @@ impl Virsh<'_> {
     fn ask(&self, command: &[&str]) -> Result<String> {
         let uri = visible::line(self.uri);
         let shown = || format!("virsh --connect {uri} {}", command.first().unwrap_or(&""));
-        let child = Command::new(&self.program)
+        let child = self.start(command).with_context(|| format!("cannot start {}", shown()))?;
+        answer(child).with_context(|| format!("{} gave no answer", shown()))
+    }
+
+    /// Starts it. It is killed when this thread ends: a signal ends this program at once, and one that ignores signals would
+    /// stay.
+    fn start(&self, command: &[&str]) -> std::io::Result<Child> {
+        let mut program = Command::new(&self.program);
+        // SAFETY: the hook makes one system call, on numbers.
+        unsafe {
+            program.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        program
             .arg("--quiet")
             .arg(format!("--connect={}", self.uri))
             .arg("--readonly")
@@ -83,8 +99,6 @@ impl Virsh<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .with_context(|| format!("cannot start {}", shown()))?;
-        answer(child).with_context(|| format!("{} gave no answer", shown()))
     }
 }
 
@@ -155,5 +169,23 @@ esac
         assert!(error.contains("dumpxml") && error.contains("Domain not found"), "{error}");
         let other = Virsh { program: directory.path().join("none"), uri: "qemu:///system" };
         assert!(format!("{:#}", other.names().unwrap_err()).contains("cannot start virsh"));
+    }
+
+    #[test]
+    fn virsh_that_ignores_signals_does_not_outlive_who_asks() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("virsh");
+        let text = "#!/bin/sh\ntrap '' INT TERM HUP\necho begun\nwhile :; do sleep 0.1; done\n";
+        std::fs::write(&program, text).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let asks = std::thread::spawn(move || {
+            let virsh = Virsh { program, uri: "qemu:///system" };
+            let mut child = virsh.start(&["list"]).unwrap();
+            let mut begun = [0; 5];
+            child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+            child
+        });
+        let status = asks.join().unwrap().wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
     }
 }

@@ -37,3 +37,19 @@ fn a_clocksource_that_no_kernel_has_is_no_wrong_usage() {
     assert!(outcome.stdout.contains("\"current\": \"tsc\""), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("frobnicator"), "{}", outcome.stdout);
 }
+
+#[test]
+fn control_characters_of_a_word_are_named_in_the_message_about_it() {
+    for arguments in [
+        &["watch", "--listen", "evil\u{1b}[31m:80"][..],
+        &["--evil\u{1b}[31m"],
+        &["verify", "--duration", "\u{1b}[31m5y"],
+        &["check", "--evil\u{1b}[31m"],
+    ] {
+        let outcome = super::run(arguments);
+        let said = format!("{}{}", outcome.stderr, outcome.stdout);
+        assert!(said.contains("<ESC>[31m") && !said.contains('\u{1b}'), "{arguments:?}: {said}");
+        // The colours of this program are not in it.
+        assert_eq!(said.matches("<ESC>").count(), said.matches("<ESC>[31m").count(), "{said}");
+    }
+}

@@ -15,14 +15,35 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// Bytes that one of them may take for itself, more than this process has.
+/// Bytes that one of them may take for itself, more than this process has, where others can write the file.
 pub(super) const MEMORY: u64 = 72 << 20;
+/// The same for other files: the debugging information of large programs takes as much.
+const OWN_MEMORY: u64 = 160 << 20;
 /// Seconds of processor time of one of them.
 const SECONDS: u64 = 5;
+const OWN_SECONDS: u64 = 10;
 /// How often the wish to end is looked at, in nanoseconds.
 const BEAT: i64 = 50_000_000;
 /// Bytes of one answer at most.
 const LONGEST: usize = 1 << 16;
+
+/// Limits of one of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    memory: u64,
+    seconds: u64,
+}
+
+impl Limits {
+    /// For a file of which it is known whether no other user could have written it.
+    pub(super) fn of(own: bool) -> Self {
+        if own {
+            Self { memory: OWN_MEMORY, seconds: OWN_SECONDS }
+        } else {
+            Self { memory: MEMORY, seconds: SECONDS }
+        }
+    }
+}
 
 /// A process that reads one file.
 #[derive(Debug)]
@@ -46,7 +67,7 @@ impl Drop for Child {
 }
 
 impl Child {
-    pub(super) fn start(file: &File, depth: Depth) -> Option<Self> {
+    pub(super) fn start(file: &File, depth: Depth, limits: Limits) -> Option<Self> {
         let (here, there) = UnixStream::pair().ok()?;
         here.set_nonblocking(true).ok()?;
         let data = data("self")?;
@@ -55,7 +76,8 @@ impl Child {
         match unsafe { libc::fork() } {
             -1 => None,
             0 => {
-                let work = std::panic::AssertUnwindSafe(|| serve(file, depth, &there, data));
+                let work =
+                    std::panic::AssertUnwindSafe(|| serve(file, depth, &there, data, limits));
                 let _ = std::panic::catch_unwind(work);
                 // SAFETY: ends the child, without running anything of its parent's.
                 unsafe { libc::_exit(0) }
@@ -81,16 +103,17 @@ impl Child {
     }
 
     fn read(&mut self, to: &mut [u8], end: Instant) -> Option<()> {
-        let mut filled = 0;
+        let (mut filled, mut haste) = (0, None);
         while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.socket.read(rest) {
                 Ok(0) => return None,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                     // After a signal there is less time than was thought.
-                    let end =
-                        if interrupt::wished() { end.min(Instant::now() + HASTE) } else { end };
-                    if Instant::now() >= end {
+                    if interrupt::wished() {
+                        haste = haste.or_else(|| Instant::now().checked_add(HASTE));
+                    }
+                    if Instant::now() >= haste.map_or(end, |haste| end.min(haste)) {
                         return None;
                     }
                     let beat = Timespec { tv_sec: 0, tv_nsec: BEAT };
@@ -112,17 +135,17 @@ pub(super) fn data(process: &str) -> Option<u64> {
 }
 
 /// In the child: answers questions until its parent ends.
-fn serve(file: &File, depth: Depth, socket: &UnixStream, data: u64) {
+fn serve(file: &File, depth: Depth, socket: &UnixStream, data: u64, limits: Limits) {
     alone(&[file.as_raw_fd(), socket.as_raw_fd()]);
     let limit = |what, most| {
         rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })
     };
-    let limits = [
+    let set = [
         limit(Resource::Core, 0),
-        limit(Resource::Data, data.saturating_add(MEMORY)),
-        limit(Resource::Cpu, SECONDS),
+        limit(Resource::Data, data.saturating_add(limits.memory)),
+        limit(Resource::Cpu, limits.seconds),
     ];
-    if limits.iter().any(Result::is_err) {
+    if set.iter().any(Result::is_err) {
         return;
     }
     let names = NameSource::of_file(file).unwrap_or_default();
