@@ -62,7 +62,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
 
 /// Stands for words of any language that speak of a paravirtual clock.
 const PARAVIRTUAL: &str = "\0paravirtual";
-const PARAVIRTUAL_STEMS: [&str; 5] = ["paravirt", "паравирт", "半虚拟", "准虚拟", "準仮想"];
+const PARAVIRTUAL_STEMS: [&str; 6] =
+    ["paravirt", "parawirt", "паравирт", "半虚拟", "准虚拟", "準仮想"];
 const CLOCK_STEMS: [&str; 14] = [
     "clock",
     "uhr",

@@ -480,6 +480,8 @@ fn programs_and_logs_are_not_edited_whatever_they_look_like() {
         "2025-01-02 03:04:05.678+0000: starting up libvirt version: 10.0.0, qemu version: 8.2.2\nLC_ALL=C \\\n{own}"
     );
     assert_eq!(fixed(Kind::Qemu, "guest", &log), log);
+    let pasted = format!("LC_ALL=C \\\nPATH=/usr/bin \\\n{own}");
+    assert_eq!(fixed(Kind::Qemu, "a.txt", &pasted), pasted);
 }
 
 #[test]

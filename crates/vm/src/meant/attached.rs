@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Words of headings: what parts of a machine are called, and that it is started. A comment with no other word gives no
 /// reason. Words for quality, faults and tests must not be here.
-const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
+pub(super) const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
     global extra additional settings setting options option opts args arguments arg parameters parameter params flags \
     config configuration setup vars variables values environment machine machines vm vms virtual guest guests host qemu \
     kvm libvirt hypervisor cpu cpus processor processors core cores smp memory mem ram disk disks drive drives storage \
@@ -23,8 +23,8 @@ const HEADING: &str = "a an and the of for in on with to this that is it its my 
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
 /// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
-const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
-const MACHINE: &str = "machine vm server instance box launcher";
+pub(super) const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
+pub(super) const MACHINE: &str = "machine vm server instance box launcher";
 
 /// What begins lines that are written for other programs, or are of a licence, in lower case.
 const DIRECTIVES: [&str; 15] = [

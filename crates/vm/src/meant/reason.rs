@@ -1,7 +1,7 @@
 //! Whether a comment above a whole statement, or around it, may give a reason for one of its options. A word of reason or of
 //! order says so, and so does a language that is not known here.
 
-use super::attached::may_give;
+use super::attached::{HEADING, MACHINE, TITLE, may_give};
 use crate::words::listed;
 
 /// Words of reason and of order: English.
@@ -15,7 +15,9 @@ const ENGLISH: &str = "must mustn't need needs needed needing require requires r
     regression instead unless until careful caution warning warn beware note important please wanted reason hack todo fixme xxx \
     legacy compatible compatibility compat vendor vendor's licence license licensed check checks checked measure measured \
     measures measurement benchmark bench replay calibration tsc kvm-clock kvmclock hpet pvclock paravirtual migrate migration \
-    resume suspend certified supported unsupported approved audit compliance policy";
+    resume suspend certified supported unsupported approved audit compliance policy \
+    requested request requests ask asks asked agreed agreement alone hands ordered decided decision chosen choice prefer \
+    preferred want wants intended intent meant expected expects assumes";
 
 /// The same in German.
 const GERMAN: &str = "muss müssen muessen nicht kein keine keinen nie niemals weil wegen sonst ansonsten damit fehler absicht \
@@ -66,9 +68,19 @@ pub(super) fn weighs(comment: &str) -> bool {
         .filter(|word| !word.is_empty())
         .collect();
     let any = |list: &str| words.iter().any(|word| listed(list, word));
-    let sentence =
-        lower.split(|c: char| !c.is_alphabetic()).filter(|it| !it.is_empty()).count() > 2;
-    [ENGLISH, GERMAN, FRENCH, SPANISH].iter().any(|list| any(list)) || sentence && !any(PLAIN)
+    if [ENGLISH, GERMAN, FRENCH, SPANISH].iter().any(|list| any(list)) {
+        return true;
+    }
+    // Is the language one of them?
+    let plain: Vec<&str> =
+        lower.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1).collect();
+    let heading = |word: &&&str| [HEADING, TITLE, MACHINE].iter().any(|list| listed(list, word));
+    let headings = plain.iter().filter(heading).count();
+    match plain.len() {
+        0 | 1 => false,
+        2 => headings == 0 && !any(PLAIN),
+        all => headings * 2 <= all && !any(PLAIN),
+    }
 }
 
 /// `#123`, `ABC-123`: a number of something that is written elsewhere.
@@ -108,6 +120,9 @@ mod tests {
             "# nie zmieniać",
             "# niet wijzigen zonder overleg",
             "# don\u{2019}t ask",
+            "# spento apposta",
+            "# avviato senza orologio dal collega",
+            "# as agreed with the owner",
         ] {
             assert!(weighs(comment), "{comment}");
         }
@@ -119,6 +134,8 @@ mod tests {
             "# startet die beiden Router",
             "# lance les deux routeurs",
             "# CPU",
+            "# web server, bridged",
+            "# bridged",
             "#!/bin/sh",
             "# qemu-system-x86_64 -cpu host,kvmclock=off",
         ] {

@@ -38,6 +38,7 @@ fn comment_that_speaks_of_the_option_leaves_it() {
         "# kvmclock bleibt abgeschaltet\n\nset -eu\necho a\necho b\necho c\n\n",
         "# 请勿改动 kvmclock\n\nset -eu\necho a\necho b\necho c\n\n",
         "# Паравиртуальные часы выключены\n\nset -eu\n\n",
+        "# zegar parawirtualny wyłączony\n\nset -eu\n\n",
         "# ohne paravirtuelle Uhr\n\nset -eu\n\n",
         "# counts the TSC of a guest\n\nset -eu\n\n",
         "# a guest without the paravirtual\n# clock\n\nset -eu\n\n",
