@@ -4,13 +4,15 @@
 
 mod attached;
 mod prose;
+mod reason;
 
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::Kind;
 use crate::words::listed;
-use attached::{Attached, Belongs};
+use attached::{Attached, Belongs, is_heading, may_give};
 use prose::{Prose, Spoken};
+use reason::weighs;
 use std::ops::Range;
 
 /// Rules whose change leaves the guest as it is: what says so stays true.
@@ -26,7 +28,22 @@ const SAME_GUEST: [&str; 7] = [
 
 /// What rules are about, by parts of their ids, and the words by which texts name it: in lower case, with `-` for `_`.
 const SUBJECTS: &[(&str, &[&str])] = &[
-    ("kvmclock", &["kvmclock", "kvm-clock", "kvm clock", "paravirtual clock", "pvclock"]),
+    (
+        "kvmclock",
+        &[
+            "kvmclock",
+            "kvm-clock",
+            "kvm clock",
+            "kvm's clock",
+            "kvm-uhr",
+            "clock of kvm",
+            "paravirtual clock",
+            "pvclock",
+            "pv clock",
+            "pv-clock",
+            PARAVIRTUAL,
+        ],
+    ),
     ("hpet", &["hpet"]),
     ("stable-bit", &["stable-bit", "stable bit"]),
     ("tsc-deadline", &["tsc-deadline", "tscdeadline", "tsc deadline"]),
@@ -37,21 +54,40 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("tied", &["tsctiedtoexecution", "tsctied"]),
     ("provider", &["paravirtprovider", "paravirt-provider", "paravirt provider"]),
     ("tsc-mode", &["tsc-mode", "tscmode", "tsc mode"]),
+    ("tsc", &["tsc", "invtsc", "time stamp counter"]),
+    ("rtc-pit", &["rtc", "pit"]),
+    ("acpi", &["acpi"]),
+    ("migratable", &["migratable"]),
 ];
 
-/// Words with which a comment gives a reason, however far from the setting it is.
-const REASONS: &str = "must needed needs need required requires because workaround bug bugs keep stay stays remove \
-    don't never without disabled disable off avoid avoids hang hangs lockup lockups purpose intentional intentionally \
-    deliberately test tests regression instead otherwise breaks fails";
+/// Stands for words of any language that speak of a paravirtual clock.
+const PARAVIRTUAL: &str = "\0paravirtual";
+const PARAVIRTUAL_STEMS: [&str; 6] =
+    ["paravirt", "parawirt", "паравирт", "半虚拟", "准虚拟", "準仮想"];
+const CLOCK_STEMS: [&str; 14] = [
+    "clock",
+    "uhr",
+    "horloge",
+    "reloj",
+    "orolog",
+    "relógio",
+    "relogio",
+    "zegar",
+    "klok",
+    "час",
+    "时钟",
+    "時鐘",
+    "時計",
+    "クロック",
+];
+
+/// Clocks that a comment may name instead of the one that is taken away or asked for.
+const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp counter"];
 
 /// Words with which the description of a machine gives a reason, or asks for something to stay. A description is of all of the
 /// machine, so words for its purpose are not among them.
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
-
-/// How far above and below a setting a comment speaks of it, in lines.
-const ABOVE: u32 = 3;
-const BELOW: u32 = 1;
 
 /// Takes out the changes of what a file says that it means; the findings say why.
 pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
@@ -63,16 +99,22 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
     let attached = Attached::of(document);
     let date = date(document);
     for finding in open {
-        let subject = SUBJECTS
-            .iter()
-            .filter(|_| !SAME_GUEST.contains(&finding.rule.id))
-            .find(|(part, _)| finding.rule.id.contains(part));
-        let named = subject.and_then(|(name, words)| {
-            spoken(document, &prose, finding, words)
-                .or_else(|| date.clone().filter(|_| *name == "kvmclock"))
-        });
-        // What leaves the guest as it is makes the words of a description untrue even so.
         let option = SUBJECTS.iter().find(|(part, _)| finding.rule.id.contains(part));
+        let subject = option.filter(|_| !SAME_GUEST.contains(&finding.rule.id));
+        let named = subject.and_then(|(name, words)| {
+            spoken(document, &prose, words).or_else(|| date.clone().filter(|_| *name == "kvmclock"))
+        });
+        // What leaves the guest as it is makes the words of a comment or a description untrue even so.
+        let named = named.or_else(|| {
+            let (name, words) = option?;
+            let others = if matches!(*name, "kvmclock" | "hpet") { OTHER_CLOCKS } else { &[] };
+            prose.all.iter().filter(|(_, spoken)| *spoken == Spoken::Comment).find_map(
+                |(span, _)| {
+                    let line = names(document, span, &[*words, others].concat())?;
+                    Some(format!("line {line}: a comment speaks of it, so it may be meant"))
+                },
+            )
+        });
         let described_by = option.and_then(|(_, words)| {
             let said =
                 |span: &Range<usize>| mentions(document.text.slice(span.clone()), words).is_some();
@@ -85,7 +127,7 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
         });
         let why = named
             .or(described_by)
-            .or_else(|| commented(document, &attached, finding))
+            .or_else(|| commented(&attached, finding))
             .or_else(|| described(document, &prose));
         if why.is_some() {
             finding.edits.clear();
@@ -96,20 +138,14 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
 
 /// The comment that belongs to what a finding would change. A line that is added has none: what is above it speaks of its
 /// neighbour.
-fn commented(document: &Document, attached: &Attached<'_>, finding: &Finding) -> Option<String> {
+fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     let adds = |edit: &&crate::edit::Edit| edit.span.is_empty() && edit.with.contains('\n');
     let mut changed = finding.edits.iter().filter(|edit| !adds(edit)).peekable();
     let own = changed.peek().map(|_| finding.span.clone());
     let places = changed.map(|edit| edit.span.clone()).chain(own);
-    let lines = |first: u32, last: u32| {
-        let all = document.text.lines().map(|(_, line)| line);
-        all.skip(first as usize - 1).take((last + 1 - first) as usize)
-    };
     let line = places.flat_map(|place| attached.to(&place)).find_map(|belongs| match belongs {
         Belongs::ToIt(line) => Some(line),
-        Belongs::Around(first, last) => {
-            lines(first, last).any(|it| gives_reason(it, REASONS)).then_some(first)
-        }
+        Belongs::Around(line, said) => weighs(&said).then_some(line),
     })?;
     Some(format!(
         "line {line}: the comment may give the reason for it; if it does not, make the change by hand"
@@ -137,42 +173,39 @@ fn gives_reason(said: &str, list: &str) -> bool {
     words.any(|word| !word.is_empty() && listed(list, &word.to_ascii_lowercase()))
 }
 
-/// Where a file speaks of what a finding would change.
-fn spoken(
-    document: &Document,
-    prose: &Prose<'_>,
-    finding: &Finding,
-    words: &[&str],
-) -> Option<String> {
+/// The line of a comment that names one of these in words. A command that is switched off says nothing of them, nor does a
+/// heading.
+fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32> {
+    let said = document.text.slice(span.clone());
+    let prose = |line: &&str| may_give(line) && !is_heading(line, words);
+    let found = said.lines().filter(prose).find(|line| mentions(line, words).is_some());
+    // A name may go over two lines.
+    let joined = || {
+        let marks = |c: char| c.is_whitespace() || "#/;*".contains(c);
+        said.lines().find(prose)?;
+        let lines = said.lines().filter(|line| may_give(line) || !line.contains(['=', '-']));
+        let lines = lines.map(|line| line.trim_matches(marks));
+        mentions(&lines.collect::<Vec<_>>().join(" "), words)
+    };
+    let at = match found {
+        Some(line) => crate::text::offset(said, line),
+        None => joined().map(|_| 0)?,
+    };
+    Some(document.text.place(span.start + at).line)
+}
+
+/// Where the names and descriptions of the machines of a file speak of what a finding would change.
+fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<String> {
     let text = document.text.as_str();
-    let line = |at: usize| document.text.place(at).line;
-    let places = finding.edits.iter().map(|edit| edit.span.clone()).chain([finding.span.clone()]);
-    let places: Vec<Range<u32>> = places.map(|it| line(it.start)..line(it.end) + 1).collect();
     for (span, spoken) in &prose.all {
         let said = text.get(span.clone()).unwrap_or_default();
-        let Some(at) = mentions(said, words) else { continue };
-        let number = line(span.start + at);
-        match spoken {
-            Spoken::Name | Spoken::Description => {
-                return Some(format!(
-                    "line {number}: a name or a description of the machine speaks of it, so it may be meant"
-                ));
-            }
-            Spoken::Comment => {
-                let (first, last) = (line(span.start), line(span.end.max(span.start + 1) - 1));
-                let beside = places
-                    .iter()
-                    .any(|place| last + ABOVE >= place.start && first < place.end + BELOW);
-                // A command that is switched off gives no reason, nor does its `kvmclock=off`.
-                let reason = || gives_reason(said, REASONS);
-                let command = said.contains("qemu-system-") || said.contains("-cpu ");
-                if reason() || beside && !command {
-                    return Some(format!(
-                        "line {number}: a comment speaks of it, so it may be meant"
-                    ));
-                }
-            }
-        }
+        let Some(at) = mentions(said, words).filter(|_| *spoken != Spoken::Comment) else {
+            continue;
+        };
+        let line = document.text.place(span.start + at).line;
+        return Some(format!(
+            "line {line}: a name or a description of the machine speaks of it, so it may be meant"
+        ));
     }
     let file = crate::guest::base(&document.name);
     mentions(file, words)
@@ -184,6 +217,11 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
     let in_word = |c: char| c.is_ascii_alphanumeric();
     let names = |word: &&str| {
+        if *word == PARAVIRTUAL {
+            let lower = text.to_lowercase();
+            let has = |stems: &[&str]| stems.iter().any(|it| lower.contains(it));
+            return (has(&PARAVIRTUAL_STEMS) && has(&CLOCK_STEMS)).then_some(0);
+        }
         plain.match_indices(*word).map(|(at, _)| at).find(|at| {
             let before = plain.get(..*at).unwrap_or_default();
             let begins = !before.ends_with(in_word) || before.ends_with("no");

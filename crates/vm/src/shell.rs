@@ -63,6 +63,19 @@ pub(crate) struct Statement {
 
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
+    let (mut out, nested) = read(text);
+    // From the last one, so that the places of the others stay.
+    for (index, span) in nested.into_iter().rev() {
+        let inner = text.get(span.clone()).unwrap_or_default();
+        let (inside, _) = read(&format!("{}{inner}", " ".repeat(span.start)));
+        let index = index.min(out.len());
+        out.splice(index..index, inside);
+    }
+    out
+}
+
+/// The statements, and the substitutions that start a machine, each with the number of statements before it.
+fn read(text: &str) -> (Vec<Statement>, Vec<(usize, Range<usize>)>) {
     let mut lexer = Lexer {
         text,
         at: 0,
@@ -75,9 +88,10 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
         unbalanced: 0,
         labels: Labels::default(),
         unit: is_unit(text),
+        nested: Vec::new(),
     };
     lexer.run();
-    lexer.out
+    (lexer.out, lexer.nested)
 }
 
 struct Lexer<'a> {
@@ -97,6 +111,8 @@ struct Lexer<'a> {
     labels: Labels,
     /// Whether it is a unit.
     unit: bool,
+    /// Substitutions of commands that start a machine, and how many statements are before each one.
+    nested: Vec<(usize, Range<usize>)>,
 }
 
 impl<'a> Lexer<'a> {

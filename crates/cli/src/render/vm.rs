@@ -180,6 +180,10 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
         match (&file.backup, file.written) {
             (Some(backup), true) => say(&format!("{}: written; as it was: {backup}", file.file)),
             (None, true) => say(&format!("{}: written", file.file)),
+            _ if !apply && !file.diff.is_empty() && file.refused.is_some() => {
+                let why = file.refused.as_deref().unwrap_or_default();
+                say(&format!("nothing is written, and --apply would refuse it: {why}"));
+            }
             _ if !apply && !file.diff.is_empty() => {
                 say(
                     "nothing is written yet: --apply does it; a running guest keeps what it has until it is started anew",

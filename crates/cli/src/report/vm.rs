@@ -205,6 +205,9 @@ pub(crate) struct FixFile {
     pub(crate) written: bool,
     /// Where the file as it was is kept.
     pub(crate) backup: Option<String>,
+    /// Why `--apply` would not write it, for the sentence behind the changes.
+    #[serde(skip)]
+    pub(crate) refused: Option<String>,
     /// Why it cannot be used or written; null if it can.
     pub(crate) error: Option<String>,
 }

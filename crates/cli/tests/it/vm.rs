@@ -218,6 +218,10 @@ fn what_libvirt_keeps_is_not_written() {
     let kept = dir.path().join(".config/libvirt/qemu");
     fs::create_dir_all(&kept).unwrap();
     let (path, name) = file(&kept, "debian.xml", BAD);
+    let planned = run(&["vm", "fix", &name]);
+    let said = text(&planned.stdout).to_owned();
+    assert!(said.contains("--apply would refuse") && said.contains("virsh define"), "{said}");
+    assert!(!said.contains("--apply does it"), "{said}");
     let out = run(&["vm", "fix", &name, "--apply"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("virsh define"), "{}", text(&out.stderr));

@@ -34,7 +34,7 @@ use crate::lint::LintError;
 use crate::sh::Script;
 use crate::shell::is_unit;
 use crate::template::is_template;
-use crate::words::base;
+use crate::words::{base, listed};
 use crate::xml::well_formed;
 use looked_for::{looked_for, may_look_for};
 use programs::Programs;
@@ -276,6 +276,45 @@ struct Judge<'a> {
     programs: Option<Programs<'a>>,
 }
 
+/// Ends of the names of programs, whatever kind of file their text looks like.
+const SOURCES: &str = "py rb pl pm js mjs ts go rs c h lua nix java groovy ps1 psm1 bat cmd";
+
+/// Files of which nothing is edited, whatever kind they are: programs and logs.
+///
+/// # Errors
+/// It is one.
+fn unedited(document: &Document) -> Result<(), String> {
+    let text = document.text.as_str();
+    let name = document.name.replace('\\', "/").to_ascii_lowercase();
+    let ends = base(&name).split('.').skip(1);
+    // The last one is the head of what libvirt records, without its first line.
+    let recorded = [": starting up libvirt version: ", "LC_ALL=C \\\nPATH="];
+    if ends.clone().any(|end| end == "log") || recorded.iter().any(|it| text.contains(it)) {
+        return Err("the file is a log: no machine is started from it".to_owned());
+    }
+    let named = ends.last().filter(|end| listed(SOURCES, end));
+    let language = named.and_then(|end| OTHERS.iter().find(|(it, _)| *it == end));
+    let nix = is_nix(text).then_some("Nix");
+    match language.map(|(_, language)| *language).or(nix) {
+        Some(language) => Err(format!("the file is {language}, whose strings are not edited")),
+        None => Ok(()),
+    }
+}
+
+/// Whether a text is an expression of Nix: a function of a set (`{ pkgs, ... }:`), or one that takes its packages.
+fn is_nix(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let rest = text.get(crate::text::offset(text, first) + 1..).unwrap_or_default();
+    let of_set = || {
+        let (names, behind) = rest.split_once('}')?;
+        let plain =
+            |c: char| c.is_ascii_alphanumeric() || c.is_whitespace() || "_-,.?@".contains(c);
+        Some(names.chars().all(plain) && behind.trim_start().starts_with([':', '@']))
+    };
+    first.starts_with('{') && of_set() == Some(true) || text.contains("<nixpkgs>")
+}
+
 /// Whether a file is a template, and not one whose placeholders the program of its kind fills in.
 pub(crate) fn of_template(document: &Document) -> bool {
     !matches!(document.kind, Kind::Packer | Kind::Lima)
@@ -303,7 +342,9 @@ impl<'a> Judge<'a> {
         };
         let stated = match of_template(document) {
             true => Err("the file is a template: what is made of it is not seen".to_owned()),
-            false => itself::stated(document).and_then(|()| managed::kept_by_hand(document)),
+            false => unedited(document)
+                .and_then(|()| itself::stated(document))
+                .and_then(|()| managed::kept_by_hand(document)),
         };
         let programs = Programs::of(document, places);
         Self { document, dialect, guard, shared, stated, programs }

@@ -454,3 +454,51 @@ fn file_that_reads_or_checks_itself_is_left() {
     assert!(guest(domain));
     assert!(!guest(&format!("<!-- sha256: {sum}{sum} -->\n{domain}")));
 }
+
+#[test]
+fn programs_and_logs_are_not_edited_whatever_they_look_like() {
+    let domain = "<domain type='kvm'>\n  <name>debian</name>\n  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n  </os>\n  \
+                  <clock>\n    <timer name='kvmclock' present='no'/>\n  </clock>\n</domain>\n";
+    assert_ne!(fixed(Kind::Libvirt, "a.xml", domain), domain);
+    assert_eq!(fixed(Kind::Libvirt, "a.nix", domain), domain);
+    for head in [
+        "{ pkgs, ... }:\n",
+        "# guests\n{\n  pkgs,\n  lib ? null,\n}:\n",
+        "with import <nixpkgs> {};\n",
+    ] {
+        let text = format!("{head}{QEMU} -machine q35,hpet=on\n");
+        assert_eq!(fixed(Kind::Qemu, "guest", &text), text);
+        says_why(Kind::Qemu, "guest", &text);
+    }
+    let own = format!("{QEMU} -machine q35,hpet=on\n");
+    assert_ne!(fixed(Kind::Qemu, "a.sh", &own), own);
+    for name in ["a.log", "debian.log.1"] {
+        assert_eq!(fixed(Kind::Qemu, name, &own), own);
+        says_why(Kind::Qemu, name, &own);
+    }
+    let log = format!(
+        "2025-01-02 03:04:05.678+0000: starting up libvirt version: 10.0.0, qemu version: 8.2.2\nLC_ALL=C \\\n{own}"
+    );
+    assert_eq!(fixed(Kind::Qemu, "guest", &log), log);
+    let pasted = format!("LC_ALL=C \\\nPATH=/usr/bin \\\n{own}");
+    assert_eq!(fixed(Kind::Qemu, "a.txt", &pasted), pasted);
+}
+
+#[test]
+fn machine_in_a_substitution_is_read_and_not_edited() {
+    let found = |text: &str| {
+        let report = lint(&Document::of_kind("a.sh", text.as_bytes(), Kind::Qemu).unwrap());
+        report.is_ok_and(|report| report.findings.iter().any(|it| it.rule.id == "q-hpet-on"))
+    };
+    for text in [
+        format!("#!/bin/sh\nout=$(timeout 60 {QEMU} -machine q35,hpet=on 2>&1)\necho \"$out\"\n"),
+        format!("#!/bin/sh\nout=`{QEMU} -machine q35,hpet=on`\n"),
+        format!("#!/bin/sh\nM=q35,hpet=on\ncase \"$({QEMU} -machine $M)\" in *ok*) ;; esac\n"),
+    ] {
+        assert!(found(&text), "{text}");
+        assert_eq!(fixed(Kind::Qemu, "a.sh", &text), text);
+        says_why(Kind::Qemu, "a.sh", &text);
+    }
+    let asks = "#!/bin/sh\nlist=$(qemu-system-x86_64 -machine help)\n";
+    assert!(!found(asks));
+}

@@ -1,17 +1,18 @@
 //! Comments that belong to one setting: on its lines, or on lines of their own directly above it. What they say is not
 //! judged, because a reason may be written in any words; only what cannot be a reason is passed over: headings, code that is
-//! switched off, words for other programs, licences.
+//! switched off, words for other programs, licences. Comments above a whole statement are told apart from them.
 
 use crate::certain::is_shell;
 use crate::comments;
 use crate::document::Document;
 use crate::sh;
+use crate::shell::is_unit;
 use crate::words::listed;
 use std::ops::Range;
 
 /// Words of headings: what parts of a machine are called, and that it is started. A comment with no other word gives no
 /// reason. Words for quality, faults and tests must not be here.
-const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
+pub(super) const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
     global extra additional settings setting options option opts args arguments arg parameters parameter params flags \
     config configuration setup vars variables values environment machine machines vm vms virtual guest guests host qemu \
     kvm libvirt hypervisor cpu cpus processor processors core cores smp memory mem ram disk disks drive drives storage \
@@ -22,8 +23,8 @@ const HEADING: &str = "a an and the of for in on with to this that is it its my 
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
 /// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
-const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
-const MACHINE: &str = "machine vm server instance box launcher";
+pub(super) const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
+pub(super) const MACHINE: &str = "machine vm server instance box launcher";
 
 /// What begins lines that are written for other programs, or are of a licence, in lower case.
 const DIRECTIVES: [&str; 15] = [
@@ -48,19 +49,22 @@ const DIRECTIVES: [&str; 15] = [
 pub(super) struct Attached<'a> {
     document: &'a Document,
     comments: Vec<Range<usize>>,
-    /// Commands of a shell.
-    commands: Vec<Range<usize>>,
+    /// Commands of a shell, and whether each one runs something: an assignment alone does not.
+    commands: Vec<(Range<usize>, bool)>,
+    /// Lines of a unit are statements.
+    unit: bool,
+    xml: bool,
     lines: Vec<&'a str>,
     starts: Vec<usize>,
 }
 
 /// A comment that belongs to a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Belongs {
-    /// To it alone, or to its statement.
+    /// To it alone: it is on its line, or directly above it.
     ToIt(u32),
-    /// To what is around it, from the line to another one: then its words decide.
-    Around(u32, u32),
+    /// To its statement, or to what is around it: then its words decide.
+    Around(u32, String),
 }
 
 impl<'a> Attached<'a> {
@@ -71,7 +75,18 @@ impl<'a> Attached<'a> {
         Self {
             document,
             comments: comments::of(document),
-            commands: commands.into_iter().flatten().map(|command| command.span).collect(),
+            commands: commands
+                .into_iter()
+                .flatten()
+                .map(|command| (command.span, !command.words.is_empty()))
+                .collect(),
+            unit: is_unit(document.text.as_str()),
+            xml: document
+                .text
+                .as_str()
+                .trim_start_matches('\u{feff}')
+                .trim_start()
+                .starts_with('<'),
             lines,
             starts,
         }
@@ -87,25 +102,42 @@ impl<'a> Attached<'a> {
         });
         all.extend(beside.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
         let statement = self.statement(place);
-        for line in
-            [Some(first), statement.as_ref().map(|it| self.line(it.start))].into_iter().flatten()
-        {
-            all.extend(self.above(line).map(|(at, _)| Belongs::ToIt(number(at))));
+        let begins = statement.as_ref().map(|(it, _)| self.line(it.start));
+        // The first line of a command is not of this option alone; an assignment has hardly anything else.
+        let whole = match statement {
+            Some((_, runs)) => runs && begins == Some(first),
+            None => self.unit,
+        };
+        let above = self.above(first).map(|(at, last)| match whole {
+            true => self.around_it(at, last),
+            false => Belongs::ToIt(number(at)),
+        });
+        all.extend(above);
+        if let Some(begins) = begins.filter(|begins| *begins != first) {
+            all.extend(self.above(begins).map(|(at, last)| self.around_it(at, last)));
         }
-        let end = statement.map(|it| self.line(it.end.max(it.start + 1) - 1));
+        let end = statement.map(|(it, _)| self.line(it.end.max(it.start + 1) - 1));
         let behind = self
             .comments
             .iter()
             .find(|comment| Some(self.line(comment.start)) == end && self.gives(comment));
-        all.extend(behind.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
+        all.extend(behind.map(|comment| {
+            let said = self.document.text.slice(comment.clone()).to_owned();
+            Belongs::Around(number(self.line(comment.start)), said)
+        }));
         self.around(first, &mut all);
         all
     }
 
+    fn around_it(&self, first: usize, last: usize) -> Belongs {
+        let lines = self.lines.get(first..=last).unwrap_or_default();
+        Belongs::Around(number(first), lines.join("\n"))
+    }
+
     /// The smallest command that has a place.
-    fn statement(&self, place: &Range<usize>) -> Option<Range<usize>> {
-        let has = |it: &&Range<usize>| it.start <= place.start && place.end <= it.end;
-        self.commands.iter().filter(has).min_by_key(|it| it.len()).cloned()
+    fn statement(&self, place: &Range<usize>) -> Option<(Range<usize>, bool)> {
+        let has = |(it, _): &&(Range<usize>, bool)| it.start <= place.start && place.end <= it.end;
+        self.commands.iter().filter(has).min_by_key(|(it, _)| it.len()).cloned()
     }
 
     /// The lines that open the blocks around a line: each one is indented less than the one in it.
@@ -119,8 +151,8 @@ impl<'a> Attached<'a> {
             opens.then(|| (text.len() - bare.len(), text.trim_end()))
         };
         let Some((mut least, _)) = indent(line) else { return };
-        // A list is one statement, whatever is in it, and so are keys that have nothing before the setting.
-        let (mut list, mut only, mut next) = (true, true, line);
+        // A list is one statement, whatever is in it. A key whose first setting this is has the setting's name.
+        let (mut list, mut only, mut next) = (true, !self.xml, line);
         for at in (0..line).rev() {
             if least == 0 {
                 return;
@@ -133,12 +165,13 @@ impl<'a> Attached<'a> {
             only &= (at + 1..next).all(|it| self.is_comment(it) || self.text(it) == Some(""));
             next = at;
             if let Some((first, last)) = self.above(at) {
-                if list || only && of_line > 0 {
+                if only && !list && of_line > 0 {
                     all.push(Belongs::ToIt(number(first)));
-                } else if of_line > 0 {
-                    all.push(Belongs::Around(number(first), number(last)));
+                } else if list || of_line > 0 {
+                    all.push(self.around_it(first, last));
                 }
             }
+            only = false;
         }
     }
 
@@ -218,6 +251,16 @@ pub(super) fn may_give(line: &str) -> bool {
     let numbers =
         |line: &str| !line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
     !words.all(heading) || numbers(&lower)
+}
+
+/// Whether a line of a comment is a heading that has nothing but the name of something, and other words of headings.
+pub(super) fn is_heading(line: &str, names: &[&str]) -> bool {
+    let mut plain = line.to_ascii_lowercase().replace('_', "-");
+    for name in names {
+        plain = plain.replace(name, " ");
+    }
+    !plain.contains(['=', ':'])
+        && !may_give(&format!("# {}", plain.trim_start_matches(['#', '/', ';', ' '])))
 }
 
 /// Whether a comment is code that is switched off.

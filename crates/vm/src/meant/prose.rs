@@ -85,6 +85,10 @@ impl<'a> Prose<'a> {
                 self.all.extend(end.map(|end| (start..start + end, spoken)));
             }
         }
+        for (at, _) in text.match_indices("<metadata>") {
+            let whole = text.get(at..).and_then(|rest| rest.find("</metadata>"));
+            self.metadata(at + "<metadata>".len()..whole.map_or(text.len(), |length| at + length));
+        }
         for (at, _) in text.match_indices("<Machine ") {
             let end = text.get(at..).and_then(|rest| rest.find('>')).map_or(text.len(), |n| at + n);
             let name = text.get(at..end).and_then(|open| open.find(" name=\""));
@@ -92,6 +96,20 @@ impl<'a> Prose<'a> {
                 let length = text.get(start..end).and_then(|it| it.find('"')).unwrap_or(0);
                 self.name(start..start + length);
             }
+        }
+    }
+
+    /// Texts of elements, and of attributes that have more than a word: of libvirt's `<metadata>`, where programs and users
+    /// write what they like.
+    fn metadata(&mut self, whole: Range<usize>) {
+        let text = self.text.get(whole.clone()).unwrap_or_default();
+        let pieces = text.split(['<', '>', '"', '\'']).filter(|piece| {
+            let piece = piece.trim().trim_start_matches("![CDATA[");
+            piece.contains(char::is_whitespace) && !piece.ends_with('=')
+        });
+        for piece in pieces {
+            let at = whole.start + crate::text::offset(text, piece);
+            self.all.push((at..at + piece.len(), Spoken::Description));
         }
     }
 

@@ -33,6 +33,15 @@ fn comment_that_speaks_of_the_option_leaves_it() {
     for before in [
         "# kvmclock=off: workaround for lockups after resume\n",
         "# no kvm-clock here, see the wiki\nset -eu\n",
+        "# kvmclock is read by guests of Linux\necho a\necho b\necho c\necho d\n",
+        "# kvmclock: leave as it is\n\nset -eu\n\n",
+        "# kvmclock bleibt abgeschaltet\n\nset -eu\necho a\necho b\necho c\n\n",
+        "# 请勿改动 kvmclock\n\nset -eu\necho a\necho b\necho c\n\n",
+        "# Паравиртуальные часы выключены\n\nset -eu\n\n",
+        "# zegar parawirtualny wyłączony\n\nset -eu\n\n",
+        "# ohne paravirtuelle Uhr\n\nset -eu\n\n",
+        "# counts the TSC of a guest\n\nset -eu\n\n",
+        "# a guest without the paravirtual\n# clock\n\nset -eu\n\n",
         "# -cpu host,kvmclock=off is needed by the old kernel\n",
         "# The KVM clock hangs after suspend, so it must stay off.\n\nset -eu\necho a\necho b\necho c\necho d\n",
     ] {
@@ -40,6 +49,7 @@ fn comment_that_speaks_of_the_option_leaves_it() {
         assert!(why.is_some_and(|why| why.contains("a comment speaks of it")), "{before}");
     }
     assert!(script("", " # without kvmclock").is_some());
+    assert!(script("", "\necho a\necho b\n# never give it KVM's clock again\n").is_some());
     let why = domain("", "    <!-- kvmclock must stay off: guest hangs -->\n", "offset='utc'");
     assert!(why.unwrap().starts_with("line 8: a comment"));
 }
@@ -49,7 +59,9 @@ fn comment_of_something_else_changes_nothing() {
     for before in [
         "# starts the machine\n",
         "# qemu-system-x86_64 -cpu host,kvmclock=off -m 2G\nset -eu\n",
-        "# kvmclock is read by guests of Linux\necho a\necho b\necho c\necho d\n",
+        "# starts both routers of the lab\n",
+        "# Mail machine of the office\nMEM=1G   # of 64\n",
+        "# kvm-clock\nset -eu\n",
     ] {
         assert_eq!(script(before, ""), None, "{before}");
     }
@@ -240,4 +252,17 @@ fn name_of_the_hosts_system_is_none_of_the_guests() {
     assert!(of("start_linux.sh", "-drive file=windows11.qcow2 -cdrom virtio-win.iso"));
     assert!(!of("start_linux.sh", "-hda a.qcow2 -cdrom virtio-win.iso"));
     assert!(!of("start_debian.sh", "-hda windows11.qcow2"));
+}
+
+#[test]
+fn metadata_of_a_domain_is_a_description() {
+    let of = |said: &str| {
+        let head = format!("  <metadata>\n    {said}\n  </metadata>\n");
+        domain(&head, "", "offset='utc'")
+    };
+    assert!(of("<a:b xmlns:a='http://example.org/a'>boots without kvmclock</a:b>").is_some());
+    assert!(of("<a:b xmlns:a='http://example.org/a' text='no kvm-clock in it'/>").is_some());
+    assert!(of("<a:b>please do not touch the clock of it</a:b>").is_some());
+    assert_eq!(of("<a:b xmlns:a='http://example.org/a'>mail server of the office</a:b>"), None);
+    assert_eq!(of("<a:os id='http://debian.org/debian/12'/>"), None);
 }

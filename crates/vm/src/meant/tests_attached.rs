@@ -2,6 +2,8 @@
 
 use super::tests::{ID, RUN, domain, left, script};
 use crate::formats::Kind;
+use crate::lint::lint;
+use crate::testing::document;
 
 #[test]
 fn any_comment_that_belongs_to_a_setting_leaves_it() {
@@ -25,7 +27,10 @@ fn any_comment_that_belongs_to_a_setting_leaves_it() {
     for (before, after, says) in [
         ("# Without this the database guest hangs.\n", "", true),
         ("# Starts the guest.\n", "", false),
-        ("", " # for the database", true),
+        ("", " # br1 is made by ifupdown", false),
+        ("", " # hangs without it", true),
+        ("# Mail machine of the office\n", "", false),
+        ("# не менять\n", "", true),
     ] {
         let text = format!("#!/bin/bash\nset -e\n\n{before}{}{after}\n", run.trim_end());
         assert_eq!(left(Kind::Qemu, "run.sh", &text, ID).is_some(), says, "{text}");
@@ -86,4 +91,39 @@ fn comment_that_belongs_to_a_setting_of_another_format_leaves_it() {
     };
     assert!(pve("#do not touch the args line, support case 12345\n").is_some());
     assert_eq!(pve("#the mail server of the office\n"), None);
+}
+
+#[test]
+fn comment_of_a_whole_statement_leaves_it_only_with_a_reason() {
+    assert_eq!(script("# starts both routers\n", ""), None);
+    assert!(script("# starts both routers, otherwise the lab is dark\n", "").is_some());
+    let two = |first: &str, option: &str| {
+        let text = format!(
+            "#!/bin/bash\n{first}qemu-system-x86_64 -name r1 -enable-kvm -cpu host \\\n{option}  -no-hpet -hda debian.img\n\
+             qemu-system-x86_64 -name r2 -enable-kvm -cpu host -no-hpet -hda debian.img\n"
+        );
+        let report = lint(&document(Kind::Qemu, "run.sh", &text)).unwrap();
+        report.findings.iter().filter(|it| !it.edits.is_empty()).count()
+    };
+    assert_eq!(two("# both routers\n", ""), 2);
+    let clock = |above: &str, inside: &str| {
+        let text = format!(
+            "<domain type='kvm'>\n  <name>debian</name>\n  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n  </os>\n  \
+             {above}\n  <clock offset='utc'>\n    {inside}\n    <timer name='kvmclock' present='no'/>\n  </clock>\n</domain>\n"
+        );
+        left(Kind::Libvirt, "a.xml", &text, "lv-kvmclock-off-no-invtsc")
+    };
+    assert_eq!(clock("<!-- UTC, as on all our machines -->", "<timer name='rtc'/>"), None);
+    assert_eq!(clock("<!-- UTC, as on all our machines -->", "<timer name='rtc'/>"), None);
+    assert!(clock("<!-- UTC, or the cards drift -->", "").is_some());
+    assert!(clock("", "<!-- as on all our machines -->").is_some());
+    let vm = |above: &str, beside: &str| {
+        let text = format!(
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata:\n  name: ubuntu\nspec:\n  domain:\n{above}    \
+             clock:\n      timer:\n{beside}        hpet:\n          present: true\n    devices: {{}}\n"
+        );
+        left(Kind::Kubevirt, "a.yaml", &text, "kv-hpet-on")
+    };
+    assert_eq!(vm("    # as on all our machines\n", ""), None);
+    assert!(vm("", "        # as on all our machines\n").is_some());
 }

@@ -2,6 +2,7 @@
 
 use super::{Lexer, Piece, flush};
 use crate::placed::Placed;
+use std::ops::Range;
 
 /// Brackets that are looked for in vain; behind that many, no other one is looked for.
 const MOST_UNBALANCED: usize = 256;
@@ -30,6 +31,22 @@ impl Lexer<'_> {
         }
     }
 
+    /// Notes a substitution of a command that starts a machine: it is read like any other.
+    fn started(&mut self, span: Range<usize>) {
+        const MOST: usize = 16;
+        let inner = self.text.get(span.clone()).unwrap_or_default();
+        let program = inner.contains("qemu-system-") || inner.contains("qemu-kvm");
+        let options = ["-cpu ", "-machine ", "-M ", "-enable-kvm", "-accel ", "-no-hpet"];
+        let asks = [" help", "=help", " '?'", " \\?"].iter().any(|it| inner.contains(it));
+        if program
+            && options.iter().any(|it| inner.contains(it))
+            && !asks
+            && self.nested.len() < MOST
+        {
+            self.nested.push((self.out.len(), span));
+        }
+    }
+
     pub(super) fn substitution(
         &mut self,
         quoted: bool,
@@ -45,12 +62,14 @@ impl Lexer<'_> {
         };
         if let Some(inner) = rest.strip_prefix('`') {
             let length = inner.find('`').map_or(1, |n| n + 2);
+            self.started(at + 1..(at + length).saturating_sub(1));
             return piece(length, Piece::Opaque { at }, self);
         }
         let next = rest.get(1..).unwrap_or_default();
         if next.starts_with('(') {
             let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
+            self.started(at + 2..(at + length).saturating_sub(1));
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
                 Piece::Variable {
                     name: inner.to_owned(),

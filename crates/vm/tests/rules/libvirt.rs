@@ -225,7 +225,8 @@ fn libvirt_overrides() {
     let plain = domain("win10", "", PLAIN_CPU, &reference, "");
     both(kind, "lv-cpu-override", Error, &with("host"), &plain);
     both(kind, "lv-override-loses-clock", Warn, &with("host"), &with("host,hv_time"));
-    both(kind, "lv-kvm-hidden", Warn, &with("host,kvm=off"), &with("host"));
+    let linux = |cpu: &str| domain("debian", "", PLAIN_CPU, &clock(""), &arguments(cpu));
+    both(kind, "lv-kvm-hidden", Warn, &linux("host,kvm=off"), &linux("host"));
     both(kind, "lv-hypervisor-hidden", Error, &with("host,-hypervisor"), &with("host,+hypervisor"));
     both(
         kind,
@@ -241,8 +242,11 @@ fn libvirt_overrides() {
     assert!(debian(PLAIN_CPU).contains(&("lv-cpu-override", Warn)));
     // The same is not said twice.
     assert!(!ids(kind, &with("host")).iter().any(|found| found.0 == "lv-hypervclock-ok"));
-    let fixed = fix(&document(kind, &with("host,kvm=off")), &Choices::default()).unwrap();
-    assert!(fixed.document.text.as_str().contains("value='host,kvm=off,hv-time=on'"));
+    let named = document(kind, &with("host,kvm=off,hv-vendor-id=a"));
+    let fixed = fix(&named, &Choices::default()).unwrap();
+    assert!(
+        fixed.document.text.as_str().contains("value='host,kvm=off,hv-vendor-id=a,hv-time=on'")
+    );
 }
 
 #[test]
@@ -505,6 +509,32 @@ fn libvirt_features_alone_hide_no_clock_of_another_part() {
     let features = "<features>\n <hyperv><relaxed state='on'/></hyperv>\n <kvm><hidden state='on'/></kvm>\n</features>\n";
     let found = ids(Kind::Libvirt, features);
     assert!(found.contains(&("lv-kvm-hidden", Severity::Info)), "{found:?}");
-    let found = ids(Kind::Libvirt, &format!("{features}<clock offset='utc'/>\n"));
+    // Windows has no kvm-clock, with or without a clock of Hyper-V.
+    let clock = "<clock offset='utc'/>\n";
+    let found = ids(Kind::Libvirt, &format!("{features}{clock}"));
+    assert!(found.contains(&("lv-kvm-hidden", Severity::Info)), "{found:?}");
+    let features = features.replace(" <hyperv><relaxed state='on'/></hyperv>\n", "");
+    let found = ids(Kind::Libvirt, &format!("{features}{clock}"));
     assert!(found.contains(&("lv-kvm-hidden", Severity::Warn)), "{found:?}");
+}
+
+#[test]
+fn override_gets_no_flags_that_show_a_hidden_hypervisor_and_none_but_those_of_the_clock() {
+    let features =
+        "    <hyperv>\n      <relaxed state='on'/>\n      <vapic state='on'/>\n    </hyperv>\n";
+    let reference = clock("    <timer name='hypervclock' present='yes'/>\n");
+    let of = |cpu: &str, features: &str| {
+        let text = domain("win10", features, PLAIN_CPU, &reference, &arguments(cpu));
+        let document = Document::of_kind("a.xml", text.as_bytes(), Kind::Libvirt).unwrap();
+        let report = lint(&document).unwrap();
+        let found = report.findings.into_iter().find(|it| it.rule.id == "lv-override-loses-clock");
+        let found = found.unwrap();
+        (found.edits.first().map(|edit| edit.with.clone()), found.left.unwrap_or_default())
+    };
+    assert_eq!(of("host", features).0.as_deref(), Some(",hv-time=on"));
+    assert_eq!(of("host,kvm=off,hv-vendor-id=a", features).0.as_deref(), Some(",hv-time=on"));
+    let (edit, why) = of("host,kvm=off", features);
+    assert!(edit.is_none() && why.contains("hidden"), "{why}");
+    let hidden = "    <kvm><hidden state='on'/></kvm>\n";
+    assert!(of("host", hidden).0.is_none());
 }

@@ -91,6 +91,9 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
         target.has_one_name()?;
         target.is_writable()?;
     }
+    if target.is_none() {
+        file.refused = refused(path);
+    }
     let name = shown(path);
     let name = if is_stdin(path) { "stdin" } else { name.trim_start_matches('/') };
     file.diff = TextDiff::from_lines(old, new)
@@ -103,6 +106,21 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
         file.written = true;
     }
     Ok(())
+}
+
+/// Why `--apply` would refuse a file.
+fn refused(path: &Path) -> Option<String> {
+    if is_stdin(path) {
+        return Some("standard input cannot be written; apply the diff with patch(1)".to_owned());
+    }
+    if path.is_dir() {
+        return Some("it is a directory; name the files in it".to_owned());
+    }
+    let may = Target::open(path).and_then(|target| target.may_be_replaced());
+    may.err().map(|error| {
+        let why = format!("{error:#}");
+        why.strip_prefix("not written: ").unwrap_or(&why).to_owned()
+    })
 }
 
 /// The kinds that choices are for, as a list for people.

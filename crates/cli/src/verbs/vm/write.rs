@@ -83,6 +83,20 @@ impl Target {
         Ok(())
     }
 
+    /// Refuses a file that `replace` would refuse before it writes anything.
+    pub(super) fn may_be_replaced(&self) -> Result<()> {
+        let shown = &self.shown;
+        if LIBVIRT.iter().any(|place| shown.contains(place)) {
+            bail!(
+                "not written: {shown} belongs to libvirtd, which would overwrite it. Save the changed file elsewhere \
+                 and run `virsh define FILE`, or make the changes with `virsh edit`"
+            );
+        }
+        self.has_one_name()?;
+        self.is_writable()?;
+        attributes::of(&self.file, shown).map(|_| ())
+    }
+
     /// Replaces `before` by `after`. Returns where `before` is kept.
     pub(super) fn replace(
         &self,
@@ -103,15 +117,8 @@ fn replace_with(
     meanwhile: impl FnOnce(),
 ) -> Result<Option<String>> {
     let Target { directory, name, shown, file, metadata } = target;
-    if LIBVIRT.iter().any(|place| shown.contains(place)) {
-        bail!(
-            "not written: {shown} belongs to libvirtd, which would overwrite it. Save the changed file elsewhere \
-             and run `virsh define FILE`, or make the changes with `virsh edit`"
-        );
-    }
     let cannot = || format!("cannot write {shown}");
-    target.has_one_name()?;
-    target.is_writable()?;
+    target.may_be_replaced()?;
     same(file, before, shown)?;
     let like = Like { metadata, attributes: attributes::of(file, shown)? };
     let kept = if keep { Some(backup(directory, name, shown, before, &like)?) } else { None };
@@ -331,6 +338,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
         let error = replace(&path, b"old", b"new", true).unwrap_err().to_string();
         assert!(error.contains("read-only (mode 444)") && error.contains("chmod u+w"), "{error}");
+        assert!(Target::open(&path).unwrap().may_be_replaced().is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

@@ -145,11 +145,23 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     if let (false, Some(end)) =
         (clock.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
     {
-        let flags: String = lost.iter().map(|flag| format!(",{flag}")).collect();
-        let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span())
-            .fix(format!("append {flags}"));
+        // No more than what is of the clock: others may have been left out on purpose.
+        let flags: String = clock.iter().map(|flag| format!(",{flag}")).collect();
+        let hidden = cpu.flag("kvm") == Some(false)
+            || matches!(domain.switched("kvm", "hidden"), Some((_, true)));
+        let seen = hidden && cpu.get("hv-vendor-id").is_none() && flags.contains(",hv-");
+        let fix = match seen {
+            true => format!("append {flags}, and hv-vendor-id=NAME if the guest must not see KVM"),
+            false => format!("append {flags}"),
+        };
+        let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span()).fix(fix);
         let vmware = cpu.flag("vmware-cpuid-freq") == Some(true);
         out.push(match domain.guest {
+            _ if seen => {
+                let why =
+                    "the hypervisor is hidden from the guest, and flags of Hyper-V may show it";
+                Finding { left: Some(why.to_owned()), ..finding }
+            }
             Guest::Windows if !vmware => finding.edit(end..end, flags),
             _ if vmware => Finding { left: Some(cpu::BESIDE_VMWARE.to_owned()), ..finding },
             _ => {
@@ -200,11 +212,6 @@ fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     own.iter().filter(paravirtual).filter(missing).cloned().collect()
 }
 
-/// Whether a paravirtual clock is left to this guest: Windows with the reference page.
-fn windows_clock(domain: &Domain<'_>) -> bool {
-    domain.guest == Guest::Windows && domain.present("hypervclock") == Some(true)
-}
-
 /// The CPU that libvirt makes.
 fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -223,8 +230,8 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         ));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
         let page = domain.present("hypervclock") == Some(true);
-        let has = domain.guest == Guest::Macos
-            || windows_clock(domain)
+        // Windows has no kvm-clock.
+        let has = matches!(domain.guest, Guest::Macos | Guest::Windows)
             || (page && invariant == Some(true))
             // A part without a clock: the other clock may be in another part.
             || (domain.element.is_none() && domain.clock.is_none());

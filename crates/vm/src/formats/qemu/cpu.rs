@@ -115,9 +115,9 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
         let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
-        // macOS has no kvm-clock: its clock is the TSC.
+        // macOS has no kvm-clock, its clock is the TSC; Windows has none, and its page is of Hyper-V.
         let macos = context.guest == Guest::Macos;
-        let has = macos || page && (windows || invariant == Some(true));
+        let has = macos || windows || page && invariant == Some(true);
         let severity = if has { Severity::Info } else { names.kvm_off.severity };
         out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }
