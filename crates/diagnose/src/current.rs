@@ -6,7 +6,10 @@ mod rivals;
 mod silent;
 
 use crate::{Confidence, demotion, symptom};
-use alone::{never_left_jiffies, only_counter, read_of_xen, read_then_written, two_states};
+use alone::{
+    never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_written,
+    two_states,
+};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
@@ -50,12 +53,15 @@ pub(crate) struct Passing {
     pub but: String,
 }
 
-/// Seconds after the boot by which a kernel has refined the TSC and chosen it: the refinement begins one second
+/// Seconds after the first choice by which a kernel has refined the TSC and chosen it: the refinement begins one second
 /// after the calibration and is repeated where it was disturbed (`tsc_refine_calibration_work()` in
 /// `arch/x86/kernel/tsc.c`, 2.6.38 and later).
 const SETTLED_BY: f64 = 10.0;
-/// A switch this long after the boot is no longer a part of it.
-const LATE_SWITCH: f64 = 10.0;
+/// A switch this long after the boot is no longer a part of it, unless lines of the boot are beside it: machines with much
+/// memory and slow consoles take half a minute to reach the first one.
+const LATE_SWITCH: f64 = 60.0;
+/// Seconds around a switch in which lines of the boot show that the switch is a part of it, too.
+const BOOT_AROUND: f64 = 5.0;
 
 /// Seconds behind a switch from which on a prompt for a login shows that the kernel has settled: the refinement of the
 /// TSC takes one.
@@ -235,7 +241,10 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if let Some(current) = never_left_jiffies(facts, log) {
         return current;
     }
-    let story = || unknown(read_then_written(log).as_deref().unwrap_or("the log does not say"));
+    let story = || {
+        let told = read_then_restarted(log).or_else(|| read_then_written(log));
+        unknown(told.as_deref().unwrap_or("the log does not say"))
+    };
     only_counter(facts, log).unwrap_or_else(story)
 }
 
@@ -295,8 +304,10 @@ fn standing_of_usual(
     let behind = log.lines.saturating_sub(entry.line);
     let reaches_late = match (entry.at, end) {
         (Some(at), Some(end)) => {
-            // Behind the TSC, no choice is left that a slow boot puts off.
-            (end >= SETTLED_BY || name == "tsc" && user_space) && end - at >= SETTLED_BY / 2.0
+            // The time behind the switch counts, and not the stamp: a boot may be slow before it.
+            end - at >= SETTLED_BY
+                || (user_space || name == "tsc" && end >= SETTLED_BY)
+                    && end - at >= SETTLED_BY / 2.0
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
         _ => {
@@ -325,7 +336,7 @@ fn standing_of_usual(
         if doubted {
             return Standing::Held;
         }
-        return if (reaches_late && shows && !quoted || !may_be_watched(machine)) && !halts {
+        return if (reaches_late && shows && !quoted || !may_be_watched(machine, log)) && !halts {
             high
         } else {
             Standing::Held
@@ -396,7 +407,10 @@ fn standing_of_usual(
             log.source(later)
         ));
     }
-    if name != "tsc-early" && entry.at.is_some_and(|at| at > LATE_SWITCH) {
+    if name != "tsc-early"
+        && entry.at.is_some_and(|at| at > LATE_SWITCH)
+        && !is_of_the_boot(log, entry)
+    {
         return high;
     }
     if !is_paravirtual(name) && name != "tsc-early" && lacks_a_choice(machine, log) {
@@ -430,6 +444,27 @@ fn standing_of_usual(
             format!("this log ends at {end:.2} s, perhaps before the kernel's last decision")
         }
         _ => "this log does not show whether the kernel decided again".to_owned(),
+    })
+}
+
+/// Lines that the kernel prints while it boots are near a switch, or it frees the code for that behind it.
+fn is_of_the_boot(log: &KernelLog, entry: &Entry) -> bool {
+    let near = |other: &Entry| {
+        other.at.zip(entry.at).is_some_and(|(one, at)| (one - at).abs() <= BOOT_AROUND)
+    };
+    log.entries.iter().any(|other| match &other.event {
+        Event::Registered { .. }
+        | Event::HpetCounter { .. }
+        | Event::HpetTable { .. }
+        | Event::PmTimer(_)
+        | Event::TickOneshot
+        | Event::PossibleCpus(_)
+        | Event::BroughtUp { .. }
+        | Event::Detected { .. }
+        | Event::DelayLoop { .. } => near(other),
+        Event::Switched(name) => name.contains("jiffies") && near(other),
+        Event::UserSpace => near(other) && other.line > entry.line,
+        _ => false,
     })
 }
 

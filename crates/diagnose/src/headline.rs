@@ -3,6 +3,7 @@
 use crate::causes::Case;
 use crate::wall::WallClockReport;
 use crate::{Cause, CauseId, Read, Severity, Verdict};
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_facts::names::is_known;
 use clocksmith_facts::{Arch, Origin};
@@ -223,9 +224,13 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         .into_iter()
         .filter(|input| !(named && *input == OpenInput::Hypervisor))
         .collect();
+    // What the kernel said is more than what follows from its version.
+    let disabled =
+        case.log().is_some_and(|log| log.any(|event| matches!(event, Event::WatchdogDisabled)));
     matches!(case.facts.origin, Origin::Log(_))
         && case.tsc_is_current()
         && !case.facts.current_clocksource().is_known()
+        && !disabled
         && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 

@@ -72,6 +72,8 @@ fn step(event: &Event) -> Option<Step> {
         Event::Switched(_) | Event::TimeSource { .. } => Step::Switched,
         Event::Override { .. }
         | Event::WroteCurrent(_)
+        | Event::SetForNextBoot(_)
+        | Event::Restarted
         | Event::NotscIgnored
         | Event::NotscRefused => Step::Choice,
         Event::Detected { .. }
@@ -82,6 +84,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::SteeredTooFar(_)
         | Event::P0Mismatch => Step::Calibration,
         Event::SyncSkipped
+        | Event::WatchdogDisabled
         | Event::WatchdogInterval { .. }
         | Event::WatchdogDetail { .. }
         | Event::WatchdogSecond { .. }

@@ -110,6 +110,8 @@ fn is_kernel_line(event: &Event) -> bool {
         Event::ReadCurrent(_)
             | Event::ReadAvailable(_)
             | Event::WroteCurrent(_)
+            | Event::SetForNextBoot(_)
+            | Event::Restarted
             | Event::ReadFlags(_)
     )
 }

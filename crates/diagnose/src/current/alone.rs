@@ -66,6 +66,29 @@ pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known("xen".to_owned(), Confidence::Medium, source))
 }
 
+/// A reading of the file, and behind it a restart for another clocksource that no reading follows.
+pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
+    let (asked, wanted) = log.last(|event| match event {
+        Event::SetForNextBoot(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let read = |event: &Event| match event {
+        Event::ReadCurrent(was) => Some(was.clone()),
+        _ => None,
+    };
+    let (entry, was) = log.last(read)?;
+    let (restart, ()) = log.last(|event| matches!(event, Event::Restarted).then_some(()))?;
+    (entry.line < asked.line && asked.line < restart.line && was != wanted).then(|| {
+        format!(
+            "it was {was} ({}); then the next boot was asked for {wanted} ({}) and the machine was restarted ({}), and no \
+             reading follows",
+            log.source(entry),
+            log.source(asked),
+            log.source(restart)
+        )
+    })
+}
+
 /// A reading of the file, and behind it a write that no reading follows.
 pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     let (wrote, wanted) = log.last(|event| match event {
@@ -96,6 +119,7 @@ impl Current {
     pub(crate) fn tells_why(&self) -> bool {
         let words = [
             "was written to current_clocksource",
+            "the next boot was asked for",
             "this text has two states",
             "whatever counter the time is read from",
         ];

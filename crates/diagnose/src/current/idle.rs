@@ -22,7 +22,11 @@ pub(super) fn may_halt(machine: &Machine, log: &KernelLog) -> bool {
 }
 
 /// Whether the watchdog watches the TSC in one of the machines that the evidence allows.
-pub(super) fn may_be_watched(machine: &Machine) -> bool {
+pub(super) fn may_be_watched(machine: &Machine, log: &KernelLog) -> bool {
+    // What the kernel said is more than what follows from its version.
+    if log.any(|event| matches!(event, Event::WatchdogDisabled)) {
+        return false;
+    }
     let unwatched = |m: &Machine| matches!(predict(m).tsc, TscState::Usable { watched: false });
     open::ask(machine, unwatched).same != Some(true)
 }

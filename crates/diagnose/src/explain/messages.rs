@@ -90,6 +90,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::WarpRandom => "warp-random",
         Event::WarpHeader { .. } => "sync-line",
         Event::SyncSkipped => "sync-skipped",
+        Event::WatchdogDisabled => "watchdog-disabled",
         Event::TscAdjust(adjust) => match adjust {
             TscAdjust::Forced => "adjust-forced",
             TscAdjust::Restored => "adjust-restored",
@@ -106,6 +107,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::ReadCurrent(_) => "read-current",
         Event::ReadAvailable(_) => "read-available",
         Event::WroteCurrent(_) => "wrote-current",
+        Event::SetForNextBoot(_) | Event::Restarted => "next-boot",
         Event::ReadFlags(_) => "flags",
         Event::ReadSynchronized(_) => "read-synchronized",
         Event::DelayLoop { .. } => "delay-loop",

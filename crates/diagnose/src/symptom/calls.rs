@@ -17,7 +17,8 @@ const SERVED: [&str; 7] = [
 ];
 
 pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
-    let mut says = format!("{} calls of {}", calls.count, calls.call);
+    let plural = if calls.count == 1 { "" } else { "s" };
+    let mut says = format!("{} call{plural} of {}", calls.count, calls.call);
     let clocks: Vec<String> =
         calls.clocks.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
     if !clocks.is_empty() {
@@ -68,7 +69,7 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
         .weighs(
             Weight::PerhapsSlow,
             format!(
-                "The traced program reads the time by system call ({} calls of {}): the vDSO did not serve it.",
+                "The traced program reads the time by system call ({} call{plural} of {}): the vDSO did not serve it.",
                 calls.count, calls.call
             ),
         )

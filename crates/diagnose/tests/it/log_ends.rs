@@ -333,3 +333,71 @@ fn choice_that_was_refused_and_then_taken_is_not_refused() {
     let report = why(&format!("{refused}{taken}"));
     assert!(cause(&report, CauseId::OverrideRefused).is_none(), "{}", report.headline);
 }
+
+/// The boot of a kernel whose TSC is refined a second or two behind the switch, with every stamp later by some seconds.
+fn shifted(lines: &[(f64, &str)], by: f64) -> String {
+    lines.iter().map(|(at, text)| format!("[{:12.6}] {text}\n", at + by)).collect()
+}
+
+#[test]
+fn time_behind_the_first_switch_counts_and_not_its_stamp() {
+    let boot = [
+        (0.10, "NetLabel:  unlabeled traffic allowed by default"),
+        (0.11, "clocksource: Switched to clocksource refined-jiffies"),
+        (0.12, "AppArmor: AppArmor Filesystem Enabled"),
+        (0.13, "pnp: PnP ACPI init"),
+        (
+            0.14,
+            "clocksource: acpi_pm: mask: 0xffffff max_cycles: 0xffffff, max_idle_ns: 2085701024 ns",
+        ),
+        (0.15, "clocksource: Switched to clocksource acpi_pm"),
+        (0.16, "pci 0000:00:01.0: PIIX3: Enabling Passive Release"),
+        (0.30, "Trying to unpack rootfs image as initramfs..."),
+        (0.70, "Freeing initrd memory: 4824K"),
+    ];
+    let old = [
+        (0.10, "SCSI subsystem initialized"),
+        (0.20, "libata version 3.00 loaded."),
+        (0.21, "usbcore: registered new interface driver usbfs"),
+        (0.23, "Switching to clocksource hpet"),
+        (0.24, "pnp: PnP ACPI init"),
+        (0.25, "NET: Registered protocol family 2"),
+        (0.30, "TCP established hash table entries: 131072"),
+    ];
+    for by in [0.0, 3.0, 5.0, 9.0, 9.9, 11.0, 40.0] {
+        for lines in [&boot[..], &old[..]] {
+            let report = why(&shifted(lines, by));
+            assert_eq!(report.verdict, Verdict::Unknown, "{by}: {}", report.headline);
+            assert_eq!(report.clocksource.current, None, "{by}: {}", report.headline);
+        }
+    }
+    // Beside lines of the boot, however late, and where the log goes on until the TSC would have come.
+    assert_eq!(why(&shifted(&boot, 400.0)).clocksource.current, None);
+    let change = "[ 4000.000000] clocksource: Switched to clocksource hpet\n";
+    assert_eq!(why(change).clocksource.current.as_deref(), Some("hpet"));
+}
+
+#[test]
+fn kernel_that_disables_the_watchdog_says_so_whatever_its_version_would() {
+    let log = |line: &str| {
+        format!(
+            "[    0.000000] Linux version 5.13.19 (a@b) (gcc 10) #1 SMP\n\
+             [    0.000000] Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda1\n\
+             [    0.000000] x86/fpu: Supporting XSAVE feature 0x004: 'AVX registers'\n\
+             [    0.000000] tsc: Detected 2000.000 MHz TSC\n{line}\
+             [    0.400000] clocksource: Switched to clocksource tsc-early\n\
+             [    0.500000] pnp: PnP ACPI init\n[    0.600000] NET: Registered PF_INET protocol family\n\
+             [    0.700000] SCSI subsystem initialized\n[    0.800000] VFS: Disk quotas dquot_6.6.0\n\
+             [    1.400000] tsc: Refined TSC clocksource calibration: 1996.800 MHz\n\
+             [    1.500000] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x39a85c9bff6, max_idle_ns: 881590591483 ns\n\
+             [    1.600000] clocksource: Switched to clocksource tsc\n\
+             [    2.000000] Run /init as init process\n[   20.000000] EXT4-fs (sda1): mounted filesystem\n"
+        )
+    };
+    let watched = why(&log(""));
+    assert!(watched.headline.contains("still watches"), "{}", watched.headline);
+    let line = "[    0.300000] check_system_tsc_reliable: disable clocksource watchdog\n";
+    let report = why(&log(line));
+    assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
+    assert!(!report.headline.contains("watches"), "{}", report.headline);
+}

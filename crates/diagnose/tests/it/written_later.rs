@@ -22,3 +22,21 @@ fn write_behind_the_reading_makes_it_history() {
         }
     }
 }
+
+#[test]
+fn restart_for_another_clocksource_makes_the_reading_history() {
+    let read = format!("[root@h]# cat {DIR}/current_clocksource\ntsc\n");
+    let edit = "[root@h]# grubby --args=clocksource=hpet --update-kernel=DEFAULT\n";
+    let restart = "[root@h]# reboot\n\nBroadcast message from root@h\n\nThe system is going down for reboot NOW!\n";
+    let report = pasted(&format!("{read}{edit}{restart}"));
+    assert_eq!(report.clocksource.current, None, "{}", report.headline);
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    let after = read.replace("\ntsc", "\nhpet");
+    let report = pasted(&format!("{read}{edit}{restart}\n{after}"));
+    assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{}", report.headline);
+    // Not restarted, or restarted without another parameter.
+    for more in [edit, restart] {
+        let report = pasted(&format!("{read}{more}"));
+        assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{more}");
+    }
+}

@@ -446,6 +446,8 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         Some((write, name)) if write.line > entry.line && name != current => String::new(),
         _ => current,
     };
+    let current =
+        if restarted_for_another(log, entry.line, &current) { String::new() } else { current };
     if current.is_empty() && available.is_none() {
         return;
     }
@@ -455,6 +457,17 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         available: available.map(|(_, names)| names).unwrap_or_default(),
     };
     facts.clocksources = Fact::known(vec![device], log.source(entry));
+}
+
+/// Behind a reading on this line, somebody asked the next boot for another clocksource and restarted the machine: the
+/// reading is of the boot before.
+pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> bool {
+    let asked = log.entries.iter().find(|entry| {
+        entry.line > line && matches!(&entry.event, Event::SetForNextBoot(name) if name != read)
+    });
+    asked.is_some_and(|asked| {
+        log.all(|event| matches!(event, Event::Restarted)).any(|entry| entry.line > asked.line)
+    })
 }
 
 /// `clocksource: hpet` and nothing else, which a script may print, is also the begin of the line with which the kernel

@@ -228,6 +228,8 @@ pub enum Event {
     WarpRandom,
     /// `Skipped synchronization checks as TSC is reliable.`
     SyncSkipped,
+    /// `check_system_tsc_reliable: disable clocksource watchdog`: the TSC is not watched, by a rule that this kernel has.
+    WatchdogDisabled,
     /// A message about TSC_ADJUST.
     TscAdjust(TscAdjust),
     /// `notsc` only kept the clocksource out: the kernel cannot do without a TSC (2.6.26 to 4.18).
@@ -411,6 +413,10 @@ pub enum Event {
     ReadAvailable(Vec<String>),
     /// Somebody wrote a name to `current_clocksource` in a transcript.
     WroteCurrent(String),
+    /// Somebody asked for another clocksource by a parameter of the next boot: `grubby --args=clocksource=hpet ...`.
+    SetForNextBoot(String),
+    /// Somebody restarted the machine in a transcript.
+    Restarted,
     /// CPU feature flags in a transcript.
     ReadFlags(String),
     /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.

@@ -41,10 +41,12 @@ mod wall;
 
 pub use bounds::VersionBounds;
 pub use complete::complete;
+pub(crate) use complete::restarted_for_another;
 pub use event::Event;
 pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
+pub(crate) use transcript::is_setting;
 
 /// The message of a line, and whether a stamp of the kernel or its name in a header stands in front of it.
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {

@@ -103,6 +103,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
     {
         return Some(Event::ReadCurrent(name.trim().to_owned()));
     }
+    if let Some(read) = written_down(line) {
+        return Some(read);
+    }
     if let Ok(state) = NtpState::told(line) {
         return Some(Event::ReadSynchronized(state.synchronized));
     }
@@ -114,6 +117,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
     });
     if let Some(flags) = flags {
         return Some(Event::ReadFlags(flags.trim().chars().take(4000).collect()));
+    }
+    if let Some(next_boot) = next_boot(line) {
+        return Some(next_boot);
     }
     let at = find(line, "_clocksource")?;
     let head = &line[..at];
@@ -130,7 +136,64 @@ pub(super) fn told(line: &str) -> Option<Event> {
         return names::is_known(name).then(|| Event::WroteCurrent(name.to_owned()));
     }
     let printed = line.trim_start().starts_with('/');
-    reads(current, tail.trim_start().strip_prefix(['=', ':', '|'])?, printed)
+    let value = tail.trim_start().strip_prefix(['=', ':', '|'])?;
+    (!is_setting(line)).then(|| reads(current, value, printed))?
+}
+
+/// A command behind a prompt that asks the next boot for a clocksource, or that restarts the machine.
+fn next_boot(line: &str) -> Option<Event> {
+    const EDITS: [&str; 4] = ["grubby ", "GRUB_CMDLINE_LINUX", "kargs ", "kernelstub "];
+    const RESTARTS: [&str; 5] =
+        ["reboot", "systemctl reboot", "shutdown -r now", "reboot -f", "/sbin/reboot"];
+    let prompt = line.find(['#', '$']).filter(|at| *at < 120)?;
+    let command = line[prompt + 1..].trim();
+    let command = command.strip_prefix("sudo ").unwrap_or(command).trim_end_matches(';');
+    if RESTARTS.contains(&command) {
+        return Some(Event::Restarted);
+    }
+    if !EDITS.iter().any(|edit| command.contains(edit)) || command.contains("remove-args") {
+        return None;
+    }
+    let name = word(after(command, "clocksource=")?)?;
+    names::is_known(name).then(|| Event::SetForNextBoot(name.to_owned()))
+}
+
+/// Whether a line says what the file is to have, and not what it has. What programs set or check for has the whole path:
+/// `PATH = tsc` (sysfsutils, tuned, tests of KVM).
+pub(crate) fn is_setting(line: &str) -> bool {
+    let Some(at) = find(line, "_clocksource") else { return false };
+    let (head, tail) = (&line[..at], &line[at + 12..]);
+    tail.trim_start().starts_with('=') && head.contains('/') || wants(head)
+}
+
+/// `Current clocksource: TSC` and nothing else, in a list perhaps: what somebody wrote down.
+fn written_down(line: &str) -> Option<Event> {
+    const LABEL: &str = "current clocksource: ";
+    let rest = line.trim_start_matches([' ', '-', '*', '+']);
+    let label = rest.get(..LABEL.len())?;
+    let name = rest[LABEL.len()..].trim().trim_matches(['\'', '"', '`']).to_ascii_lowercase();
+    (label.eq_ignore_ascii_case(LABEL) && names::is_known(&name))
+        .then_some(Event::ReadCurrent(name))
+}
+
+/// Words that say what a value is to be, not what it is.
+fn wants(head: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "expect",
+        "expected",
+        "expects",
+        "should",
+        "must",
+        "want",
+        "wanted",
+        "require",
+        "required",
+        "requires",
+        "desired",
+        "recommended",
+    ];
+    head.split(|c: char| !c.is_ascii_alphabetic())
+        .any(|word| WORDS.iter().any(|wants| word.eq_ignore_ascii_case(wants)))
 }
 
 #[cfg(test)]
@@ -180,6 +243,33 @@ mod tests {
         );
         assert_eq!(told("echo fi > /sys/x/current_clocksource"), None);
         assert_eq!(told("current_clocksource=fi"), None);
+        for line in [
+            "check = /sys/devices/system/clocksource/clocksource0/current_clocksource=tsc",
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource=tsc",
+            "devices/system/clocksource/clocksource0/current_clocksource = tsc",
+            "Expected value of /sys/x/current_clocksource: tsc",
+            "current_clocksource should be: tsc",
+            "must have current_clocksource: tsc",
+            "Expected current clocksource: tsc",
+            "Current clocksource: tsc or hpet",
+        ] {
+            assert_eq!(told(line), None, "{line}");
+        }
+        let hpet = Some(Event::SetForNextBoot("hpet".into()));
+        assert_eq!(told("[root@h]# grubby --args=clocksource=hpet --update-kernel=DEFAULT"), hpet);
+        assert_eq!(told("$ sudo grubby --update-kernel=ALL --args=\"clocksource=hpet\""), hpet);
+        assert_eq!(told("# grubby --remove-args=clocksource=hpet --update-kernel=ALL"), None);
+        assert_eq!(told("[root@h ~]# reboot"), Some(Event::Restarted));
+        assert_eq!(told("# reboot to see it"), None);
+        let tsc = Some(Event::ReadCurrent("tsc".into()));
+        for line in [
+            "SYSFS current_clocksource=tsc",
+            "/sys/x/current_clocksource:tsc",
+            "Current clocksource: TSC",
+            "- current clocksource: `tsc`",
+        ] {
+            assert_eq!(told(line), tsc, "{line}");
+        }
         assert_eq!(
             told("available_clocksource: arch_sys_counter timer@f0001000"),
             Some(Event::ReadAvailable(vec!["arch_sys_counter".into(), "timer@f0001000".into()]))

@@ -71,11 +71,13 @@ fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
         let text = text.trim_start();
         prompt::read(text).is_some() || text.starts_with("echo ") || text.starts_with("sudo ")
     };
-    log.entries.iter().any(|entry| {
-        matches!(&entry.event, Event::WroteCurrent(name) if name != read)
-            && entry.line > line
-            && by_command(&entry.text)
-    })
+    let restarted = crate::log::restarted_for_another(log, line, read);
+    restarted
+        || log.entries.iter().any(|entry| {
+            matches!(&entry.event, Event::WroteCurrent(name) if name != read)
+                && entry.line > line
+                && by_command(&entry.text)
+        })
 }
 
 /// The readings of sysfs: those that the scan of the log found serve; others complete them.

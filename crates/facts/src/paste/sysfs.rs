@@ -51,11 +51,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if wanted.is_empty() {
         return 0;
     }
-    // `path:value`, `path=value`, `path value`.
+    // `path:value`, `name=value`.
     if let Some((_, rest)) = line.rsplit_once("_clocksource")
         && let Some(value) = rest.trim_start().strip_prefix([':', '=', '|']).map(str::trim)
         && !value.is_empty()
     {
+        if crate::log::is_setting(line) {
+            return 0;
+        }
         let Some(file) = wanted.last() else { return 0 };
         return usize::from(told(page, at, *file, value));
     }

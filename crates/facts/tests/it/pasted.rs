@@ -195,3 +195,42 @@ fn single_fields_are_no_output_of_a_tool() {
         assert_eq!(pasted.recognised().kinds, [kind], "{text}");
     }
 }
+
+#[test]
+fn what_a_file_is_to_have_is_no_reading() {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    for text in [
+        format!("[hyperv_clock]\nfile = hyperv_clock.flat\ncheck = {path}=tsc\n"),
+        format!("+check = {path}=tsc\n"),
+        format!("{} = tsc\n", path.trim_start_matches("/sys/")),
+        format!("[sysfs]\n{path}=tsc\n"),
+        format!("Expected value of {path}: tsc\n"),
+    ] {
+        let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "x").unwrap());
+        read(&text).1.complete(&mut facts);
+        assert!(!facts.clocksources.is_known(), "{text}");
+    }
+    for text in [format!("{path}:tsc\n"), format!("==> {path} <==\ntsc\n")] {
+        let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "x").unwrap());
+        read(&text).1.complete(&mut facts);
+        assert_eq!(facts.current_clocksource().value().copied(), Some("tsc"), "{text}");
+    }
+}
+
+#[test]
+fn remark_behind_an_arrow_is_no_part_of_the_message() {
+    let switched = |text: &str| {
+        let log = KernelLog::scan(text.as_bytes(), "x").unwrap();
+        log.last(|event| match event {
+            clocksmith_facts::log::Event::Switched(name) => Some(name.clone()),
+            _ => None,
+        })
+        .map(|(_, name)| name)
+    };
+    let line = "[    0.166178] clocksource: Switched to clocksource riscv_clocksource";
+    for remark in ["", " \u{2190} F1: the timer works", " <- here", "   <== the last one"] {
+        let name = switched(&format!("{line}{remark}\n"));
+        assert_eq!(name.as_deref(), Some("riscv_clocksource"), "{remark}");
+    }
+    assert_eq!(switched(&format!("{line} is what they say\n")), None);
+}

@@ -142,6 +142,7 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     (" synchronized: ", Group::Separator),
     ("Leap status", Group::Separator),
     ("dmesg", Group::Separator),
+    ("reboot", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
 ];

@@ -51,6 +51,9 @@ fn sync(b: &str) -> Option<Event> {
     if b.starts_with("Skipped synchronization checks as TSC is reliable") {
         return Some(Event::SyncSkipped);
     }
+    if b.starts_with("check_system_tsc_reliable: disable clocksource watchdog") {
+        return Some(Event::WatchdogDisabled);
+    }
     // check_tsc_sync_source() in arch/x86/kernel/tsc_sync.c prints this header alone when the test
     // failed, and `checking ...` in front (2.6.32) or `: passed` behind it else.
     if let Some(rest) = b.strip_prefix("TSC synchronization [CPU#") {

@@ -55,8 +55,11 @@ fn selection(b: &str) -> Option<Event> {
     Some(Event::Override { name, refusal })
 }
 
-/// The name that ends a message. Text behind it makes it a sentence about a switch.
+/// The name that ends a message. Text behind it makes it a sentence about a switch, unless it is a remark behind an arrow.
 fn chosen(rest: &str) -> Option<String> {
+    let marks = ["\u{2190}", "\u{21d0}", "\u{2b05}", "<--", "<==", "<-"];
+    let remark = marks.iter().filter_map(|mark| find(rest, mark)).filter(|at| *at > 0).min();
+    let rest = &rest[..remark.unwrap_or(rest.len())];
     let whole = rest.trim().trim_end_matches('.');
     // Some names have a blank in them.
     if names::is_known(whole) {
