@@ -9,6 +9,7 @@ use crate::boot::shell::Shell;
 use crate::system::System;
 use crate::words;
 use clocksmith_facts::cmdline::CommandLine;
+use clocksmith_facts::shell::quote;
 use clocksmith_kernel::MistakeKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -254,12 +255,14 @@ fn of_line(text: &str, at: &str, found: &mut Vec<Mistake>) {
             MistakeKind::Slow => continue,
         };
         let word = line.words().get(mistake.word).map(|word| word.text()).unwrap_or_default();
+        // People paste the command: a value may be an expansion.
+        let pasted = quote(&word);
         let advice = match mistake.instead.as_deref() {
-            Some("") => format!("take it away: clocksmith fix --remove-param {word}"),
+            Some("") => format!("take it away: clocksmith fix --remove-param {pasted}"),
             Some(instead) => {
-                format!("clocksmith fix --remove-param {word} --param {instead}")
+                format!("clocksmith fix --remove-param {pasted} --param {}", quote(instead))
             }
-            None => format!("clocksmith explain {word}"),
+            None => format!("clocksmith explain {pasted}"),
         };
         found.push(Mistake {
             id,
@@ -273,6 +276,17 @@ fn of_line(text: &str, at: &str, found: &mut Vec<Mistake>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_for_a_word_that_a_shell_would_expand_is_quoted() {
+        for value in ["$(touch${IFS}x)", "a;b", "`x`", "it's"] {
+            let mut found = Vec::new();
+            of_line(&format!("quiet clocksource={value}"), "here", &mut found);
+            let advice = &found[0].advice;
+            assert!(advice.ends_with(&quote(&format!("clocksource={value}"))), "{advice}");
+            assert_ne!(*advice, format!("clocksmith explain clocksource={value}"));
+        }
+    }
 
     fn debian() -> System {
         let mut system = System::default();
