@@ -22,7 +22,7 @@ use std::time::Instant;
 /// Clock ticks a second in `/proc`, the same on every architecture of Linux in use.
 const TICKS: f64 = 100.0;
 /// The value of [`work_time`] on the machine of the table, in seconds, as cargo compiles this by default.
-const REFERENCE: f64 = 0.0105;
+const REFERENCE: f64 = 0.038;
 /// A slower machine gets no more than that many times the budget.
 const SLOWEST: f64 = 4.0;
 /// With less of the machine than this, a step over its budget is reported, but does not fail.
@@ -192,7 +192,6 @@ mod tests {
     fn slowness_is_within_its_bounds() {
         let slow = slowness();
         assert!((1.0..=SLOWEST).contains(&slow), "{slow}");
-        println!("work_time {:.4}", (0..5).map(|_| work_time(2)).fold(f64::INFINITY, f64::min));
         assert!(one_work_time() > 0.0);
     }
 
