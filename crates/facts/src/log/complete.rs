@@ -459,7 +459,7 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
     facts.clocksources = Fact::known(vec![device], log.source(entry));
 }
 
-/// Behind a reading on this line, somebody asked the next boot for another clocksource and restarted the machine: the
+/// Behind a reading on this line, a command asked the next boot for another clocksource and restarted the machine: the
 /// reading is of the boot before.
 pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> bool {
     let asked = log.entries.iter().find(|entry| {

@@ -166,7 +166,7 @@ pub(crate) fn is_setting(line: &str) -> bool {
     tail.trim_start().starts_with('=') && head.contains('/') || wants(head)
 }
 
-/// `Current clocksource: TSC` and nothing else, in a list perhaps: what somebody wrote down.
+/// `Current clocksource: TSC` and nothing else, in a list perhaps: a person's note.
 fn written_down(line: &str) -> Option<Event> {
     const LABEL: &str = "current clocksource: ";
     let rest = line.trim_start_matches([' ', '-', '*', '+']);

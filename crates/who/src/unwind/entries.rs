@@ -55,17 +55,26 @@ fn bases(sections: &Sections) -> BaseAddresses {
         .set_got(start(sections.got.as_ref().map(|range| range.start)))
 }
 
+/// The content of a section, if the file has it.
+fn bytes(part: &Option<(std::ops::Range<u64>, Option<super::Bytes>)>) -> Option<super::Bytes> {
+    part.as_ref()?.1.clone()
+}
+
+fn eh_frame(entries: &[u8]) -> EhFrame<Slice<'_>> {
+    let mut frame = EhFrame::new(entries, LittleEndian);
+    frame.set_address_size(8);
+    frame
+}
+
 /// Whether the entry that the index has for an address may be used, or there is none.
 fn by_index(sections: &Sections, address: u64) -> bool {
-    let bytes = |part: &Option<(_, Option<super::Bytes>)>| part.as_ref()?.1.clone();
     let (Some(entries), Some(index)) = (bytes(&sections.eh_frame), bytes(&sections.eh_frame_hdr))
     else {
         // Without an index all entries were read when the file was added.
         return true;
     };
     let bases = bases(sections);
-    let mut frame = EhFrame::new(&entries, LittleEndian);
-    frame.set_address_size(8);
+    let frame = eh_frame(&entries);
     let found = || {
         let index = EhFrameHdr::new(&index, LittleEndian).parse(&bases, 8).ok()?;
         let table = index.table()?;
@@ -82,14 +91,9 @@ fn by_index(sections: &Sections, address: u64) -> bool {
 /// Whether all entries of a file without an index may be used: the library makes an index of them.
 pub(super) fn all(sections: &Sections) -> bool {
     let bases = bases(sections);
-    let bytes = |part: &Option<(_, Option<super::Bytes>)>| part.as_ref()?.1.clone();
     match (bytes(&sections.eh_frame), &sections.debug_frame) {
         (Some(_), _) if bytes(&sections.eh_frame_hdr).is_some() => true,
-        (Some(entries), _) => {
-            let mut frame = EhFrame::new(&entries, LittleEndian);
-            frame.set_address_size(8);
-            all_of(&frame, &bases)
-        }
+        (Some(entries), _) => all_of(&eh_frame(&entries), &bases),
         (None, Some(entries)) => {
             let mut frame = DebugFrame::new(entries, LittleEndian);
             frame.set_address_size(8);
@@ -177,5 +181,4 @@ fn is_short_and_straight<'a, U: UnwindSection<Slice<'a>>>(
 }
 
 #[cfg(test)]
-#[path = "entries/tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! A file is read in parts, and no part is larger than the file's blocks on the disk allow: a sparse file may claim
 //! any size. All parts of a file are limited together, and so is what is kept of all files: less for those that another
-//! user could write, but also for those of root, which may be of an image that somebody else has built. The library that
+//! user could write, but also for those of root, which may be of an image that another person has built. The library that
 //! finds names maps a file as a whole, and shortening a mapped file ends the program that reads it (SIGBUS): a process of
 //! its own does that (`symbols::apart`).
 

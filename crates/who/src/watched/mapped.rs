@@ -170,6 +170,7 @@ pub struct Files {
     served: Served,
     /// Of files that other users could write.
     room: Room,
+    /// Of all others.
     own_room: Room,
 }
 

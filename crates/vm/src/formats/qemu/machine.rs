@@ -18,7 +18,7 @@ pub(crate) struct Place<'a> {
     pub(crate) emulated: bool,
     /// Whether the file says something of the HPET that no command was seen to use.
     pub(crate) unseen: bool,
-    /// Whether the guest is told by the user, and nothing in the file speaks against it.
+    /// Whether the guest is told by the user, and nothing in the file contradicts it.
     pub(crate) said: bool,
     /// Whether a place runs only where a version of QEMU or a feature of the host was asked for.
     pub(crate) asked: &'a dyn Fn(usize) -> bool,
