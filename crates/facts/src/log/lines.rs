@@ -1,7 +1,7 @@
 //! Lines inside a window of bytes: as text without what terminals and mailers put in, and their
 //! borders.
 
-use super::{markup, transcript};
+use super::{mail, markup, transcript};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -149,6 +149,20 @@ pub(super) fn is_comment(raw: &str) -> bool {
         && !transcript::is_prompt(raw)
 }
 
+/// Whether a line is a string of a program's source that has its line end in it: `"...\n"`, `pr_info("...\n");`. What was
+/// printed has no such end, and lists of strings have a comma behind each.
+pub(super) fn is_source(raw: &str) -> bool {
+    let line = raw.trim();
+    let Some(head) = line.trim_end_matches([';', ')', '}', ' ']).strip_suffix("\\n\"") else {
+        return false;
+    };
+    let opens = head.find('"');
+    opens.is_some_and(|at| {
+        let front = head[..at].trim_end();
+        front.is_empty() || front.ends_with(['(', '=', '"', 'L'])
+    })
+}
+
 /// The text of a continuation: with its leading blanks where a word was cut, without otherwise.
 pub(super) fn next_message<'a>(raw: &'a str, trimmed: &'a str) -> &'a str {
     if raw.starts_with(' ') && !raw.trim_start().starts_with('>') {
@@ -163,18 +177,31 @@ pub(super) fn next_line(
     end: usize,
     complete: usize,
 ) -> Option<(Cow<'_, str>, usize)> {
-    let start = end + 1;
-    if start >= complete {
-        return None;
+    let mut start = end + 1;
+    let mut stop;
+    loop {
+        if start >= complete {
+            return None;
+        }
+        stop = memchr::memchr(b'\n', &window[start..complete]).map_or(complete, |n| start + n);
+        if window[start..stop] != *mail::SKIPPED {
+            break;
+        }
+        start = stop + 1;
     }
-    let stop = memchr::memchr(b'\n', &window[start..complete]).map_or(complete, |n| start + n);
     Some((text(window, start, stop), stop))
 }
 
 /// The line in front of the one that begins at `start`, without its end.
 pub(super) fn line_before(window: &[u8], start: usize) -> Option<Range<usize>> {
-    let end = start.checked_sub(1)?;
-    Some(memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1)..end)
+    let mut end = start.checked_sub(1)?;
+    loop {
+        let begin = memchr::memrchr(b'\n', &window[..end]).map_or(0, |newline| newline + 1);
+        if window[begin..end] != *mail::SKIPPED {
+            return Some(begin..end);
+        }
+        end = begin.checked_sub(1)?;
+    }
 }
 
 /// Start of the line before the one at `start`; `start` itself where there is none.

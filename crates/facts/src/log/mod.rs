@@ -21,6 +21,7 @@ mod inline;
 mod journal;
 mod keywords;
 mod lines;
+mod mail;
 mod markup;
 mod newest_first;
 mod order;

@@ -4,7 +4,7 @@
 use super::lines::text;
 use super::parse::{Groups, parse};
 use super::pieces::Given;
-use super::{LogError, encoding, markup, prefix};
+use super::{LogError, encoding, mail, markup, prefix};
 use std::io::{Cursor, Read};
 
 /// The lines of a text, without what mailers, web pages and terminals put in. Their numbers are those that the scan
@@ -17,7 +17,13 @@ pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     let failed = |error| LogError::Read { name: name.to_owned(), error };
     encoding::utf8(bytes).and_then(|mut text| text.read_to_end(&mut plain)).map_err(failed)?;
     encoding::check(&plain, name)?;
+    let decoded = mail::found(&plain);
+    if decoded {
+        let mut reader = Given::new(mail::Parts::new(Cursor::new(std::mem::take(&mut plain))));
+        reader.read_to_end(&mut plain).map_err(failed)?;
+    }
     if let Some(soft) = markup::found(&plain) {
+        let soft = soft && !decoded;
         let mut reader =
             Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), soft));
         reader.read_to_end(&mut plain).map_err(failed)?;

@@ -17,8 +17,8 @@ use super::event::Event;
 use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
-    LINE_LIMIT, count_lines, is_comment, line_around, newlines_within, next_line, previous_line,
-    text,
+    LINE_LIMIT, count_lines, is_comment, is_source, line_around, newlines_within, next_line,
+    previous_line, text,
 };
 use super::parse::{self, Groups};
 use super::pieces::Given;
@@ -27,7 +27,7 @@ use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
 use super::{
-    KernelLog, LogError, cut, diff, encoding, journal, markup, newest_first, order, records,
+    KernelLog, LogError, cut, diff, encoding, journal, mail, markup, newest_first, order, records,
     transcript,
 };
 use boots::Boot;
@@ -65,7 +65,14 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
             escaped = encoding::escapes_signs(&window[..filled]);
             returns = encoding::ends_lines_with_returns(&window[..filled]);
             // What was read, and then the rest, as the reader that understands it gives it out.
+            let decoded = mail::found(&window[..filled]);
+            if decoded {
+                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
+                reader = Box::new(Given::new(mail::Parts::new(text)));
+                filled = fill(&mut reader, &mut window, name)?;
+            }
             if let Some(soft) = markup::found(&window[..filled]) {
+                let soft = soft && !decoded;
                 let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
                 reader = Box::new(Given::new(markup::Plain::new(text, soft)));
                 filled = fill(&mut reader, &mut window, name)?;
@@ -309,7 +316,7 @@ impl Scanner {
             self.prompted |= transcript::is_prompt(&raw);
             self.of_host(&raw);
         }
-        if is_comment(&raw) {
+        if is_comment(&raw) || is_source(&raw) {
             return end;
         }
         let prompt = transcript::is_prompt(&raw);

@@ -179,3 +179,46 @@ fn name_that_a_wrap_or_a_column_limit_cut_is_no_other_clocksource() {
         assert_eq!(switches(&format!("{switch} {name}\n{next}\n[    0.4] x\n")), [name]);
     }
 }
+
+#[test]
+fn encoded_mail_is_read_as_its_text() {
+    let head = "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: ";
+    let log = "> [    0.000000] Linux version 6.15.0-rc2-1.1-mainline-dirty (me@build) #1 SMP\n\
+               > [    0.000000] Command line: root=UUID=6f0e a=1 b=2 c=3 d=4 e=5 f=6 clocksource=hpet last=7\n\
+               > [    0.700000] clocksource: Switched to clocksource hpet\n";
+    let told = |text: &str| {
+        let log = KernelLog::scan(text.as_bytes(), "mail").unwrap();
+        let events = log.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Banner(text) | Event::CommandLine(text) => {
+                Some((entry.line, text.trim().to_owned()))
+            }
+            Event::Switched(name) => Some((entry.line, name.clone())),
+            _ => None,
+        });
+        events.collect::<Vec<_>>()
+    };
+    let plain: Vec<String> = told(log).into_iter().map(|(_, text)| text).collect();
+    // Each line is broken in four, also inside of words.
+    let mut broken = String::new();
+    for line in log.lines() {
+        let line = line.replace('=', "=3D");
+        let parts: Vec<&[u8]> = line.as_bytes().chunks(24).collect();
+        let parts: Vec<_> = parts.into_iter().map(String::from_utf8_lossy).collect();
+        broken += &parts.join("=\n");
+        broken.push('\n');
+    }
+    let broken =
+        broken.replace("=\n3D", "=3D=\n").replace("==\n3D", "=3D=\n").replace("=3=\nD", "=3D=\n");
+    for head in ["", &format!("{head}quoted-printable\n\n")] {
+        let text = format!("{head}{broken}");
+        let told = told(&text);
+        assert_eq!(told.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>(), plain, "{text}");
+        let is_there = |(line, _): &(u64, String)| {
+            text.lines().nth(*line as usize - 1).unwrap().starts_with("> [")
+        };
+        assert!(told.iter().all(is_there), "{told:?}");
+    }
+    let base64 = "WyAgICAwLjAwMDAwMF0gTGludXggdmVyc2lvbiA2LjE1LjAtcmMyICh4QHkpICMxIFNNUApbICAg\n\
+                  IDAuNzAwMDAwXSBjbG9ja3NvdXJjZTogU3dpdGNoZWQgdG8gY2xvY2tzb3VyY2UgaHBldAo=\n";
+    assert!(told(&format!("{head}base64\n\n{base64}")).iter().any(|(_, name)| name == "hpet"));
+}

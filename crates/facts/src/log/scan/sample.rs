@@ -3,7 +3,7 @@
 
 use super::Scanner;
 use crate::log::journal;
-use crate::log::lines::{is_comment, text};
+use crate::log::lines::{is_comment, is_source, text};
 use crate::log::prefix::{stamp_and_message, strip};
 
 impl Scanner {
@@ -18,6 +18,9 @@ impl Scanner {
                 return;
             }
             let line = text(line, 0, line.len());
+            if is_source(&line) {
+                continue;
+            }
             let stripped = strip(&line);
             if journal::message(&line).is_some_and(|record| record.kernel && record.sure) {
                 self.log.looks_like_kernel = true;

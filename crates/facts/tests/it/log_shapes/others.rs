@@ -41,6 +41,12 @@ pub(super) const OTHERS: &[(&str, &str)] = &[
         "JSON of programs",
         "{\"_TRANSPORT\":\"stdout\",\"MESSAGE\":\"tsc: Marking TSC unstable due to clocksource watchdog\"}\n",
     ),
+    (
+        "source of a program",
+        "#include <stdio.h>\nstatic const char text[] =\n\"[    0.31] clocksource: Switched to clocksource hpet\\n\"\n\
+         \"tsc: Marking TSC unstable due to check_tsc_sync_source failed\\n\";\n\
+         \tpr_info(\"clocksource: Switched to clocksource hpet\\n\");\n",
+    ),
     ("JSON", "{\"message\":\"I like the tsc\",\"user\":\"alice\"}\n"),
     (
         "export of programs",
