@@ -2,11 +2,14 @@
 //! together holds for none of them.
 
 use super::{Section, hosts, prompt};
-use crate::log::strip_prefix;
+use crate::log::{is_setting, strip_prefix};
 use crate::names;
 
 /// Lines behind a command that are looked at for what it printed.
 const OUTPUT: usize = 64;
+
+/// Lines above a note among which its heading is.
+const HEADING_WITHIN: usize = 4;
 
 /// Words with which a command begins that reads a file, here or on other machines.
 const READS: [&str; 12] = [
@@ -25,7 +28,53 @@ pub fn mixed(lines: &[String]) -> Option<String> {
             name(second)
         ));
     }
-    (0..lines.len()).find_map(|at| readings(lines, at))
+    (0..lines.len()).find_map(|at| readings(lines, at)).or_else(|| labelled(lines))
+}
+
+/// Different readings in lines that have the value in them, under different labels: `web1 current_clocksource=tsc` and `web2
+/// current_clocksource=hpet`.
+fn labelled(lines: &[String]) -> Option<String> {
+    let mut first: Option<(usize, &str, String)> = None;
+    for (number, line) in lines.iter().enumerate() {
+        let Some((label, name)) = reading(line).or_else(|| note(lines, number)) else { continue };
+        if label.is_empty() || prompt::read(line).is_some() || is_setting(line) {
+            continue;
+        }
+        match first {
+            Some((place, known, ref other)) if known != label && *other != name => {
+                return Some(format!(
+                    "readings of current_clocksource differ, {other} (line {}) and {name} (line {}), and have different \
+                     labels: they are of several machines or moments",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, label, name)),
+        }
+    }
+    None
+}
+
+/// A reading with its value, and what stands in front of the path, or of the name of the file.
+fn reading(line: &str) -> Option<(&str, String)> {
+    let (head, tail) = line.split_once("current_clocksource")?;
+    let value = tail.trim_start().strip_prefix([':', '=', '|'])?.trim();
+    let label = head.split('/').next().unwrap_or_default().trim();
+    names::is_known(value).then(|| (label, value.to_owned()))
+}
+
+/// `Current clocksource: tsc` in a list or alone, under a heading such as `Server A:`.
+fn note(lines: &[String], at: usize) -> Option<(&str, String)> {
+    const LABEL: &str = "current clocksource:";
+    let line = lines[at].trim_start_matches([' ', '-', '*', '+']);
+    let label = line.get(..LABEL.len())?;
+    let name = line[LABEL.len()..].trim().to_ascii_lowercase();
+    if !label.eq_ignore_ascii_case(LABEL) || !names::is_known(&name) {
+        return None;
+    }
+    let above = lines[..at].iter().rev().take(HEADING_WITHIN).map(|line| line.trim());
+    above.into_iter().find_map(|line| line.strip_suffix(':')).map(|heading| (heading, name))
 }
 
 /// Different readings behind one command that reads the file once: a loop over machines, or over time.
@@ -104,6 +153,19 @@ mod tests {
         ] {
             assert!(is_mixed(&text), "{text}");
         }
+    }
+
+    #[test]
+    fn different_readings_under_different_labels_are_of_several_machines() {
+        assert!(is_mixed(&format!("web1 {FILE}:tsc\nweb2 {FILE}:hpet\n")));
+        assert!(is_mixed(
+            "host A: current_clocksource = tsc\nhost B: current_clocksource = hpet\n"
+        ));
+        assert!(is_mixed("A:\n- Current clocksource: hpet\nB:\n- Current clocksource: TSC\n"));
+        assert!(!is_mixed("A:\ncurrent clocksource: hpet\ncurrent clocksource: tsc\n"));
+        assert!(!is_mixed(&format!("web1 {FILE}:tsc\nweb2 {FILE}:tsc\n")));
+        assert!(!is_mixed(&format!("{FILE}:tsc\n{FILE}:hpet\n")));
+        assert!(!is_mixed("now: current_clocksource=tsc\nexpected: current_clocksource=hpet\n"));
     }
 
     #[test]
