@@ -22,7 +22,7 @@ mod virt;
 use crate::cmdline::CommandLine;
 use crate::cpu::Flags;
 use crate::hypervisor::HypervisorKind;
-use crate::log::{LogError, plain};
+use crate::log::{LogError, plain, strip_prefix};
 use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
@@ -44,6 +44,8 @@ const NEAR: usize = 60;
 const SYMPTOMS: usize = 64;
 /// Lines around one among which another field of the same output is looked for.
 const FIELDS_WITHIN: usize = 12;
+/// Lines at the beginning of a manual that have its first headings.
+const HEADINGS_WITHIN: usize = 80;
 /// Lines above one among which the command is looked for that printed it.
 const COMMAND_WITHIN: usize = 40;
 
@@ -217,6 +219,8 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
+        // A manual shows outputs of no machine.
+        let examples = is_manual(lines);
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {
@@ -230,7 +234,7 @@ impl Pasted {
             }
             let readers = symptom::READERS.iter().chain(&READERS);
             let taken = readers
-                .filter(|reader| reader.words.iter().any(|word| has(line, word)))
+                .filter(|reader| !examples && reader.words.iter().any(|word| has(line, word)))
                 .find_map(|reader| match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),
@@ -297,6 +301,20 @@ fn unquoted(line: &str) -> &str {
     }
     // Code marks of Markdown around a whole line.
     rest
+}
+
+/// Whether a text is a page of a manual, as `man` shows it or in its source: headings that each page has, and no line with a
+/// stamp of the kernel.
+fn is_manual(lines: &[String]) -> bool {
+    const HEADINGS: [&str; 2] = ["NAME", "SYNOPSIS"];
+    let heading = |wanted: &str| {
+        lines.iter().take(HEADINGS_WITHIN).any(|line| {
+            let line = line.trim_end();
+            line == wanted
+                || line.strip_prefix(".SH ").is_some_and(|name| name.trim_matches('"') == wanted)
+        })
+    };
+    HEADINGS.into_iter().all(heading) && !lines.iter().any(|line| strip_prefix(line).1)
 }
 
 fn has(line: &str, word: &str) -> bool {

@@ -234,3 +234,22 @@ fn remark_behind_an_arrow_is_no_part_of_the_message() {
     }
     assert_eq!(switched(&format!("{line} is what they say\n")), None);
 }
+
+#[test]
+fn page_of_a_manual_shows_no_output_of_a_machine() {
+    let output = "% time     seconds  usecs/call     calls    errors syscall\n\
+                  ------ ----------- ----------- --------- --------- ----------------\n\
+                  98.10    0.500000           5    100000           clock_gettime\n\
+                  ------ ----------- ----------- --------- --------- ----------------\n\
+                  100.00    0.500000                100000           total\n";
+    let page = |heads: [&str; 2]| {
+        format!(
+            "{}\n  trace - trace calls\n\n{}\n  trace [-c] command\n\n{output}",
+            heads[0], heads[1]
+        )
+    };
+    for text in [page(["NAME", "SYNOPSIS"]), page([".SH NAME", ".SH \"SYNOPSIS\""])] {
+        assert!(read(&text).1.is_empty(), "{text}");
+    }
+    assert!(!read(&page(["Name", "Output"])).1.is_empty());
+}
