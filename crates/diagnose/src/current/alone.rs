@@ -1,6 +1,6 @@
 //! What is in use where no switch is printed: a tick that was asked for, or the one counter of an architecture.
 
-use super::{Current, known};
+use super::{Current, SETTLED_BY, known};
 use crate::Confidence;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::{Event, KernelLog};
@@ -19,8 +19,10 @@ pub(super) fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Curre
     })
 }
 
-/// On these architectures there is nothing to choose: the counter that registers is the one in use. On RISC-V a timer of
-/// the board may outrank it, and may register later in the boot.
+/// On these architectures there is nothing to choose: the counter that registers is the one in use, from the kernel's choice
+/// on (`clocksource_done_booting()`). A log that ends before shows a kernel that counts ticks, and no choice. On s390 the
+/// counter is what a kernel begins with (`clocksource_default_clock()`). On RISC-V a timer of the board may outrank it, and
+/// may register later in the boot.
 pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let arch = facts.arch.value()?;
     let name = match arch {
@@ -30,6 +32,13 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Arch::Riscv | Arch::Riscv32 => "riscv_clocksource",
         _ => return None,
     };
+    let end = log.extent.last_at.or(log.last_at);
+    let chosen = log.extent.reaches_user_space
+        || log.extent.reaches_login
+        || end.is_some_and(|end| end >= SETTLED_BY);
+    if !chosen && *arch != Arch::S390 {
+        return None;
+    }
     if matches!(arch, Arch::Riscv | Arch::Riscv32) {
         let highest = facts.kernel.value().is_some_and(|kernel| Feature::RiscvRating400.of(kernel));
         let other = |event: &Event| match event {

@@ -147,3 +147,24 @@ fn a_kernel_of_32_bits_without_a_vdso_clock_is_slow_with_the_tsc_too() {
     assert_eq!(guest.verdict, Verdict::Slow, "{}", guest.headline);
     assert!(guest.remedies.iter().all(|remedy| remedy.id != "switch-to-tsc-now"));
 }
+
+#[test]
+fn a_log_that_ends_before_the_first_choice_names_no_clocksource() {
+    for (compiler, name) in [
+        ("aarch64-linux-gnu-gcc", "arch_sys_counter"),
+        ("powerpc64le-linux-gnu-gcc", "timebase"),
+        ("riscv64-linux-gnu-gcc", "riscv_clocksource"),
+    ] {
+        let head = format!(
+            "[    0.000000] Linux version 6.6.0 (b@h) ({compiler} (GCC) 12) #1 SMP\n\
+             [    0.000001] clocksource: {name}: mask: 0xffffffffffffff max_cycles: 0x46d987e47, max_idle_ns: 440795202767 ns\n\
+             [    0.000400] Console: colour dummy device 80x25\n"
+        );
+        let cut = report(&head);
+        assert_eq!(cut.verdict, Verdict::Unknown, "{name}: {}", cut.headline);
+        assert_eq!(cut.clocksource.current, None, "{name}: {}", cut.headline);
+        assert!(!cut.settles.is_empty(), "{name}");
+        let whole = report(&format!("{head}[    9.100000] systemd[1]: Detected architecture.\n"));
+        assert_eq!(whole.clocksource.current.as_deref(), Some(name), "{}", whole.headline);
+    }
+}
