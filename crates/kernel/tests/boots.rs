@@ -75,3 +75,44 @@ fn ask_of_recorded_boot_is_what_the_kernel_chose() {
         assert_eq!(answer.same.flatten(), truth(&boot).current, "{}", boot.display());
     }
 }
+
+#[test]
+fn a_reference_that_the_kernel_refused_is_not_registered() {
+    let boot = |line: &str| {
+        let text = format!(
+            "[    0.000000] Linux version 5.15.0-91-generic (b@h) (x86_64-linux-gnu-gcc 11) #101 SMP\n\
+             [    0.000000] Command line: root=/dev/sda1 ro\n\
+             [    0.010000] ACPI: RSDP 0x00000000000F0490 000024 (v02 ACME)\n\
+             [    0.010100] ACPI: HPET 0x00000000CA6E5498 000038 (v01 ACME A M I 01072009 AMI. 00000005)\n\
+             [    0.020000] ACPI: PM-Timer IO Port: 0x408\n\
+             [    0.025000] {line}\n\
+             [    0.030000] smpboot: Allowing 8 CPUs, 0 hotplug CPUs\n"
+        );
+        let log = log::KernelLog::scan(text.as_bytes(), "log").unwrap();
+        predict(&Machine::of(&Facts::from_log(log))).available.unwrap_or_default()
+    };
+    let lists = |list: &[String], name: &str| list.iter().any(|other| other == name);
+    let whole = boot("ACPI: HPET id: 0x8086a201 base: 0xfed00000");
+    assert!(lists(&whole, "hpet") && lists(&whole, "acpi_pm"), "{whole:?}");
+    // The driver of /dev/hpet says it, and not the clocksource.
+    assert!(lists(&boot("hpet_acpi_add: no address or irqs in _CRS"), "hpet"));
+    for line in [
+        "ACPI: HPET id: 0x8086a201 base: 0x0 is invalid",
+        "ACPI: HPET timers must be located in memory.",
+        "hpet: HPET dysfunctional in PC10. Force disabled.",
+        "hpet: Counter not counting. HPET disabled",
+        "hpet: Config register invalid. Disabling HPET",
+        "x86/hpet: Will disable the HPET for this platform because it's not reliable",
+    ] {
+        let list = boot(line);
+        assert!(!lists(&list, "hpet") && lists(&list, "acpi_pm"), "{line}: {list:?}");
+    }
+    for line in [
+        "PM-Timer running at invalid rate: 200% of normal - aborting.",
+        "PM-Timer had inconsistent results: 0xffff, 0xffff - aborting.",
+        "PM-Timer failed consistency check  (0xffffff) - aborting.",
+    ] {
+        let list = boot(line);
+        assert!(!lists(&list, "acpi_pm") && lists(&list, "hpet"), "{line}: {list:?}");
+    }
+}

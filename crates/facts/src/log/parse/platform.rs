@@ -195,6 +195,12 @@ fn timers(m: &str, b: &str) -> Option<Event> {
     if b.trim_start_matches(['*', ' ']).starts_with("The chipset may have PM-Timer Bug") {
         return Some(Event::PmTimerChipsetBug);
     }
+    // acpi_parse_hpet() in arch/x86/kernel/acpi/boot.c: none registers.
+    if b.starts_with("HPET timers must be located in memory")
+        || b.starts_with("HPET id: ") && b.trim_end().ends_with(" is invalid")
+    {
+        return Some(Event::HpetDisabled(clip(m, 120)));
+    }
     if let Some(rest) = b.strip_prefix("HPET id: ") {
         return Some(Event::HpetTable { base: after(rest, "base: ").and_then(hex) });
     }
