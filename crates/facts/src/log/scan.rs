@@ -358,6 +358,7 @@ impl Scanner {
         if !(line.at.is_some_and(|at| at < 0.5)
             && line.message.contains("check_tsc_sync_source failed"))
         {
+            self.stamp_in_front(window, start, &line);
             self.stamp(line.at);
         }
         self.stamped += u32::from(line.at.is_some());

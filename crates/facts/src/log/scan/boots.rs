@@ -3,6 +3,8 @@
 
 use super::machine::{Machine, Sign};
 use super::{Event, Scanner, Store, Stripped};
+use crate::log::lines::{line_before, text};
+use crate::log::prefix::strip;
 use crate::log::transcript;
 
 /// What was read of a boot.
@@ -17,6 +19,9 @@ pub(super) struct Boot {
 
 /// Boots of which the refined frequency is kept.
 pub(super) const BOOTS_NOTED: usize = 32;
+
+/// Lines in front of a choice in which a stamp is looked for: a sentence may stand between two logs.
+const STAMP_WITHIN: usize = 8;
 
 /// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
 const BOOT_LINES: u32 = 8;
@@ -50,6 +55,24 @@ impl Scanner {
             self.new_boot();
         }
         self.machine.note(sign);
+    }
+
+    /// Looks at the stamp in front of a choice of the first half second: the lines of a boot that no keyword picks out go on
+    /// for longer than those that are looked at.
+    pub(super) fn stamp_in_front(&mut self, window: &[u8], start: usize, line: &Stripped<'_>) {
+        let begins = line.at.is_some_and(|at| at < 0.5) && line.message.contains("to clocksource ");
+        if !begins || self.last_at.is_none_or(|last| last > 5.0) {
+            return;
+        }
+        let mut at = start;
+        for _ in 0..STAMP_WITHIN {
+            let Some(before) = line_before(window, at) else { return };
+            at = before.start;
+            if let Some(stamp) = strip(&text(window, before.start, before.end)).at {
+                self.last_at = Some(stamp);
+                return;
+            }
+        }
     }
 
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
@@ -134,8 +157,24 @@ impl Scanner {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use crate::log::KernelLog;
     use crate::log::event::Event;
+
+    #[test]
+    fn stamps_between_the_lines_about_clocks_tell_boots_apart() {
+        let text = |end: &str| {
+            format!(
+                "[    0.310021] clocksource: Switched to clocksource hpet\n{end}and the guest:\n\
+                 [    0.410021] clocksource: Switched to clocksource tsc-early\n\
+                 [    1.432311] clocksource: Switched to clocksource tsc\n"
+            )
+        };
+        let boots = |end: &str| KernelLog::scan(text(end).as_bytes(), "log").unwrap().boots;
+        assert_eq!(boots("[  800.100002] usb 1-1: new device\n"), 2);
+        assert_eq!(boots("[    0.320000] usb 1-1: new device\n"), 1);
+    }
 
     #[test]
     fn clocks_of_two_hypervisors_are_of_two_machines() {
