@@ -36,7 +36,9 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let chosen = log.extent.reaches_user_space
         || log.extent.reaches_login
         || end.is_some_and(|end| end >= SETTLED_BY);
-    if !chosen && *arch != Arch::S390 {
+    // Few lines without the first one were picked out of the log of a machine that runs.
+    let is_log = log.any(|event| matches!(event, Event::Banner(_))) || log.extent.is_ordinary();
+    if is_log && !chosen && *arch != Arch::S390 {
         return None;
     }
     if matches!(arch, Arch::Riscv | Arch::Riscv32) {

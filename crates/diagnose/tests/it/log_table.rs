@@ -293,8 +293,7 @@ const TABLE: &[Row] = &[
         "arm64, trapped",
         "[    0.000000] arch_timer: Enabling local workaround for ARM erratum 858921\n\
          [    0.000000] arch_timer: CPU0: Trapping CNTVCT access\n\
-         [    0.000000] arch_timer: cp15 timer(s) running at 24.00MHz (phys).\n\
-         [    0.200000] clocksource: Switched to clocksource arch_sys_counter\n",
+         [    0.000000] arch_timer: cp15 timer(s) running at 24.00MHz (phys).\n",
         Some("arch_sys_counter"),
         CauseId::CounterTrapped,
         false,
@@ -303,8 +302,7 @@ const TABLE: &[Row] = &[
         "arm64, 32-bit programs only",
         "[    0.000000] arch_timer: Enabling local workaround for ARM erratum 1418040\n\
          [    0.000000] arch_timer: CPU0: Trapping CNTVCT access\n\
-         [    0.000000] arch_timer: cp15 timer(s) running at 25.00MHz (virt).\n\
-         [    0.200000] clocksource: Switched to clocksource arch_sys_counter\n",
+         [    0.000000] arch_timer: cp15 timer(s) running at 25.00MHz (virt).\n",
         Some("arch_sys_counter"),
         CauseId::CounterTrappedCompat,
         false,
