@@ -64,6 +64,10 @@ impl Scanner {
         if !begins || self.last_at.is_none_or(|last| last > 5.0) {
             return;
         }
+        // A line of this log that is quoted behind it.
+        if line.at.is_some_and(|at| self.store.has_line(at, line.message)) {
+            return;
+        }
         let mut at = start;
         for _ in 0..STAMP_WITHIN {
             let Some(before) = line_before(window, at) else { return };
