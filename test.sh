@@ -23,10 +23,6 @@ if ! command -v cargo >/dev/null; then
     echo "test.sh: no cargo; install Rust: https://www.rust-lang.org/tools/install" >&2
     exit 2
 fi
-if ! command -v cc >/dev/null && ! [ -e target/debug/xtask ]; then
-    echo "test.sh: no cc, which the Rust compiler links with: apt-get install gcc libc6-dev" >&2
-    exit 2
-fi
 # Where cargo compiles, by whatever setting; the steps look for programs there.
 if ! metadata=$(cargo metadata --format-version 1 --no-deps --locked); then
     echo "test.sh: cargo cannot read this workspace" >&2
@@ -47,6 +43,10 @@ if ! { mkdir -p "$CARGO_TARGET_DIR" && printf '%s\n' "$PWD" >"$CARGO_TARGET_DIR/
     exit 2
 fi
 compiled=$CARGO_TARGET_DIR
+if ! command -v cc >/dev/null && ! [ -e "$compiled/debug/xtask" ]; then
+    echo "test.sh: no cc, which the Rust compiler links with: apt-get install gcc libc6-dev" >&2
+    exit 2
+fi
 # Without a setting, crates beside the workspace have directories of their own.
 if [ "$compiled" = "$PWD/target" ]; then unset CARGO_TARGET_DIR; else export CARGO_TARGET_DIR; fi
 unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR
@@ -59,8 +59,11 @@ if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
     echo "test.sh: waiting for another cargo, which compiles in $compiled" >&2
 fi
 built=$(cargo build --quiet --locked -p xtask --message-format json-render-diagnostics) || {
-    echo "test.sh: the program of the checks (xtask/) does not compile, or Cargo.lock is not that of the manifests" \
-        "(\`cargo metadata >/dev/null\` updates it; after a merge with conflicts in it, \`git checkout HEAD -- Cargo.lock\` first)" >&2
+    echo "test.sh: the program of the checks (xtask/) was not compiled: the lines above say why. If it is Cargo.lock, which" \
+        "is not that of the manifests, \`cargo metadata >/dev/null\` updates it; after a merge with conflicts in it," \
+        "\`git checkout HEAD -- Cargo.lock\` first" >&2
+    free=$(df -Pk "$compiled" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
+    if [ "${free:-9999}" -lt 500 ]; then echo "test.sh: $compiled has $free MiB left, which is too little" >&2; fi
     exit 2
 }
 # In JSON, quotes and backslashes of a path are escaped.

@@ -156,8 +156,8 @@ def runs(job):
     return [step["run"] for step in maps(job, "steps") if isinstance(step.get("run"), str)]
 
 
-def calls(commands):
-    """Each call of test.sh in commands of a shell: its arguments as far as they are words."""
+def calls(commands, program):
+    """Each call of a program in commands of a shell: its arguments as far as they are words."""
     # Lines that are continued are one.
     for line in commands.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line.replace("$(", "( ").replace("`", " ; "), posix=True, punctuation_chars=True)
@@ -168,7 +168,7 @@ def calls(commands):
             # Quotes that end on another line.
             continue
         for at, word in enumerate(words):
-            if word != "./test.sh":
+            if word != program:
                 continue
             arguments = []
             for argument in words[at + 1 :]:
@@ -188,11 +188,20 @@ def workflows():
         each = list(jobs.values()) if isinstance(jobs, dict) else []
         stated = "permissions" in data or each and all(isinstance(job, dict) and "permissions" in job for job in each)
         want(stated, flow, "no permissions")
+        for holder in [data, *(job for job in each if isinstance(job, dict))]:
+            want(holder.get("permissions") != "write-all", flow, "permissions: write-all; name those that a job needs")
         for commands in (command for job in each for command in runs(job)):
             code = re.sub(r"(?m)(^|(?<=\s))#.*$", "", commands)
             for script in re.findall(r"(?<![\w./-])(?:\./|packaging/)[a-z-]+\.sh\b", code):
                 want(os.access(script, os.X_OK), flow, f"{script} is not there, or not executable")
-            for arguments in calls(code):
+            for arguments in calls(code, ".ci/run"):
+                if arguments and arguments[0].startswith("-"):
+                    want(arguments[0] in ("--tools", "--help"), flow, f".ci/run has no option {arguments[0]}")
+                steps = [one for one in arguments[1:] if one != "all"] if arguments[:1] == ["--tools"] else []
+                asked = steps and subprocess.run(["./test.sh", "--needs", "steps", *steps], capture_output=True, text=True)
+                if asked and asked.returncode:
+                    wrong.append(f"{flow}: .ci/run --tools: {(asked.stderr.strip() or 'no answer').splitlines()[0]}")
+            for arguments in calls(code, "./test.sh"):
                 if "--help" in arguments:
                     continue
                 if arguments[:1] == ["--needs"]:

@@ -6,6 +6,10 @@
 # Exits with 1 when one does not, with 77 when a tool is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ $# -gt 0 ]; then
+    sed -n '/^#!/d; /^set/q; s/^# \{0,1\}//p' "$0"
+    case $1 in -h | --help) exit 0 ;; *) exit 2 ;; esac
+fi
 for tool in cargo python3; do
     command -v "$tool" >/dev/null || {
         echo "features: no $tool" >&2

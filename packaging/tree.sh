@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Refuses tracked files that no source tree needs: what profilers, crashes, V8, editors, desktops and merges leave behind,
-# conflicts, and large binaries.
+# conflicts, and large binaries; and published crates that do not describe themselves.
 #
 #   packaging/tree.sh
 #
@@ -105,5 +105,15 @@ while IFS= read -r -d '' entry; do
         wrong=$((wrong + 1))
     fi
 done < <(git ls-files -sz -- '*.sh' '*.py' .ci/run ':!fuzz' ':!book/samples' ':!testbed/guest')
+# What a registry shows of a crate; cargo only warns.
+for manifest in crates/*/Cargo.toml; do
+    if grep -q '^publish = false' "$manifest"; then continue; fi
+    for key in description license repository readme keywords categories; do
+        grep -Eq "^$key(\.workspace)? = ([\"[][^]\"]|true)" "$manifest" || {
+            echo "tree: $manifest has no $key, which a published crate needs" >&2
+            wrong=$((wrong + 1))
+        }
+    done
+done
 [ "$wrong" -eq 0 ] || exit 1
 echo "tree: nothing is tracked that should not be"

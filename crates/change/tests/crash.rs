@@ -114,7 +114,9 @@ fn everywhere(
     while finished < 3 {
         copy(&case.path(from), &work);
         let what = format!("{from}, {victim:?}, stop {stop}");
-        match killed_at(stop, which(), victim, || job(&work)) {
+        let at = work.clone();
+        let (end, tracer) = killed_at(stop, which(), victim, move || job(&at));
+        match end {
             End::Finished(status) => {
                 assert_eq!(status, 0, "{what}");
                 finished += 1;
@@ -129,6 +131,7 @@ fn everywhere(
             "old" => old += 1,
             _ => new += 1,
         }
+        tracer.join().unwrap();
         stop += if thorough() { 1 } else { 2 };
     }
     let _ = fs::remove_dir_all(&work);
@@ -184,7 +187,10 @@ fn a_recovery_killed_at_every_stop() {
         loop {
             let half = case.path("half");
             copy(&case.path(from), &half);
-            if killed_at(stop, which(), Victim::Alone, || job(&half)) != End::Killed {
+            let at = half.clone();
+            let (end_of_job, tracer) = killed_at(stop, which(), Victim::Alone, move || job(&at));
+            tracer.join().unwrap();
+            if end_of_job != End::Killed {
                 break;
             }
             // A killed recovery followed by another one has the same result as one whole recovery.

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(unreachable_pub, reason = "a module of a test program")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
 
 /// Which system calls are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +39,30 @@ pub enum End {
 }
 
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+const FILTER_STOP: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_SECCOMP << 8;
 
 /// Runs `job` in a process of its own, and kills at the stop of this number, from 1. Every system call
-/// has two stops: one before it, one after it.
-pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnce() -> i32) -> End {
+/// has two stops: one before it, one after it. Returns when that process has ended; what it started may
+/// run on, and ends before the thread does.
+pub fn killed_at(
+    stop: usize,
+    count_what: Count,
+    victim: Victim,
+    job: impl FnOnce() -> i32 + Send + 'static,
+) -> (End, JoinHandle<()>) {
+    let (send, receive) = channel();
+    // A thread, as only the tracer can wait for what it traces.
+    let tracer = std::thread::spawn(move || trace(stop, count_what, victim, job, &send));
+    (receive.recv().unwrap(), tracer)
+}
+
+fn trace(
+    stop: usize,
+    count_what: Count,
+    victim: Victim,
+    job: impl FnOnce() -> i32,
+    ended: &Sender<End>,
+) {
     // SAFETY: the child runs `job`, which is given by tests, and leaves without unwinding into them.
     let main = unsafe { libc::fork() };
     assert!(main >= 0);
@@ -50,31 +72,37 @@ pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnc
             libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
             libc::raise(libc::SIGSTOP);
         }
+        if count_what == Count::Changing {
+            stop_at_changes();
+        }
         let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).unwrap_or(101);
         // SAFETY: ends this process.
         unsafe { libc::_exit(status) };
     }
-    let follow = if victim == Victim::Alone {
-        0
-    } else {
-        libc::PTRACE_O_TRACEFORK
-            | libc::PTRACE_O_TRACEVFORK
-            | libc::PTRACE_O_TRACECLONE
-            | libc::PTRACE_O_TRACEEXEC
-    };
     let mut status = 0;
     let mut count = 0;
     let mut known = BTreeSet::from([main]);
     let mut started = BTreeSet::new();
-    let mut end = None;
     let mut struck = false;
-    let mut inside = BTreeMap::new();
+    // Those between the stop before a call that is counted and the stop after it.
+    let mut inside = BTreeSet::new();
+    let next = match count_what {
+        Count::All => libc::PTRACE_SYSCALL,
+        // To the next stop of the filter.
+        Count::Changing => libc::PTRACE_CONT,
+    };
     // SAFETY: `status` lives, and the rest are numbers.
     unsafe {
         assert_eq!(libc::waitpid(main, &raw mut status, libc::__WALL), main);
-        let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESYSGOOD | follow;
+        let options = libc::PTRACE_O_EXITKILL
+            | libc::PTRACE_O_TRACESYSGOOD
+            | libc::PTRACE_O_TRACESECCOMP
+            | libc::PTRACE_O_TRACEFORK
+            | libc::PTRACE_O_TRACEVFORK
+            | libc::PTRACE_O_TRACECLONE
+            | libc::PTRACE_O_TRACEEXEC;
         assert_eq!(libc::ptrace(libc::PTRACE_SETOPTIONS, main, 0, options), 0);
-        libc::ptrace(libc::PTRACE_SYSCALL, main, 0, 0);
+        libc::ptrace(next, main, 0, 0);
     }
     started.insert(main);
     while !known.is_empty() {
@@ -86,24 +114,25 @@ pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnc
         if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
             known.remove(&pid);
             if pid == main {
-                end = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+                let status = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+                let end = match (struck, status) {
+                    (false, Some(status)) => End::Finished(status),
+                    (true, Some(status)) => End::Survived(status),
+                    (_, None) => End::Killed,
+                };
+                ended.send(end).unwrap();
             }
             continue;
         }
         known.insert(pid);
         let signal = libc::WSTOPSIG(status);
         let mut deliver = 0;
-        if signal == SYSCALL_STOP {
-            // The number of the call is known before it only.
-            let changing = match inside.remove(&pid) {
-                Some(changing) => changing,
-                None => {
-                    let changing = count_what == Count::All || changes(pid);
-                    inside.insert(pid, changing);
-                    changing
-                }
-            };
-            if changing && (victim == Victim::Alone || pid != main) {
+        let stopped = signal == SYSCALL_STOP || status >> 8 == FILTER_STOP;
+        if stopped {
+            if !inside.remove(&pid) {
+                inside.insert(pid);
+            }
+            if (victim == Victim::Alone) == (pid == main) {
                 count += 1;
                 if count == stop {
                     struck = true;
@@ -122,75 +151,85 @@ pub fn killed_at(stop: usize, count_what: Count, victim: Victim, job: impl FnOnc
         } else if status >> 16 == 0 && !(signal == libc::SIGSTOP && started.insert(pid)) {
             deliver = signal;
         }
+        let next = if inside.contains(&pid) { libc::PTRACE_SYSCALL } else { next };
         // SAFETY: numbers only; fails where it was killed.
-        unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, deliver) };
-    }
-    match (struck, end) {
-        (false, Some(status)) => End::Finished(status),
-        (true, Some(status)) => End::Survived(status),
-        (_, None) => End::Killed,
+        unsafe { libc::ptrace(next, pid, 0, deliver) };
     }
 }
 
-/// Whether the system call that this process is about to make changes anything outside of it. When in
-/// doubt it does.
-fn changes(pid: i32) -> bool {
-    let mut info = std::mem::MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
-    let size = size_of::<libc::ptrace_syscall_info>();
-    // SAFETY: `info` has room for `size` bytes, and zeros are a valid one.
-    let info = unsafe {
-        libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, info.as_mut_ptr());
-        info.assume_init()
-    };
-    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
-        return true;
+/// Lets this process, and all that it starts, stop only before system calls that may change something outside of
+/// it. When in doubt a call does. A stop costs two switches of processes, and of ten calls nine only look.
+fn stop_at_changes() {
+    let load = |offset| jump(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0);
+    let end = |action| jump(libc::BPF_RET | libc::BPF_K, action, 0, 0);
+    let number = |call: i64| u32::try_from(call).unwrap();
+    // `struct seccomp_data`: the number of the call at 0, the low half of its third argument at 32.
+    let mut filter = vec![load(0)];
+    let looks = u8::try_from(LOOKING.len()).unwrap();
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    filter.push(jump(equal, number(libc::SYS_openat), looks + 1, 0));
+    for (index, call) in (0..).zip(LOOKING) {
+        filter.push(jump(equal, number(call), looks - index + 2, 0));
     }
-    // SAFETY: `op` says that this member was filled.
-    let entry = unsafe { info.u.entry };
-    let number = i64::try_from(entry.nr).unwrap_or(-1);
-    if number == libc::SYS_openat {
-        return entry.args[2] & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
+    filter.push(end(libc::SECCOMP_RET_TRACE));
+    filter.push(load(32));
+    let any = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+    filter.push(jump(any, (libc::O_CREAT | libc::O_TRUNC).cast_unsigned(), 1, 0));
+    filter.push(end(libc::SECCOMP_RET_ALLOW));
+    filter.push(end(libc::SECCOMP_RET_TRACE));
+    let program =
+        libc::sock_fprog { len: u16::try_from(filter.len()).unwrap(), filter: filter.as_mut_ptr() };
+    // SAFETY: `program` and the filter in it live through the call, which copies them.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let mode = libc::SECCOMP_MODE_FILTER;
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
     }
-    ![
-        libc::SYS_brk,
-        libc::SYS_clock_nanosleep,
-        libc::SYS_close,
-        libc::SYS_faccessat,
-        libc::SYS_faccessat2,
-        libc::SYS_fcntl,
-        libc::SYS_fgetxattr,
-        libc::SYS_flistxattr,
-        libc::SYS_fstat,
-        libc::SYS_futex,
-        libc::SYS_getcwd,
-        libc::SYS_getdents64,
-        libc::SYS_getpid,
-        libc::SYS_getppid,
-        libc::SYS_getrandom,
-        libc::SYS_ioctl,
-        libc::SYS_lgetxattr,
-        libc::SYS_llistxattr,
-        libc::SYS_lseek,
-        libc::SYS_madvise,
-        libc::SYS_mmap,
-        libc::SYS_mprotect,
-        libc::SYS_mremap,
-        libc::SYS_munmap,
-        libc::SYS_newfstatat,
-        libc::SYS_pread64,
-        libc::SYS_prlimit64,
-        libc::SYS_read,
-        libc::SYS_readlinkat,
-        libc::SYS_rseq,
-        libc::SYS_rt_sigaction,
-        libc::SYS_rt_sigprocmask,
-        libc::SYS_sched_getaffinity,
-        libc::SYS_set_robust_list,
-        libc::SYS_set_tid_address,
-        libc::SYS_sigaltstack,
-        libc::SYS_statx,
-        libc::SYS_wait4,
-        libc::SYS_waitid,
-    ]
-    .contains(&number)
 }
+
+fn jump(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
+    libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k }
+}
+
+/// System calls that change nothing outside of their process.
+const LOOKING: [i64; 39] = [
+    libc::SYS_brk,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_close,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fcntl,
+    libc::SYS_fgetxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_fstat,
+    libc::SYS_futex,
+    libc::SYS_getcwd,
+    libc::SYS_getdents64,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_getrandom,
+    libc::SYS_ioctl,
+    libc::SYS_lgetxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_lseek,
+    libc::SYS_madvise,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_newfstatat,
+    libc::SYS_pread64,
+    libc::SYS_prlimit64,
+    libc::SYS_read,
+    libc::SYS_readlinkat,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_set_robust_list,
+    libc::SYS_set_tid_address,
+    libc::SYS_sigaltstack,
+    libc::SYS_statx,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+];
