@@ -13,7 +13,7 @@
 //! Comments and indentation do not count. A file that was out of date before differs by more, which is no fault of the
 //! program; but what it would change is not what was asked for.
 
-use super::lexer::words as words_of;
+use super::lexer::{behind, words as words_of};
 use super::{Made, is_bls, is_extlinux, is_grub, kernel_line, keyword, marker, script};
 use crate::boot::bls;
 use crate::words::{self, Change};
@@ -396,21 +396,24 @@ impl Alike<'_> {
         if was == is {
             return true;
         }
-        let of = |line: &str| -> Option<(String, Vec<String>)> {
+        // With what follows the command on its line.
+        let of = |line: &str| -> Option<(String, Vec<String>, Option<String>)> {
             let line = line.strip_prefix("set ").unwrap_or(line);
             if let Some(value) = line.strip_prefix(SHARED) {
-                let value = words_of(value).join(" ");
-                return Some((SHARED.to_owned(), own(words::all(&value))));
+                let words = words_of(value).join(" ");
+                return Some((SHARED.to_owned(), own(words::all(&words)), behind(value)));
             }
             if let Some(rest) = keyword(line, &["append"]) {
-                return Some(("append".to_owned(), own(words::all(rest))));
+                return Some(("append".to_owned(), own(words::all(rest)), None));
             }
             let rest = keyword(line, &KERNEL)?;
             let name = line.strip_suffix(rest).unwrap_or(line).trim().to_ascii_lowercase();
-            Some((name, words_of(rest)))
+            Some((name, words_of(rest), behind(rest)))
         };
-        let (Some((name, old)), Some((its, new))) = (of(was), of(is)) else { return false };
-        name == its && self.same_words(&old, &new)
+        let (Some((name, old, more)), Some((its, new, also))) = (of(was), of(is)) else {
+            return false;
+        };
+        name == its && more == also && self.same_words(&old, &new)
     }
 
     fn same_words(&self, old: &[String], new: &[String]) -> bool {

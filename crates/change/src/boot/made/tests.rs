@@ -359,6 +359,33 @@ fn grub_that_differs_by_more_than_the_words_is_refused() {
 }
 
 #[test]
+fn grub_with_more_than_one_command_on_the_line_of_a_kernel_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    for more in ["; halt", ";halt", " && reboot", "|| true", " & x", " \\", "\""] {
+        // Also where it was so before.
+        let words = format!("quiet quirk=1{more}");
+        let text = debian(&["vmlinuz-6"], &words);
+        for (was, is) in [(&before, &good.replacen("quiet quirk=1", &words, 1)), (&text, &text)] {
+            let error = checked(GRUB, was, is).unwrap_err();
+            let odd = more == "\"" && error.starts_with("has a quote that is not closed");
+            assert!(odd || error.contains("more than one command"), "{more}: {error}");
+            assert!(error.contains("(line "), "{error}");
+        }
+    }
+    // Of an entry that is written by hand, as before.
+    let custom = |line: &str, text: &str| text.replace("root=/dev/sda9", line);
+    let mine = "root=/dev/sda9; initrd /x";
+    assert_eq!(checked(GRUB, &custom(mine, &before), &custom(mine, &good)), Ok(()));
+    for other in ["root=/dev/sda9", "root=/dev/sda9; halt"] {
+        let error = checked(GRUB, &custom(mine, &before), &custom(other, &good)).unwrap_err();
+        assert!(error.contains("where it had `linux /boot/my-kernel"), "{error}");
+    }
+    let quoted = debian(&["vmlinuz-6"], "'a;b' c\\&d quirk=1");
+    assert_eq!(checked(GRUB, &debian(&["vmlinuz-6"], "'a;b' c\\&d"), &quoted), Ok(()));
+}
+
+#[test]
 fn grub_that_lost_an_entry_or_a_section_is_refused() {
     let before = debian(&["vmlinuz-6"], "quiet");
     let good = debian(&["vmlinuz-6"], "quiet quirk=1");
