@@ -58,7 +58,8 @@ fn made(path: &str, before: &str, after: &str) -> Made {
 
 fn checked(path: &str, before: &str, after: &str) -> Result<(), String> {
     let wanted = change(&["quirk=1"], &["notsc"]);
-    let kernel = |name: &str| name != "vmlinuz-5";
+    let kernel =
+        |name: &str| !["vmlinuz-5", "evil.img", "initrd.img-8", "initrd-8"].contains(&name);
     check(&[made(path, before, after)], &wanted, Some(&wanted), &kernel).map_err(|fault| fault.why)
 }
 
@@ -106,7 +107,16 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
         (
             added("vmlinuz-7", "quiet quirk=1 init=/bin/sh")
                 .replace("\tinitrd\t/boot/initrd.img\n", ""),
-            "unlike",
+            "without its initial RAM disk",
+        ),
+        (
+            added("vmlinuz-7", "quiet quirk=1").replace("\tinitrd\t/boot/initrd.img\n", ""),
+            "without its initial RAM disk initrd.img-7",
+        ),
+        (
+            added("vmlinuz-7", "quiet quirk=1")
+                .replace("initrd.img\n", "initrd.img /tmp/evil.img\n"),
+            "whose initial RAM disk /tmp/evil.img is not there",
         ),
     ] {
         let error = with("10_linux", &new).unwrap_err();
