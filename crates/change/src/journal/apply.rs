@@ -7,7 +7,7 @@ use super::entry::{Entry, Phase, Planned, State};
 use super::made::Against;
 use super::prepare::{now, prepare};
 use super::put_back::{Former, Mode, decide, put_back};
-use super::stage::{clear, hold, stage, sweep};
+use super::stage::{clear, enough_descriptors, hold, stage, sweep};
 use super::surroundings::{self, Surroundings};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
 use crate::plan::{Action, Plan};
@@ -57,6 +57,7 @@ pub(super) fn apply(
         return Err(untouched(None, cause));
     }
     let begun = prepare(journal, plan).and_then(|mut entry| {
+        enough_descriptors(journal.place.tree(), &entry).map_err(|error| (None, error))?;
         journal.store.save(&mut entry).map_err(|error| (None, error))?;
         Ok(entry)
     });

@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamp
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Where boot loaders, kernels and entries are.
@@ -267,7 +268,8 @@ fn stat_of(tree: &Tree, path: &Path) -> Result<Option<Stat>, JournalError> {
 
 fn open_for_reading(spot: &Spot) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok().map(File::from)
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok()?;
+    super::stage::leaves_enough(fd.as_raw_fd()).then(|| File::from(fd))
 }
 
 fn is_same(one: &Stat, other: &Stat) -> bool {
