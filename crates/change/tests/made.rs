@@ -329,3 +329,44 @@ fn steps_that_replace_files_are_begun_by_one_writing() {
     assert!(generation < 6, "{generation}");
     assert_eq!(journal.entries()[0].steps_begun.len(), 300);
 }
+
+/// The state after a program that did its work and this, of a system with these files in `/boot`.
+fn beside(more: &str, why: &str, same: bool) {
+    let dir = system(&format!("{WORK}; {more}"));
+    let root = dir.path();
+    for name in ["boot/vmlinuz-6", "boot/initrd.img-6", "boot/efi/EFI/debian/grub.cfg"] {
+        fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        fs::write(root.join(name), format!("content of {name}")).unwrap();
+        common::age(&root.join(name));
+    }
+    let before = picture(root);
+    let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::RolledBack(_)), "{more}: {error}");
+    assert!(error.to_string().contains(why), "{more}: {error}");
+    let after = picture(root);
+    assert_eq!(before == after, same, "{more}: {}", differences(&before, &after));
+}
+
+#[test]
+fn program_that_changes_boot_beside_its_files_is_restored() {
+    for (more, why) in [
+        ("chmod 777 .", "boot/grub had its mode changed from 0755 to 0777 (it was restored)"),
+        ("chmod 666 ../vmlinuz-6", "vmlinuz-6 had its mode changed"),
+        ("rm ../vmlinuz-6", "vmlinuz-6 was removed (it was restored)"),
+        ("rm ../initrd.img-6 ../vmlinuz-6", "vmlinuz-6 was removed (it was restored)"),
+        ("echo configfile /evil > ../efi/EFI/debian/grub.cfg", "debian/grub.cfg was changed"),
+        ("mkdir ../efi/EFI/x; echo > ../efi/EFI/x/grub.cfg", "x/grub.cfg was made while it ran"),
+        ("mkdir -p ../grub2 ../extlinux ../loader/x; exit 3", "status 3"),
+        ("mkdir -p ../grub2; echo > ../grub2/grub.cfg", "grub2/grub.cfg was made while it ran"),
+    ] {
+        beside(more, why, true);
+    }
+    if rustix::process::geteuid().is_root() {
+        beside(
+            "chown 1001 .. .",
+            "had its owner changed from 0:0 to 1001:0 (it was restored)",
+            true,
+        );
+    }
+    beside("> ../vmlinuz-6", "vmlinuz-6 became empty, and cannot be restored", false);
+}

@@ -5,9 +5,10 @@
 //! like another. Every program of the project passes what it prints through [`terminal`] or [`json`], at the one place
 //! that writes to a terminal. Pure, but for the number of [`Ink::of_run`].
 //!
-//! Which characters: Unicode 16, `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`), the categories Cc, Zl,
-//! Zp and Co, controls of direction (`Bidi_Control`), non-characters. Signs of category Cf that are drawn (Arabic number
-//! signs, Egyptian joiners) are ordinary text.
+//! Which characters: Unicode 16, `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`), the categories Cc, Cf, Zl,
+//! Zp and Co, controls of direction (`Bidi_Control`), non-characters, and signs that are drawn as nothing although their
+//! category says otherwise: the empty Braille pattern, the null notehead, the Khitan filler, Egyptian blanks with the controls
+//! of their block. Spaces of category Zs are ordinary text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -32,13 +33,19 @@ pub fn hides(c: char) -> bool {
             | '\x7f'..='\u{9f}'
             | '\u{ad}'
             | '\u{34f}'
+            | '\u{600}'..='\u{605}'
             | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
             | '\u{115f}'..='\u{1160}'
             | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
             | '\u{3164}'
             | '\u{e000}'..='\u{f8ff}'
             | '\u{fdd0}'..='\u{fdef}'
@@ -46,7 +53,12 @@ pub fn hides(c: char) -> bool {
             | '\u{feff}'
             | '\u{ffa0}'
             | '\u{fff0}'..='\u{fffb}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1345f}'
+            | '\u{16fe4}'
             | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
             | '\u{f0000}'..
@@ -224,6 +236,33 @@ mod tests {
             "tsc<U+202E>elbatsnu<U+200B><U+E0041><U+FE0F><U+2028><U+E000>"
         );
         assert_eq!(line("a\nb\tc"), "a<LF>b<TAB>c");
+    }
+
+    #[test]
+    fn blank_signs_and_every_control_of_format_are_named() {
+        for (first, last) in [
+            (0xad, 0xad),
+            (0x600, 0x605),
+            (0x115f, 0x1160),
+            (0x17b4, 0x17b5),
+            (0x180b, 0x180f),
+            (0x2800, 0x2800),
+            (0x3164, 0x3164),
+            (0xfe00, 0xfe0f),
+            (0xffa0, 0xffa0),
+            (0x110bd, 0x110bd),
+            (0x13430, 0x1345f),
+            (0x16fe4, 0x16fe4),
+            (0x1bca0, 0x1bca3),
+            (0x1d159, 0x1d159),
+            (0x1d173, 0x1d17a),
+            (0xe0000, 0xe0fff),
+        ] {
+            for code in first..=last {
+                let sign = char::from_u32(code).unwrap();
+                assert_eq!(visible(&format!("a{sign}b")), format!("a<U+{code:04X}>b"));
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::formats::Kind;
 use crate::guest::{Guest, Known};
+use crate::shell;
 use crate::text::Text;
 use std::io::Read;
 use thiserror::Error;
@@ -50,6 +51,16 @@ pub enum DocumentError {
     /// No text.
     #[error("{0}")]
     Binary(String),
+    /// More statements of a shell than are read.
+    #[error(
+        "line {line}: it has more than {} commands up to here, and no more are read; give those that start machines in a \
+         file of their own",
+        shell::MOST_STATEMENTS
+    )]
+    Crowded {
+        /// Where the first one begins that is not read.
+        line: u32,
+    },
     /// Text, of no kind that is known.
     #[error(
         "no kind of configuration was recognised in it; say which it is with --kind ({})",
@@ -65,7 +76,13 @@ impl Document {
     /// It is empty, too large, no text, or of no kind that is known.
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
-        let kind = Kind::detect(name, text.as_str()).ok_or(DocumentError::UnknownKind)?;
+        let Some(kind) = Kind::detect(name, text.as_str()) else {
+            uncrowded(&text)?;
+            return Err(DocumentError::UnknownKind);
+        };
+        if of_shell(kind) {
+            uncrowded(&text)?;
+        }
         if !is_archive(bytes) {
             fits(bytes, most(kind))?;
         }
@@ -78,7 +95,11 @@ impl Document {
     /// It is empty, too large, or no text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
-        Ok(Self { name: name.to_owned(), text: read(bytes)?, kind, guest: None, models: None })
+        let text = read(bytes)?;
+        if of_shell(kind) {
+            uncrowded(&text)?;
+        }
+        Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
     }
 
     /// The same file, with the guest's system said.
@@ -114,6 +135,30 @@ impl Document {
 
 fn fits(bytes: &[u8], most: usize) -> Result<(), DocumentError> {
     if bytes.len() > most { Err(DocumentError::TooLarge { most }) } else { Ok(()) }
+}
+
+/// Whether files of a kind may be scripts of a shell.
+fn of_shell(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Qemu
+            | Kind::Virtualbox
+            | Kind::Proxmox
+            | Kind::Firecracker
+            | Kind::CloudHypervisor
+            | Kind::VirtInstall
+            | Kind::Crosvm
+            | Kind::Bhyve
+    )
+}
+
+/// Refuses a script of which not all would be read.
+fn uncrowded(text: &Text) -> Result<(), DocumentError> {
+    let script = !text.as_str().trim_start().starts_with(['<', '{', '[']);
+    match script.then(|| shell::crowded(text.as_str())).flatten() {
+        Some(at) => Err(DocumentError::Crowded { line: text.place(at).line }),
+        None => Ok(()),
+    }
 }
 
 /// How many members of an archive are looked at; the OVF is the first one.
@@ -185,6 +230,27 @@ mod tests {
         assert!(Document::new("x.yaml", &long).is_ok());
         let unknown = error(b"Dear Sir or Madam,\n");
         assert!(unknown.contains("--kind") && unknown.contains("cloud-hypervisor"), "{unknown}");
+    }
+
+    #[test]
+    fn script_of_more_commands_than_are_read_is_refused_with_its_line() {
+        let machine = "qemu-system-x86_64 -cpu host\n";
+        let crowd = shell::MOST_STATEMENTS;
+        for (more, refused) in [
+            ("a;".repeat(crowd - 9), false),
+            ("a\n".repeat(crowd + 9), true),
+            (format!("\n\nx {}", "$(".repeat(crowd + 9)), true),
+        ] {
+            let text = format!("{machine}{more}");
+            for document in [
+                Document::new("x.sh", text.as_bytes()),
+                Document::of_kind("x", text.as_bytes(), Kind::Qemu),
+            ] {
+                assert_eq!(document.is_err(), refused);
+                let line = document.err().map(|error| error.to_string());
+                assert!(line.is_none_or(|error| error.starts_with("line ")));
+            }
+        }
     }
 
     #[test]

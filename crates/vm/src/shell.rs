@@ -61,6 +61,15 @@ pub(crate) struct Statement {
     pub(crate) conditional: bool,
 }
 
+/// Statements that are read of a text at most: each takes some hundred bytes, and no person's script has so many.
+pub(crate) const MOST_STATEMENTS: usize = 1 << 16;
+
+/// Where the first statement begins that is not read any more.
+pub(crate) fn crowded(text: &str) -> Option<usize> {
+    // Each takes two bytes at least.
+    (text.len() / 2 > MOST_STATEMENTS).then(|| lexed(text).cut).flatten()
+}
+
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
     let (mut out, nested) = read(text);
@@ -76,6 +85,11 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
 
 /// The statements, and the substitutions that start a machine, each with the number of statements before it.
 fn read(text: &str) -> (Vec<Statement>, Vec<(usize, Range<usize>)>) {
+    let lexer = lexed(text);
+    (lexer.out, lexer.nested)
+}
+
+fn lexed(text: &str) -> Lexer<'_> {
     let mut lexer = Lexer {
         text,
         at: 0,
@@ -89,9 +103,10 @@ fn read(text: &str) -> (Vec<Statement>, Vec<(usize, Range<usize>)>) {
         labels: Labels::default(),
         unit: is_unit(text),
         nested: Vec::new(),
+        cut: None,
     };
     lexer.run();
-    (lexer.out, lexer.nested)
+    lexer
 }
 
 struct Lexer<'a> {
@@ -113,6 +128,8 @@ struct Lexer<'a> {
     unit: bool,
     /// Substitutions of commands that start a machine, and how many statements are before each one.
     nested: Vec<(usize, Range<usize>)>,
+    /// Where reading ended before the end.
+    cut: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
@@ -166,6 +183,8 @@ impl<'a> Lexer<'a> {
     /// Ends a statement.
     fn end(&mut self, conditional: bool) {
         if !self.now.words.is_empty() {
+            // Most have few words.
+            self.now.words.shrink_to_fit();
             self.out.push(std::mem::take(&mut self.now));
         }
         self.now = Statement { conditional, ..Statement::default() };
@@ -173,6 +192,10 @@ impl<'a> Lexer<'a> {
 
     fn run(&mut self) {
         while let Some(c) = self.peek() {
+            if self.out.len() >= MOST_STATEMENTS {
+                self.cut = Some(self.at);
+                return;
+            }
             let continued = self.continuation();
             if continued > 0 {
                 self.at += continued;
@@ -293,6 +316,7 @@ impl<'a> Lexer<'a> {
             return None;
         }
         flush(&mut text, &mut pieces);
+        pieces.shrink_to_fit();
         Some(Word { pieces, span: start..end })
     }
 

@@ -11,6 +11,7 @@
 //!   settings.
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
 //!   kernel is no longer in `/boot`. A new entry, also one in a file of its own, is like a former one, for a new kernel.
+//! - The line of a kernel is one command: behind `;`, `&` or `|` GRUB would run another one.
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -52,6 +53,8 @@ struct Entry {
     recovery: bool,
     kernel: String,
     words: String,
+    /// What follows the command on its line.
+    behind: Option<String>,
 }
 
 /// Whether a file is grub.cfg.
@@ -268,6 +271,16 @@ fn whole(
         {
             return Err(fault);
         }
+        let more = |entry: &&Entry| entry.behind.is_some();
+        if let Some(entry) = intended(&new.entries).into_iter().find(more) {
+            return Err(format!(
+                "has more than one command on the line of the kernel of its entry '{}' (line {}): {}. GRUB runs what \
+                 follows, and the kernel does not get it; quote it in the settings, or take it out",
+                entry.title,
+                entry.line,
+                entry.behind.as_deref().unwrap_or_default()
+            ));
+        }
     }
     let Some(before) = made.before.as_deref() else { return Ok(()) };
     let old = Menu::of(&made.path, before);
@@ -392,6 +405,7 @@ fn grub(text: &str) -> Menu {
             recovery: recovery || !named && single,
             kernel,
             words: lexer::line(words),
+            behind: lexer::behind(words),
         });
     }
     found.open = found.open.or(block.map(|block| (block.title, block.line)));

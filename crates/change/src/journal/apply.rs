@@ -7,7 +7,8 @@ use super::entry::{Entry, Phase, Planned, State};
 use super::made::Against;
 use super::prepare::{now, prepare};
 use super::put_back::{Former, Mode, decide, put_back};
-use super::stage::{clear, hold, stage, sweep};
+use super::stage::{clear, enough_descriptors, hold, stage, sweep};
+use super::surroundings::{self, Surroundings};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
 use crate::plan::{Action, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +57,7 @@ pub(super) fn apply(
         return Err(untouched(None, cause));
     }
     let begun = prepare(journal, plan).and_then(|mut entry| {
+        enough_descriptors(journal.place.tree(), &entry).map_err(|error| (None, error))?;
         journal.store.save(&mut entry).map_err(|error| (None, error))?;
         Ok(entry)
     });
@@ -286,21 +288,37 @@ fn step(
         }
         (Action::Run { command, .. }, _) => {
             let before = names(journal, entry, index);
+            let makes_entries = matches!(action, Action::Run { rewrites, .. } if !rewrites.is_empty())
+                && !entry.plan.expected.is_empty();
+            let around = makes_entries.then(|| Surroundings::look(journal.place.tree()));
             let ran = journal.runner.run(&journal.place, command, observer);
             let after = names(journal, entry, index);
             // Also those of a program that failed.
             entry.neighbours.extend(after.difference(&before).cloned());
-            if ran? == Ran::Left {
+            if matches!(ran, Ok(Ran::Left)) {
                 entry.left.push(index);
                 return Ok(());
             }
             // What it makes is looked at when nothing of it writes any more.
-            if matches!(action, Action::Run { rewrites, .. } if !rewrites.is_empty()) {
+            if matches!(action, Action::Run { rewrites, .. } if ran.is_ok() && !rewrites.is_empty())
+            {
                 work.running.extend(super::run::settle(&journal.place, observer));
             }
-            super::made::look(journal, entry, index, command, Against::Before)?;
-            super::observed::look(journal, entry, index, command)?;
-            super::made::script_check(journal, entry, index, observer)
+            let beside = around.map(|it| it.restore(journal, entry, index)).unwrap_or_default();
+            let good = ran.and_then(|_| {
+                super::made::look(journal, entry, index, command, Against::Before)?;
+                super::observed::look(journal, entry, index, command)?;
+                surroundings::refuse(journal, &beside, command)?;
+                super::made::script_check(journal, entry, index, observer)
+            });
+            if good.is_err() {
+                // Removed with the rest where they are empty by then.
+                let known = entry.directories.clone();
+                entry
+                    .directories
+                    .extend(beside.directories.into_iter().filter(|it| !known.contains(it)));
+            }
+            good
         }
         (Action::Clocksource { name }, _) => {
             let sysfs = journal.place.sysfs();

@@ -102,12 +102,14 @@ pub(super) fn look(
     Ok(states)
 }
 
-/// Whether `/boot` has a file of a name, or the system one of a path.
+/// Whether `/boot` has a file of a name, or the system one of a path: a regular one that is not empty.
 pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
     move |name: &str| {
         let there = || {
             let located = tree.locate(&Path::new("/boot").join(name), End::Follow).ok()?;
-            tree.spot(&located.path).ok()??.stat().ok()?
+            let stat = tree.spot(&located.path).ok()??.stat().ok()??;
+            let regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
+            (regular && stat.st_size > 0).then_some(())
         };
         !name.is_empty() && there().is_some()
     }

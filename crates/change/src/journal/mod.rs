@@ -54,6 +54,7 @@ pub mod run;
 mod stage;
 mod status;
 mod store;
+mod surroundings;
 mod tree;
 mod undo;
 

@@ -30,6 +30,8 @@ const FILES: [&str; 9] = [
 ];
 /// Directories beside those, with the ends of the names in them.
 const DIRECTORIES: [(&str, &str); 1] = [("/etc/grub.d", "")];
+/// Where each system has a directory on the EFI system partition, with a `grub.cfg` that leads to the one in `/boot`.
+pub(super) const EFI: [&str; 3] = ["/boot/efi/EFI", "/efi/EFI", "/boot/EFI"];
 /// Files that generators write by themselves: the block of variables, whose words are looked at elsewhere.
 const LEFT_OUT: [&str; 3] = ["/proc/cmdline", "/boot/grub/grubenv", "/boot/grub2/grubenv"];
 

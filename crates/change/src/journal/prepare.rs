@@ -283,6 +283,12 @@ impl Draft<'_> {
                 self.observe_one(step, &located.path);
             }
         }
+        for top in observed::EFI {
+            let names = self.tree.names(Path::new(top)).ok().flatten().unwrap_or_default();
+            for name in names.into_iter().take(MAX_FILES) {
+                self.observe_one(step, &Path::new(top).join(name).join("grub.cfg"));
+            }
+        }
         for (directory, end) in observed::directories() {
             let Ok(located) = self.tree.locate(Path::new(directory), End::Follow) else { continue };
             let directory = located.path;

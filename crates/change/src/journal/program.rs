@@ -1,5 +1,9 @@
 //! The file of a program that runs with the rights of this process: no other user can have written it, or what the kernel
-//! runs for it: the interpreter of a script with the paths among its arguments, and the loader of a dynamic program.
+//! runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic program, and the
+//! libraries that it loads from other places than those of the system. No list of harmless interpreters is kept: whatever
+//! the first line names by a path must be trusted, so that `nice`, `setsid` or `ld.so` lead nowhere else.
+
+mod elf;
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part, Untrusted};
@@ -18,7 +22,25 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// # Errors
 /// The program does not exist, or another user could have written it.
 pub fn find(program: &str) -> Result<PathBuf, JournalError> {
-    find_for(program, INTERPRETERS)
+    let found = find_for(program, INTERPRETERS)?;
+    preloaded(Path::new(PRELOADED)).map_err(|why| JournalError::Program {
+        program: program.to_owned(),
+        why: format!(
+            "is not run, since {PRELOADED} has it load a library: {why}. Nothing was changed"
+        ),
+    })?;
+    Ok(found)
+}
+
+/// Looks at the libraries of such a list.
+fn preloaded(list: &Path) -> Result<(), String> {
+    let Ok(text) = std::fs::read_to_string(list) else { return Ok(()) };
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let names = lines.flat_map(|line| line.split([' ', '\t', ':']));
+    // A name without a directory is searched where the system's libraries are.
+    names
+        .filter(|name| name.contains('/') && !name.contains('$') && Path::new(name).exists())
+        .try_for_each(|name| library(&PathBuf::from(rooted(name)), INTERPRETERS))
 }
 
 /// The same, with so many interpreters left.
@@ -42,9 +64,9 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
         if meta.is_file() && executable {
             return match trusted::open(&path) {
                 Ok(file) => {
-                    let needed = interpreters(file).map_err(|why| {
+                    let needed = interpreters(file, &path).map_err(|why| {
                         failed(&format!(
-                            "is not run, since what its first line runs is not certain: {why}. Nothing was changed"
+                            "is not run, since what it runs or loads is not certain: {why}. Nothing was changed"
                         ))
                     })?;
                     for needed in needed {
@@ -85,6 +107,10 @@ enum Needed {
     Program(String),
     /// A path among the arguments of one: what it is for is not known.
     Path(String),
+    /// A library.
+    Library(PathBuf),
+    /// A directory in which libraries are searched; it need not be there.
+    Libraries(PathBuf),
 }
 
 impl Needed {
@@ -95,6 +121,8 @@ impl Needed {
                 return find_for(program, left).map(drop).map_err(|error| error.to_string());
             }
             Self::Path(path) => Path::new(path),
+            Self::Library(path) => return library(path, left),
+            Self::Libraries(path) => return libraries(path),
         };
         let meta = std::fs::metadata(path)
             .map_err(|error| format!("{} of its first line: {error}", path.display()))?;
@@ -110,18 +138,55 @@ impl Needed {
     }
 }
 
+/// Looks at a library, and at what it loads.
+fn library(path: &Path, left: usize) -> Result<(), String> {
+    let left = left.checked_sub(1).ok_or("too many libraries need each other")?;
+    let file = trusted::open(path).map_err(|error| error.to_string())?;
+    dynamic(&File::from(file), path)?.into_iter().try_for_each(|needed| needed.look(left))
+}
+
+/// Looks at a directory of libraries. If it is not there, at the one in which it would be made.
+fn libraries(path: &Path) -> Result<(), String> {
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("/"));
+    let opened = trusted::open_directory(there, Missing::Error, Part::Home);
+    opened.map(drop).map_err(|error| error.to_string())
+}
+
+/// What a file loads from other places than those of the system.
+fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let found = elf::loaded(file, path.parent().unwrap_or(Path::new("/")))?;
+    let mut needed: Vec<Needed> = found.loader.map(Needed::Program).into_iter().collect();
+    let directories: Vec<PathBuf> =
+        found.directories.iter().map(|path| PathBuf::from(rooted(path))).collect();
+    for library in found.libraries {
+        if library.contains('/') {
+            needed.push(Needed::Library(PathBuf::from(rooted(&library))));
+        } else {
+            let inside = directories.iter().map(|directory| directory.join(&library));
+            needed.extend(inside.filter(|path| path.exists()).map(Needed::Library));
+        }
+    }
+    needed.extend(directories.into_iter().map(Needed::Libraries));
+    Ok(needed)
+}
+
+/// Libraries that every program loads (ld.so(8)).
+const PRELOADED: &str = "/etc/ld.so.preload";
+
 /// The files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among its
-/// arguments, and what `env` finds for it; the loader that a dynamic program names (`PT_INTERP`).
+/// arguments, and what `env` finds for it; the loader and the libraries of a dynamic program.
 ///
 /// # Errors
-/// A first line of which it is not certain what it runs.
-fn interpreters(file: OwnedFd) -> Result<Vec<Needed>, String> {
+/// A first line or a dynamic section of which it is not certain what it runs or loads.
+fn interpreters(file: OwnedFd, path: &Path) -> Result<Vec<Needed>, String> {
     let file = File::from(file);
     let mut head = [0; LINE];
     let length = file.read_at(&mut head, 0).unwrap_or(0);
     let head = head.get(..length).unwrap_or_default();
     let Some(rest) = head.strip_prefix(b"#!") else {
-        return Ok(loader(&file, head).map(Needed::Program).into_iter().collect());
+        return dynamic(&file, path);
     };
     let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if line.len() == rest.len() && length == LINE {
@@ -180,30 +245,6 @@ fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
         }
     }
     program.ok_or_else(|| "env has no program".to_owned())
-}
-
-/// The loader of a program of this kind of machine (64 bits, little-endian).
-fn loader(file: &File, head: &[u8]) -> Option<String> {
-    /// `PT_INTERP`.
-    const LOADER: u32 = 3;
-    /// Parts that are looked at.
-    const MOST: u64 = 128;
-    if !head.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let half = |at: usize| Some(u64::from(u16::from_le_bytes(*head.get(at..)?.first_chunk()?)));
-    let word = |bytes: &[u8], at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    let (parts, size, many) = (word(head, 32)?, half(54)?, half(56)?);
-    (0..many.min(MOST)).find_map(|index| {
-        let mut part = [0; 56];
-        file.read_exact_at(&mut part, parts.checked_add(index * size)?).ok()?;
-        let kind = u32::from_le_bytes(*part.first_chunk()?);
-        let mut name = vec![0; usize::try_from(word(&part, 32)?).ok()?.min(4096)];
-        (kind == LOADER).then_some(())?;
-        file.read_exact_at(&mut name, word(&part, 8)?).ok()?;
-        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        Some(String::from_utf8_lossy(name.get(..end)?).into_owned())
-    })
 }
 
 /// [`PATH`] without the directories that another user can write: a program starts others by it.
@@ -265,14 +306,55 @@ mod tests {
             );
         }
         assert!(found("endless").unwrap_err().to_string().contains("too many"));
-        // The loader of this test.
-        let own = File::open("/proc/self/exe").unwrap();
-        for loader in interpreters(own.into()).unwrap() {
-            assert!(
-                matches!(&loader, Needed::Program(path) if path.contains("/ld-")),
-                "{loader:?}"
-            );
+    }
+
+    #[test]
+    fn find_program_with_libraries_that_others_can_write_refuses_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let mode = |name: &str, mode| {
+            std::fs::set_permissions(at(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let make = |name: &str, entries: &[(u64, &str)]| {
+            std::fs::write(at(name), elf::made(entries)).unwrap();
+            mode(name, 0o755);
+        };
+        std::fs::create_dir(at("libs")).unwrap();
+        mode("libs", 0o755);
+        let (libs, evil) = (at("libs").display().to_string(), at("evil.so").display().to_string());
+        make("evil.so", &[(1, "libc.so.6")]);
+        make("middle.so", &[(1, &evil)]);
+        make("by_path", &[(1, &evil)]);
+        make("by_another", &[(1, at("middle.so").to_str().unwrap())]);
+        make("by_rpath", &[(15, dir.path().to_str().unwrap()), (1, "evil.so")]);
+        make("by_runpath", &[(29, &libs), (1, "libc.so.6")]);
+        make("by_origin", &[(29, "/usr/lib:$ORIGIN/libs"), (1, "libc.so.6")]);
+        make("not_there", &[(29, &format!("{libs}/x/y")), (1, "libc.so.6")]);
+        let found = |name: &str| find(at(name).to_str().unwrap());
+        for (name, what) in [
+            ("by_path", "evil.so"),
+            ("by_another", "evil.so"),
+            ("by_rpath", "evil.so"),
+            ("by_runpath", "libs"),
+            ("by_origin", "libs"),
+            ("not_there", "libs"),
+        ] {
+            assert!(found(name).is_ok(), "{name}: {:?}", found(name));
+            mode(what, 0o777);
+            let error = found(name).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("mode 0777"), "{name}: {error}");
+            mode(what, 0o755);
         }
+        make("unknown", &[(29, "/usr/$LIB/x"), (1, "libc.so.6")]);
+        let error = found("unknown").unwrap_err().to_string();
+        assert!(error.contains("not certain"), "{error}");
+        let list = at("list");
+        std::fs::write(&list, format!("# {evil}x\nlibx.so {evil}\n")).unwrap();
+        assert_eq!(preloaded(&list), Ok(()));
+        mode("evil.so", 0o777);
+        assert!(preloaded(&list).unwrap_err().contains("evil.so"));
+        assert_eq!(preloaded(&at("no-list")), Ok(()));
     }
 
     #[test]

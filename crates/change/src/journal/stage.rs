@@ -9,8 +9,8 @@ use super::tree::{Spot, Tree, errno, io};
 use crate::plan::Action;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 /// Makes the missing directories, the files that the steps write, and a reserve beside everything
@@ -120,6 +120,28 @@ pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
         }
     }
     Ok(())
+}
+
+/// Descriptors that a change and its revert need beside those of [`hold`].
+const DESCRIPTORS: usize = 24;
+
+/// Makes sure that enough files can be opened for a change and for its revert: without them it would end half made.
+///
+/// # Errors
+/// There are too few.
+pub(super) fn enough_descriptors(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
+    let parents: BTreeSet<&Path> =
+        entry.records.iter().filter_map(|record| record.path.parent()).collect();
+    let top = Path::new("/");
+    let open = || tree.directory(top).map_err(io("open as many files as a change needs, in", top));
+    (0..DESCRIPTORS + parents.len()).map(|_| open()).collect::<Result<Vec<_>, _>>().map(drop)
+}
+
+/// Whether a descriptor leaves enough others below the limit.
+pub(super) fn leaves_enough(descriptor: RawFd) -> bool {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let used = u64::try_from(descriptor).unwrap_or(0) + 4 * DESCRIPTORS as u64;
+    limit.is_none_or(|limit| used < limit)
 }
 
 /// Opens the directories in which an entry has temporary names: one that is renamed meanwhile is still reached.

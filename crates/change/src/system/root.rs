@@ -163,12 +163,20 @@ impl Root<'_> {
                     visible::line(&text)
                 )));
             }
+            if names.len() >= MOST_NAMES {
+                return Err(io::Error::other(format!(
+                    "it has more than {MOST_NAMES} files, which is too many for a configuration"
+                )));
+            }
             names.push(text);
         }
         names.sort();
         Ok(names)
     }
 }
+
+/// Names of a directory of a boot loader at most: some thousand files take as many system calls each time they are read.
+const MOST_NAMES: usize = 1024;
 
 /// The directory at the top of a path (without the first `/`) in which nothing survives a boot: the kernel's own file
 /// systems, and those in memory (hier(7), file-hierarchy(7)).
@@ -268,5 +276,20 @@ mod tests {
         let pipe = dir.path().join("etc/pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
         assert!(root.read("/etc/pipe", 9).unwrap().is_err());
+    }
+
+    #[test]
+    fn names_of_a_crowded_directory_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = dir.path().join("etc/default/grub.d");
+        std::fs::create_dir_all(&directory).unwrap();
+        let root = Root(dir.path());
+        let names = || root.names("/etc/default/grub.d", ".cfg", Case::Same);
+        for number in 0..MOST_NAMES {
+            std::fs::write(directory.join(format!("{number}.cfg")), "").unwrap();
+        }
+        assert_eq!(names().unwrap().len(), MOST_NAMES);
+        std::fs::write(directory.join("more.cfg"), "").unwrap();
+        assert!(names().unwrap_err().to_string().contains("more than 1024 files"));
     }
 }

@@ -113,3 +113,16 @@ fn a_large_bundle_takes_a_bounded_amount_of_memory() {
         assert!(peak <= MOST, "{words:?}: {peak} MiB");
     }
 }
+
+#[test]
+fn script_of_many_substitutions_takes_a_bounded_amount_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.sh");
+    std::fs::write(&path, format!("#!/bin/sh\nqemu-system-x86_64 {}", "$(".repeat(400_000)))
+        .unwrap();
+    for more in [&[][..], &["--kind", "qemu"]] {
+        let words = [&["vm", "lint", path.to_str().unwrap()][..], more].concat();
+        let (code, peak) = peak(&words);
+        assert!(code == 2 && peak < MOST, "{words:?}: {code}, {peak} MiB");
+    }
+}

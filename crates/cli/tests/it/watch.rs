@@ -114,7 +114,7 @@ fn a_switch_is_told_served_kept_and_written() {
 fn the_web_configuration_is_read_anew_and_a_bad_one_is_not_taken() {
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("web.yml");
-    std::fs::write(&config, "basic_auth_users: {}\n").unwrap();
+    std::fs::write(&config, "http_server_config: {}\n").unwrap();
     let watch = watch(&["--web-config", config.to_str().unwrap()]);
     let address = watch.wait_for("listening on ").rsplit(' ').next().unwrap().to_owned();
     watch.wait_for("watch began");
@@ -125,10 +125,12 @@ fn the_web_configuration_is_read_anew_and_a_bad_one_is_not_taken() {
     watch.signal(Signal::HUP);
     watch.wait_for("was read anew");
     assert!(get(&address, "/metrics").starts_with("HTTP/1.1 401"));
-    std::fs::write(&config, "basic_auth_users: 5\n").unwrap();
-    watch.signal(Signal::HUP);
-    watch.wait_for("the former web configuration stays");
-    assert!(get(&address, "/metrics").starts_with("HTTP/1.1 401"));
+    for bad in ["basic_auth_users: 5\n", "basic_auth_users:\n"] {
+        std::fs::write(&config, bad).unwrap();
+        watch.signal(Signal::HUP);
+        watch.wait_for("the former web configuration stays");
+        assert!(get(&address, "/metrics").starts_with("HTTP/1.1 401"));
+    }
 }
 
 #[test]

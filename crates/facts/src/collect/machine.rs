@@ -78,18 +78,25 @@ fn config(reader: &Reader<'_>, release: Option<&str>) -> Fact<KernelConfig> {
             format!("lib/modules/{release}/config"),
             format!("usr/lib/modules/{release}/config"),
         ] {
-            found = found.or_else(|| reader.text(&path, LARGE).try_map(|text| parse_config(&text)));
+            found =
+                found.or_else(|| reader.text(&path, CONFIG).try_map(|text| parse_config(&text)));
         }
     }
     found
 }
 
+/// Longest configuration of a kernel, packed or not: that of a distribution with every driver has 0.3 MiB.
+const CONFIG: u64 = 4 << 20;
+
 fn gzip_config(reader: &Reader<'_>, path: &str) -> Fact<KernelConfig> {
-    reader.bytes(path, LARGE).try_map(|bytes| {
+    reader.bytes(path, CONFIG).try_map(|bytes| {
         let mut text = String::new();
         decode::decoded(bytes.as_slice())
-            .and_then(|(_, inner)| inner.take(LARGE).read_to_string(&mut text))
+            .and_then(|(_, inner)| inner.take(CONFIG + 1).read_to_string(&mut text))
             .map_err(|error| error.to_string())?;
+        if text.len() as u64 > CONFIG {
+            return Err(format!("it is longer than {} MiB unpacked", CONFIG >> 20));
+        }
         parse_config(&text)
     })
 }

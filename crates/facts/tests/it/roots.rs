@@ -331,6 +331,14 @@ fn gvisor_and_wsl() {
 }
 
 #[test]
+fn configuration_of_more_than_a_kernel_has_is_not_read() {
+    let long = "CONFIG_HZ=1000\n".repeat(300_000);
+    let packed = stated(&MemoryTree::new("").with("proc/config.gz", gzip(long.as_bytes())));
+    let why = format!("{:?}", why(&packed.config));
+    assert!(why.contains("longer than 4 MiB"), "{why}");
+}
+
+#[test]
 fn compressed_configurations_and_logs() {
     let tree = MemoryTree::new("")
         .with("proc/config.gz", gzip(b"CONFIG_HZ=1000\n"))

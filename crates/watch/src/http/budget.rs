@@ -1,5 +1,6 @@
 //! How much CPU time comparisons of passwords may take: for each address, and for each user over all addresses. Pure.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -102,11 +103,12 @@ impl Budget {
     }
 
     /// The turn of a place that waits: one where nothing was compared yet comes first, then the one that was served
-    /// longest ago; of two, the one that waits longer.
+    /// longest ago. Of those where nothing was compared, the one that came last is first: a hundred that guess have all
+    /// waited before, and would keep a new one behind them for as many comparisons.
     #[must_use]
-    pub fn rank(&self, from: Place) -> (Option<Instant>, Option<Instant>) {
+    pub fn rank(&self, from: Place) -> (Option<Instant>, Reverse<Option<Instant>>) {
         let account = self.addresses.get(&from);
-        (account.and_then(|it| it.served), account.and_then(|it| it.waits))
+        (account.and_then(|it| it.served), Reverse(account.and_then(|it| it.waits)))
     }
 
     /// How long there is not enough for a comparison for a user at an address where nobody was right.
@@ -233,7 +235,7 @@ mod tests {
         assert!(budget.wait(place(4), 10, now + 7 * second));
         let mut order = [1, 2, 3, 4, 5];
         order.sort_by_key(|from| budget.rank(place(*from)));
-        assert_eq!(order, [4, 5, 2, 3, 1]);
+        assert_eq!(order, [5, 4, 2, 3, 1]);
     }
 
     #[test]

@@ -84,12 +84,6 @@ impl Gate {
         let text =
             String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not in UTF-8")))?;
         let config = WebConfig::parse(&text)?;
-        if config.nobody {
-            warnings.push(format!(
-                "basic_auth_users of {} has no user, so no password is asked for",
-                path.display()
-            ));
-        }
         let secret = !config.basic_auth_users.is_empty()
             || config.tls_server_config.as_ref().is_some_and(|tls| tls.key.is_some());
         // Who can read a file without secrets is no matter.
@@ -459,7 +453,7 @@ mod tests {
         let users = format!("basic_auth_users:\n  alice: {hash}\n");
         let server = Server::new(gate(&users), Vec::new(), Box::new(|_, _| Answer::status(404)));
         let asks = || server.gate.read().unwrap().asks_who();
-        for text in ["", "# none\n", "basic_auth_users:\n", "http_server_config:\n"] {
+        for text in ["", "# none\n", "http_server_config:\n"] {
             let why = server.replace(gate(text)).unwrap_err();
             assert!(why.contains("basic_auth_users") && asks(), "{text}: {why}");
         }

@@ -100,7 +100,9 @@ impl Slots {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            if slots.len() < self.most || evict(slots, None) {
+            // An address that has its share already takes no place of another one.
+            let own = (of_it >= OF_ONE.min(self.most)).then_some(from);
+            if slots.len() < self.most || evict(slots, own) {
                 *next += 1;
                 let since = Instant::now();
                 slots.insert(*next, Slot { from, phase: Phase::Unknown, since, stream });
@@ -179,6 +181,26 @@ mod tests {
 
     fn place(last: u8) -> Place {
         Place::of([192, 0, 2, last].into())
+    }
+
+    #[test]
+    fn storm_of_one_address_takes_no_place_of_another() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::default();
+        let mut open = Vec::new();
+        let mut add = |from: u8| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            let number = slots.take(&stream, place(from));
+            open.push((client, stream));
+            number
+        };
+        let other = add(2).unwrap();
+        std::thread::sleep(2 * YOUNG);
+        for _ in 0..2 * AT_ONCE {
+            let _ = add(1);
+        }
+        assert!(slots.lock().1.contains_key(&other));
     }
 
     #[test]

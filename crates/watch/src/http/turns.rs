@@ -143,4 +143,20 @@ mod tests {
         assert_eq!(state.waiting.iter().filter(|waiter| waiter.put_off).count(), 1);
         assert_eq!(state.next(10, now), Some(number));
     }
+
+    #[test]
+    fn new_address_is_first_among_many_where_nothing_was_compared_yet() {
+        let (mut state, now) = (Doorkeeper::default(), Instant::now());
+        let place = |last: u8| Place::of([192, 0, 2, last].into());
+        let at = |ms: u64| now + std::time::Duration::from_millis(ms);
+        // They guess in turn, so that all of them have waited before.
+        for last in 0..100 {
+            state.enter(place(last), "a", 10, at(u64::from(last))).unwrap();
+        }
+        let number = state.enter(place(200), "a", 10, at(200)).unwrap();
+        assert!(!state.is_put_off(number));
+        assert_eq!(state.next(10, at(200)), Some(number));
+        assert!(state.enter(place(0), "a", 10, at(201)).is_some());
+        assert_eq!(state.next(10, at(201)), Some(number));
+    }
 }

@@ -36,9 +36,6 @@ pub struct WebConfig {
     pub basic_auth_users: BTreeMap<String, String>,
     /// Not supported: refused if it is there.
     pub rate_limit: Option<serde_json::Value>,
-    /// Whether there is a part for users that has none.
-    #[serde(skip)]
-    pub nobody: bool,
 }
 
 /// Its part for TLS. Files are relative to the directory of the configuration.
@@ -103,6 +100,14 @@ impl WebConfig {
         let nobody = users.is_some_and(|users| {
             users.is_null() || users.as_object().is_some_and(serde_json::Map::is_empty)
         });
+        // Who writes it wants a password, and the file may have been cut.
+        if nobody {
+            return Err(ConfigError::Field(
+                "basic_auth_users has no user, so everybody could read this; add one with htpasswd -nBC 10 USER, or take \
+                 basic_auth_users out"
+                    .to_owned(),
+            ));
+        }
         // A part without anything is as if it were not there.
         if let Some(parts) = value.as_object_mut() {
             parts.retain(|_, part| !part.is_null());
@@ -110,7 +115,7 @@ impl WebConfig {
         // An empty file is a configuration without anything.
         let config: Option<Self> = serde_json::from_value(value)
             .map_err(|error| ConfigError::Format(error.to_string()))?;
-        let config = Self { nobody, ..config.unwrap_or_default() };
+        let config = config.unwrap_or_default();
         let refuse = |what: String| Err(ConfigError::Field(what));
         if config.rate_limit.is_some() {
             return refuse("rate_limit is not supported; take it out".to_owned());
@@ -183,16 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn part_for_users_without_any_is_told_from_none() {
-        for (text, nobody) in [
-            ("", false),
-            ("tls_server_config:\n", false),
-            ("basic_auth_users:\n", true),
-            ("basic_auth_users: {}\n", true),
-            ("basic_auth_users:\n  # alice: x\n", true),
+    fn part_for_users_without_any_is_refused() {
+        for text in [
+            "basic_auth_users:\n",
+            "basic_auth_users: {}\n",
+            "basic_auth_users: ~\n",
+            "basic_auth_users:\n  # alice: x\n",
         ] {
-            let config = WebConfig::parse(text).unwrap();
-            assert_eq!((config.nobody, config.basic_auth_users.len()), (nobody, 0), "{text}");
+            let error = WebConfig::parse(text).unwrap_err().to_string();
+            assert!(error.contains("basic_auth_users has no user"), "{text}: {error}");
+        }
+        for text in ["", "tls_server_config:\n", "http_server_config:\n"] {
+            assert!(WebConfig::parse(text).unwrap().basic_auth_users.is_empty(), "{text}");
         }
     }
 

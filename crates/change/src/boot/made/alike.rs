@@ -13,7 +13,7 @@
 //! Comments and indentation do not count. A file that was out of date before differs by more, which is no fault of the
 //! program; but what it would change is not what was asked for.
 
-use super::lexer::words as words_of;
+use super::lexer::{behind, words as words_of};
 use super::{Made, is_bls, is_extlinux, is_grub, kernel_line, keyword, marker, script};
 use crate::boot::bls;
 use crate::words::{self, Change};
@@ -328,10 +328,30 @@ impl Alike<'_> {
         if !(self.has_kernel)(base(kernel)) {
             return Some(format!("whose kernel {} is not there", short(kernel)));
         }
+        if let Some(why) = self.disks(new, kernel) {
+            return Some(why);
+        }
         let mut former = was.iter().filter(|old| old.section == new.section).peekable();
         let compared = former.peek().is_some();
         let alike = former.any(|old| old.kernel.is_some() && self.entry(old, new).is_none());
         (compared && !alike).then(|| "unlike the former ones".to_owned())
+    }
+
+    /// Why an entry does not have the initial RAM disk of its kernel, or has one that is not there.
+    fn disks(&self, new: &Entry<'_>, kernel: &str) -> Option<String> {
+        let lines = || new.lines.iter().filter_map(|line| keyword(line.text, &DISK));
+        let lost = lines().flat_map(words_of).find(|path| !(self.has_kernel)(base(path)));
+        if let Some(path) = lost {
+            return Some(format!("whose initial RAM disk {} is not there", short(&path)));
+        }
+        if lines().next().is_some() {
+            return None;
+        }
+        let version = version(kernel);
+        let names = ["initrd.img-V", "initrd-V", "initrd-V.img", "initramfs-V.img", "initramfs-V"];
+        let own = names.map(|name| name.replace('V', version));
+        let own = own.iter().find(|name| (self.has_kernel)(name))?;
+        Some(format!("without its initial RAM disk {}", short(own)))
     }
 
     /// Whether the settings make an entry, and its kernel is gone.
@@ -354,8 +374,7 @@ impl Alike<'_> {
             return Some(format!("has the kernel {} where it had {}", short(new), short(old)));
         }
         // The same lines, except for the version and the initial RAM disk.
-        let disk =
-            |line: &Line<'_>| keyword(line.text, &["initrd", "initrd16", "initrdefi"]).is_some();
+        let disk = |line: &Line<'_>| keyword(line.text, &DISK).is_some();
         let rooted = is.lines.iter().any(disk) || !was.lines.iter().any(disk);
         let plain = |text: &str, kernel: &str| {
             let text = text.replace(version(kernel), "VERSION");
@@ -396,21 +415,24 @@ impl Alike<'_> {
         if was == is {
             return true;
         }
-        let of = |line: &str| -> Option<(String, Vec<String>)> {
+        // With what follows the command on its line.
+        let of = |line: &str| -> Option<(String, Vec<String>, Option<String>)> {
             let line = line.strip_prefix("set ").unwrap_or(line);
             if let Some(value) = line.strip_prefix(SHARED) {
-                let value = words_of(value).join(" ");
-                return Some((SHARED.to_owned(), own(words::all(&value))));
+                let words = words_of(value).join(" ");
+                return Some((SHARED.to_owned(), own(words::all(&words)), behind(value)));
             }
             if let Some(rest) = keyword(line, &["append"]) {
-                return Some(("append".to_owned(), own(words::all(rest))));
+                return Some(("append".to_owned(), own(words::all(rest)), None));
             }
             let rest = keyword(line, &KERNEL)?;
             let name = line.strip_suffix(rest).unwrap_or(line).trim().to_ascii_lowercase();
-            Some((name, words_of(rest)))
+            Some((name, words_of(rest), behind(rest)))
         };
-        let (Some((name, old)), Some((its, new))) = (of(was), of(is)) else { return false };
-        name == its && self.same_words(&old, &new)
+        let (Some((name, old, more)), Some((its, new, also))) = (of(was), of(is)) else {
+            return false;
+        };
+        name == its && more == also && self.same_words(&old, &new)
     }
 
     fn same_words(&self, old: &[String], new: &[String]) -> bool {
@@ -462,6 +484,8 @@ fn is_made(section: Option<&str>) -> bool {
     section.is_none_or(|name| script(name).starts_with("linux"))
 }
 
+/// Commands that load initial RAM disks.
+const DISK: [&str; 3] = ["initrd", "initrd16", "initrdefi"];
 /// Commands with a kernel's command line; under Xen it is a module.
 const KERNEL: [&str; 5] = ["linux", "linux16", "linuxefi", "module", "module2"];
 

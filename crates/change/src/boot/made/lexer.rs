@@ -13,8 +13,8 @@ struct Word {
 
 enum Token {
     Word(Word),
-    /// The end of a line or of a command.
-    End,
+    /// The end of a line or of a command, by this letter.
+    End(char),
 }
 
 struct Lexer<'a> {
@@ -22,11 +22,13 @@ struct Lexer<'a> {
     line: usize,
     /// The line of a quote that is not closed.
     open_quote: Option<usize>,
+    /// Whether a backslash is the last letter.
+    continued: bool,
 }
 
 impl<'a> Lexer<'a> {
     fn new(text: &'a str) -> Self {
-        Self { rest: text.chars().peekable(), line: 1, open_quote: None }
+        Self { rest: text.chars().peekable(), line: 1, open_quote: None, continued: false }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -43,9 +45,9 @@ impl<'a> Lexer<'a> {
                         self.next();
                     }
                 }
-                '\n' | ';' | '&' | '|' => {
+                end @ ('\n' | ';' | '&' | '|') => {
                     self.next();
-                    return Some(Token::End);
+                    return Some(Token::End(end));
                 }
                 blank if blank.is_ascii_whitespace() => {
                     self.next();
@@ -64,7 +66,11 @@ impl<'a> Lexer<'a> {
             self.next();
             match next {
                 // A backslash at the end of a line continues it.
-                '\\' => word.text.extend(self.next().filter(|it| *it != '\n')),
+                '\\' => {
+                    let quoted = self.next();
+                    self.continued = quoted.is_none();
+                    word.text.extend(quoted.filter(|it| *it != '\n'));
+                }
                 '\'' | '"' => {
                     word.quoted = true;
                     self.quoted(next, &mut word.text);
@@ -103,6 +109,22 @@ pub(super) fn words(text: &str) -> Vec<String> {
         words.push(word.text);
     }
     words
+}
+
+/// What a line has behind its first command, and GRUB reads as more commands or as part of it: the text from `;`, `&` or
+/// `|` on, a backslash at the end, which adds the next line, or a quote that is not closed on it.
+pub(super) fn behind(line: &str) -> Option<String> {
+    let mut lexer = Lexer::new(line);
+    while let Some(token) = lexer.token() {
+        if let Token::End(end) = token {
+            let rest: String = lexer.rest.collect();
+            return Some(format!("{end}{rest}"));
+        }
+    }
+    if lexer.open_quote.is_some() {
+        return Some("a quote that is not closed".to_owned());
+    }
+    lexer.continued.then(|| "\\".to_owned())
 }
 
 /// The words as a kernel gets them: those with blanks in double quotes.
@@ -179,6 +201,23 @@ mod tests {
         assert_eq!(words("a\"b c\"'d e' x#y \"\" f\\ g; quirk=1"), ["ab cd e", "x#y", "", "f g"]);
         assert_eq!(words("\"a\\\"b\\$c\\d\" ${x}"), ["a\"b$c\\d", "${x}"]);
         assert_eq!(line("a 'b c' \"quirk=1\""), "a \"b c\" quirk=1");
+    }
+
+    #[test]
+    fn behind_is_what_grub_reads_as_more_than_one_command() {
+        for plain in ["/v quiet", "/v a\\;b 'c;d' \"e & f\" # ; halt", "/v a\\\\", ""] {
+            assert_eq!(behind(plain), None, "{plain}");
+        }
+        for (line, more) in [
+            ("/v quiet; halt", "; halt"),
+            ("/v quiet;", ";"),
+            ("/v && reboot", "&& reboot"),
+            ("/v a|| true", "|| true"),
+            ("/v quiet \\", "\\"),
+            ("/v quiet\"", "a quote that is not closed"),
+        ] {
+            assert_eq!(behind(line).as_deref(), Some(more), "{line}");
+        }
     }
 
     #[test]

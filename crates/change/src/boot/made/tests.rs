@@ -58,7 +58,8 @@ fn made(path: &str, before: &str, after: &str) -> Made {
 
 fn checked(path: &str, before: &str, after: &str) -> Result<(), String> {
     let wanted = change(&["quirk=1"], &["notsc"]);
-    let kernel = |name: &str| name != "vmlinuz-5";
+    let kernel =
+        |name: &str| !["vmlinuz-5", "evil.img", "initrd.img-8", "initrd-8"].contains(&name);
     check(&[made(path, before, after)], &wanted, Some(&wanted), &kernel).map_err(|fault| fault.why)
 }
 
@@ -106,7 +107,16 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
         (
             added("vmlinuz-7", "quiet quirk=1 init=/bin/sh")
                 .replace("\tinitrd\t/boot/initrd.img\n", ""),
-            "unlike",
+            "without its initial RAM disk",
+        ),
+        (
+            added("vmlinuz-7", "quiet quirk=1").replace("\tinitrd\t/boot/initrd.img\n", ""),
+            "without its initial RAM disk initrd.img-7",
+        ),
+        (
+            added("vmlinuz-7", "quiet quirk=1")
+                .replace("initrd.img\n", "initrd.img /tmp/evil.img\n"),
+            "whose initial RAM disk /tmp/evil.img is not there",
         ),
     ] {
         let error = with("10_linux", &new).unwrap_err();
@@ -356,6 +366,33 @@ fn grub_that_differs_by_more_than_the_words_is_refused() {
     // As GRUB reads it, it is the word.
     let before = debian(&["vmlinuz-6"], "quiet");
     assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet \"quirk=1\"")), Ok(()));
+}
+
+#[test]
+fn grub_with_more_than_one_command_on_the_line_of_a_kernel_is_refused() {
+    let before = debian(&["vmlinuz-6"], "quiet");
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    for more in ["; halt", ";halt", " && reboot", "|| true", " & x", " \\", "\""] {
+        // Also where it was so before.
+        let words = format!("quiet quirk=1{more}");
+        let text = debian(&["vmlinuz-6"], &words);
+        for (was, is) in [(&before, &good.replacen("quiet quirk=1", &words, 1)), (&text, &text)] {
+            let error = checked(GRUB, was, is).unwrap_err();
+            let odd = more == "\"" && error.starts_with("has a quote that is not closed");
+            assert!(odd || error.contains("more than one command"), "{more}: {error}");
+            assert!(error.contains("(line "), "{error}");
+        }
+    }
+    // Of an entry that is written by hand, as before.
+    let custom = |line: &str, text: &str| text.replace("root=/dev/sda9", line);
+    let mine = "root=/dev/sda9; initrd /x";
+    assert_eq!(checked(GRUB, &custom(mine, &before), &custom(mine, &good)), Ok(()));
+    for other in ["root=/dev/sda9", "root=/dev/sda9; halt"] {
+        let error = checked(GRUB, &custom(mine, &before), &custom(other, &good)).unwrap_err();
+        assert!(error.contains("where it had `linux /boot/my-kernel"), "{error}");
+    }
+    let quoted = debian(&["vmlinuz-6"], "'a;b' c\\&d quirk=1");
+    assert_eq!(checked(GRUB, &debian(&["vmlinuz-6"], "'a;b' c\\&d"), &quoted), Ok(()));
 }
 
 #[test]

@@ -17,11 +17,10 @@ use std::time::Instant;
 
 /// Bytes that one of them may take for itself, more than this process has, where others can write the file.
 pub(super) const MEMORY: u64 = 72 << 20;
-/// The same for other files: the debugging information of large programs takes as much.
-const OWN_MEMORY: u64 = 160 << 20;
-/// Seconds of processor time of one of them.
-const SECONDS: u64 = 5;
-const OWN_SECONDS: u64 = 10;
+/// The same for other files: beside what `who` itself has, all is below 150 MB.
+const OWN_MEMORY: u64 = 96 << 20;
+/// Seconds of processor time of one of them: the table of symbols alone is read in a small part of that.
+const SECONDS: u64 = 2;
 /// How often the wish to end is looked at, in nanoseconds.
 const BEAT: i64 = 50_000_000;
 /// Bytes of one answer at most.
@@ -37,11 +36,7 @@ pub(super) struct Limits {
 impl Limits {
     /// For a file of which it is known whether no other user could have written it.
     pub(super) fn of(own: bool) -> Self {
-        if own {
-            Self { memory: OWN_MEMORY, seconds: OWN_SECONDS }
-        } else {
-            Self { memory: MEMORY, seconds: SECONDS }
-        }
+        Self { memory: if own { OWN_MEMORY } else { MEMORY }, seconds: SECONDS }
     }
 }
 

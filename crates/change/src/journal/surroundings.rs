@@ -1,0 +1,298 @@
+//! What a program of a plan does in `/boot` beside the files that it is expected to make.
+//!
+//! Before it runs, the kind, the mode and the owner of everything in `/boot` are seen, and kernels and initial RAM disks are
+//! held open. When it has ended, no mode and no owner may differ, no kernel and no disk may be gone or empty, no directory
+//! may be another one (a mount over it, a link), and no `grub.cfg` may be new on the EFI system partition. What can be put
+//! back is put back at once; what cannot is named.
+
+use super::entry::{Entry, Record, State, TEMPORARY};
+use super::tree::{Spot, Tree, errno};
+use super::{Journal, JournalError};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Where boot loaders, kernels and entries are.
+const TOP: [&str; 2] = ["/boot", "/efi"];
+/// Names that are looked at, at most: a system has some hundreds.
+const MOST: usize = 20_000;
+/// Directories below each other.
+const DEPTH: usize = 12;
+/// Files that are held open.
+const HELD: usize = 64;
+/// The beginnings and ends of names of kernels, initial RAM disks and what is loaded beside them.
+const BEGINNINGS: [&str; 10] = [
+    "vmlinu",
+    "kernel",
+    "image",
+    "bzimage",
+    "zimage",
+    "uimage",
+    "initr",
+    "linux",
+    "microcode",
+    "xen",
+];
+const ENDS: [&str; 5] = ["-ucode.img", ".efi", ".dtb", ".img", ".gz"];
+
+/// One name before the program ran.
+struct Seen {
+    stat: Stat,
+    /// A kernel or a disk, which would still be there if its name were removed.
+    held: Option<File>,
+}
+
+/// Everything in `/boot` before a program ran.
+pub(super) struct Surroundings {
+    seen: BTreeMap<PathBuf, Seen>,
+    /// Whether there was more than [`MOST`]: what is new is not known then.
+    cut: bool,
+}
+
+/// What differs, in words, and directories that are new.
+#[derive(Default)]
+pub(super) struct Differences {
+    pub(super) faults: Vec<(PathBuf, String)>,
+    pub(super) directories: Vec<PathBuf>,
+}
+
+impl Surroundings {
+    pub(super) fn look(tree: &Tree) -> Self {
+        let mut held = 0;
+        let (all, cut) = walk(tree);
+        let mut seen = BTreeMap::new();
+        for (path, stat) in all {
+            let open = is_regular(&stat) && loaded(&path) && held < HELD;
+            let file = open.then(|| open_for_reading(&tree.spot(&path).ok()??)).flatten();
+            held += usize::from(file.is_some());
+            seen.insert(path, Seen { stat, held: file });
+        }
+        Self { seen, cut }
+    }
+
+    /// Compares, and puts back what can be. `entry` knows the files that are its own to put back, and gets the new
+    /// `grub.cfg` of the EFI system partition.
+    pub(super) fn restore(&self, journal: &Journal, entry: &mut Entry, step: usize) -> Differences {
+        let tree = journal.place.tree();
+        let ours: HashSet<PathBuf> = entry.records.iter().map(|it| it.path.clone()).collect();
+        let now = walk(tree).0;
+        let mut found = Differences::default();
+        for (path, seen) in &self.seen {
+            if ours.contains(path) {
+                continue;
+            }
+            let fault = match now.get(path) {
+                None if loaded(path) && is_regular(&seen.stat) => gone(tree, path, seen),
+                None => None,
+                Some(is) => differs(tree, path, &seen.stat, is),
+            };
+            found.faults.extend(fault.map(|fault| (path.clone(), fault)));
+        }
+        if self.cut {
+            return found;
+        }
+        for (path, stat) in &now {
+            if self.seen.contains_key(path) {
+                continue;
+            }
+            if is_directory(stat) {
+                found.directories.push(path.clone());
+            } else if is_of_efi(path) && !ours.contains(path) {
+                found.faults.push((path.clone(), "was made while it ran".to_owned()));
+                added(entry, path, step);
+            }
+        }
+        found
+    }
+}
+
+/// Refuses what a program did beside its files, after everything was put back that can be.
+///
+/// # Errors
+/// Something differed.
+pub(super) fn refuse(
+    journal: &Journal,
+    found: &Differences,
+    command: &[String],
+) -> Result<(), JournalError> {
+    let Some(((path, why), more)) = found.faults.split_first() else { return Ok(()) };
+    let more: String = more
+        .iter()
+        .take(4)
+        .map(|(path, why)| format!("; {} {why}", journal.place.shown(path).display()))
+        .collect();
+    Err(JournalError::NotMade {
+        command: command.join(" "),
+        path: journal.place.shown(path),
+        why: format!("{why}{more}, which is no part of this change"),
+    })
+}
+
+/// A new file that the program must not make is removed with the rest.
+fn added(entry: &mut Entry, path: &Path, step: usize) {
+    entry.records.push(Record {
+        path: path.to_owned(),
+        step,
+        planned: Vec::new(),
+        rewritten_by: vec![step],
+        old: State::Absent,
+        new: None,
+        observed: true,
+        decision: None,
+        seen: None,
+    });
+}
+
+/// How what is there differs, after it was put back.
+fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<String> {
+    let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
+    if kind(was) != kind(is) {
+        return Some("is of another kind, and is left as it is".to_owned());
+    }
+    if is_directory(was) && !is_same(was, is) {
+        return Some("is another directory, and is left as it is".to_owned());
+    }
+    if is_regular(was) && was.st_size > 0 && is.st_size == 0 && loaded(path) {
+        return Some("became empty, and cannot be restored: no copy of it was made".to_owned());
+    }
+    if kind(was) == FileType::Symlink {
+        return None;
+    }
+    let owner = |stat: &Stat| (stat.st_uid, stat.st_gid);
+    let how = if owner(was) == owner(is) {
+        if was.st_mode == is.st_mode {
+            return None;
+        }
+        format!(
+            "had its mode changed from {:04o} to {:04o}",
+            was.st_mode & 0o7777,
+            is.st_mode & 0o7777
+        )
+    } else {
+        format!(
+            "had its owner changed from {}:{} to {}:{}",
+            was.st_uid, was.st_gid, is.st_uid, is.st_gid
+        )
+    };
+    Some(match owned_as(tree, path, was, is) {
+        Some(()) => format!("{how} (it was restored)"),
+        None => format!("{how}, and it could not be restored"),
+    })
+}
+
+/// Gives what is at a path the former owner and mode.
+fn owned_as(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<()> {
+    let spot = tree.spot(path).ok()??;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok()?;
+    // What was compared, and not what took its place since.
+    if !is_same(&rustix::fs::fstat(&fd).ok()?, is) {
+        return None;
+    }
+    if (was.st_uid, was.st_gid) != (is.st_uid, is.st_gid) {
+        let (uid, gid) = (Uid::from_raw(was.st_uid), Gid::from_raw(was.st_gid));
+        rustix::fs::fchown(&fd, Some(uid), Some(gid)).ok()?;
+    }
+    rustix::fs::fchmod(&fd, Mode::from_raw_mode(was.st_mode & 0o7777)).ok()
+}
+
+/// Says that a kernel or a disk is gone, after it was written again from what is held open.
+fn gone(tree: &Tree, path: &Path, seen: &Seen) -> Option<String> {
+    let again =
+        seen.held.as_ref().is_some_and(|held| write_again(tree, path, held, &seen.stat).is_ok());
+    Some(if again {
+        "was removed (it was restored)".to_owned()
+    } else {
+        "is gone, and cannot be restored".to_owned()
+    })
+}
+
+fn write_again(tree: &Tree, path: &Path, held: &File, was: &Stat) -> Result<(), JournalError> {
+    let spot = tree.sure_spot(path)?;
+    let failed = |error: rustix::io::Errno| super::tree::io("write", &spot.shown)(error);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o600))
+        .map_err(failed)?;
+    let mut new = File::from(fd);
+    let mut from = held;
+    let written = from
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| std::io::copy(&mut from, &mut new))
+        .and_then(|_| new.sync_all());
+    if let Err(error) = written {
+        let _ = spot.unlink();
+        return Err(failed(errno(&error)));
+    }
+    // A file system without owners and modes (FAT) keeps what it has.
+    let (uid, gid) = (Uid::from_raw(was.st_uid), Gid::from_raw(was.st_gid));
+    let _ = rustix::fs::fchown(&new, Some(uid), Some(gid));
+    let _ = rustix::fs::fchmod(&new, Mode::from_raw_mode(was.st_mode & 0o7777));
+    let omit = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ };
+    let last_modification = Timespec { tv_sec: was.st_mtime as _, tv_nsec: was.st_mtime_nsec as _ };
+    let _ = rustix::fs::futimens(&new, &Timestamps { last_access: omit, last_modification });
+    spot.sync()
+}
+
+/// Everything below the top directories, and these; whether there was more.
+fn walk(tree: &Tree) -> (BTreeMap<PathBuf, Stat>, bool) {
+    let mut all = BTreeMap::new();
+    let mut todo: Vec<PathBuf> = TOP.into_iter().map(PathBuf::from).collect();
+    while let Some(path) = todo.pop() {
+        if all.len() >= MOST {
+            return (all, true);
+        }
+        let Ok(Some(stat)) = stat_of(tree, &path) else { continue };
+        let below = is_directory(&stat) && path.components().count() <= DEPTH;
+        let names = if below { tree.names(&path).ok().flatten() } else { None };
+        let names = names.unwrap_or_default().into_iter();
+        todo.extend(
+            names
+                .filter(|name| !name.to_string_lossy().starts_with(TEMPORARY))
+                .map(|name| path.join(name)),
+        );
+        all.insert(path, stat);
+    }
+    (all, false)
+}
+
+fn stat_of(tree: &Tree, path: &Path) -> Result<Option<Stat>, JournalError> {
+    let Some(spot) = tree.spot(path)? else { return Ok(None) };
+    match rustix::fs::statat(&spot.directory, &spot.name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(error) => Err(super::tree::io("look at", &spot.shown)(error)),
+    }
+}
+
+fn open_for_reading(spot: &Spot) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok()?;
+    super::stage::leaves_enough(fd.as_raw_fd()).then(|| File::from(fd))
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode).is_file()
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode).is_dir()
+}
+
+/// Whether a boot loader loads a file of this name for a kernel.
+fn loaded(path: &Path) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    BEGINNINGS.iter().any(|it| name.starts_with(it)) || ENDS.iter().any(|it| name.ends_with(it))
+}
+
+/// Whether a path is a `grub.cfg` of a boot loader on the EFI system partition.
+fn is_of_efi(path: &Path) -> bool {
+    let below = |top: &str| path.starts_with(top);
+    path.ends_with("grub.cfg") && (below("/boot/efi") || below("/efi") || below("/boot/EFI"))
+}
