@@ -109,7 +109,7 @@ done < <(git ls-files -sz -- '*.sh' '*.py' .ci/run ':!fuzz' ':!book/samples' ':!
 for manifest in crates/*/Cargo.toml; do
     if grep -q '^publish = false' "$manifest"; then continue; fi
     for key in description license repository readme keywords categories; do
-        grep -Eq "^$key(\.workspace)? = ([\"[][^]\"]|true)" "$manifest" || {
+        grep -Eq "^$key(\.workspace)? = (\"[^\"]|\[\"|true)" "$manifest" || {
             echo "tree: $manifest has no $key, which a published crate needs" >&2
             wrong=$((wrong + 1))
         }
