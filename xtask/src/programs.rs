@@ -66,7 +66,9 @@ pub(crate) fn run(context: &Context) -> Done {
         bad.clear();
     }
     let ended_early = results.iter().filter(|(_, good, text)| *good && !is_whole(text));
-    bad.extend(ended_early.map(|(program, ..)| format!("{} (ended before its last test)", program.name())));
+    bad.extend(
+        ended_early.map(|(program, ..)| format!("{} (ended before its last test)", program.name())),
+    );
     say!("-- documentation");
     let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).answer(context)?;
     if !documented.good() {
@@ -112,7 +114,8 @@ fn is_whole(text: &str) -> bool {
         words.filter_map(|word| word.parse::<usize>().ok()).sum()
     };
     let begun = text.lines().find(|line| {
-        line.strip_prefix("running ").is_some_and(|rest| rest.ends_with(" tests") || rest == "1 test")
+        line.strip_prefix("running ")
+            .is_some_and(|rest| rest.ends_with(" tests") || rest == "1 test")
     });
     begun.is_none_or(|begun| {
         text.lines().any(|line| {
@@ -215,7 +218,9 @@ mod tests {
         assert!(!is_whole("\nrunning 3 tests\ntest a ... ok\n"));
         assert!(!is_whole(&format!("\nrunning 4 tests\n{end}\n")));
         assert!(is_whole("what a program without a list of tests prints\n"));
-        assert!(is_whole("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"));
+        assert!(is_whole(
+            "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"
+        ));
     }
 
     #[test]
