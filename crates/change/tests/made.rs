@@ -369,4 +369,9 @@ fn program_that_changes_boot_beside_its_files_is_restored() {
         );
     }
     beside("> ../vmlinuz-6", "vmlinuz-6 became empty, and cannot be restored", false);
+    beside(
+        "echo evil >> ../vmlinuz-6",
+        "vmlinuz-6 is another kernel, and cannot be restored",
+        false,
+    );
 }

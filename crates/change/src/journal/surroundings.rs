@@ -36,6 +36,7 @@ const BEGINNINGS: [&str; 10] = [
     "microcode",
     "xen",
 ];
+const KERNELS: [&str; 6] = ["vmlinu", "kernel", "image", "bzimage", "zimage", "linux"];
 const ENDS: [&str; 5] = ["-ucode.img", ".efi", ".dtb", ".img", ".gz"];
 
 /// One name before the program ran.
@@ -87,7 +88,9 @@ impl Surroundings {
             let fault = match now.get(path) {
                 None if loaded(path) && is_regular(&seen.stat) => gone(tree, path, seen),
                 None => None,
-                Some(is) => differs(tree, path, &seen.stat, is),
+                Some(is) => {
+                    differs(tree, path, &seen.stat, is).or_else(|| other_kernel(path, seen, is))
+                }
             };
             found.faults.extend(fault.map(|fault| (path.clone(), fault)));
         }
@@ -181,6 +184,14 @@ fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<String> {
         Some(()) => format!("{how} (it was restored)"),
         None => format!("{how}, and it could not be restored"),
     })
+}
+
+/// How a kernel is not the one that it was. A program may install the same one again.
+fn other_kernel(path: &Path, seen: &Seen, is: &Stat) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let kernel = KERNELS.iter().any(|it| name.starts_with(it)) && is_regular(is);
+    (kernel && seen.stat.st_size != is.st_size)
+        .then(|| "is another kernel, and cannot be restored: no copy of it was made".to_owned())
 }
 
 /// Gives what is at a path the former owner and mode.
