@@ -5,6 +5,7 @@
 mod common;
 
 use clocksmith_change::journal::*;
+use clocksmith_change::words::Change;
 use clocksmith_change::{Action, Plan};
 use common::*;
 use std::ffi::CString;
@@ -149,6 +150,59 @@ fn a_program_that_fills_the_disk() {
     let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
     assert!(matches!(error.end, End::RolledBack(_)), "{error}");
     same(&before, &without(picture(root), "boot/filler"), "full");
+}
+
+/// A change of words that a program makes effective: what it must leave as it is is looked at.
+fn words() -> Plan {
+    let mut run = update_grub();
+    if let Action::Run { rewrites, .. } = &mut run.action {
+        rewrites.truncate(2);
+    }
+    let expected = Change { add: vec!["quirk=1".to_owned()], remove: Vec::new() };
+    let drop_in = "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT quirk=1\"\n";
+    let steps = vec![write("/etc/default/grub.d/90-clocksmith.cfg", drop_in), run];
+    Plan { steps, expected, ..Plan::default() }
+}
+
+#[test]
+fn settings_changed_by_a_program_on_a_full_disk_are_kept_whole_and_restored_later() {
+    if !own_mounts() {
+        return;
+    }
+    let dir = temporary();
+    let root = dir.path();
+    build(root);
+    let settings = "GRUB_TIMEOUT=5\n".repeat(3000);
+    fs::write(root.join("etc/default/grub"), &settings).unwrap();
+    small(root, "etc", "size=256k,mode=755");
+    let script = "echo GRUB_DEFAULT=1 >> \"$ROOT/etc/default/grub\"\ncat /dev/zero > \"$ROOT/etc/filler\"\nexit 1\n";
+    fs::write(root.join("usr/sbin/update-grub"), script).unwrap();
+    let before = picture(root);
+    let error = open(root).unwrap().apply(&words(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::Stuck(_)), "{error}");
+    // Not the beginning of it, and not nothing.
+    let now = fs::read_to_string(root.join("etc/default/grub")).unwrap();
+    assert_eq!(now, format!("{settings}GRUB_DEFAULT=1\n"));
+    fs::remove_file(root.join("etc/filler")).unwrap();
+    drop(open(root).unwrap());
+    same(&before, &picture(root), "with room");
+}
+
+#[test]
+fn a_file_under_a_mount_is_refused_before_anything_is_changed() {
+    if !own_mounts() {
+        return;
+    }
+    let dir = temporary();
+    let root = dir.path();
+    build(root);
+    let config = root.join("boot/grub/grub.cfg");
+    assert!(mount(config.to_str().unwrap(), &config, "", libc::MS_BIND, ""));
+    let before = picture(root);
+    let error = open(root).unwrap().apply(&words(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::Untouched), "{error}");
+    assert!(error.to_string().contains("is a mount point"), "{error}");
+    same(&before, &picture(root), "mounted");
 }
 
 #[test]

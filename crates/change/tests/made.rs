@@ -318,6 +318,28 @@ fn names_that_appear_during_a_program_are_reported() {
 }
 
 #[test]
+fn program_that_changes_what_the_change_wrote_is_restored() {
+    let drop_in = "../../etc/default/grub.d/90-clocksmith.cfg";
+    for act in [
+        format!("rm {drop_in}"),
+        format!("echo >> {drop_in}"),
+        format!("ln -sf /etc/default/grub {drop_in}"),
+        format!("chmod 666 {drop_in}"),
+    ] {
+        let dir = system(&format!("{WORK}; {act}"));
+        let before = picture(dir.path());
+        let error = open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+        assert!(matches!(error.end, End::RolledBack(_)), "{act}: {error}");
+        assert!(
+            error.to_string().contains("90-clocksmith.cfg was changed while it ran"),
+            "{error}"
+        );
+        let after = picture(dir.path());
+        assert_eq!(before, after, "{act}: {}", differences(&before, &after));
+    }
+}
+
+#[test]
 fn steps_that_replace_files_are_begun_by_one_writing() {
     let dir = system("exit 0");
     let mut plan = plan();

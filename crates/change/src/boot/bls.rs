@@ -11,7 +11,7 @@ use super::{
 use crate::system::System;
 use crate::words::{self, Change};
 use reader::Readers;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod reader;
 
@@ -243,15 +243,18 @@ pub(super) fn lines_of(system: &System, directory: &str) -> Vec<String> {
     reader::read(system, directory).map(|(_, text)| all_options(text)).collect()
 }
 
-/// Refuses entries in two places, where they differ: systemd-boot reads two, GRUB one, and a directory that is mounted
-/// twice shows the same files.
+/// Refuses entries in two places: systemd-boot reads two, GRUB one, and copies of one text are two files all the same. A
+/// directory that is mounted twice is one.
 fn one_directory(system: &System, directory: &str, change: &Change) -> Result<(), NoWay> {
-    let names = |directory: &'static str| -> Vec<_> {
-        reader::read(system, directory).map(|(path, text)| (path.file_name(), text)).collect()
+    let same = |other: &str| {
+        let pair = |(one, two): &(PathBuf, PathBuf)| {
+            let is = |path: &PathBuf, name: &str| path == Path::new(name);
+            is(one, directory) && is(two, other) || is(one, other) && is(two, directory)
+        };
+        system.same.iter().any(pair)
     };
-    let first = DIRECTORIES.into_iter().find(|it| *it == directory).map(names).unwrap_or_default();
     let other = DIRECTORIES.into_iter().filter(|it| *it != directory).find(|other| {
-        reader::read(system, other).any(|(_, text)| boots_linux(text)) && names(other) != first
+        reader::read(system, other).any(|(_, text)| boots_linux(text)) && !same(other)
     });
     match other {
         None => Ok(()),

@@ -4,9 +4,10 @@ use super::appeared::appeared;
 use super::bytes::digest;
 use super::capture::{capture, sync_file};
 use super::entry::{Entry, Phase, Planned, State};
+use super::found::{Found, found};
 use super::made::Against;
 use super::prepare::{now, prepare};
-use super::put_back::{Former, Mode, decide, put_back};
+use super::put_back::{Former, Mode, decide, keep_open, put_back};
 use super::stage::{clear, enough_descriptors, hold, stage, sweep};
 use super::surroundings::{self, Surroundings};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
@@ -84,6 +85,7 @@ pub(super) fn apply(
             let result = back(journal, &mut entry, &work.written);
             if result.is_err() {
                 entry.stuck = true;
+                keep_open(journal, &mut entry);
                 // Without it the next run still restores the rest, but says that this one was killed.
                 let _ = journal.store.save(&mut entry);
             }
@@ -305,7 +307,9 @@ fn step(
                 work.running.extend(super::run::settle(&journal.place, observer));
             }
             let beside = around.map(|it| it.restore(journal, entry, index)).unwrap_or_default();
+            let own = by_program(journal, entry, index, &work.written, command);
             let good = ran.and_then(|_| {
+                own?;
                 super::made::look(journal, entry, index, command, Against::Before)?;
                 super::observed::look(journal, entry, index, command)?;
                 surroundings::refuse(journal, &beside, command)?;
@@ -332,6 +336,40 @@ fn step(
         }
         (Action::Remove { .. }, None) => Ok(()),
     }
+}
+
+/// Refuses what the program of a step (this command) made of files that earlier steps of the plan wrote, and records that
+/// it did: they are restored as what programs rewrite.
+fn by_program(
+    journal: &Journal,
+    entry: &mut Entry,
+    step: usize,
+    written: &Written,
+    command: &[String],
+) -> Result<(), JournalError> {
+    let mut first = None;
+    for (index, wanted) in written {
+        let Some(record) = entry.records.get_mut(*index) else { continue };
+        if record.rewritten_by.contains(&step) {
+            continue;
+        }
+        let now = match found(journal.place.tree(), &record.path) {
+            Ok(Found { state, link: None }) => state,
+            _ => State::Other,
+        };
+        if !now.same(wanted) {
+            record.rewritten_by.push(step);
+            first.get_or_insert_with(|| JournalError::NotMade {
+                command: command.join(" "),
+                path: journal.place.shown(&record.path),
+                why: format!(
+                    "was changed while it ran ({}), after this change had written it",
+                    wanted.difference(&now)
+                ),
+            });
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// The path that a step writes.

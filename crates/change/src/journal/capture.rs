@@ -163,7 +163,8 @@ pub(super) fn begin_sync(fd: &OwnedFd) {
     unsafe { libc::sync_file_range(fd.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// As [`make`], but durable only after [`durable`].
+/// As [`make`], but durable only after [`durable`]. A file that could not be made as a whole is removed: its name would
+/// be taken for the whole one.
 pub(super) fn make_later(
     spot: &Spot,
     content: &[u8],
@@ -171,6 +172,12 @@ pub(super) fn make_later(
 ) -> Result<(), JournalError> {
     // One of an earlier attempt may be left.
     spot.unlink()?;
+    fill(spot, content, wanted).inspect_err(|_| {
+        let _ = spot.unlink();
+    })
+}
+
+fn fill(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<(), JournalError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // No other user may read the file before it has its owner.
     let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o600))

@@ -128,6 +128,7 @@ impl Draft<'_> {
         if self.entry.directories.contains(&located.path) {
             return Err(self.unfit(&located.path, "would be a file and a directory"));
         }
+        self.unmounted(&located.path)?;
         let index = self.record(step, &located.path, true)?;
         if let Some(record) = self.entry.records.get_mut(index) {
             record.step = step;
@@ -153,6 +154,7 @@ impl Draft<'_> {
                 self.watch(step, &located.path, None)?;
                 continue;
             }
+            self.unmounted(&located.path)?;
             let index = self.record(step, &located.path, true)?;
             let absent = self.entry.records.get(index).is_some_and(|it| it.old == State::Absent);
             if absent {
@@ -187,6 +189,19 @@ impl Draft<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses a file on which another one is mounted: no other file can be renamed over it, neither a new one nor the
+    /// former one.
+    fn unmounted(&self, path: &Path) -> Result<(), JournalError> {
+        let Some(spot) = self.tree.spot(path)? else { return Ok(()) };
+        if spot.is_mount_point() {
+            return Err(self.unfit(
+                path,
+                "is a mount point, so that no file can take its place: unmount it first",
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses a path that links lead to where nothing survives a boot, or to nothing.

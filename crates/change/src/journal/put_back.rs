@@ -325,6 +325,27 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     open
 }
 
+/// Keeps in the entry what a run could not put back a moment after its programs changed it: a later run knows that they did,
+/// and puts it back, too.
+pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
+    for record in entry.records.iter_mut().filter(|record| record.observed) {
+        let now = journal.place.tree().spot(&record.path).ok().flatten().map(|spot| capture(&spot));
+        let (now, content) = match now {
+            Some(Ok(now)) => now,
+            // A directory in its place, for example, or none in which it would be.
+            Some(Err(_)) => (State::Other, None),
+            None => (State::Absent, None),
+        };
+        if now.same(&record.old) {
+            continue;
+        }
+        record.observed = false;
+        // Its state is known by its content. Without that, the time of the program tells whose it is.
+        let kept = content.is_none_or(|content| journal.store.keep(&content).is_ok());
+        record.new = kept.then_some(now);
+    }
+}
+
 fn put_backs(record: &Record) -> bool {
     record.decision != Some(Decision::Regenerate)
 }
@@ -439,7 +460,9 @@ fn restore_at(
             {
                 set_time(spot, meta)?;
             } else {
-                if saved.stat()?.is_none() {
+                // Another process may have changed it, or the disk is full: what is renamed is the former file, whole.
+                let whole = saved.stat()?.is_some() && capture(&saved)?.0.same(&record.old);
+                if !whole {
                     let content = journal.store.content(content)?;
                     let wanted = super::capture::Wanted::Exactly(meta);
                     super::capture::make(&saved, &content, wanted)?;

@@ -8,7 +8,7 @@
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -323,6 +323,13 @@ impl Spot {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(io("look at", &self.shown)(error)),
         }
+    }
+
+    /// Whether another file or directory is mounted on it. Kernels before 5.8 do not say (`STATX_ATTR_MOUNT_ROOT`, statx(2)).
+    pub(super) fn is_mount_point(&self) -> bool {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let found = rustix::fs::statx(&self.directory, &self.name, flags, StatxFlags::TYPE);
+        found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
     /// Takes it away; says whether it was there. Not yet durable.

@@ -44,6 +44,8 @@ pub struct System {
     pub read_only: Vec<PathBuf>,
     /// Of `/boot/firmware` and `/boot`, where a FAT partition is mounted, which a Raspberry Pi's firmware may read.
     pub firmware: Vec<PathBuf>,
+    /// Pairs of directories of boot entries that are one directory, mounted twice or behind a link.
+    pub same: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Marks of systems whose own tool owns the command line.

@@ -132,6 +132,7 @@ pub fn read(path: &Path) -> System {
             }
         }
     }
+    system.same = same_directories(&root);
     for file in ["/etc/os-release", "/usr/lib/os-release"] {
         if let Some(Ok(bytes)) = root.read(file, LIMIT) {
             system.os = Os::parse(&String::from_utf8_lossy(&bytes));
@@ -192,6 +193,24 @@ fn is_mounted(root: &Root<'_>) -> bool {
     const PROC: u64 = 0x9fa0;
     let kind = root.real("/proc").and_then(|path| rustix::fs::statfs(path).ok());
     kind.is_some_and(|kind| u64::try_from(kind.f_type).is_ok_and(|kind| kind == PROC))
+}
+
+/// Pairs of directories of boot entries that are one: what is written in one is in the other.
+fn same_directories(root: &Root<'_>) -> Vec<(PathBuf, PathBuf)> {
+    use std::os::unix::fs::MetadataExt;
+    let entries = DIRECTORIES.iter().filter(|(name, _)| name.ends_with("/loader/entries"));
+    let known: Vec<(&str, (u64, u64))> = entries
+        .filter_map(|(name, _)| {
+            let stat = std::fs::metadata(root.real(name)?).ok()?;
+            Some((*name, (stat.dev(), stat.ino())))
+        })
+        .collect();
+    let mut same = Vec::new();
+    for (at, (one, place)) in known.iter().enumerate() {
+        let others = known.iter().skip(at + 1).filter(|(_, other)| other == place);
+        same.extend(others.map(|(other, _)| (PathBuf::from(*one), PathBuf::from(*other))));
+    }
+    same
 }
 
 #[cfg(test)]

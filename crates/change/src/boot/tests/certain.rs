@@ -220,8 +220,11 @@ fn entries_that_are_not_certain_are_refused() {
             .to_string();
         assert!(error.contains(what), "{path}: {error}");
     }
-    // The same files, mounted in two places.
-    let twice = base().with("/efi/loader/entries/a.conf", entry);
+    // Copies are two files. The same files, mounted in two places, are one.
+    let mut twice = base().with("/efi/loader/entries/a.conf", entry);
+    let error = plan(&twice, &tsc()).map(|way| effects(&way)).unwrap_err().to_string();
+    assert!(error.contains("which of them"), "{error}");
+    twice.same.push(("/boot/loader/entries".into(), "/efi/loader/entries".into()));
     assert_eq!(plan(&twice, &tsc()).unwrap().steps.len(), 1);
     // zipl copies the entries into the boot record.
     let zipl = base().with("/etc/zipl.conf", "[defaultboot]\ntarget=/boot\n");
