@@ -306,7 +306,8 @@ fn step(
             {
                 work.running.extend(super::run::settle(&journal.place, observer));
             }
-            let beside = around.map(|it| it.restore(journal, entry, index)).unwrap_or_default();
+            let beside =
+                around.map(|it| it.restore(journal, entry, index, command)).unwrap_or_default();
             let own = by_program(journal, entry, index, &work.written, command);
             let good = ran.and_then(|_| {
                 own?;

@@ -76,7 +76,13 @@ impl Surroundings {
 
     /// Compares, and puts back what can be. `entry` knows the files that are its own to put back, and gets the new
     /// `grub.cfg` of the EFI system partition.
-    pub(super) fn restore(&self, journal: &Journal, entry: &mut Entry, step: usize) -> Differences {
+    pub(super) fn restore(
+        &self,
+        journal: &Journal,
+        entry: &mut Entry,
+        step: usize,
+        command: &[String],
+    ) -> Differences {
         let tree = journal.place.tree();
         let ours: HashSet<PathBuf> = entry.records.iter().map(|it| it.path.clone()).collect();
         let now = walk(tree).0;
@@ -88,9 +94,8 @@ impl Surroundings {
             let fault = match now.get(path) {
                 None if loaded(path) && is_regular(&seen.stat) => gone(tree, path, seen),
                 None => None,
-                Some(is) => {
-                    differs(tree, path, &seen.stat, is).or_else(|| other_kernel(path, seen, is))
-                }
+                Some(is) => differs(tree, path, &seen.stat, is)
+                    .or_else(|| other(path, &seen.stat, is, command)),
             };
             found.faults.extend(fault.map(|fault| (path.clone(), fault)));
         }
@@ -186,12 +191,16 @@ fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<String> {
     })
 }
 
-/// How a kernel is not the one that it was. A program may install the same one again.
-fn other_kernel(path: &Path, seen: &Seen, is: &Stat) -> Option<String> {
+/// How a kernel or an initial RAM disk is not the one that it was. A program may install the same kernel again; disks are
+/// made by programs of boot loaders, but not by GRUB's.
+fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let kernel = KERNELS.iter().any(|it| name.starts_with(it)) && is_regular(is);
-    (kernel && seen.stat.st_size != is.st_size)
-        .then(|| "is another kernel, and cannot be restored: no copy of it was made".to_owned())
+    let program = command.first()?.rsplit('/').next()?;
+    let disk = program.contains("grub") && program != "grubby" && name.starts_with("initr");
+    let fixed = disk || KERNELS.iter().any(|it| name.starts_with(it));
+    let what = if disk { "initial RAM disk" } else { "kernel" };
+    (fixed && is_regular(is) && was.st_size != is.st_size)
+        .then(|| format!("is another {what}, and cannot be restored: no copy of it was made"))
 }
 
 /// Gives what is at a path the former owner and mode.
