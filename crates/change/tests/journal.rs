@@ -196,7 +196,7 @@ fn a_later_choice_of_a_clocksource_is_respected() {
     fs::write(root.join("sys/current_clocksource"), "acpi_pm\n").unwrap();
     let report = journal.undo(Which::All, Force::No).unwrap().remove(0);
     assert_eq!(report.clocksource, None);
-    assert!(report.kept[0].contains("somebody else chose acpi_pm"), "{report:?}");
+    assert!(report.kept[0].contains("another program or user chose acpi_pm"), "{report:?}");
 }
 
 #[test]
