@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod comments;
+mod declared;
 mod every;
 mod files;
 mod kubevirt;

@@ -113,6 +113,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
+        overruled: false,
         ignored: Vec::new(),
     };
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
