@@ -4,6 +4,7 @@ use crate::certain;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::{libvirt, qemu};
+use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::saved;
 
 /// What somebody has decided.
@@ -37,6 +38,11 @@ pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
+    // A rule calls it impossible.
+    if let Some(hertz) = choices.tsc_frequency.filter(|hz| !(MIN_HZ..=MAX_HZ).contains(hz)) {
+        let why = format!("no processor has a TSC of {hertz} Hz; give the host's frequency, in Hz");
+        return (Vec::new(), vec![why]);
+    }
     let qemu = document.kind.format().qemu.as_ref().filter(|_| !choices.is_empty());
     let choose = qemu.and_then(|qemu| qemu.choose);
     let edits = choose.map(|choose| choose(document, choices)).unwrap_or_default();

@@ -51,6 +51,72 @@ fn declaration_counts_for_more_than_what_is_said() {
 }
 
 #[test]
+fn impossible_frequency_is_not_carried_over() {
+    let of = |timers: &str| {
+        let text = domain(
+            "win10",
+            "",
+            PLAIN_CPU,
+            &clock(timers),
+            &arguments("host,kvm=on,hv-vapic,hv-time"),
+        );
+        text.replace(
+            "<domain type='kvm'>",
+            "<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>",
+        )
+    };
+    for hertz in ["3000", "9999999999999", "0", "3 GHz"] {
+        let tsc = format!("    <timer name='tsc' frequency='{hertz}'/>\n");
+        let text = of(&tsc);
+        let new = said(Kind::Libvirt, &text, Guest::Windows);
+        assert_eq!(new.document.text.as_str(), text, "{hertz}");
+        let words: Vec<_> = new
+            .report
+            .findings
+            .iter()
+            .filter(|it| it.rule.id == "lv-override-loses-clock")
+            .collect();
+        assert!(words.iter().all(|it| it.left.is_some()), "{words:?}");
+        let text = of(&format!("{tsc}    <timer name='hypervclock' present='yes'/>\n"))
+            .replace(",hv-time'", "'");
+        let new = said(Kind::Libvirt, &text, Guest::Windows).document;
+        assert!(new.text.as_str().contains(",hv-vapic,hv-time=on'"), "{}", new.text.as_str());
+    }
+    let text = of("    <timer name='tsc' frequency='3000000000'/>\n");
+    let new = said(Kind::Libvirt, &text, Guest::Windows).document;
+    assert!(new.text.as_str().contains(",tsc-frequency=3000000000'"), "{}", new.text.as_str());
+    let choices = Choices { tsc_frequency: Some(3000), ..Choices::default() };
+    for (kind, text) in
+        [(Kind::Libvirt, text.as_str()), (Kind::Qemu, "qemu-system-x86_64 -enable-kvm -cpu host\n")]
+    {
+        let fixed = fix(&document(kind, text), &choices).unwrap();
+        assert_eq!((fixed.chosen, fixed.undecided.len()), (0, 1), "{text}");
+    }
+}
+
+#[test]
+fn hpet_that_the_line_contradicts_is_left() {
+    for line in [
+        "-no-hpet -M pc,hpet=on",
+        "-machine q35,hpet=on -no-hpet",
+        "-M pc -machine hpet=on -no-hpet",
+    ] {
+        let text = format!("qemu-system-x86_64 -enable-kvm -cpu host {line} -hda debian.img\n");
+        for guest in [Guest::Linux, Guest::Windows, Guest::Unknown] {
+            let fixed = said(Kind::Qemu, &text, guest);
+            assert!(fixed.document.text.as_str().contains(line), "{line}");
+            let left = fixed.report.findings.iter().find(|it| it.rule.id == "q-no-hpet-removed");
+            assert!(left.unwrap().left.as_ref().unwrap().contains("hpet=on"));
+        }
+    }
+    mended(
+        Kind::Qemu,
+        "qemu-system-x86_64 -enable-kvm -cpu host -no-hpet -M pc,hpet=off\n",
+        "qemu-system-x86_64 -enable-kvm -cpu host  -M pc,hpet=off\n",
+    );
+}
+
+#[test]
 fn what_is_said_counts_where_nothing_is_declared() {
     for (kind, text) in [
         (Kind::Qemu, "qemu-system-x86_64 -enable-kvm -cpu host -m 4G\n"),
