@@ -8,6 +8,7 @@ mod every;
 mod files;
 mod kubevirt;
 mod libvirt;
+mod lists;
 mod made;
 mod old_windows;
 mod other_systems;

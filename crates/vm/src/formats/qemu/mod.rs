@@ -14,6 +14,7 @@ pub(crate) mod cpu;
 mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
+mod manifest;
 pub(crate) mod property;
 mod python;
 pub(crate) mod script;
