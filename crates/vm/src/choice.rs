@@ -6,6 +6,7 @@ use crate::edit::Edit;
 use crate::formats::{libvirt, qemu};
 use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::saved;
+use crate::unchosen;
 
 /// What somebody has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,8 @@ pub fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
 /// Why changes that follow the choices are left to be made by hand, one line for each.
 #[must_use]
 pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
-    decided(document, choices).1
+    let left = decided(document, choices).1;
+    left.into_iter().map(|why| unchosen::with_words(document.kind, choices, why)).collect()
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {

@@ -154,6 +154,9 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
         if file.diff.is_empty() {
             say(&format!("{}: nothing to change", file.file));
         }
+        if file.followed {
+            say(&format!("{}: it has what --invtsc and --tsc-frequency choose already", file.file));
+        }
         if file.overruled {
             say(&format!(
                 "{}: --guest is not used here: the file declares the guest's system ({})",

@@ -211,6 +211,9 @@ pub(crate) struct FixFile {
     pub(crate) written: bool,
     /// Where the file as it was is kept.
     pub(crate) backup: Option<String>,
+    /// Whether the file has what --invtsc and --tsc-frequency choose already.
+    #[serde(skip)]
+    pub(crate) followed: bool,
     /// Why `--apply` would not write it, for the sentence behind the changes.
     #[serde(skip)]
     pub(crate) refused: Option<String>,

@@ -2,6 +2,7 @@
 //! gone afterwards, and mending twice is mending once.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod choices;
 mod comments;
 mod declared;
 mod every;

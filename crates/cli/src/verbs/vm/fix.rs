@@ -71,6 +71,7 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     file.partial = fixed.report.partial;
     file.chosen = fixed.chosen;
     file.undecided = fixed.undecided.clone();
+    file.followed = !choices.is_empty() && fixed.chosen == 0 && fixed.undecided.is_empty();
     file.mended = fixed
         .mended
         .iter()
