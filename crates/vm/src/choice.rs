@@ -4,7 +4,9 @@ use crate::certain;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::{libvirt, qemu};
+use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::saved;
+use crate::unchosen;
 
 /// What somebody has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +35,16 @@ pub fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
 /// Why changes that follow the choices are left to be made by hand, one line for each.
 #[must_use]
 pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
-    decided(document, choices).1
+    let left = decided(document, choices).1;
+    left.into_iter().map(|why| unchosen::with_words(document.kind, choices, why)).collect()
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
+    // A rule calls it impossible.
+    if let Some(hertz) = choices.tsc_frequency.filter(|hz| !(MIN_HZ..=MAX_HZ).contains(hz)) {
+        let why = format!("no processor has a TSC of {hertz} Hz; give the host's frequency, in Hz");
+        return (Vec::new(), vec![why]);
+    }
     let qemu = document.kind.format().qemu.as_ref().filter(|_| !choices.is_empty());
     let choose = qemu.and_then(|qemu| qemu.choose);
     let edits = choose.map(|choose| choose(document, choices)).unwrap_or_default();

@@ -108,16 +108,23 @@ impl Document {
         Self { guest, ..self.clone() }
     }
 
-    /// The guest's system: what was said counts, then what the file declares, then what names tell.
+    /// The guest's system: what the file declares counts, then what was said, then what settings hint at that other
+    /// systems may have, too, then what names tell.
     pub(crate) fn system<'a>(
         &self,
         declared: Option<Guest>,
+        hinted: Option<Guest>,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Known {
-        match self.guest {
+        match self.settled(declared) {
             Some(guest) => Known::declared(guest),
-            None => Known::of(declared, names),
+            None => Known::of(hinted, names),
         }
+    }
+
+    /// The guest's system that a file declares, or that was said.
+    pub(crate) fn settled(&self, declared: Option<Guest>) -> Option<Guest> {
+        declared.filter(|guest| *guest != Guest::Unknown).or(self.guest)
     }
 
     /// The same file with another text.

@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::edit::{self, Edit, Together};
 use crate::finding::{Finding, Severity};
 use crate::lint::{LintError, Report, lint};
+use crate::unchosen;
 
 /// More rounds than any file needs: what one change uncovers, the next round finds.
 const ROUNDS: usize = 12;
@@ -67,7 +68,10 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         now = next;
         report = after;
     }
-    let undecided = choice::left(&now, choices);
+    let mut undecided = choice::left(&now, choices);
+    if chosen == 0 && undecided.is_empty() && !choices.is_empty() {
+        undecided.extend(unchosen::why(&now, choices));
+    }
     Ok(Fixed { document: now, mended, chosen, undecided, report })
 }
 

@@ -159,7 +159,7 @@ impl Inner {
             name: self.name.clone(),
             text: Text::new(self.text.clone()),
             kind: self.kind,
-            guest: document.guest.or(self.declared),
+            guest: document.settled(self.declared),
             models: None,
         };
         let mut report = part(&inner).map_err(|LintError::Syntax { what, .. }| {
@@ -290,7 +290,14 @@ pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Repo
 
 /// A report without findings.
 pub(crate) fn nothing(guest: Guest) -> Report {
-    Report { guest, guessed: false, partial: true, findings: Vec::new(), ignored: Vec::new() }
+    Report {
+        guest,
+        guessed: false,
+        partial: true,
+        findings: Vec::new(),
+        overruled: false,
+        ignored: Vec::new(),
+    }
 }
 
 /// All nodes below a path, in lists and in keys that are there more than once.

@@ -41,6 +41,7 @@ mod shell;
 mod template;
 #[cfg(test)]
 mod testing;
+mod unchosen;
 mod unread;
 mod wished;
 mod words;

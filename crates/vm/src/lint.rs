@@ -25,6 +25,8 @@ pub struct Report {
     /// Whether the file is a part of a configuration, or a template: what is absent may stand
     /// elsewhere.
     pub partial: bool,
+    /// Whether the guest's system that was said is not used, because the file declares another one.
+    pub overruled: bool,
     /// In the order of the text.
     pub findings: Vec<Finding>,
     /// The findings that a comment of the file leaves out: `clocksmith: ignore ID why`.
@@ -72,6 +74,8 @@ impl LintError {
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = part(document)?;
     saved::keep(document, &mut report.findings);
+    report.overruled = document.guest.is_some_and(|said| said != report.guest)
+        && !matches!(report.guest, Guest::Unknown);
     Ok(report)
 }
 

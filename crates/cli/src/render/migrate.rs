@@ -201,7 +201,10 @@ fn about_fleet(fleet: &FleetReport, hosts: usize, all: bool, style: Style) -> St
     out.push_str(&wrap(&best, "  ", "  "));
     if !fleet.ties_hz.is_empty() {
         let ties: Vec<String> = fleet.ties_hz.iter().map(u64::to_string).collect();
-        let ties = format!("As good, the lowest was taken: {} Hz.", ties.join(", "));
+        let ties = format!(
+            "Other frequencies serve the fleet as well, and the lowest one is chosen. The others: {} Hz.",
+            ties.join(", ")
+        );
         out.push_str(&wrap(&ties, "  ", "  "));
     }
     out.push_str(&wrap(

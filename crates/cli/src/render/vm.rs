@@ -68,7 +68,11 @@ fn head(file: &LintFile, style: Style) -> String {
     } else {
         ""
     };
-    let guess = if file.guessed { ", a guess from a name" } else { "" };
+    let guess = match (file.guessed, file.overruled) {
+        (_, true) => " as the file declares, so --guest is not used",
+        (true, false) => ", a guess from a name",
+        (false, false) => "",
+    };
     // A path all the same, and no command of a GitHub job.
     let here = if file.file.trim_start().starts_with("::") { "./" } else { "" };
     let line =
@@ -149,6 +153,16 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
         let mut say = |words: &str| out.push_str(&wrap(words, "# ", "#   "));
         if file.diff.is_empty() {
             say(&format!("{}: nothing to change", file.file));
+        }
+        if file.followed {
+            say(&format!("{}: it has what --invtsc and --tsc-frequency choose already", file.file));
+        }
+        if file.overruled {
+            say(&format!(
+                "{}: --guest is not used here: the file declares the guest's system ({})",
+                file.file,
+                file.guest.name()
+            ));
         }
         for mended in &file.mended {
             say(&format!(

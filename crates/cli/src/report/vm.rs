@@ -29,6 +29,8 @@ pub(crate) struct LintFile {
     pub(crate) guest: Guest,
     /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
     pub(crate) guessed: bool,
+    /// Whether `--guest` is not used, because the file declares another system.
+    pub(crate) overruled: bool,
     /// Whether it is a part of a configuration, or a template: what is absent may stand elsewhere.
     pub(crate) partial: bool,
     /// In the order of the file.
@@ -140,6 +142,7 @@ impl LintFile {
             kind: Some(document.kind),
             guest: report.guest,
             guessed: report.guessed,
+            overruled: report.overruled,
             partial: report.partial,
             findings: report.findings.iter().map(|f| FindingReport::new(document, f)).collect(),
             ignored: by_comment.len() + by_option.len(),
@@ -156,6 +159,7 @@ impl LintFile {
             kind: None,
             guest,
             guessed: false,
+            overruled: false,
             partial: false,
             findings,
             ignored: 0,
@@ -187,6 +191,8 @@ pub(crate) struct FixFile {
     pub(crate) guest: Guest,
     /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
     pub(crate) guessed: bool,
+    /// Whether `--guest` is not used, because the file declares another system.
+    pub(crate) overruled: bool,
     /// Whether it is a part of a configuration, or a template.
     pub(crate) partial: bool,
     /// What is mended by the changes.
@@ -205,6 +211,9 @@ pub(crate) struct FixFile {
     pub(crate) written: bool,
     /// Where the file as it was is kept.
     pub(crate) backup: Option<String>,
+    /// Whether the file has what --invtsc and --tsc-frequency choose already.
+    #[serde(skip)]
+    pub(crate) followed: bool,
     /// Why `--apply` would not write it, for the sentence behind the changes.
     #[serde(skip)]
     pub(crate) refused: Option<String>,

@@ -36,6 +36,7 @@ use crate::shell::is_unit;
 use crate::template::is_template;
 use crate::words::{base, listed};
 use crate::xml::well_formed;
+use crate::yaml;
 use looked_for::{looked_for, may_look_for};
 use programs::Programs;
 use script::Guard;
@@ -53,7 +54,7 @@ enum Dialect<'a> {
 }
 
 /// Languages by the ends of names of files, and by names of files.
-const OTHERS: [(&str, &str); 42] = [
+const OTHERS: [(&str, &str); 51] = [
     ("py", "Python"),
     ("rb", "Ruby"),
     ("pl", "Perl"),
@@ -66,6 +67,15 @@ const OTHERS: [(&str, &str); 42] = [
     ("c", "C"),
     ("h", "C"),
     ("lua", "Lua"),
+    ("ex", "Elixir"),
+    ("exs", "Elixir"),
+    ("cc", "C++"),
+    ("cpp", "C++"),
+    ("cs", "C#"),
+    ("kt", "Kotlin"),
+    ("php", "PHP"),
+    ("scala", "Scala"),
+    ("swift", "Swift"),
     ("nix", "Nix"),
     ("yml", "YAML"),
     ("yaml", "YAML"),
@@ -134,6 +144,7 @@ fn dialect(document: &Document) -> Dialect<'_> {
     let by_ending = OTHERS.iter().find(|(end, _)| *end == ending);
     match by_name.or(by_ending) {
         Some((_, language)) => Dialect::Other(language),
+        None if !file.contains('.') && reads_as_yaml(text) => Dialect::Other("YAML"),
         None => Dialect::Shell,
     }
 }
@@ -257,6 +268,29 @@ fn is_script(document: &Document) -> bool {
 /// Whether a file is a script of a shell.
 pub(crate) fn is_shell(document: &Document) -> bool {
     matches!(dialect(document), Dialect::Shell) && !is_unit(document.text.as_str())
+}
+
+/// Whether a file is in YAML.
+pub(crate) fn is_yaml(document: &Document) -> bool {
+    matches!(dialect(document), Dialect::Other("YAML"))
+}
+
+/// Whether a text whose name does not tell is in YAML: a map, and one that its reader takes.
+fn reads_as_yaml(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let key = |line: &str| {
+        let (name, rest) = line.split_once(':')?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        Some(
+            !name.is_empty()
+                && name.chars().all(plain)
+                && (rest.is_empty() || rest.starts_with(' ')),
+        )
+    };
+    lines.next().is_some_and(|line| line.trim_end() == "---" || key(line) == Some(true))
+        && !text.contains("\n\t")
+        && yaml::parse(text)
+            .is_ok_and(|all| all.iter().any(|node| matches!(node, yaml::Node::Map { .. })))
 }
 
 /// Whether a file is a program in Python.

@@ -10,6 +10,6 @@ pub mod decide;
 pub mod fleet;
 pub mod guest;
 pub mod host;
-mod other;
+pub(crate) mod other;
 pub mod rational;
 pub mod scale;

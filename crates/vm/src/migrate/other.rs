@@ -68,7 +68,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
 /// A machine of Proxmox VE: the `-cpu` of its `args:` counts; without one there is neither invtsc nor a frequency, as
 /// `cpu:` knows none, except by a model of the cluster.
 /// Source: qemu-server, PVE/QemuServer/CPUConfig.pm, get_cpu_options().
-pub(super) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
+pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
     // Snapshots are what the machine was.
     let end = text.find("\n[").unwrap_or(text.len());
     let text = text.get(..end).unwrap_or(text);

@@ -2,11 +2,14 @@
 //! gone afterwards, and mending twice is mending once.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod choices;
 mod comments;
+mod declared;
 mod every;
 mod files;
 mod kubevirt;
 mod libvirt;
+mod lists;
 mod made;
 mod old_windows;
 mod other_systems;

@@ -275,3 +275,18 @@ fn qemu_devices_of_the_host_that_can_move() {
         assert!(with(device).contains(&("q-invtsc-migblock", severity)), "{device}");
     }
 }
+
+#[test]
+fn branch_without_kvm_wants_no_clock_of_hyper_v() {
+    let of = |yes: &str, no: &str| {
+        format!(
+            "#!/bin/bash\nargs=(-m 2G -M q35,hpet=off -drive file=win10.qcow2)\nif [ -w /dev/kvm ]; then\n  args+=({yes})\nelse\n  \
+             args+=({no})\nfi\nqemu-system-x86_64 \"${{args[@]}}\"\n"
+        )
+    };
+    let missing = |text: &str| ids(Kind::Qemu, text).iter().any(|it| it.0 == "q-hv-time-missing");
+    assert!(!missing(&of("-accel kvm -cpu host,hv-time", "-cpu max")));
+    assert!(!missing(&of("-enable-kvm -cpu host,hv-time", "-cpu qemu64 -smp 1")));
+    assert!(missing(&of("-accel kvm -cpu host,hv-relaxed", "-cpu max")));
+    assert!(missing(&of("-accel kvm -cpu host,hv-time", "-accel kvm -cpu max,hv-relaxed")));
+}

@@ -67,9 +67,11 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     file.kind = Some(document.kind);
     file.guest = fixed.report.guest;
     file.guessed = fixed.report.guessed;
+    file.overruled = fixed.report.overruled;
     file.partial = fixed.report.partial;
     file.chosen = fixed.chosen;
     file.undecided = fixed.undecided.clone();
+    file.followed = !choices.is_empty() && fixed.chosen == 0 && fixed.undecided.is_empty();
     file.mended = fixed
         .mended
         .iter()

@@ -125,7 +125,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             && paths
                 .into_iter()
                 .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));
-        let known = document.system(linux.then_some(Guest::Linux), [name]);
+        let known = document.system(linux.then_some(Guest::Linux), None, [name]);
         let mut report =
             Report { guest: known.guest, guessed: known.guessed, ..nothing(known.guest) };
         report.partial = false;
@@ -157,7 +157,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let Some((_, at)) = words.get(first).filter(|_| !options.is_empty()) else { continue };
         // The last word names the machine.
         let machine = options.last().and_then(|(word, _)| *word).unwrap_or_default();
-        let known = document.system(freebsd.then_some(Guest::Bsd), [name, machine]);
+        let known = document.system(None, freebsd.then_some(Guest::Bsd), [name, machine]);
         let report = report.get_or_insert_with(|| Report {
             guest: known.guest,
             guessed: known.guessed,

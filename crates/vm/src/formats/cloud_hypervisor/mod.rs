@@ -146,7 +146,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let mut made = made.map_or_else(Vec::new, |made| made.findings);
         made.retain(|it| !known(it));
         findings.extend(made);
-        return Ok(Report { guest, guessed: false, partial: true, findings, ignored: Vec::new() });
+        return Ok(Report {
+            guest,
+            guessed: false,
+            partial: true,
+            findings,
+            overruled: false,
+            ignored: Vec::new(),
+        });
     }
     let json = json::read(document)?;
     for leaf in
@@ -185,6 +192,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: json.value.get("payload").is_none(),
         findings,
+        overruled: false,
         ignored: Vec::new(),
     })
 }

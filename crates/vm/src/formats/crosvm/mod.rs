@@ -81,5 +81,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     let guest = document.guest.unwrap_or(Guest::Linux);
-    Ok(Report { guest, guessed: false, partial: true, findings, ignored: Vec::new() })
+    Ok(Report {
+        guest,
+        guessed: false,
+        partial: true,
+        findings,
+        overruled: false,
+        ignored: Vec::new(),
+    })
 }

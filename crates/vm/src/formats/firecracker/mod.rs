@@ -55,6 +55,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             guessed: false,
             partial: true,
             findings,
+            overruled: false,
             ignored: Vec::new(),
         });
     }
@@ -65,7 +66,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     template(&json, &mut findings);
     load(&json, &mut findings);
     let partial = json.value.get("boot-source").is_none();
-    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings, ignored: Vec::new() })
+    Ok(Report {
+        guest: Guest::Linux,
+        guessed: false,
+        partial,
+        findings,
+        overruled: false,
+        ignored: Vec::new(),
+    })
 }
 
 /// A request that loads a snapshot, without what moves the guest's clock on.

@@ -64,6 +64,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: template,
         findings: Vec::new(),
+        overruled: false,
         ignored: Vec::new(),
     };
     let documents = match yaml::parse(&source) {
@@ -277,14 +278,14 @@ impl<'a> Machine<'a> {
         let hyperv = timers.is_some_and(|timers| timers.entry("hyperv").is_some())
             || self.domain.at(&["features", "hyperv"]).is_some();
         let label = labels.iter().find_map(|label| Guest::of_words(label));
-        let declared = label.or_else(|| hyperv.then_some(Guest::Windows));
+        let hinted = hyperv.then_some(Guest::Windows);
         let names = names.iter().map(String::as_str);
         let names = || names.clone().chain([guest::base(&document.name)]);
         let old = match label {
             Some(_) => labels.iter().any(|label| guest::old_windows(label)),
             None => names().any(guest::old_windows),
         };
-        (document.system(declared, names()), old)
+        (document.system(label, hinted, names()), old)
     }
 
     /// The policy of a feature of the CPU, and its place.

@@ -107,12 +107,17 @@ fn frequency(domain: &Domain<'_>) -> Option<Finding> {
     }
     let hertz = attribute.value.trim().parse::<u64>().ok();
     // libvirt takes 0 for none.
-    let possible = hertz.is_some_and(|hertz| hertz == 0 || (MIN_HZ..=MAX_HZ).contains(&hertz));
+    let possible = hertz.is_some_and(|hertz| hertz == 0 || possible(hertz));
     (!possible).then(|| {
         Finding::new(rule!("lv-frequency-impossible"), attribute.value_span.clone())
             .summary(format!("a TSC of {} Hz: none that a processor has", shown(&attribute.value)))
             .fix("the host's frequency in Hz, such as 2500000000 (`virsh capabilities`)")
     })
+}
+
+/// Whether a processor may have a frequency.
+fn possible(hertz: u64) -> bool {
+    (MIN_HZ..=MAX_HZ).contains(&hertz)
 }
 
 /// A value on one line, cut.
@@ -142,18 +147,26 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     }
     out.push(finding);
     let clock: Vec<&String> = lost.iter().filter(told).collect();
+    // No more than what is of the clock: others may have been left out on purpose. A frequency that is none is a finding of
+    // its own.
+    let carried = |flag: &&&String| {
+        let hertz = flag.strip_prefix("tsc-frequency=");
+        hertz.is_none_or(|hertz| hertz.trim().parse().is_ok_and(possible))
+    };
+    let flags: String = clock.iter().filter(carried).map(|flag| format!(",{flag}")).collect();
     if let (false, Some(end)) =
-        (clock.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
+        (flags.is_empty(), cpu.end().filter(|_| cpu.whole.exact().is_some()))
     {
-        // No more than what is of the clock: others may have been left out on purpose.
-        let flags: String = clock.iter().map(|flag| format!(",{flag}")).collect();
         let hidden = cpu.flag("kvm") == Some(false)
             || matches!(domain.switched("kvm", "hidden"), Some((_, true)));
         let seen = hidden && cpu.get("hv-vendor-id").is_none() && flags.contains(",hv-");
-        let fix = match seen {
+        let mut fix = match seen {
             true => format!("append {flags}, and hv-vendor-id=NAME if the guest must not see KVM"),
             false => format!("append {flags}"),
         };
+        if !clock.iter().all(|flag| carried(&flag)) {
+            fix.push_str("; by hand tsc-frequency=HERTZ of the host, too");
+        }
         let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span()).fix(fix);
         let vmware = cpu.flag("vmware-cpuid-freq") == Some(true);
         out.push(match domain.guest {

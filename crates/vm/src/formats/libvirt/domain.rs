@@ -291,10 +291,9 @@ impl<'a> Domain<'a> {
         // Other systems are started without a boot loader, too.
         let direct = of_os("kernel").is_some_and(|kernel| guest::linux_kernel(kernel.trim()))
             || of_os("cmdline").is_some_and(guest::linux_words);
-        let declared = if self.line.apple {
-            Some(Guest::Macos)
-        } else if id.is_some() {
-            id
+        let declared = if self.line.apple { Some(Guest::Macos) } else { id };
+        let hinted = if declared.is_some() {
+            None
         } else if enlightened || self.present("hypervclock") == Some(true) {
             Some(Guest::Windows)
         } else {
@@ -309,9 +308,13 @@ impl<'a> Domain<'a> {
             .chain([guest::base(&document.name)])
             .collect();
         let contradicted = id.is_none()
-            && declared == Some(Guest::Windows)
+            && hinted == Some(Guest::Windows)
             && names.iter().any(|name| guest::of_another_than_windows(name));
-        let declared = declared.filter(|_| !contradicted);
+        let hinted = hinted.filter(|_| !contradicted);
+        let (declared, hinted) = match hinted {
+            Some(Guest::Linux) => (hinted, None),
+            _ => (declared, hinted),
+        };
         // A description speaks of much, and firmware has the name of the host's distribution.
         let rest = self.child("description").map(Element::text).into_iter();
         let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
@@ -323,7 +326,7 @@ impl<'a> Domain<'a> {
             Some(Guest::Windows) => ids().any(guest::old_windows),
             _ => names.iter().any(|name| guest::old_windows(name)),
         };
-        (document.system(declared, names), old, contradicted)
+        (document.system(declared, hinted, names), old, contradicted)
     }
 }
 

@@ -140,12 +140,13 @@ impl Made {
     ) -> Result<Report, LintError> {
         let made = self.write();
         if made.xml.is_empty() {
-            let guest = document.system(self.declared, []).guest;
+            let guest = document.system(self.declared, None, []).guest;
             return Ok(Report {
                 guest,
                 guessed: false,
                 partial: true,
                 findings: Vec::new(),
+                overruled: false,
                 ignored: Vec::new(),
             });
         }
@@ -153,7 +154,7 @@ impl Made {
             name: document.name.clone(),
             text: Text::new(made.xml),
             kind: Kind::Libvirt,
-            guest: document.guest.or(self.declared),
+            guest: document.settled(self.declared),
             models: None,
         };
         let mut report = lint(&domain)?;

@@ -86,6 +86,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: tree.template,
         findings: Vec::new(),
+        overruled: false,
         ignored: Vec::new(),
     };
     for domain in Domain::all(&tree, document) {

@@ -189,6 +189,10 @@ impl<'a> Source<'a> {
     fn inner(&self, kind: Kind) -> Inner {
         let mut inner = Inner::new(kind, self.document, self.whole.clone());
         inner.declared = self.declared();
+        if self.guesses() {
+            // What was said is surer.
+            inner.declared = self.document.guest.or(inner.declared);
+        }
         inner.object = Some(self.object.clone());
         inner
     }

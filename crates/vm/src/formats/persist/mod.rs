@@ -128,7 +128,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Style::Statements => script(text, &mut findings),
     }
     let partial = text.contains("{{") || text.contains("<%");
-    Ok(Report { guest: Guest::Linux, guessed: false, partial, findings, ignored: Vec::new() })
+    Ok(Report {
+        guest: Guest::Linux,
+        guessed: false,
+        partial,
+        findings,
+        overruled: false,
+        ignored: Vec::new(),
+    })
 }
 
 /// The words inside of quotes that a shell would leave as they are.

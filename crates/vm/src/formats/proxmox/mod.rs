@@ -128,8 +128,8 @@ impl Section {
 
     fn guest(&self, line: Option<&Line>, document: &Document) -> Known {
         let ostype = self.value("ostype");
-        if document.guest.is_none() && self.contradicts(line) {
-            return Known::declared(Guest::Unknown);
+        if self.contradicts(line) {
+            return Known::declared(document.guest.unwrap_or_default());
         }
         let declared = match ostype {
             _ if line.is_some_and(|line| line.apple) => Some(Guest::Macos),
@@ -137,8 +137,11 @@ impl Section {
             _ if ostype.starts_with('w') => Some(Guest::Windows),
             _ => None,
         };
-        let known =
-            document.system(declared, [self.value("name"), crate::guest::base(&document.name)]);
+        let known = document.system(
+            declared,
+            None,
+            [self.value("name"), crate::guest::base(&document.name)],
+        );
         let other = if ostype.is_empty() { Guest::Unknown } else { Guest::Other };
         known.or(Known::declared(document.guest.unwrap_or(other)))
     }
@@ -222,10 +225,24 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if section.value("arch") == "aarch64" {
         // What is asked of a processor of x86 means nothing to another one.
         let findings = line.as_ref().map(of_arm).unwrap_or_default();
-        return Ok(Report { guest, guessed, partial: false, findings, ignored: Vec::new() });
+        return Ok(Report {
+            guest,
+            guessed,
+            partial: false,
+            findings,
+            overruled: false,
+            ignored: Vec::new(),
+        });
     }
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report { guest, guessed, partial, findings: Vec::new(), ignored: Vec::new() };
+    let mut report = Report {
+        guest,
+        guessed,
+        partial,
+        findings: Vec::new(),
+        overruled: false,
+        ignored: Vec::new(),
+    };
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
         None => report.findings.extend(own_cpu(section, guest, document.models.as_deref())),

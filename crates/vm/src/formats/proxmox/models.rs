@@ -76,7 +76,14 @@ pub(super) fn lint(document: &Document) -> Report {
         }
         findings.extend(found);
     }
-    Report { guest: Guest::Unknown, guessed: false, partial: true, ignored: Vec::new(), findings }
+    Report {
+        guest: Guest::Unknown,
+        guessed: false,
+        partial: true,
+        overruled: false,
+        ignored: Vec::new(),
+        findings,
+    }
 }
 
 /// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.

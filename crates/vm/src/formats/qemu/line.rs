@@ -214,7 +214,12 @@ impl Line {
     /// The guest's system: what was said, what the options declare, what names and the processor tell.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
-        let known = document.system(self.guest(), self.names().chain([file]));
+        let (declared, hinted) = match self.guest() {
+            // Flags of Hyper-V are written for other systems, too.
+            Some(Guest::Windows) => (None, Some(Guest::Windows)),
+            declared => (declared, None),
+        };
+        let known = document.system(declared, hinted, self.names().chain([file]));
         let told = Told::of(self.names().chain([file]));
         if document.guest.is_none() && self.contradicted(file) {
             return match told {

@@ -204,6 +204,12 @@ fn hpet(
         let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
+        if asked.is_some_and(|property| property.state() != Some(false)) {
+            // Which of the two is meant, the file does not tell.
+            let why = "the same command line says hpet=on; take one of the two out".to_owned();
+            out.push(Finding { left: Some(why), ..finding });
+            return out;
+        }
         let with = if asked.is_some() { "" } else { "-machine hpet=off" };
         out.push(finding.edit_at(word.exact().filter(|_| !guarded), with));
         return out;

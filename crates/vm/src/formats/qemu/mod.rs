@@ -14,6 +14,7 @@ pub(crate) mod cpu;
 mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
+mod manifest;
 pub(crate) mod property;
 mod python;
 pub(crate) mod script;
@@ -113,6 +114,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         guessed: false,
         partial: first.program.is_none() || script.cut,
         findings: Vec::new(),
+        overruled: false,
         ignored: Vec::new(),
     };
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
@@ -218,6 +220,14 @@ fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'
     })
 }
 
+/// Whether nothing on this path of the script asks for KVM, whatever other branches do: then QEMU emulates the processor,
+/// and Hyper-V's clock is none there.
+fn without_kvm(command: &Command, line: &Line) -> bool {
+    let host = line.cpu().is_some_and(|cpu| cpu.head_name() == "host" || cpu.whole.unknown());
+    let emulates = command.program.as_ref().is_some_and(|it| machine::emulates(it.as_str()));
+    emulates && !host && line.kvm().is_none() && !command.words.iter().any(Placed::unknown)
+}
+
 fn command_findings(
     document: &Document,
     around: &Around<'_>,
@@ -243,7 +253,7 @@ fn command_findings(
             conditional: &conditional,
             stays: line.hostdev,
             confidential: line.confidential(),
-            no_hyperv: emulated || around.old,
+            no_hyperv: emulated || around.old || without_kvm(command, line),
             said,
         };
         if cpu.head_name() != "help" {

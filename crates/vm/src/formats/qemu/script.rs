@@ -3,9 +3,9 @@
 use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
 use super::guards::asking;
-use super::python;
 use super::variables::Variables;
-use crate::certain::is_python;
+use super::{manifest, python};
+use crate::certain::{is_python, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
@@ -70,6 +70,17 @@ impl Script {
     /// Reads a document by its language.
     pub(crate) fn of(document: &Document) -> Self {
         let text = document.text.as_str();
+        if is_yaml(document) {
+            let mut script = Self::read(&manifest::joined(text));
+            let lists = manifest::commands(text);
+            if !lists.is_empty() {
+                // Options that no program was found for are those of the lists.
+                script.commands.retain(|command| command.program.is_some());
+                script.commands.extend(lists);
+                script.commands.truncate(MOST_COMMANDS);
+            }
+            return script;
+        }
         if !is_python(document) {
             return Self::read(text);
         }
@@ -209,7 +220,10 @@ impl Script {
                 .find('=')
                 .filter(|n| name_length(text.as_str()) == *n)
                 .map_or(0, |n| n + 1);
-            let words = text.slice(assigned..text.as_str().len()).words();
+            // A list of another language opens in front of it.
+            let value = text.as_str().get(assigned..).unwrap_or_default();
+            let opens = value.len() - value.trim_start_matches(['[', '{']).len();
+            let words = text.slice(assigned + opens..text.as_str().len()).words();
             let begins = words.iter().take(4).any(|word| is_program(word.as_str()));
             if begins && words.len() <= MOST_WORDS {
                 self.take(&words);
@@ -238,6 +252,7 @@ impl Script {
                         unknown.push(UNKNOWN, one.span().start);
                         words.push(unknown);
                     }
+                    [one] => words.push(bare(&element(one, source))),
                     _ => words.extend(whole.iter().map(bare)),
                 }
                 let name = source.trim_start_matches(['[', '(', '{']);
@@ -325,12 +340,38 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
+/// A text without what closes lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir and YAML.
+fn closed(text: &str) -> &str {
+    let mut text = text;
+    for (open, close) in [('{', '}'), ('[', ']'), ('{', '}'), ('[', ']')] {
+        while text.len() > 1 && text.ends_with(close) {
+            if text.matches(close).count() <= text.matches(open).count() {
+                break;
+            }
+            text = text.get(..text.len() - 1).unwrap_or_default();
+            text = text.trim_end_matches([',', '"', '\'']);
+        }
+    }
+    text
+}
+
+/// The first element of a list without what opens the list: `[]string{"-cpu",`, `{"-cpu",`.
+fn element(word: &Placed, source: &str) -> Placed {
+    let opens = |at: usize| source.get(..at).is_some_and(|before| before.ends_with(['{', '[']));
+    let quote = source.find(['"', '\'', '`']).filter(|at| *at > 0 && opens(*at));
+    let prefix = quote.and_then(|at| source.get(..at)).unwrap_or_default();
+    match word.as_str().starts_with(prefix) {
+        true => word.slice(prefix.len()..word.as_str().len()),
+        false => word.clone(),
+    }
+}
+
 /// A word of a list in another language: without commas and quotes around it, and without the name of
 /// what it is assigned to.
 fn bare(word: &Placed) -> Placed {
     let text = word.as_str();
     let from = text.find("=-").filter(|n| name_length(text) == *n).map_or(0, |n| n + 1);
-    let end = text.trim_end_matches([',', ']', '"', '\'']).len();
+    let end = closed(text.trim_end_matches([',', ']', '"', '\''])).len();
     let begin = text.len() - text.trim_start_matches(['[', '"', '\'']).len();
     let from = from.max(begin);
     word.slice(from..end.max(from))
@@ -402,9 +443,13 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
         let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
         words.get(first).filter(|word| word.unknown()).map(|_| first)
     });
+    let mut options = options.to_vec();
+    if let Some(last) = options.last_mut() {
+        *last = last.slice(0..closed(last.as_str()).len());
+    }
     Some(Command {
         program: program.and_then(|n| words.get(n)).cloned(),
-        words: options.to_vec(),
+        words: options,
         apart: false,
         written: false,
     })

@@ -156,7 +156,11 @@ impl Machine {
 
     /// The guest, and whether its id is one that VirtualBox knows.
     pub(crate) fn guest(&self) -> (Guest, bool) {
-        if let Some(said) = self.said {
+        let declared = self.os.as_ref().map(|os| guest(&os.value));
+        let declares = |(system, known)| known && !matches!(system, Guest::Other | Guest::Unknown);
+        if let Some(said) = self.said
+            && !(declared.is_some_and(declares))
+        {
             return (said, self.os.as_ref().is_none_or(|os| guest(&os.value).1));
         }
         match &self.os {

@@ -91,7 +91,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
     });
-    Ok(Report { guest, guessed, partial, findings, ignored: Vec::new() })
+    Ok(Report { guest, guessed, partial, findings, overruled: false, ignored: Vec::new() })
 }
 
 struct Judge<'a> {

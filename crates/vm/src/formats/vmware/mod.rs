@@ -112,7 +112,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let os = last("guestos");
     let declared = os.map(|entry| guest(entry.value));
-    let guest = document.system(declared, []).guest;
+    // "other" names no system.
+    let specific = os.is_some_and(|entry| !entry.value.to_ascii_lowercase().starts_with("other"));
+    let (firm, hinted) = if specific { (declared, None) } else { (None, declared) };
+    let guest = document.system(firm, hinted, []).guest;
     let head = entries.first().map_or(0..0, |entry| entry.span.clone());
     let mut findings = Vec::new();
     if let Some(entry) = last("tools.synctime") {
@@ -160,5 +163,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 .fix("remove hypervisor.cpuid.v0 or monitor_control.restrict_backdoor"),
         );
     }
-    Ok(Report { guest, guessed: false, partial: !whole, findings, ignored: Vec::new() })
+    Ok(Report {
+        guest,
+        guessed: false,
+        partial: !whole,
+        findings,
+        overruled: false,
+        ignored: Vec::new(),
+    })
 }

@@ -106,7 +106,7 @@ impl Domain {
         let direct =
             self.machine() != Machine::Hvm && (boots("ramdisk") || boots("root") || boots("extra"));
         let viridian = self.get("viridian").is_some_and(|setting| setting.on() != Some(false));
-        let known = document.system(direct.then_some(Guest::Linux), [name.as_str()]);
+        let known = document.system(direct.then_some(Guest::Linux), None, [name.as_str()]);
         let other = if viridian { Guest::Windows } else { Guest::Unknown };
         known.or(Known::declared(document.guest.unwrap_or(other)))
     }
@@ -159,7 +159,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
         }
     }
-    Ok(Report { guest, guessed, partial, findings, ignored: Vec::new() })
+    Ok(Report { guest, guessed, partial, findings, overruled: false, ignored: Vec::new() })
 }
 
 /// The mode of a number or a name.

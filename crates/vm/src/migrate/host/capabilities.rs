@@ -68,9 +68,13 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
         Some("AMD" | "Hygon") => Some(Hardware::Svm),
         _ => None,
     };
-    let invtsc = counter.is_some() || named("feature", "invtsc").is_some();
-    // Without a model no features were read either.
-    host.invariant = (invtsc || text_of("model").is_some()).then_some(invtsc);
+    let feature = named("feature", "invtsc").is_some();
+    host.invariant = match text_of("model") {
+        // What a guest requires, libvirt looks for among the features (qemuProcessVerifyCPUFeatures()).
+        Some(_) => Some(feature),
+        // Without a model no features were read either.
+        None => (feature || counter.is_some()).then_some(true),
+    };
     Ok(host.settle(
         "`virsh capabilities` of libvirt 5.2 or newer as root on a host with KVM, or a bundle of \
          `clocksmith collect`",

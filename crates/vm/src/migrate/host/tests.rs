@@ -39,6 +39,19 @@ fn capabilities_of_libvirt() {
     assert_eq!((host.invariant, host.tsc, host.scaling), (Some(false), None, None));
     assert_eq!(host.missing.len(), 2);
     assert_eq!(parse("c", &capabilities("")).unwrap()[0].invariant, None);
+    // A counter without the feature: a guest that requires invtsc does not start.
+    let counter = "<counter name='tsc' frequency='2500000000' scaling='yes'/>";
+    let of = |cpu: &str| parse("d", &capabilities(&format!("{cpu}{counter}"))).unwrap().remove(0);
+    assert_eq!(of("").invariant, Some(true));
+    let host = of("<model>Skylake-Server</model><vendor>Intel</vendor>");
+    assert_eq!((host.invariant, host.tsc), (Some(false), khz(2_500_000)));
+    let guest = "<domain type='kvm'><name>a</name><os><type arch='x86_64'>hvm</type></os><cpu mode='host-passthrough'>\
+                 <feature policy='require' name='invtsc'/></cpu><clock offset='utc'><timer name='tsc' frequency='2500000000'/>\
+                 </clock></domain>";
+    let guest = crate::migrate::guest::parse(guest).unwrap();
+    let answer = crate::migrate::decide::decide(&guest, &host);
+    assert_eq!((answer.verdict.goes(), answer.by), (Some(false), Some("libvirt")));
+    assert_eq!(crate::migrate::decide::decide(&guest, &of("")).verdict.goes(), Some(true));
 }
 
 const NODES: &str = "\

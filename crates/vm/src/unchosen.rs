@@ -1,0 +1,153 @@
+//! Why nothing of a file follows the choices, and what to write by hand. A file that has what is chosen already needs no
+//! reason.
+
+use crate::choice::Choices;
+use crate::document::Document;
+use crate::formats::Kind;
+use crate::formats::libvirt::{self, domain::Domain, domain::Driver};
+use crate::formats::qemu::line::Line;
+use crate::formats::qemu::machine::of_x86;
+use crate::formats::qemu::property::Properties;
+use crate::formats::qemu::script::Script;
+use crate::formats::qemu::{cpu, cpu::frequency};
+use crate::migrate::{guest, other};
+use crate::placed::Placed;
+
+/// What is said of a processor that has neither.
+const FOREIGN: &str = "its processor is none of x86, and no other one has them";
+
+/// Why a file in which nothing was changed does not have what is chosen; `None` where it has.
+pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
+    let why = match document.kind {
+        Kind::Qemu => qemu(document, choices)?,
+        Kind::Libvirt => libvirt(document, choices)?,
+        Kind::Proxmox => proxmox(document, choices)?,
+        _ => return None,
+    };
+    Some(with_words(document.kind, choices, why))
+}
+
+/// A reason with what to write.
+pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
+    let no_use = ["emulat", "no processor", FOREIGN, "another hypervisor", "saved state"];
+    if no_use.iter().any(|it| why.contains(it)) || why.contains("; write ") {
+        return why;
+    }
+    let hertz = choices.tsc_frequency;
+    let words = match kind {
+        Kind::Libvirt => {
+            let invtsc = "<feature policy='require' name='invtsc'/> in <cpu>".to_owned();
+            let tsc = hertz.map(|hz| format!("<timer name='tsc' frequency='{hz}'/> in <clock>"));
+            let both = choices.invtsc.then_some(invtsc).into_iter().chain(tsc);
+            both.collect::<Vec<_>>().join(" and ")
+        }
+        Kind::Qemu | Kind::Proxmox => {
+            let invtsc = choices.invtsc.then(|| ",+invtsc".to_owned());
+            let flags = invtsc.into_iter().chain(hertz.map(|hz| format!(",tsc-frequency={hz}")));
+            let flags: String = flags.collect();
+            match kind {
+                Kind::Proxmox => format!("{flags} behind the model of -cpu in args:"),
+                _ => format!("{flags} behind the model of -cpu"),
+            }
+        }
+        _ => return why,
+    };
+    format!("{why}; write {words}")
+}
+
+/// Whether a `-cpu` has what is chosen.
+fn follows(list: &Properties, choices: &Choices) -> bool {
+    let hertz = frequency(list).and_then(|it| it.value.as_ref()).map(Placed::as_str);
+    (!choices.invtsc || cpu::invtsc(list) == Some(true))
+        && choices.tsc_frequency.is_none_or(|hz| hertz == Some(hz.to_string().as_str()))
+}
+
+fn qemu(document: &Document, choices: &Choices) -> Option<String> {
+    let script = Script::of(document);
+    if script.commands.is_empty() {
+        return Some("no command line of QEMU is in it that can be read".to_owned());
+    }
+    for command in &script.commands {
+        let line = Line::of_words(&command.words);
+        let at = command.program.as_ref().or(command.words.first()).map_or(0, |it| it.span().start);
+        let say =
+            |at: usize, why: &str| Some(format!("line {}: {why}", document.text.place(at).line));
+        if !of_x86(command, &line) {
+            return say(at, FOREIGN);
+        }
+        match line.cpu() {
+            Some(cpu) if follows(cpu, choices) => {}
+            Some(cpu) if cpu.end().is_none() || cpu.whole.unknown() => {
+                return say(cpu.whole.span().start, "what -cpu holds, only a run tells");
+            }
+            Some(cpu) => {
+                return say(
+                    cpu.whole.span().start,
+                    "it is not certain what else a change would do",
+                );
+            }
+            None => return say(at, "the command line has no -cpu that can be read"),
+        }
+    }
+    None
+}
+
+fn libvirt(document: &Document, choices: &Choices) -> Option<String> {
+    let Ok(tree) = libvirt::read(&document.text) else {
+        return Some("no domain is in it that can be read".to_owned());
+    };
+    let domains = Domain::all(&tree, document);
+    if domains.is_empty() {
+        return Some("no domain is in it".to_owned());
+    }
+    for domain in &domains {
+        let name = domain.child("name").map(|it| format!("domain {}: ", it.text().trim()));
+        let say = |why: &str| Some(format!("{}{why}", name.as_deref().unwrap_or_default()));
+        if domain.driver() != Driver::Qemu {
+            return say("another hypervisor than QEMU runs it");
+        }
+        if domain.emulated() {
+            return say("it is emulated, and the emulator offers neither");
+        }
+        if !domain.x86() {
+            return say(FOREIGN);
+        }
+        let hertz = choices.tsc_frequency.map(|hz| hz.to_string());
+        let has = match domain.line.cpu() {
+            Some(cpu) => follows(cpu, choices),
+            None => {
+                (!choices.invtsc || domain.invtsc() == Some(true))
+                    && hertz.is_none_or(|hz| domain.frequency() == Some(hz.as_str()))
+            }
+        };
+        if !has {
+            return match (domain.line.cpu(), domain.element) {
+                (Some(_), _) => say("the -cpu in <qemu:commandline> cannot be changed in place"),
+                (None, None) => say("the file is a part of a domain"),
+                (None, Some(_)) => say("it is not certain what else a change would do"),
+            };
+        }
+    }
+    None
+}
+
+fn proxmox(document: &Document, choices: &Choices) -> Option<String> {
+    let text = document.text.as_str();
+    let Ok(guest) = other::of_proxmox(text) else {
+        return Some("no machine of Proxmox VE is in it that can be read".to_owned());
+    };
+    if guest.emulated {
+        return Some("the processor is emulated, and the emulator offers neither".to_owned());
+    }
+    let set = |hz| guest.frequency == guest::Frequency::Set(hz);
+    let has =
+        (!choices.invtsc || guest.invtsc == Some(true)) && choices.tsc_frequency.is_none_or(set);
+    if has {
+        return None;
+    }
+    let args = text.lines().any(|line| line.starts_with("args:") && line.contains("-cpu"));
+    Some(match args {
+        true => "args: cannot be changed in place".to_owned(),
+        false => "it has no args: with a -cpu, and cpu: takes neither".to_owned(),
+    })
+}
