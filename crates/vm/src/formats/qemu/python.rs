@@ -105,10 +105,14 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
             }
         }
     }
-    // A command line in one string.
+    // A command line in one string, or in several that Python joins.
+    let mut behind = 0;
     for (at, token) in reader.tokens.iter().enumerate() {
-        if let Token::Text { .. } = token
-            && let Value::Text(text) = reader.expression(at..at + 1, 0)
+        if !matches!(token, Token::Text { .. }) || at < behind {
+            continue;
+        }
+        behind = reader.string_end(at);
+        if let Value::Text(text) = reader.expression(at..behind, 0)
             && text.as_str().contains(' ')
         {
             let words = text.words();
@@ -238,6 +242,22 @@ impl Reader {
             };
         }
         at.min(self.tokens.len())
+    }
+
+    /// The end of strings beside each other, and of those that `+` and names join with them.
+    fn string_end(&self, from: usize) -> usize {
+        let text = |at: usize| matches!(self.tokens.get(at), Some(Token::Text { .. }));
+        let mut at = from + 1;
+        loop {
+            while text(at) {
+                at += 1;
+            }
+            let name = self.name(at + 1).is_some() && !self.is(at + 2, "(");
+            if !(self.is(at, "+") && (text(at + 1) || name)) {
+                return at;
+            }
+            at += 2;
+        }
     }
 
     /// Goes through the logical lines.
