@@ -39,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) partial: bool,
     /// Whether options may be there that are not seen, so that nothing is said of what is absent.
     pub(crate) open: bool,
+    /// Whether a `-cpu` that is seen replaces all others, so that what is absent in it is absent.
+    pub(crate) last_cpu: bool,
     /// Whether the guest is a Windows that is older than Hyper-V's page.
     pub(crate) old: bool,
     /// Which object of the file it is.
@@ -57,6 +59,7 @@ impl Inner {
             declared: None,
             partial: false,
             open: false,
+            last_cpu: false,
             old: false,
             object: None,
             // A command line is judged as the shell's that it would be.
@@ -169,7 +172,8 @@ impl Inner {
         // It has no variables of its own.
         report.findings.retain(|finding| finding.rule.id != rule!("q-value-unknown").id);
         if self.open {
-            report.findings.retain(|finding| !ABSENT.contains(&finding.rule.id));
+            let cpu = |id: &str| self.last_cpu && id == rule!("q-hv-time-missing").id;
+            report.findings.retain(|it| !ABSENT.contains(&it.rule.id) || cpu(it.rule.id));
         }
         if self.old {
             report.findings.retain(|finding| {

@@ -118,3 +118,20 @@ fn shell_functions_and_loops_that_make_options_are_named() {
         "for c in on off; do\n  qemu-system-x86_64 -enable-kvm -cpu host,kvmclock=$c -m 1G\ndone\n";
     assert!(found("vm.sh", looped).contains(&unknown("$c")));
 }
+
+#[test]
+fn strings_beside_each_other_are_one() {
+    for text in [
+        "cmd = (\"qemu-system-x86_64 -m 1G -drive file=win10.qcow2 \"\n       \"-cpu host,hv_time,-hypervisor \"\n       \"-M q35,hpet=off -accel kvm\")\n",
+        "cmd = \"qemu-system-x86_64 -m 1G -drive file=win10.qcow2 \" \\\n      \"-enable-kvm -cpu host,hv_time,-hypervisor -M q35,hpet=off\"\n",
+        "run('qemu-system-x86_64 -m 1G -enable-kvm ' + '-M q35,hpet=off '\n    '-cpu host,hv_time,-hypervisor')\n",
+        "more = '-cpu host,hv_time,-hypervisor'\nrun('qemu-system-x86_64 -enable-kvm -M q35,hpet=off ' + more)\n",
+    ] {
+        let all = python(text);
+        let bad: Vec<_> =
+            all.iter().filter(|it| it.1 > Severity::Info || it.0 == "q-hpet-default-on").collect();
+        assert_eq!(bad.len(), 1, "{bad:?}\n{text}");
+        assert_eq!((bad[0].0, bad[0].2.as_str()), ("q-hypervisor-hidden", "-hypervisor"));
+        assert!(!all.iter().any(|it| it.0 == "q-emulated"), "{all:?}");
+    }
+}

@@ -8,6 +8,7 @@ mod tests;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
+use crate::formats::qemu::machine::foreign;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, each, nothing, together};
@@ -78,6 +79,10 @@ pub(super) fn judge(
     let mut inner = Inner::new(Kind::Qemu, document, at.clone());
     inner.declared = of("image.os").and_then(|(system, _)| Guest::of_words(system));
     inner.object = name;
+    // A profile does not name the architecture; a machine type that x86 does not have tells it.
+    let types = options.map(|(text, _)| text.split_whitespace()).into_iter().flatten();
+    let virt = types.map(|word| word.split(',').next().unwrap_or(word).trim_start_matches("type="));
+    let arch = arch.or(virt.into_iter().any(foreign).then_some("aarch64"));
     // What Incus itself says is not known here.
     inner.own(&format!("qemu-system-{} -machine accel=kvm", arch.unwrap_or("x86_64")));
     if let Some((text, at)) = conf {
@@ -102,6 +107,8 @@ pub(super) fn judge(
     }
     if let Some((text, at)) = options {
         inner.words(document, text, at);
+        // It replaces the -cpu of Incus, which has hv_passthrough (driver_qemu.go, cpuExtensions).
+        inner.last_cpu = text.split_whitespace().any(|word| matches!(word, "-cpu" | "--cpu"));
     }
     inner.own("\n");
     inner.open = true;

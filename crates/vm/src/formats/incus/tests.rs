@@ -29,3 +29,26 @@ fn profile_is_recognised() {
     let text = "config:\n  limits.cpu: \"2\"\n  raw.qemu.x: a\ndescription: a\ndevices: {}\nname: a\nused_by: []\nproject: default\n";
     assert_eq!(Kind::detect("a.profile", text), Some(Kind::Incus));
 }
+
+#[test]
+fn cpu_of_raw_options_is_all_that_windows_gets() {
+    let of = |system: &str, options: &str| {
+        format!(
+            "config:\n  image.os: {system}\n  raw.qemu: {options}\nname: a\ndevices: {{}}\ntype: virtual-machine\n"
+        )
+    };
+    let bad = |text: &str| testing::bad(Kind::Incus, "a.yaml", text);
+    let text = of("Windows", "-cpu host,hv_relaxed,hv_vapic");
+    assert_eq!(bad(&text), ["q-hv-time-missing"]);
+    let new = testing::mended(Kind::Incus, "a.yaml", &text);
+    assert_eq!(new, text.replace("hv_vapic", "hv_vapic,hv-time"));
+    for (system, options) in [
+        ("Windows", "-cpu host,hv_relaxed,hv_time"),
+        ("Windows", "-cpu host,hv_passthrough"),
+        ("Windows", "-smp 2"),
+        ("debian", "-cpu host,migratable=on"),
+        ("Windows", "-cpu host -machine virt,gic-version=max"),
+    ] {
+        assert_eq!(bad(&of(system, options)), [""; 0], "{system} {options}");
+    }
+}

@@ -2,6 +2,8 @@
 //!
 //! Each list is a command line of its own. A name with several values, a parameter, the result of a call: unknown.
 
+mod values;
+
 use super::code::{Part, Token, python};
 use super::script::{Command, command, is_program};
 use crate::placed::{Placed, UNKNOWN};
@@ -105,10 +107,14 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
             }
         }
     }
-    // A command line in one string.
+    // A command line in one string, or in several that Python joins.
+    let mut behind = 0;
     for (at, token) in reader.tokens.iter().enumerate() {
-        if let Token::Text { .. } = token
-            && let Value::Text(text) = reader.expression(at..at + 1, 0)
+        if !matches!(token, Token::Text { .. }) || at < behind {
+            continue;
+        }
+        behind = reader.string_end(at);
+        if let Value::Text(text) = reader.expression(at..behind, 0)
             && text.as_str().contains(' ')
         {
             let words = text.words();
@@ -238,6 +244,22 @@ impl Reader {
             };
         }
         at.min(self.tokens.len())
+    }
+
+    /// The end of strings beside each other, and of those that `+` and names join with them.
+    fn string_end(&self, from: usize) -> usize {
+        let text = |at: usize| matches!(self.tokens.get(at), Some(Token::Text { .. }));
+        let mut at = from + 1;
+        loop {
+            while text(at) {
+                at += 1;
+            }
+            let name = self.name(at + 1).is_some() && !self.is(at + 2, "(");
+            if !(self.is(at, "+") && (text(at + 1) || name)) {
+                return at;
+            }
+            at += 2;
+        }
     }
 
     /// Goes through the logical lines.
@@ -377,220 +399,4 @@ impl Reader {
             self.spliced.borrow_mut().extend(self.key(name, scope));
         }
     }
-
-    /// The value of a name.
-    fn value(&self, name: &str, scope: usize, at: usize, depth: usize) -> Value {
-        let Some(key) = self.key(name, scope) else { return Value::Unknown(at) };
-        let bindings = self.names.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let sets = bindings.iter().filter(|it| it.how == How::Set).count();
-        let other = bindings.iter().any(|it| it.how == How::Other);
-        if depth > MOST_DEPTH
-            || bindings.len() > MOST_BINDINGS
-            || sets == 0
-            || other
-            || bindings.first().is_some_and(|it| it.how != How::Set)
-        {
-            return Value::Unknown(at);
-        }
-        let mut lists: Vec<Vec<Placed>> = Vec::new();
-        let mut text: Option<Placed> = None;
-        let (mut done, mut base) = (Vec::new(), 0);
-        for binding in bindings {
-            let value = match binding.how {
-                How::Append => Value::Lists(self.elements(binding.value.clone(), depth + 1)),
-                _ => self.expression(binding.value.clone(), depth + 1),
-            };
-            match (binding.how, value) {
-                (How::Set, Value::Lists(new)) => {
-                    done.append(&mut lists);
-                    (lists, base) = (new, binding.indent);
-                }
-                (How::Set, Value::Text(new)) if sets == 1 => {
-                    (text, base) = (Some(new), binding.indent)
-                }
-                (How::Add, Value::Text(more)) if binding.indent <= base && text.is_some() => {
-                    if let Some(text) = &mut text {
-                        text.append(&more);
-                    }
-                }
-                (How::Add | How::Append, Value::Lists(more)) if text.is_none() => {
-                    lists = joined(&lists, &more, binding.indent > base);
-                }
-                (How::Add, Value::Unknown(at)) if text.is_none() => {
-                    lists = joined(&lists, &[vec![unknown(at)]], false);
-                }
-                _ => return Value::Unknown(at),
-            }
-        }
-        done.append(&mut lists);
-        match text {
-            Some(text) if done.is_empty() => Value::Text(text),
-            None if !done.is_empty() => {
-                done.truncate(MOST_VARIANTS);
-                Value::Lists(done)
-            }
-            _ => Value::Unknown(at),
-        }
-    }
-
-    /// What an expression comes to.
-    fn expression(&self, range: Range<usize>, depth: usize) -> Value {
-        self.work.set(self.work.get() + range.len() + 1);
-        let start = self.tokens.get(range.start).map_or(0, Token::at);
-        if depth > MOST_DEPTH + 1 || self.spent() {
-            return Value::Unknown(start);
-        }
-        let mut sum: Option<Value> = None;
-        let terms = self.split(range, "+");
-        let several = terms.len() > 1;
-        for term in terms {
-            if several {
-                self.splice(&term);
-            }
-            let value = self.term(term, depth);
-            sum = Some(match (sum, value) {
-                (None, value) => value,
-                (Some(Value::Lists(one)), Value::Lists(other)) => {
-                    Value::Lists(joined(&one, &other, false))
-                }
-                (Some(Value::Lists(one)), Value::Unknown(at)) => {
-                    Value::Lists(joined(&one, &[vec![unknown(at)]], false))
-                }
-                (Some(Value::Text(mut one)), Value::Text(other)) => {
-                    one.append(&other);
-                    Value::Text(one)
-                }
-                (Some(Value::Text(mut one)), Value::Unknown(at)) => {
-                    one.push(UNKNOWN, at);
-                    Value::Text(one)
-                }
-                (Some(Value::Unknown(at)), Value::Text(other)) => {
-                    let mut one = unknown(at);
-                    one.append(&other);
-                    Value::Text(one)
-                }
-                (Some(Value::Unknown(at)), Value::Lists(other)) => {
-                    Value::Lists(joined(&[vec![unknown(at)]], &other, false))
-                }
-                _ => Value::Unknown(start),
-            });
-        }
-        sum.unwrap_or(Value::Unknown(start))
-    }
-
-    fn term(&self, range: Range<usize>, depth: usize) -> Value {
-        let tokens = self.tokens.get(range.clone()).unwrap_or_default();
-        let tokens = match tokens {
-            [head @ .., Token::Line { .. }] => head,
-            all => all,
-        };
-        let start = tokens.first().map_or(0, Token::at);
-        let scope = self.scopes.get(range.start).copied().unwrap_or_default();
-        match tokens {
-            [Token::Name { text, at }] => self.value(text, scope, *at, depth + 1),
-            [first, ..]
-                if (first.is("[") || first.is("("))
-                    && self.close(range.start) + 1 == range.start + tokens.len() =>
-            {
-                let inside = range.start + 1..self.close(range.start);
-                // `("a" "b")` is no list.
-                if first.is("(") && self.split(inside.clone(), ",").len() == 1 {
-                    return self.expression(inside, depth + 1);
-                }
-                Value::Lists(self.elements(inside, depth + 1))
-            }
-            [Token::Text { .. }, ..] => {
-                let mut text = Placed::default();
-                for (n, token) in tokens.iter().enumerate() {
-                    match token {
-                        Token::Text { parts, .. } => self.string(parts, scope, depth, &mut text),
-                        // `"...".format(...)`, `"..." % ...`: what is put in is not known.
-                        _ if token.is("%") || token.name().is_some_and(|it| it == ".format") => {
-                            let open = |c: char| matches!(c, '%' | '{');
-                            match text.as_str().find(open) {
-                                Some(from) => {
-                                    let mut cut = text.slice(0..from);
-                                    cut.push(UNKNOWN, token.at());
-                                    return Value::Text(cut);
-                                }
-                                None => return Value::Text(text),
-                            }
-                        }
-                        _ if n > 0 => return Value::Unknown(start),
-                        _ => {}
-                    }
-                }
-                Value::Text(text)
-            }
-            _ => Value::Unknown(start),
-        }
-    }
-
-    fn string(&self, parts: &[Part], scope: usize, depth: usize, text: &mut Placed) {
-        for part in parts {
-            match part {
-                Part::Text(part) => text.append(part),
-                Part::Name(name, at) => match self.value(name, scope, *at, depth + 1) {
-                    Value::Text(value) => text.append(&value),
-                    _ => text.push(UNKNOWN, *at),
-                },
-            }
-        }
-    }
-
-    /// The elements of a list: what it may be.
-    fn elements(&self, range: Range<usize>, depth: usize) -> Vec<Vec<Placed>> {
-        let mut lists: Vec<Vec<Placed>> = vec![Vec::new()];
-        for element in self.split(range, ",") {
-            let line = matches!(self.tokens.get(element.start), Some(Token::Line { .. }));
-            let element = element.start + usize::from(line)..element.end;
-            if element.is_empty() || self.spent() {
-                continue;
-            }
-            let star = self.is(element.start, "*");
-            let start = element.start + usize::from(star);
-            if star {
-                self.splice(&(start..element.end));
-            }
-            let more = match self.expression(start..element.end, depth + 1) {
-                Value::Lists(lists) if star => lists,
-                Value::Text(text) if !star => vec![vec![text]],
-                Value::Lists(_) | Value::Text(_) => {
-                    vec![vec![unknown(self.tokens.get(start).map_or(0, Token::at))]]
-                }
-                Value::Unknown(at) => vec![vec![unknown(at)]],
-            };
-            lists = joined(&lists, &more, false);
-        }
-        lists
-    }
-}
-
-/// A word that only a run tells.
-fn unknown(at: usize) -> Placed {
-    let mut text = Placed::default();
-    text.push(UNKNOWN, at);
-    text
-}
-
-/// Each list with each other one behind it. Under a condition a -cpu that comes again is another command line.
-fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
-    let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
-    let mut out = Vec::new();
-    for first in one {
-        for second in other {
-            let mut list = first.clone();
-            if condition && has(first) && has(second) {
-                out.push(first.clone());
-                if let Some(at) = list.iter().position(|word| word.as_str() == "-cpu") {
-                    list.drain(at..(at + 2).min(list.len()));
-                }
-            }
-            list.extend(second.iter().cloned());
-            list.truncate(MOST_WORDS);
-            out.push(list);
-        }
-    }
-    out.truncate(MOST_VARIANTS);
-    out
 }
