@@ -1,13 +1,12 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the answer, and there are
-//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the slowest ([`super::slots`]). So whoever dribbles bytes, sends
-//! endless headers or never reads costs a thread with a small stack for some seconds at most, and keeps no other
-//! client out.
+//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the least
+//! useful ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
+//! small stack for some seconds at most, and keeps no other client out.
 
 use super::answer::Answer;
 use super::auth::{Access, Users};
-use super::budget::Place;
 use super::host;
 use super::material::{self, Content};
 use super::request::{self, Parsed, Request};
@@ -198,11 +197,19 @@ impl Server {
         loop {
             self.enter();
             let accepted = listener.accept().and_then(|(stream, client)| {
-                let slot = self.slots.take(&stream, Place::of(client.ip()))?;
-                Ok((stream, client.ip(), slot))
+                match self.slots.take(&stream, client.ip()) {
+                    Ok(slot) => Ok(Some((stream, client.ip(), slot))),
+                    Err(error) if error.raw_os_error().is_some() => Err(error),
+                    // Refused, and others wait behind it.
+                    Err(_) => Ok(None),
+                }
             });
             let (stream, from, slot) = match accepted {
-                Ok(accepted) => accepted,
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => {
+                    self.leave();
+                    continue;
+                }
                 Err(error) => {
                     // A client that went away at once, or no descriptor is left: others of this process have them.
                     let none =
@@ -256,19 +263,27 @@ impl Server {
             let mut tls = rustls::StreamOwned::new(connection, timed);
             // Where it fails, so does the read of a request.
             let _ = self.greet(&mut tls, slot);
-            let out = self.answer(&mut tls, &gate, &client);
+            let (out, good) = self.answer(&mut tls, &gate, &client);
             tls.sock.end = Instant::now() + PATIENCE;
             tls.write_all(&out)?;
             tls.conn.send_close_notify();
             tls.flush()?;
-            self.slots.set(slot, Phase::Ending);
+            self.ended(slot, good);
             return tls.sock.finish();
         }
-        let out = self.answer(&mut timed, &gate, &client);
+        let (out, good) = self.answer(&mut timed, &gate, &client);
         timed.end = Instant::now() + PATIENCE;
         timed.write_all(&out)?;
-        self.slots.set(slot, Phase::Ending);
+        self.ended(slot, good);
         timed.finish()
+    }
+
+    /// An answer was written; whether it was what the client wanted.
+    fn ended(&self, slot: u64, good: bool) {
+        if good {
+            self.slots.served(slot);
+        }
+        self.slots.set(slot, Phase::Ending);
     }
 
     /// Makes a TLS handshake. A client whose greeting is whole does not count as one that dribbles it.
@@ -291,8 +306,8 @@ impl Server {
         Ok(())
     }
 
-    /// Reads a request, and makes its answer.
-    fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> Vec<u8> {
+    /// Reads a request, and makes its answer; says whether it is what was asked for.
+    fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> (Vec<u8>, bool) {
         let (answer, head) = match read(stream) {
             Ok(request) => {
                 self.slots.set(client.slot, Phase::Working);
@@ -300,11 +315,15 @@ impl Server {
             }
             Err(status) => (Answer::status(status), false),
         };
-        let known = gate.asks_who() && answer.status < 400;
+        let good = answer.status < 400;
+        let known = gate.asks_who() && good;
+        if known {
+            self.slots.served(client.slot);
+        }
         self.slots.set(client.slot, if known { Phase::Answered } else { Phase::Unproven });
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(answer.status).or_default() += 1;
-        answer.bytes(head, &gate.headers)
+        (answer.bytes(head, &gate.headers), good)
     }
 
     fn admitted(&self, request: &Request, gate: &Gate, client: &Client) -> Answer {
