@@ -344,10 +344,50 @@ const RESERVE: u64 = 24;
 /// Descriptors of a place: the connection, its copy among the places, and that of one that lost its place and has not ended.
 const EACH: u64 = 3;
 
+/// Places without which a client that is idle would keep the next one out.
+const LEAST: usize = 2;
+/// Descriptors that are open besides those of connections while the machine is looked at: the kernel log, signals, a
+/// clock that tells steps, a wake-up, the history, and four of files on the way.
+const OWN: usize = 9;
+
+/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: one
+/// that begins with fewer would accept connections and answer none.
+///
+/// # Errors
+/// The limit, and the one that would do.
+pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
+    let limit = descriptors();
+    let serving = if addresses == 0 { 0 } else { addresses + 1 + (EACH as usize + 1) * LEAST };
+    let needed = OWN + serving;
+    let mut taken = Vec::with_capacity(needed);
+    while taken.len() < needed {
+        match rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC) {
+            Ok(descriptor) => taken.push(descriptor),
+            Err(rustix::io::Errno::MFILE) => {
+                return Err((limit, limit_with(needed - taken.len(), limit)));
+            }
+            // Not for want of a limit, and it may pass.
+            Err(_) => break,
+        }
+    }
+    Ok(())
+}
+
+/// The limit that allows so many descriptors more: what was inherited may have larger numbers than this one allows.
+fn limit_with(mut more: usize, mut limit: u64) -> u64 {
+    while more > 0 {
+        let number = libc::c_int::try_from(limit).unwrap_or(-1);
+        // SAFETY: asks for the flags of a number, which need not be open.
+        more -= usize::from(unsafe { libc::fcntl(number, libc::F_GETFD) } < 0);
+        limit += 1;
+    }
+    limit
+}
+
 /// How many connections there may be with so many descriptors.
 fn places(descriptors: u64) -> usize {
     let most = descriptors.saturating_sub(RESERVE) / EACH;
-    usize::try_from(most).unwrap_or(AT_ONCE).clamp(2, AT_ONCE)
+    usize::try_from(most).unwrap_or(AT_ONCE).clamp(LEAST, AT_ONCE)
 }
 
 /// How many descriptors this process may have, after its limit was raised to what all places need, as far as that is
