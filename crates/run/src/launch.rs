@@ -19,6 +19,11 @@ pub enum Failure {
     /// Not for this program.
     #[error("this program is left alone: {0}")]
     Refused(#[from] Refusal),
+    /// The tracer could not see the program.
+    #[error(
+        "/proc is missing, and the vDSO cannot be replaced without it: {0}; mount -t proc proc /proc"
+    )]
+    NoProc(#[source] io::Error),
     /// Tracing is not allowed here.
     #[error("this process cannot be traced: {0}")]
     Forbidden(String),
@@ -122,6 +127,11 @@ impl Launch {
         let pipe = || io::pipe().map_err(|error| Failure::Tracer("making a pipe", error));
         let ((mut from_tracer, to_program), (from_program, mut to_tracer)) = (pipe()?, pipe()?);
         let Launch { act, baseline, follow, listeners, kept } = self;
+        // The tracer reads there what the program is. By then the program would run, and with the kernel's clock.
+        for file in ["exe", "status"] {
+            let path = format!("/proc/{}/{file}", std::process::id());
+            std::fs::File::open(path).map_err(Failure::NoProc)?;
+        }
         let Ok(program) = libc::pid_t::try_from(std::process::id()) else {
             return Err(Failure::Unavailable);
         };

@@ -124,6 +124,58 @@ fn clients_that_dribble_never_read_or_say_nothing_do_not_keep_others_out() {
     assert!(took < PATIENCE / 5 + 4 * alone, "{took:?}, alone {alone:?}");
 }
 
+/// A connection from an address of loopback.
+fn connect_from(from: [u8; 4], address: SocketAddr) -> std::io::Result<TcpStream> {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&socket, &SocketAddr::from((from, 0)))?;
+    connect(&socket, &address)?;
+    Ok(TcpStream::from(socket))
+}
+
+#[test]
+fn addresses_that_hold_a_connection_each_do_not_keep_slow_clients_out() {
+    let (_, address) = serve("");
+    let over = Arc::new(AtomicBool::new(false));
+    // In parts, so slow that many connections of others come meanwhile.
+    let asks = |from| {
+        let mut stream = connect_from(from, address).unwrap();
+        for part in ["", "GET / HTTP/1.1\r\n", "Host: localhost\r\n", "\r\n"] {
+            let _ = stream.write_all(part.as_bytes());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut out = String::new();
+        let _ = stream.read_to_string(&mut out);
+        status(&out).to_owned()
+    };
+    let (served, new) = ([127, 0, 9, 1], [127, 0, 9, 2]);
+    assert_eq!(asks(served), "200");
+    let bad = {
+        let over = Arc::clone(&over);
+        std::thread::spawn(move || {
+            let mut held = std::collections::VecDeque::new();
+            for last in (1..=150).cycle() {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                if held.len() >= 150 {
+                    held.pop_front();
+                }
+                if let Ok(mut stream) = connect_from([127, 0, 4, last], address) {
+                    let _ = stream.write_all(b"GET / HT");
+                    held.push_back(stream);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    let got: Vec<String> = (0..5).map(|_| asks(served)).chain((0..5).map(|_| asks(new))).collect();
+    over.store(true, Ordering::Relaxed);
+    bad.join().unwrap();
+    assert!(got.iter().all(|status| status == "200"), "{got:?}");
+}
+
 #[test]
 fn at_a_loopback_address_other_names_get_no_answer() {
     let (_, address) = serve("");

@@ -100,9 +100,10 @@ impl Start<'_> {
         program::by_the_kernel_alone(&mut self.command);
         match launch.exec(&mut self.command) {
             Failure::NotRun(error) => not_run(&error, &self.command),
-            failure @ (Failure::Forbidden(_) | Failure::Unavailable) => self.refused(&format!(
-                "{failure}. There is --via preload, for programs with a shared C library"
-            )),
+            failure @ (Failure::Forbidden(_) | Failure::NoProc(_) | Failure::Unavailable) => self
+                .refused(&format!(
+                    "{failure}. There is --via preload, for programs with a shared C library"
+                )),
             failure => self.refused(&failure.to_string()),
         }
     }

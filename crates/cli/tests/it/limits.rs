@@ -81,7 +81,8 @@ fn with_descriptors(command: &mut Command, most: u64) -> &mut Command {
 fn idle_clients_keep_nobody_out_where_descriptors_are_few() {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpStream;
-    for most in [40, 70] {
+    // Of the least that it begins with, and of more: 30 leaves some for what is inherited.
+    for most in [30, 40, 70] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
         command.args(["watch", "--listen", "127.0.0.1:0", "--no-history"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -107,4 +108,29 @@ fn idle_clients_keep_nobody_out_where_descriptors_are_few() {
         // The idle ones may stay for 5 seconds each.
         assert!(took.as_secs() < 4, "{most}: {took:?}");
     }
+}
+
+#[test]
+fn watch_refuses_to_begin_with_fewer_descriptors_than_it_serves_with() {
+    let with = |most: u64| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        command.args(["watch", "--listen", "127.0.0.1:0", "--no-history", "--no-test"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        with_descriptors(&mut command, most).spawn().unwrap()
+    };
+    let output = with(10).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let needed = said.split_once("may open 10 files, and needs ").and_then(|(_, rest)| {
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
+    });
+    let needed = needed.unwrap_or_else(|| panic!("{said}"));
+    // One fewer than it names is not enough, either.
+    assert_eq!(with(needed - 1).wait().unwrap().code(), Some(2));
+    let mut enough = with(needed);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let ended = enough.try_wait().unwrap();
+    let _ = enough.kill();
+    let _ = enough.wait();
+    assert_eq!(ended, None);
 }

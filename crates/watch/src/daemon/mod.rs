@@ -13,7 +13,7 @@ use crate::event::{Event, Kind};
 use crate::history::History;
 use crate::http::answer::{Answer, HTML, JSON_LINES, METRICS, PLAIN};
 use crate::http::request::Request;
-use crate::http::server::{Gate, Server};
+use crate::http::server::{self, Gate, Server};
 use crate::http::web_config::ConfigError;
 use crate::judge::{State, Thresholds};
 use crate::metrics;
@@ -85,6 +85,17 @@ pub enum WatchError {
         /// The system's error.
         error: io::Error,
     },
+    /// Too few descriptors to serve.
+    #[error(
+        "cannot serve: this process may open {limit} files, and needs {needed}; raise the limit (`ulimit -n {needed}`, \
+         `LimitNOFILE=` of the service)"
+    )]
+    Descriptors {
+        /// How many there may be.
+        limit: u64,
+        /// How many are enough.
+        needed: u64,
+    },
     /// Signals, or waiting.
     #[error("cannot wait for anything: {0}")]
     System(#[from] io::Error),
@@ -122,6 +133,8 @@ pub fn assessment(options: &Options) -> io::Result<Assessment> {
 /// # Errors
 /// It cannot begin; later nothing is an error that it cannot go on with.
 pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
+    server::enough_descriptors(options.listen.len())
+        .map_err(|(limit, needed)| WatchError::Descriptors { limit, needed })?;
     let notify = Notify::from_environment();
     let gate = match &options.web_config {
         Some(path) => Gate::read(path)?,

@@ -1,13 +1,12 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the answer, and there are
-//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the slowest ([`super::slots`]). So whoever dribbles bytes, sends
-//! endless headers or never reads costs a thread with a small stack for some seconds at most, and keeps no other
-//! client out.
+//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the least
+//! useful ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
+//! small stack for some seconds at most, and keeps no other client out.
 
 use super::answer::Answer;
 use super::auth::{Access, Users};
-use super::budget::Place;
 use super::host;
 use super::material::{self, Content};
 use super::request::{self, Parsed, Request};
@@ -198,11 +197,19 @@ impl Server {
         loop {
             self.enter();
             let accepted = listener.accept().and_then(|(stream, client)| {
-                let slot = self.slots.take(&stream, Place::of(client.ip()))?;
-                Ok((stream, client.ip(), slot))
+                match self.slots.take(&stream, client.ip()) {
+                    Ok(slot) => Ok(Some((stream, client.ip(), slot))),
+                    Err(error) if error.raw_os_error().is_some() => Err(error),
+                    // Refused, and others wait behind it.
+                    Err(_) => Ok(None),
+                }
             });
             let (stream, from, slot) = match accepted {
-                Ok(accepted) => accepted,
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => {
+                    self.leave();
+                    continue;
+                }
                 Err(error) => {
                     // A client that went away at once, or no descriptor is left: others of this process have them.
                     let none =
@@ -256,19 +263,27 @@ impl Server {
             let mut tls = rustls::StreamOwned::new(connection, timed);
             // Where it fails, so does the read of a request.
             let _ = self.greet(&mut tls, slot);
-            let out = self.answer(&mut tls, &gate, &client);
+            let (out, good) = self.answer(&mut tls, &gate, &client);
             tls.sock.end = Instant::now() + PATIENCE;
             tls.write_all(&out)?;
             tls.conn.send_close_notify();
             tls.flush()?;
-            self.slots.set(slot, Phase::Ending);
+            self.ended(slot, good);
             return tls.sock.finish();
         }
-        let out = self.answer(&mut timed, &gate, &client);
+        let (out, good) = self.answer(&mut timed, &gate, &client);
         timed.end = Instant::now() + PATIENCE;
         timed.write_all(&out)?;
-        self.slots.set(slot, Phase::Ending);
+        self.ended(slot, good);
         timed.finish()
+    }
+
+    /// An answer was written; whether it was what the client wanted.
+    fn ended(&self, slot: u64, good: bool) {
+        if good {
+            self.slots.served(slot);
+        }
+        self.slots.set(slot, Phase::Ending);
     }
 
     /// Makes a TLS handshake. A client whose greeting is whole does not count as one that dribbles it.
@@ -291,8 +306,8 @@ impl Server {
         Ok(())
     }
 
-    /// Reads a request, and makes its answer.
-    fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> Vec<u8> {
+    /// Reads a request, and makes its answer; says whether it is what was asked for.
+    fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> (Vec<u8>, bool) {
         let (answer, head) = match read(stream) {
             Ok(request) => {
                 self.slots.set(client.slot, Phase::Working);
@@ -300,11 +315,15 @@ impl Server {
             }
             Err(status) => (Answer::status(status), false),
         };
-        let known = gate.asks_who() && answer.status < 400;
+        let good = answer.status < 400;
+        let known = gate.asks_who() && good;
+        if known {
+            self.slots.served(client.slot);
+        }
         self.slots.set(client.slot, if known { Phase::Answered } else { Phase::Unproven });
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(answer.status).or_default() += 1;
-        answer.bytes(head, &gate.headers)
+        (answer.bytes(head, &gate.headers), good)
     }
 
     fn admitted(&self, request: &Request, gate: &Gate, client: &Client) -> Answer {
@@ -325,10 +344,50 @@ const RESERVE: u64 = 24;
 /// Descriptors of a place: the connection, its copy among the places, and that of one that lost its place and has not ended.
 const EACH: u64 = 3;
 
+/// Places without which a client that is idle would keep the next one out.
+const LEAST: usize = 2;
+/// Descriptors that are open besides those of connections while the machine is looked at: the kernel log, signals, a
+/// clock that tells steps, a wake-up, the history, and four of files on the way.
+const OWN: usize = 9;
+
+/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: one
+/// that begins with fewer would accept connections and answer none.
+///
+/// # Errors
+/// The limit, and the one that would do.
+pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
+    let limit = descriptors();
+    let serving = if addresses == 0 { 0 } else { addresses + 1 + (EACH as usize + 1) * LEAST };
+    let needed = OWN + serving;
+    let mut taken = Vec::with_capacity(needed);
+    while taken.len() < needed {
+        match rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC) {
+            Ok(descriptor) => taken.push(descriptor),
+            Err(rustix::io::Errno::MFILE) => {
+                return Err((limit, limit_with(needed - taken.len(), limit)));
+            }
+            // Not for want of a limit, and it may pass.
+            Err(_) => break,
+        }
+    }
+    Ok(())
+}
+
+/// The limit that allows so many descriptors more: what was inherited may have larger numbers than this one allows.
+fn limit_with(mut more: usize, mut limit: u64) -> u64 {
+    while more > 0 {
+        let number = libc::c_int::try_from(limit).unwrap_or(-1);
+        // SAFETY: asks for the flags of a number, which need not be open.
+        more -= usize::from(unsafe { libc::fcntl(number, libc::F_GETFD) } < 0);
+        limit += 1;
+    }
+    limit
+}
+
 /// How many connections there may be with so many descriptors.
 fn places(descriptors: u64) -> usize {
     let most = descriptors.saturating_sub(RESERVE) / EACH;
-    usize::try_from(most).unwrap_or(AT_ONCE).clamp(2, AT_ONCE)
+    usize::try_from(most).unwrap_or(AT_ONCE).clamp(LEAST, AT_ONCE)
 }
 
 /// How many descriptors this process may have, after its limit was raised to what all places need, as far as that is

@@ -1,9 +1,14 @@
-//! Places for connections. When there are none left, the connection that has kept the server waiting longest makes room
-//! for the new one. A connection is not blamed for what the server has not read yet.
+//! Places for connections. When there are none left, one that keeps the server waiting makes room for the new one: of
+//! the address that has taken most places for nothing, the one that takes longest. An address that was served lately
+//! comes before all others ([`super::standing`]), so those that only hold connections, however many they are, keep it
+//! out no more than they keep out one that comes for the first time. A connection is not blamed for what the server
+//! has not read yet.
 
 use super::budget::Place;
-use std::collections::BTreeMap;
-use std::net::{Shutdown, TcpStream};
+use super::standing::{Records, Standing};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,16 +45,38 @@ pub enum Phase {
 #[derive(Debug)]
 struct Slot {
     from: Place,
+    /// What shares [`OF_ONE`] where places are short: all of loopback, since one user of this machine has all of it.
+    share: Place,
     phase: Phase,
     since: Instant,
+    /// It was answered with what its address may have.
+    served: bool,
     stream: TcpStream,
 }
 
 /// All connections.
 #[derive(Debug)]
 pub struct Slots {
-    open: Mutex<(u64, BTreeMap<u64, Slot>)>,
+    open: Mutex<Open>,
     most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// How many there ever were.
+    numbers: u64,
+    slots: BTreeMap<u64, Slot>,
+    records: Records,
+}
+
+/// What became of the wish for a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Made,
+    /// Nothing waits.
+    None,
+    /// What waits is of addresses that are clearly better.
+    Better,
 }
 
 impl Default for Slots {
@@ -73,21 +100,25 @@ impl Slots {
 
     /// Ends the connection that makes room next. Says whether there was one.
     pub fn make_room(&self) -> bool {
-        evict(&mut self.lock().1, None)
+        self.lock().evict(Standing::FRESH, |_| true) == Room::Made
     }
 
     /// Takes a place for a connection, and makes room first if there is none.
     ///
     /// # Errors
-    /// The system has no descriptor left, or the server works for all others and none of them ends.
-    pub fn take(&self, stream: &TcpStream, from: Place) -> std::io::Result<u64> {
+    /// The system has no descriptor left, or the server works for all others and none of them ends, or all others are
+    /// of better addresses.
+    pub fn take(&self, stream: &TcpStream, client: IpAddr) -> std::io::Result<u64> {
         let stream = stream.try_clone()?;
+        let (from, share) = (Place::of_guess(client), Place::of(client));
         for tried in 0..TRIES {
             let mut open = self.lock();
-            let (next, slots) = &mut *open;
-            let mut of_it = slots.values().filter(|slot| slot.from == from).count();
+            let standing = open.standing_with_one_more(from);
+            let mut of_it = open.slots.values().filter(|slot| slot.from == from).count();
             // There may be more than one too many, of a time when none could be blamed.
-            while of_it >= OF_ONE.min(self.most) && evict(slots, Some(from)) {
+            while of_it >= OF_ONE.min(self.most)
+                && open.evict(standing, |slot| slot.from == from) == Room::Made
+            {
                 of_it -= 1;
             }
             // Of one address none waits for another one's place.
@@ -100,44 +131,69 @@ impl Slots {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            // An address that has its share already takes no place of another one.
-            let own = (of_it >= OF_ONE.min(self.most)).then_some(from);
-            if slots.len() < self.most || evict(slots, own) {
-                *next += 1;
-                let since = Instant::now();
-                slots.insert(*next, Slot { from, phase: Phase::Unknown, since, stream });
-                return Ok(*next);
+            // What has its share already takes no place of another one.
+            let of_share = open.slots.values().filter(|slot| slot.share == share).count();
+            let own = of_share >= OF_ONE.min(self.most);
+            let room = if open.slots.len() < self.most {
+                Room::Made
+            } else {
+                open.evict(standing, |slot| !own || slot.share == share)
+            };
+            match room {
+                Room::Made => {
+                    let (since, phase) = (Instant::now(), Phase::Unknown);
+                    open.numbers += 1;
+                    let number = open.numbers;
+                    let slot = Slot { from, share, phase, since, served: false, stream };
+                    open.slots.insert(number, slot);
+                    return Ok(number);
+                }
+                // While it waits, better ones would wait behind it.
+                Room::Better => break,
+                Room::None => {}
             }
             drop(open);
             std::thread::sleep(PAUSE);
         }
+        self.lock().records.wasted(from, Instant::now());
         Err(std::io::Error::other("no place is left"))
     }
 
     /// A connection does something else now.
     pub fn set(&self, number: u64, phase: Phase) {
-        if let Some(slot) = self.lock().1.get_mut(&number) {
+        if let Some(slot) = self.lock().slots.get_mut(&number) {
             (slot.phase, slot.since) = (phase, Instant::now());
+        }
+    }
+
+    /// A connection got what its address may have, or proved that it may have it.
+    pub fn served(&self, number: u64) {
+        let mut open = self.lock();
+        let open = &mut *open;
+        if let Some(slot) = open.slots.get_mut(&number) {
+            slot.served = true;
+            open.records.served(slot.from, Instant::now());
         }
     }
 
     /// A connection has ended.
     pub fn leave(&self, number: u64) {
-        self.lock().1.remove(&number);
+        self.lock().end(number);
     }
 
-    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Slot>)> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Slot {
-    /// Whether it keeps the server waiting.
-    fn waits(&self) -> bool {
+    /// Whether it keeps the server waiting; whether it does even if one waits for its place that is clearly better.
+    fn waits(&self, better: bool) -> bool {
         let age = self.since.elapsed();
         match self.phase {
             Phase::Working => false,
             Phase::Ending => true,
+            _ if better => true,
             _ if age < YOUNG => false,
             Phase::Unknown | Phase::Greeted if age < SLOW => {
                 // Its request may be here, and its thread have had no processor yet.
@@ -158,19 +214,65 @@ fn unread(stream: &TcpStream) -> libc::c_int {
     if got == 0 { bytes } else { 0 }
 }
 
-/// Ends one connection, of an address or of the one that has most: one that keeps the server waiting, of those the
-/// least known, and of those the one that takes longest. Says whether there was one.
-fn evict(slots: &mut BTreeMap<u64, Slot>, from: Option<Place>) -> bool {
-    let many = |place: Place| slots.values().filter(|slot| slot.from == place).count();
-    let chosen = slots
-        .iter()
-        .filter(|(_, slot)| from.is_none_or(|from| slot.from == from) && slot.waits())
-        .min_by_key(|(_, slot)| (slot.phase, std::cmp::Reverse(many(slot.from)), slot.since))
-        .map(|(number, _)| *number);
-    let Some(slot) = chosen.and_then(|number| slots.remove(&number)) else { return false };
-    // Its thread sees the end of the stream.
-    let _ = slot.stream.shutdown(Shutdown::Both);
-    true
+impl Open {
+    /// How an address stands if it has one connection more than it has.
+    fn standing_with_one_more(&self, from: Place) -> Standing {
+        let open = self.slots.values().filter(|slot| slot.from == from && !slot.served).count();
+        self.records.standing(from, open + 1, Instant::now())
+    }
+
+    /// Ends one connection for one of that standing: one that keeps the server waiting, of the addresses that stand
+    /// worst, of those the least known, and of those the one that takes longest. One that stands clearly better than
+    /// the new one stays while it may still be quick.
+    fn evict(&mut self, new: Standing, which: impl Fn(&Slot) -> bool) -> Room {
+        let now = Instant::now();
+        let mut many: HashMap<Place, (usize, usize)> = HashMap::new();
+        for slot in self.slots.values() {
+            let (all, unserved) = many.entry(slot.from).or_default();
+            *all += 1;
+            *unserved += usize::from(!slot.served);
+        }
+        let many: HashMap<Place, (usize, Standing)> = many
+            .into_iter()
+            .map(|(from, (all, unserved))| {
+                (from, (all, self.records.standing(from, unserved, now)))
+            })
+            .collect();
+        let (mut better, mut chosen) = (false, None);
+        for (number, slot) in self.slots.iter().filter(|(_, slot)| which(slot)) {
+            let (all, standing) = many.get(&slot.from).copied().unwrap_or((0, new));
+            if !slot.waits(new.clearly_better(standing)) {
+                continue;
+            }
+            let ending = slot.phase == Phase::Ending;
+            if !ending && standing.clearly_better(new) && slot.since.elapsed() < SLOW {
+                better = true;
+                continue;
+            }
+            // The end of one that was answered is no loss, whoever it is of.
+            let key = (!ending, standing, slot.phase, Reverse(all), slot.since);
+            if chosen.as_ref().is_none_or(|(least, _)| key < *least) {
+                chosen = Some((key, *number));
+            }
+        }
+        let Some((_, number)) = chosen else {
+            return if better { Room::Better } else { Room::None };
+        };
+        if let Some(slot) = self.end(number) {
+            // Its thread sees the end of the stream.
+            let _ = slot.stream.shutdown(Shutdown::Both);
+        }
+        Room::Made
+    }
+
+    /// Takes a connection away, and remembers whether it was good for anything.
+    fn end(&mut self, number: u64) -> Option<Slot> {
+        let slot = self.slots.remove(&number)?;
+        if !slot.served {
+            self.records.wasted(slot.from, Instant::now());
+        }
+        Some(slot)
+    }
 }
 
 #[cfg(test)]
@@ -179,8 +281,8 @@ mod tests {
     use std::io::Write;
     use std::net::TcpListener;
 
-    fn place(last: u8) -> Place {
-        Place::of([192, 0, 2, last].into())
+    fn place(last: u8) -> IpAddr {
+        [192, 0, 2, last].into()
     }
 
     #[test]
@@ -200,7 +302,7 @@ mod tests {
         for _ in 0..2 * AT_ONCE {
             let _ = add(1);
         }
-        assert!(slots.lock().1.contains_key(&other));
+        assert!(slots.lock().slots.contains_key(&other));
     }
 
     #[test]
@@ -225,7 +327,7 @@ mod tests {
         for _ in 3..OF_ONE {
             add(1, b"");
         }
-        let has = |number: u64| slots.lock().1.contains_key(&number);
+        let has = |number: u64| slots.lock().slots.contains_key(&number);
         assert!(has(first));
         // One more than an address may have.
         add(1, b"");
@@ -242,11 +344,11 @@ mod tests {
             let (stream, _) = listener.accept().unwrap();
             let number = slots.take(&stream, place(last)).unwrap();
             open.push((client, stream));
-            assert!(slots.lock().1.contains_key(&number) && slots.lock().1.len() <= 4);
+            assert!(slots.lock().slots.contains_key(&number) && slots.lock().slots.len() <= 4);
         }
         std::thread::sleep(2 * YOUNG);
         assert!(slots.make_room());
-        assert_eq!(slots.lock().1.len(), 3);
+        assert_eq!(slots.lock().slots.len(), 3);
     }
 
     #[test]
@@ -270,7 +372,7 @@ mod tests {
         }
         std::thread::sleep(2 * YOUNG);
         add();
-        assert!(slots.lock().1.contains_key(&greeted));
+        assert!(slots.lock().slots.contains_key(&greeted));
     }
 
     #[test]
@@ -285,7 +387,7 @@ mod tests {
             slots.take(&stream, place(1)).unwrap();
             open.push((client, stream));
         };
-        let many = || slots.lock().1.len();
+        let many = || slots.lock().slots.len();
         for _ in 0..2 * OF_ONE {
             add();
         }
@@ -294,5 +396,64 @@ mod tests {
         std::thread::sleep(SLOW + 2 * YOUNG);
         add();
         assert_eq!(many(), OF_ONE);
+    }
+
+    /// Twice as many addresses as there are places come again and again, say one half of a handshake and go. An address
+    /// that was served before, and one that comes for the first time, are as slow as those, and keep their places.
+    #[test]
+    fn addresses_that_only_hold_connections_keep_no_other_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::default();
+        let take = |from: IpAddr| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            let number = slots.take(&stream, from);
+            (number, client, stream)
+        };
+        let mut held = std::collections::VecDeque::new();
+        let mut storm = |rounds: u8| {
+            for last in (0..rounds).flat_map(|_| 1..=2 * AT_ONCE as u8) {
+                let (number, client, stream) = take(IpAddr::from([127, 0, 4, last]));
+                let Ok(number) = number else { continue };
+                slots.set(number, Phase::Greeted);
+                held.push_back((number, client, stream));
+                if held.len() > 2 * AT_ONCE
+                    && let Some((number, ..)) = held.pop_front()
+                {
+                    slots.leave(number);
+                }
+            }
+        };
+        let served = IpAddr::from([127, 0, 9, 1]);
+        let (number, ..) = take(served);
+        slots.served(number.as_ref().copied().unwrap());
+        slots.leave(number.unwrap());
+        storm(3);
+        for from in [served, [127, 0, 9, 2].into()] {
+            let (number, _client, _stream) = take(from);
+            let number = number.unwrap();
+            // It says nothing yet, and then no more than those.
+            storm(1);
+            assert!(slots.lock().slots.contains_key(&number), "{from} at the beginning");
+            slots.set(number, Phase::Greeted);
+            storm(1);
+            assert!(slots.lock().slots.contains_key(&number), "{from} in its handshake");
+            slots.leave(number);
+        }
+    }
+
+    #[test]
+    fn one_who_is_young_makes_no_room_while_there_are_places() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::default();
+        let mut open = Vec::new();
+        for last in 1..=AT_ONCE as u8 {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            slots.take(&stream, [127, 0, 4, last].into()).unwrap();
+            open.push((client, stream));
+            std::thread::sleep(YOUNG / 10);
+            assert_eq!(slots.lock().slots.len(), usize::from(last));
+        }
     }
 }

@@ -169,6 +169,35 @@ fn or_plain_runs_the_program_where_run_refuses() {
     assert!(err.contains("kernel's clock as it is"), "{err}");
 }
 
+/// In a mount namespace of its own, as in a chroot without it.
+#[test]
+fn without_proc_the_program_runs_only_with_or_plain() {
+    let how = |or_plain: &str| {
+        let script = format!(
+            "mount -t tmpfs none /proc || exit 77; exec \"$0\" run --as hpet {or_plain} -- sh -c 'echo did; exit 4'"
+        );
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        let output = command.arg(env!("CARGO_BIN_EXE_clocksmith")).output().ok()?;
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        let refused = err.starts_with("unshare") || output.status.code() == Some(77);
+        (!refused).then_some((output.status.code(), out, err.replace("\n  ", " ")))
+    };
+    let Some((code, out, err)) = how("") else {
+        eprintln!("skipped: no namespace may be made here");
+        return;
+    };
+    if err.contains("x86-64 only") {
+        return;
+    }
+    assert_eq!((code, out.as_str()), (Some(125), ""), "{err}");
+    assert!(err.contains("/proc is missing"), "{err}");
+    let (code, out, err) = how("--or-plain").unwrap();
+    assert_eq!((code, out.as_str()), (Some(4), "did\n"), "{err}");
+    assert!(err.contains("kernel's clock as it is"), "{err}");
+}
+
 /// Each read takes as long as it would elsewhere: within one run, against each other.
 #[test]
 fn as_if_the_clock_were_slow() {

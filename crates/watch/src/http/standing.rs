@@ -1,0 +1,143 @@
+//! How addresses stand when places for connections are short: what they were served, and what they took places for. Pure,
+//! but for the moments that it is given.
+
+use super::budget::Place;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How long an address counts as one that was served: longer than the longest interval at which one is monitored.
+const LATELY: Duration = Duration::from_secs(3600);
+/// After so many connections for nothing since it was served, an address stands as if it had not been. Probes that only
+/// connect, between two scrapes, are fewer.
+const TOO_MANY: f64 = 16.0;
+/// Half of the connections for nothing are forgotten after this long.
+const HALF: f64 = 60.0;
+/// Addresses that are remembered; beyond, one that was not served is forgotten, the one not heard of for longest.
+const ADDRESSES: usize = 1024;
+
+/// How an address stands; the worst is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Standing(i16);
+
+impl Standing {
+    const SERVED: Self = Self(2);
+    /// Of an address that comes for the first time.
+    pub(super) const FRESH: Self = Self(0);
+
+    /// Whether it is better by more than what a retry or a second connection makes.
+    #[must_use]
+    pub(super) fn clearly_better(self, than: Self) -> bool {
+        self.0 >= than.0.saturating_add(2)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    served: Option<Instant>,
+    /// Connections for nothing, at that moment.
+    wasted: f64,
+    at: Instant,
+}
+
+impl Record {
+    fn wasted(&self, now: Instant) -> f64 {
+        self.wasted * (-now.saturating_duration_since(self.at).as_secs_f64() / HALF).exp2()
+    }
+
+    fn is_good(&self, now: Instant) -> bool {
+        let lately = |at| now.saturating_duration_since(at) < LATELY;
+        self.served.is_some_and(lately) && self.wasted(now) < TOO_MANY
+    }
+}
+
+/// What is remembered of addresses.
+#[derive(Debug, Default)]
+pub(super) struct Records(HashMap<Place, Record>);
+
+impl Records {
+    /// How an address stands that has so many connections open which were not served.
+    pub(super) fn standing(&self, place: Place, open: usize, now: Instant) -> Standing {
+        let record = self.0.get(&place);
+        if record.is_some_and(|record| record.is_good(now)) {
+            return Standing::SERVED;
+        }
+        let weight = record.map_or(0.0, |record| record.wasted(now)) + open as f64;
+        // Steps of a factor of two: an address that has one more than another one is not worse.
+        #[expect(clippy::cast_possible_truncation, reason = "a logarithm is small")]
+        Standing(-(weight.max(1.0).log2() as i16))
+    }
+
+    /// An address was served: what it took places for before is forgiven.
+    pub(super) fn served(&mut self, place: Place, now: Instant) {
+        let record = self.record(place, now);
+        (record.served, record.wasted) = (Some(now), 0.0);
+    }
+
+    /// A connection of an address was for nothing.
+    pub(super) fn wasted(&mut self, place: Place, now: Instant) {
+        self.record(place, now).wasted += 1.0;
+    }
+
+    fn record(&mut self, place: Place, now: Instant) -> &mut Record {
+        if self.0.len() >= ADDRESSES && !self.0.contains_key(&place) {
+            let least = self.0.iter().min_by_key(|(_, record)| (record.is_good(now), record.at));
+            if let Some(least) = least.map(|(place, _)| *place) {
+                self.0.remove(&least);
+            }
+        }
+        let record = self.0.entry(place).or_insert(Record { served: None, wasted: 0.0, at: now });
+        (record.wasted, record.at) = (record.wasted(now), now);
+        record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(number: u32) -> Place {
+        Place::of(std::net::Ipv4Addr::from_bits(0xC633_0000 + number).into())
+    }
+
+    #[test]
+    fn who_was_served_stands_best_until_it_wastes_or_is_long_gone() {
+        let (mut records, now) = (Records::default(), Instant::now());
+        let minute = Duration::from_secs(60);
+        assert_eq!(records.standing(place(1), 1, now), Standing::FRESH);
+        for _ in 0..4 {
+            records.wasted(place(1), now);
+        }
+        let bad = records.standing(place(1), 1, now);
+        assert!(Standing::FRESH.clearly_better(bad));
+        // What was long ago is forgotten.
+        assert_eq!(records.standing(place(1), 1, now + 10 * minute), Standing::FRESH);
+        records.served(place(1), now);
+        let good = records.standing(place(1), 1, now);
+        assert!(good.clearly_better(Standing::FRESH));
+        assert_eq!(records.standing(place(1), 1, now + 10 * minute), good);
+        assert_eq!(records.standing(place(1), 1, now + LATELY), Standing::FRESH);
+        for _ in 0..20 {
+            records.wasted(place(1), now);
+        }
+        assert!(Standing::FRESH.clearly_better(records.standing(place(1), 1, now)));
+    }
+
+    #[test]
+    fn one_failure_or_a_second_connection_makes_no_clear_difference() {
+        let (mut records, now) = (Records::default(), Instant::now());
+        records.wasted(place(1), now);
+        assert!(!Standing::FRESH.clearly_better(records.standing(place(1), 1, now)));
+        assert!(!Standing::FRESH.clearly_better(records.standing(place(2), 2, now)));
+    }
+
+    #[test]
+    fn many_addresses_do_not_make_one_forgotten_that_was_served() {
+        let (mut records, now) = (Records::default(), Instant::now());
+        records.served(place(0), now);
+        for number in 1..3 * ADDRESSES as u32 {
+            records.wasted(place(number), now);
+        }
+        assert_eq!(records.0.len(), ADDRESSES);
+        assert_eq!(records.standing(place(0), 1, now), Standing::SERVED);
+    }
+}
