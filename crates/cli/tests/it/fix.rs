@@ -226,6 +226,16 @@ fn what_is_refused_changes_nothing() {
     assert!(unknown.out.contains("boot loader"), "{}", unknown.out);
 }
 
+/// The plan is a good answer; a change that was asked for and not made is not.
+#[test]
+fn apply_of_what_only_a_person_can_do_says_that_nothing_was_done() {
+    let root = Root::new(&[("boot/efi/EFI/Linux/arch.efi", "MZ")]);
+    let plan = root.fix("--param quiet");
+    assert!(plan.code == 0 && plan.out.contains("by hand"), "{}", plan.out);
+    let applied = root.fix("--apply --param quiet");
+    assert!(applied.code == 1 && applied.out.contains("by hand"), "{}", applied.out);
+}
+
 #[test]
 fn formats_for_many_machines() {
     let root = Root::new(&[]);

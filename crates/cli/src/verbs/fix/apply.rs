@@ -149,7 +149,8 @@ fn finish(common: &Common, report: &FixReport) -> Result<Code> {
     {
         render::fix::print_outcome(common, report)?;
     }
-    Ok(code(report.result))
+    // A change was asked for, and none was made.
+    Ok(if report.result == Came::ByHand { Code::Bad } else { code(report.result) })
 }
 
 fn has_runtime(proposal: &Proposal) -> bool {
