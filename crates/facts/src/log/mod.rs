@@ -110,6 +110,9 @@ pub struct KernelLog {
     /// A reading of `current_clocksource` was left out, because the name in it was cut.
     #[serde(skip)]
     pub reading_cut: bool,
+    /// The line of the last message of this boot that tells of another clocksource, and is cut off before it does.
+    #[serde(skip)]
+    pub change_cut: Option<u64>,
     /// Why the text is of no single machine in a single state, where it cannot be told apart: the end of a sentence.
     #[serde(skip)]
     pub mixed: Option<String>,
