@@ -150,7 +150,8 @@ fn bits(event: &Event) -> Option<u8> {
         }
         Event::ReadFlags(text) => {
             let flags = Flags::parse(text);
-            (flags.0.len() > 20 && !flags.has("lm") && flags.has("fpu")).then_some(32)
+            let lacks = !flags.has("lm") && Flags::go_past_long_mode(text);
+            (flags.0.len() > 20 && lacks && flags.has("fpu")).then_some(32)
         }
         // init_pit_clocksource() in arch/x86/kernel/i8253.c: not with 64 bits.
         Event::ReadAvailable(names) => names.iter().any(|name| name == "pit").then_some(32),
