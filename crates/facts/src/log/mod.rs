@@ -55,6 +55,11 @@ pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     (line.message, line.kernel == Some(true))
 }
 
+/// The family of processors whose kernel alone prints a message, as people call it.
+pub(crate) fn family_of(message: &str) -> Option<&'static str> {
+    arch::family(&parse::parse(message, parse::Groups::of(message))?)
+}
+
 /// The host that a line names in front of its message.
 pub(crate) use prefix::host::{Host, of as host_of};
 
