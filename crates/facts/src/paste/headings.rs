@@ -148,7 +148,7 @@ fn of_ssh(line: &str) -> Option<&str> {
     // What follows must be a command: prose has other words.
     const COMMANDS: [&str; 9] =
         ["dmesg", "cat", "journalctl", "sudo", "grep", "egrep", "head", "uname", "lscpu"];
-    let command = words.next()?.trim_start_matches(['\'', '"']);
+    let command = words.next()?.trim_matches(['\'', '"']);
     (is_name && COMMANDS.contains(&command)).then_some(host)
 }
 
