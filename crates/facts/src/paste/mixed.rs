@@ -32,7 +32,28 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .find_map(|at| readings(lines, at))
         .or_else(|| labelled(lines))
         .or_else(|| families(lines))
+        .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
+}
+
+/// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that tells the boots apart.
+fn wordings(lines: &[String]) -> Option<String> {
+    if lines.iter().any(|line| super::has(line, "Linux version ")) {
+        return None;
+    }
+    let of = |words: &str| {
+        lines.iter().position(|line| {
+            let (message, stamped) = strip_prefix(line);
+            let message = message.strip_prefix("clocksource: ").unwrap_or(message);
+            stamped && message.starts_with(words)
+        })
+    };
+    let (old, new) = (of("Switching to clocksource ")?, of("Switched to clocksource ")?);
+    Some(format!(
+        "line {} is of a kernel up to 3.10 and line {} of a later one: these are lines of several boots or machines",
+        old + 1,
+        new + 1
+    ))
 }
 
 /// Lines of the kernels of two families of processors.
@@ -207,6 +228,16 @@ mod tests {
         for text in [[arm, tegra], [warp, hyperv]] {
             assert!(!is_mixed(&text.concat()), "{text:?}");
         }
+    }
+
+    #[test]
+    fn words_of_older_and_of_later_kernels_are_of_several_boots() {
+        let new = "[    0.866627] clocksource: Switched to clocksource hpet\n";
+        let old = "[507140.636217] Switching to clocksource acpi_pm\n";
+        assert!(is_mixed(&format!("{new}{old}")));
+        assert!(!is_mixed(&format!("{new}{new}")) && !is_mixed(&format!("{old}{old}")));
+        let banner = "[    0.000000] Linux version 3.10.0 (a@b) (gcc 4.8) #1 SMP\n";
+        assert!(!is_mixed(&format!("{new}{banner}{old}")));
     }
 
     #[test]
