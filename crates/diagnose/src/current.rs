@@ -182,6 +182,15 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         _ => None,
     });
     let demoted = last_demotion(log);
+    if let Some(line) = log.change_cut
+        && switched.as_ref().is_some_and(|(entry, _)| entry.line < line)
+        && demoted.as_ref().is_none_or(|(entry, _)| entry.line < line)
+    {
+        return unknown(&format!(
+            "a message of the kernel about another clocksource is cut off ({}:{line}): what it tells is open",
+            log.name
+        ));
+    }
     if let Some((entry, name)) = &switched {
         let tsc = name.starts_with("tsc");
         let overtaken = demoted.as_ref().is_some_and(|(d, _)| d.line > entry.line);

@@ -6,6 +6,7 @@ mod cases;
 mod claims;
 mod common;
 mod counter_alone;
+mod cut_lines;
 mod doubtful_lines;
 mod early_words;
 mod evidence_bounds;

@@ -61,6 +61,33 @@ fn tsc_of_an_old_kernel_is_not_called_fast_without_its_width() {
 }
 
 #[test]
+fn list_of_flags_that_is_cut_tells_no_width() {
+    const FLAGS: &str = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ss ht \
+        syscall nx pdpe1gb rdtscp lm constant_tsc rep_good nopl xtopology nonstop_tsc cpuid tsc_known_freq pni pclmulqdq ssse3 \
+        fma cx16 hypervisor lahf_lm tsc_adjust";
+    let text = |line: &str| {
+        format!(
+            "[    0.000000] Linux version 5.7.0 (builder@example) (gcc version 9.3.0) #1 Fri Jun 5 2020\n\
+             [    0.000000] Hypervisor detected: KVM\n\
+             [    0.000000] kvm-clock: Using msrs 4b564d01 and 4b564d00\n\
+             [    0.400000] tsc: Marking TSC unstable due to TSCs unsynchronized\n\
+             [    0.500000] clocksource: Switched to clocksource kvm-clock\n{line}\n"
+        )
+    };
+    let line = format!("flags\t\t: {FLAGS}");
+    for width in 100..line.len() {
+        for wrapped in [false, true] {
+            let rest = if wrapped { &line[width..] } else { "" };
+            let report = crate::common::pasted(&text(&format!("{}\n{rest}", &line[..width])));
+            assert_ne!(report.verdict, Verdict::Slow, "{width}: {}", report.headline);
+        }
+    }
+    let without = line.replace(" lm ", " ");
+    let report = crate::common::pasted(&text(&without));
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+}
+
+#[test]
 fn high_memory_is_of_32_bits() {
     let text = |line: &str| {
         format!(

@@ -83,6 +83,51 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     })
 }
 
+/// The family of processors whose kernels alone print a message: of two in one text, one is another machine's. Names that
+/// boards of several families have are of none: Tegra has a `tsc`, MIPS and Itanium an `hpet`, Itanium `acpi_pm`.
+pub(super) fn family(event: &Event) -> Option<&'static str> {
+    let shared = |name: &str| matches!(name, "tsc" | "hpet" | "acpi_pm" | "tick" | "MIPS");
+    let found = match event {
+        Event::Registered { name, .. } | Event::Switched(name) if name == "arch_sys_counter" => {
+            return Some("Arm");
+        }
+        Event::Registered { name, .. } | Event::Switched(name) if shared(name) => return None,
+        Event::Registered { .. }
+        | Event::Switched(_)
+        | Event::Arch(_)
+        | Event::ArmProcessor { .. }
+        | Event::MipsTopology { .. }
+        | Event::OpenSbi(_)
+        | Event::HartExtensions { .. }
+        | Event::ArchTimerErratum(_)
+        | Event::CounterTrapped
+        | Event::TscUnstable(_)
+        | Event::Refined { .. }
+        | Event::Warp { .. }
+        | Event::WarpHeader { .. }
+        | Event::TscAdjust(_)
+        | Event::KvmClock
+        | Event::KvmSchedOffset
+        | Event::CpuModel { .. }
+        | Event::P0Mismatch => of(event, None)?,
+        _ => return None,
+    };
+    Some(match found {
+        Arch::X86 | Arch::X86_64 => "x86",
+        Arch::Arm | Arch::Arm64 => "Arm",
+        Arch::Riscv | Arch::Riscv32 => "RISC-V",
+        Arch::Mips => "MIPS",
+        Arch::Powerpc => "POWER",
+        Arch::S390 => "IBM Z",
+        Arch::Loongarch | Arch::Loongarch32 => "LoongArch",
+        Arch::Sparc => "SPARC",
+        Arch::Alpha => "Alpha",
+        Arch::Parisc => "PA-RISC",
+        // User-mode Linux prints what the machine below it has, and others have few messages of their own.
+        _ => return None,
+    })
+}
+
 /// The width of an x86 kernel, and the line that shows it; `None`: the text may be of either.
 ///
 /// What the kernel itself printed of 32 bits comes first: a 64-bit compiler builds kernels of both widths.
@@ -150,7 +195,8 @@ fn bits(event: &Event) -> Option<u8> {
         }
         Event::ReadFlags(text) => {
             let flags = Flags::parse(text);
-            (flags.0.len() > 20 && !flags.has("lm") && flags.has("fpu")).then_some(32)
+            let lacks = !flags.has("lm") && Flags::go_past_long_mode(text);
+            (flags.0.len() > 20 && lacks && flags.has("fpu")).then_some(32)
         }
         // init_pit_clocksource() in arch/x86/kernel/i8253.c: not with 64 bits.
         Event::ReadAvailable(names) => names.iter().any(|name| name == "pit").then_some(32),

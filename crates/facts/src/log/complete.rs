@@ -177,7 +177,7 @@ fn processors(facts: &mut Facts, log: &KernelLog) {
     };
     set(&mut facts.cpu.model, log, log.last(model));
     let flags = |event: &Event| match event {
-        Event::ReadFlags(text) => Some(Flags::parse(text)),
+        Event::ReadFlags(text) if Flags::are_whole(text) => Some(Flags::parse(text)),
         _ => None,
     };
     // A list of a few flags in a transcript was filtered by somebody: absence proves nothing.

@@ -145,9 +145,9 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
                 || unfinished && entry.line >= last && is_new(name, &registered)
                 || gone(name))
     };
-    let (cut, kept) = std::mem::take(&mut log.entries).into_iter().partition(cut);
-    let _: Vec<Entry> = cut;
+    let (cut, kept): (Vec<Entry>, _) = std::mem::take(&mut log.entries).into_iter().partition(cut);
     log.entries = kept;
+    log.change_cut = log.change_cut.max(cut.last().map(|entry| entry.line));
     take_out_cut_readings(log, &registered);
 }
 
@@ -237,6 +237,33 @@ pub(super) fn ends_inside(message: &str) -> bool {
                     .any(|word| message.contains(word))
     };
     !message.is_empty() && OF_A_CHANGE.iter().any(|whole| is_begin(whole))
+}
+
+/// The least part of a message that tells of another clocksource: less may be the begin of any.
+const LEAST_OF_A_CHANGE: usize = "Clocksource ts".len();
+
+/// Whether a message that says nothing as it is tells of another clocksource, and is cut off before it says of which: a
+/// terminal, or `cut`, took the ends of the lines off.
+pub(super) fn ends_inside_change(message: &str) -> bool {
+    let message = message.trim_end_matches(['>', '$', '\u{2026}', '.']).trim();
+    let figures = message.strip_prefix("clocksource:").map(str::trim_start).unwrap_or_default();
+    // What the kernel prints below the line of a demotion: without the figures, it still shows that there was one.
+    let below = || {
+        let name = figures.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+        name.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with([' ']))
+    };
+    // A name of which the last sign ends no name: `acpi_`.
+    let named = [
+        "clocksource: Switched to clocksource ",
+        "Switched to clocksource ",
+        "Switching to clocksource ",
+    ];
+    let part_of_a_name = |rest: &str| !rest.is_empty() && !rest.contains(char::is_whitespace);
+    message.len() >= LEAST_OF_A_CHANGE && ends_inside(message)
+        || named.iter().any(|head| message.strip_prefix(head).is_some_and(part_of_a_name))
+        || message.starts_with("Clocksource tsc unstable")
+        || message.starts_with("clocksource: Clocksource tsc unstable")
+        || figures.starts_with('\'') && below()
 }
 
 /// The length at which lines end that are cut: several lines have it, and none is longer.

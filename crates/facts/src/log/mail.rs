@@ -26,21 +26,29 @@ enum Encoding {
 struct Headers {
     encoding: Encoding,
     boundaries: Vec<Vec<u8>>,
+    /// The line that is read is one of the headers, or folded to one; they end at an empty line.
+    inside: bool,
+    begun: bool,
 }
 
 impl Headers {
     fn new() -> Self {
-        Self { encoding: Encoding::Untold, boundaries: Vec::new() }
+        Self { encoding: Encoding::Untold, boundaries: Vec::new(), inside: false, begun: false }
     }
 
     /// Takes note of a line; whether it is a header, or a boundary between parts.
     fn read(&mut self, line: &[u8]) -> bool {
         const NAME: &[u8] = b"content-transfer-encoding:";
         let line = line.trim_ascii_end();
+        self.inside = match std::mem::replace(&mut self.begun, true) {
+            true => self.inside && !line.is_empty(),
+            false => begins_mail(line),
+        };
         if line.starts_with(b"--") && self.boundaries.iter().any(|name| line[2..].starts_with(name))
         {
             // Without a header of its own a part is plain.
             self.encoding = Encoding::Plain;
+            self.inside = !line.ends_with(b"--");
             return true;
         }
         if let Some(at) = memchr::memmem::find(line, b"boundary=").filter(|_| line.len() < 300) {
@@ -60,8 +68,27 @@ impl Headers {
             b"base64" => Encoding::Base64,
             _ => Encoding::Plain,
         };
+        // Other headers may follow it.
+        self.inside = true;
         true
     }
+}
+
+/// Whether the first line of a text is that of a mail with all its headers.
+fn begins_mail(line: &[u8]) -> bool {
+    const NAMES: [&[u8]; 8] = [
+        b"return-path:",
+        b"delivered-to:",
+        b"from:",
+        b"subject:",
+        b"mime-version:",
+        b"date:",
+        b"to:",
+        b"from ",
+    ];
+    let is_one_of =
+        |name: &&[u8]| line.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+    !line.starts_with(b"\t") && (is_header(line) || NAMES.iter().any(is_one_of))
 }
 
 /// Whether a text has parts that are encoded. In quoted-printable text each equals sign begins a code or ends the line;
@@ -73,6 +100,10 @@ pub(super) fn found(window: &[u8]) -> bool {
     for line in window.split(|byte| *byte == b'\n') {
         if headers.read(line) {
             told |= headers.encoding == Encoding::Printable;
+            continue;
+        }
+        // They hold equals signs of their own.
+        if headers.inside {
             continue;
         }
         match headers.encoding {
@@ -135,7 +166,10 @@ fn is_base64(line: &[u8]) -> bool {
     let mut bytes = Vec::new();
     line.len() >= 8
         && Base64::default().decode(line, &mut bytes)
-        && bytes.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b))
+        && bytes
+            .iter()
+            .all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b | 0))
+        && bytes.iter().filter(|byte| **byte == 0).count() * 16 <= bytes.len()
 }
 
 /// Bits that do not make a byte yet.
@@ -280,6 +314,10 @@ impl<R: Read> Pieces for Parts<R> {
             out.extend_from_slice(&self.line);
             return Ok(true);
         }
+        if self.headers.inside {
+            out.extend_from_slice(&self.line);
+            return Ok(true);
+        }
         match self.headers.encoding {
             Encoding::Base64 if self.is_text != Some(false) => {
                 let line = self.line.trim_ascii();
@@ -288,9 +326,12 @@ impl<R: Read> Pieces for Parts<R> {
                     (!line.contains(&b':') && line.len() >= 8).then(|| is_base64(line))
                 });
                 self.is_text = is_text;
+                let begin = out.len();
                 if is_text != Some(true) || !self.base64.decode(line, out) {
                     out.extend_from_slice(&self.line);
                 }
+                // What a log that was torn has, as elsewhere in a text.
+                out[begin..].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
             }
             Encoding::Printable | Encoding::Untold if self.joins || !is_header(&self.line) => {
                 self.printable(has_end, out);
@@ -327,6 +368,14 @@ mod tests {
     }
 
     #[test]
+    fn headers_with_signs_of_their_own_are_no_text() {
+        let head = "Return-Path: <a@example.org>\nDKIM-Signature: v=1; a=rsa-sha256; t=1574953811;\n        \
+                    s=strato; d=example.org;\n        b=DXZ5O83KDuy25z+CSfoYmxWGuDbEgWgev;\n        h=To:Cc;\n\
+                    Content-Transfer-Encoding: quoted-printable\nX-Report: a=b,c=d;\n e=f\n\n";
+        assert_eq!(read(&format!("{head}a=3Db=\nc\n")), format!("{head}a=bc\n\x0b\n"));
+    }
+
+    #[test]
     fn encoded_line_ends_end_lines() {
         assert_eq!(read("a=3D1=0D=0A=\nb=0A=\nc=\nd\n"), "a=1\nb\ncd\n\x0b\n");
     }
@@ -356,6 +405,20 @@ mod tests {
             read(&format!("{head}{text}")),
             format!("{head}[    0.1] first line\n[    0.2] second\n")
         );
+        // A byte that is none of a text, and headers behind the one of the encoding.
+        let torn = "WwAgICAwLjFdIGZpcnN0IGxpbmUK\n";
+        assert_eq!(read(&format!("{head}{torn}")), format!("{head}[    0.1] first line\n"));
+        for more in [
+            "Content-Disposition: attachment;\n filename=\"dmesg_2019.txt\"\n",
+            "Content-Disposition: attachment;\n\tfilename*0*=UTF-8''dmesg;\n filename*1*=x.txt\n",
+            "X-Spam-Report: Content analysis details\n  0.0 RULE  BODY something\n",
+        ] {
+            let head = format!("Content-Transfer-Encoding: base64\n{more}\n");
+            assert_eq!(
+                read(&format!("{head}{text}")),
+                format!("{head}[    0.1] first line\n[    0.2] second\n")
+            );
+        }
         let picture = format!("{head}iVBORw0KGgoAAAANSUhEUgAA\n");
         assert_eq!(read(&picture), picture);
     }

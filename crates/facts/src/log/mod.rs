@@ -55,6 +55,11 @@ pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     (line.message, line.kernel == Some(true))
 }
 
+/// The family of processors whose kernel alone prints a message, as people call it.
+pub(crate) fn family_of(message: &str) -> Option<&'static str> {
+    arch::family(&parse::parse(message, parse::Groups::of(message))?)
+}
+
 /// The host that a line names in front of its message.
 pub(crate) use prefix::host::{Host, of as host_of};
 
@@ -110,6 +115,9 @@ pub struct KernelLog {
     /// A reading of `current_clocksource` was left out, because the name in it was cut.
     #[serde(skip)]
     pub reading_cut: bool,
+    /// The line of the last message of this boot that tells of another clocksource, and is cut off before it does.
+    #[serde(skip)]
+    pub change_cut: Option<u64>,
     /// Why the text is of no single machine in a single state, where it cannot be told apart: the end of a sentence.
     #[serde(skip)]
     pub mixed: Option<String>,

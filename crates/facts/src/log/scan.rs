@@ -412,6 +412,15 @@ impl Scanner {
         if matches!(event, Some(Event::Banner(_))) {
             event = event.and_then(|banner| self.of_banner(place, &line, banner));
         }
+        let is_kernels = line.kernel == Some(true) || line.is_message();
+        if event.is_none()
+            && is_kernels
+            && !prompt
+            && !comment
+            && cut::ends_inside_change(line.message)
+        {
+            self.log.change_cut = Some(self.line);
+        }
         if let Some(event) = event {
             let raw = if more.is_empty() { &*raw } else { inside::up_to(&raw, line.message) };
             self.keep(event, whole.as_deref().unwrap_or(raw), line.at);

@@ -31,7 +31,20 @@ struct Of {
     pairs: [Option<usize>; PAIRS.len()],
     version: Option<String>,
     host: Option<String>,
+    /// `Server A`, `host1`: a word for a machine with its number or letter.
+    numbered: Option<String>,
+    /// `My laptop`, `The Raspberry Pi next to it`.
+    kind: Option<&'static str>,
 }
+
+/// Words for machines that a number or a letter tells apart.
+const NUMBERED: [&str; 11] = [
+    "server", "host", "node", "machine", "box", "vm", "guest", "pc", "laptop", "system", "instance",
+];
+
+/// Words for kinds of machines: what is one of them is none of the others.
+const KINDS: [&str; 8] =
+    ["laptop", "desktop", "workstation", "server", "pi", "router", "phone", "nas"];
 
 impl Of {
     fn differs(&self, other: &Self) -> bool {
@@ -39,6 +52,8 @@ impl Of {
         pairs.into_iter().any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
             || matches!((&self.version, &other.version), (Some(a), Some(b)) if a != b)
             || matches!((&self.host, &other.host), (Some(a), Some(b)) if a != b)
+            || matches!((&self.numbered, &other.numbered), (Some(a), Some(b)) if a != b)
+            || matches!((self.kind, other.kind), (Some(a), Some(b)) if a != b)
     }
 }
 
@@ -51,8 +66,25 @@ const WHOLE_LOG: usize = 150;
 #[must_use]
 pub fn headed(lines: &[String]) -> Vec<Section> {
     let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
-    let shows = |line: &String| line.trim_start().starts_with("```");
-    let by_people = !long && !lines.iter().any(shows);
+    parts(lines, !long && !lines.iter().any(|line| line.trim_start().starts_with("```")))
+}
+
+/// Why a document that shows lines under headings for different machines is of no single one, as the end of a sentence.
+pub(super) fn several(lines: &[String]) -> Option<String> {
+    let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
+    let found = if long { Vec::new() } else { parts(lines, true) };
+    let [first, second, ..] = found.as_slice() else { return None };
+    let name = |section: &Section| section.host.clone().unwrap_or_default();
+    Some(format!(
+        "this text has lines under headings for several machines or states ({}, {}), and an answer holds for one: give \
+         the lines of one",
+        name(first),
+        name(second)
+    ))
+}
+
+/// The parts under headings; `by_people`: also under those that people write.
+fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     let mut found: Vec<(Section, Of)> = vec![(Section::default(), Of::default())];
     let mut active = 0;
     let mut begin = 0;
@@ -95,8 +127,36 @@ fn of_tool(line: &str) -> Option<&str> {
     (head.ends_with("[SUCCESS]") || head.ends_with("[FAILURE]")).then_some(host)
 }
 
+/// The host that a command runs on: `$ ssh web1 dmesg`.
+fn of_ssh(line: &str) -> Option<&str> {
+    let at = line.find("ssh ").filter(|at| *at < 64)?;
+    let sign = line[..at].trim_end();
+    if !(sign.is_empty() || sign.ends_with(['$', '#', '%', '>'])) {
+        return None;
+    }
+    let mut words = line[at..].split_ascii_whitespace().skip(1);
+    let mut host = words.next()?;
+    while host.starts_with('-') {
+        // These options have a value behind them.
+        if ["-p", "-i", "-l", "-o", "-J", "-F"].contains(&host) {
+            words.next()?;
+        }
+        host = words.next()?;
+    }
+    let host = host.split_once('@').map_or(host, |(_, host)| host);
+    let is_name = host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    // What follows must be a command: prose has other words.
+    const COMMANDS: [&str; 9] =
+        ["dmesg", "cat", "journalctl", "sudo", "grep", "egrep", "head", "uname", "lscpu"];
+    let command = words.next()?.trim_matches(['\'', '"']);
+    (is_name && COMMANDS.contains(&command)).then_some(host)
+}
+
 fn heading(line: &str) -> Option<(String, Of)> {
     let line = line.trim();
+    if let Some(host) = of_ssh(line) {
+        return Some((host.to_owned(), Of { host: Some(host.to_owned()), ..Of::default() }));
+    }
     if let Some(host) = of_tool(line) {
         let host = host.trim().to_owned();
         return Some((host.clone(), Of { host: Some(host), ..Of::default() }));
@@ -130,8 +190,30 @@ fn heading(line: &str) -> Option<(String, Of)> {
     };
     // A number alone is that of a chapter.
     let names_kernel = words().any(|word| ["on", "with", "kernel", "linux"].contains(&word));
+    let all: Vec<&str> = words().collect();
+    of.numbered = all
+        .windows(2)
+        .find_map(|pair| numbered(pair[0], Some(pair[1])))
+        .or_else(|| all.iter().find_map(|word| numbered(word, None)));
+    of.kind = KINDS.into_iter().find(|kind| all.contains(kind));
     of.version = words().find(version).filter(|_| names_kernel).map(str::to_owned);
     (of != Of::default()).then(|| (name.to_owned(), of))
+}
+
+/// The number or the letter of a machine: `server a`, `host1`.
+fn numbered(word: &str, next: Option<&str>) -> Option<String> {
+    let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &word[stem.len()..];
+    if !NUMBERED.contains(&stem) {
+        return None;
+    }
+    if !number.is_empty() {
+        return Some(number.to_owned());
+    }
+    let next = next?;
+    let is_letter = next.len() == 1 && next.bytes().all(|b| b.is_ascii_alphanumeric());
+    let is_number = next.len() <= 3 && next.bytes().all(|b| b.is_ascii_digit());
+    (is_letter || is_number).then(|| next.to_owned())
 }
 
 #[cfg(test)]
@@ -154,6 +236,11 @@ mod tests {
             ["### dom0", "### domU"],
             ["On 6.8:", "On 6.1 it works:"],
             ["**Old server:**", "**New server:**"],
+            ["Server A (fast):", "Server B (slow):"],
+            ["host1:", "host2:"],
+            ["My laptop:", "The Raspberry Pi next to it:"],
+            ["On the host:", "In the guest:"],
+            ["$ ssh web1 dmesg | grep clocksource", "$ ssh -p 22 root@db2 'dmesg'"],
             ["web1 | CHANGED | rc=0 >>", "web2 | CHANGED | rc=0 >>"],
             ["[1] 01:00:00 [SUCCESS] web1", "[2] 01:00:01 [SUCCESS] web2"],
         ] {
@@ -165,6 +252,10 @@ mod tests {
             let found = found(&text);
             assert_eq!(found.len(), 2, "{first}");
             assert_eq!(found[0].1, "1-2");
+            // A document that shows both.
+            let fenced: Vec<String> =
+                text.lines().flat_map(|line| [line.to_owned(), "```".to_owned()]).collect();
+            assert!(several(&fenced).is_some(), "{first}");
         }
         let again = format!(
             "Host:\n{}Host lscpu:\nx\nGuest:\n{}Host:\ny\n",

@@ -2,7 +2,7 @@
 //! maker, its board, its processor, the host in front of the lines.
 
 use super::Section;
-use crate::log::strip_prefix;
+use crate::log::{family_of, strip_prefix};
 
 /// Machines that are told apart; a text with more is read as one.
 const MACHINES: usize = 24;
@@ -127,6 +127,9 @@ fn names(lines: &[String]) -> Names {
         let (message, stamped) = strip_prefix(line);
         if let Some(name) = name(message).filter(|_| stamped) {
             names.add(name);
+        }
+        if let Some(family) = family_of(message).filter(|_| stamped) {
+            names.add((Kind::Family, family.to_owned()));
         }
     }
     if let Some(host) = host(lines) {
@@ -266,6 +269,12 @@ mod tests {
         let text = "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc 12) #1 SMP\n\
                     [    0.000000] Linux version 6.1.0 (a@b) (riscv64-linux-gnu-gcc 12) #1 SMP\n";
         assert_eq!(shown(text).len(), 2);
+        // By a message, where the banner does not tell.
+        let arm = "[    0.000000] arch_timer: cp15 timer(s) running at 24.00MHz (phys).\n\
+                   [    0.010000] clocksource: Switched to clocksource arch_sys_counter\n";
+        let x86 = "[    0.500000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
+        assert_eq!(shown(&format!("{FIRST}{x86}{OTHER}{arm}")).len(), 2);
+        assert_eq!(shown(&format!("{FIRST}{x86}{OTHER}{x86}")).len(), 1);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Texts of several machines, or of several states of one, that nothing tells apart line by line: what their lines say
 //! together holds for none of them.
 
-use super::{Section, hosts, prompt};
-use crate::log::{is_setting, strip_prefix};
+use super::{Section, headings, hosts, prompt};
+use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
 
 /// Lines behind a command that are looked at for what it printed.
@@ -28,7 +28,54 @@ pub fn mixed(lines: &[String]) -> Option<String> {
             name(second)
         ));
     }
-    (0..lines.len()).find_map(|at| readings(lines, at)).or_else(|| labelled(lines))
+    (0..lines.len())
+        .find_map(|at| readings(lines, at))
+        .or_else(|| labelled(lines))
+        .or_else(|| families(lines))
+        .or_else(|| wordings(lines))
+        .or_else(|| headings::several(lines))
+}
+
+/// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that tells the boots apart.
+fn wordings(lines: &[String]) -> Option<String> {
+    if lines.iter().any(|line| super::has(line, "Linux version ")) {
+        return None;
+    }
+    let of = |words: &str| {
+        lines.iter().position(|line| {
+            let (message, stamped) = strip_prefix(line);
+            let message = message.strip_prefix("clocksource: ").unwrap_or(message);
+            stamped && message.starts_with(words)
+        })
+    };
+    let (old, new) = (of("Switching to clocksource ")?, of("Switched to clocksource ")?);
+    Some(format!(
+        "line {} is of a kernel up to 3.10 and line {} of a later one: these are lines of several boots or machines",
+        old + 1,
+        new + 1
+    ))
+}
+
+/// Lines of the kernels of two families of processors.
+fn families(lines: &[String]) -> Option<String> {
+    let mut first: Option<(usize, &str)> = None;
+    for (number, line) in lines.iter().enumerate() {
+        let (message, stamped) = strip_prefix(line);
+        let Some(family) = stamped.then(|| family_of(message)).flatten() else { continue };
+        match first {
+            Some((place, known)) if known != family => {
+                return Some(format!(
+                    "this text has lines of kernels for {known} (line {}) and for {family} (line {}), which are of \
+                     several machines: give the lines of one",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, family)),
+        }
+    }
+    None
 }
 
 /// Different readings in lines that have the value in them, under different labels: `web1 current_clocksource=tsc` and `web2
@@ -166,6 +213,31 @@ mod tests {
         assert!(!is_mixed(&format!("web1 {FILE}:tsc\nweb2 {FILE}:tsc\n")));
         assert!(!is_mixed(&format!("{FILE}:tsc\n{FILE}:hpet\n")));
         assert!(!is_mixed("now: current_clocksource=tsc\nexpected: current_clocksource=hpet\n"));
+    }
+
+    #[test]
+    fn lines_of_kernels_for_different_processors_are_of_several_machines() {
+        let arm = "[    1.006707] clocksource: Switched to clocksource arch_sys_counter\n";
+        let mips = "[    0.000000] CPU0 revision is: 00019655 (MIPS 24KEc)\n";
+        let hyperv = "[    2.196312] clocksource: Switched to clocksource hyperv_clocksource\n";
+        let warp = "[    0.593580] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n";
+        let tegra = "[    0.900000] clocksource: Switched to clocksource tsc\n";
+        for text in [[arm, hyperv], [warp, arm], [mips, hyperv]] {
+            assert!(is_mixed(&text.concat()), "{text:?}");
+        }
+        for text in [[arm, tegra], [warp, hyperv]] {
+            assert!(!is_mixed(&text.concat()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_older_and_of_later_kernels_are_of_several_boots() {
+        let new = "[    0.866627] clocksource: Switched to clocksource hpet\n";
+        let old = "[507140.636217] Switching to clocksource acpi_pm\n";
+        assert!(is_mixed(&format!("{new}{old}")));
+        assert!(!is_mixed(&format!("{new}{new}")) && !is_mixed(&format!("{old}{old}")));
+        let banner = "[    0.000000] Linux version 3.10.0 (a@b) (gcc 4.8) #1 SMP\n";
+        assert!(!is_mixed(&format!("{new}{banner}{old}")));
     }
 
     #[test]

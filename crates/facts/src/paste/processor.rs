@@ -42,10 +42,21 @@ const WHOLE_LIST: usize = 20;
 fn flags(page: &mut Page<'_>, at: usize, value: &str) -> bool {
     let flags = Flags::parse(value.get(..value.len().min(6000)).unwrap_or_default());
     let whole = flags.0.len() > WHOLE_LIST;
-    if whole {
+    // Of x86, the order shows whether the list reaches far enough; others have few flags.
+    let complete = !flags.has("fpu") || Flags::are_whole(value) && !goes_on(page, at);
+    if whole && complete {
         page.told.flags = Fact::known(flags, page.source(at));
     }
     whole
+}
+
+/// Whether the next line has nothing but more flags: a mailer or a terminal wrapped the list.
+fn goes_on(page: &Page<'_>, at: usize) -> bool {
+    let Some(next) = page.lines().get(at + 1).map(|line| line.trim()) else { return false };
+    let flag = |word: &str| {
+        word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    next.split_ascii_whitespace().count() > 1 && next.split_ascii_whitespace().all(flag)
 }
 
 /// The fields of `/proc/cpuinfo` on x86.

@@ -140,6 +140,10 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
         {
             return None;
         }
+        // A name behind which nothing follows, not even its quote, is a part of one, unless a kernel has it.
+        if tail.is_empty() && !names::is_known(&name) {
+            return None;
+        }
         if rest.starts_with(['\'', '"', '`', '*']) || tail.contains(" as unstable") {
             let cpu = after(&m[..m.len() - b.len()], "watchdog on CPU").and_then(number);
             return Some(Event::WatchdogMarked {

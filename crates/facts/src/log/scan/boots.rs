@@ -138,6 +138,7 @@ impl Scanner {
         self.log.first_at = None;
         self.log.last_at = None;
         self.log.from_boot = false;
+        self.log.change_cut = None;
         self.gather.restart();
     }
 
