@@ -1,6 +1,6 @@
 //! Places for connections. When there are none left, one that keeps the server waiting makes room for the new one: of
 //! the address that has taken most places for nothing, the one that takes longest. An address that was served lately
-//! comes before all others ([`super::standing`]), so those that only hold connections, however many they are, keep it
+//! comes before all others (`standing`), so those that only hold connections, however many they are, keep it
 //! out no more than they keep out one that comes for the first time. A connection is not blamed for what the server
 //! has not read yet.
 
