@@ -16,9 +16,9 @@ const WORST: u32 = 30;
 
 /// The time that this thread has run: a busy machine makes it wait, and that does not count.
 fn run() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = text.split_whitespace().next().and_then(|ns| ns.parse().ok());
-    Duration::from_nanos(ns.unwrap_or_default())
+    // Not `schedstat`, which the kernel brings up to date at ticks.
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(now).unwrap_or_default()
 }
 
 /// How long it takes to look at a file, and to mend it.
