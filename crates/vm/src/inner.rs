@@ -6,6 +6,7 @@ use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
 use crate::formats::Kind;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::{LintError, Report, part};
 use crate::text::Text;
 use crate::words::here_documents;
@@ -294,14 +295,7 @@ pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Repo
 
 /// A report without findings.
 pub(crate) fn nothing(guest: Guest) -> Report {
-    Report {
-        guest,
-        guessed: false,
-        partial: true,
-        findings: Vec::new(),
-        overruled: false,
-        ignored: Vec::new(),
-    }
+    Report::of(Known::declared(guest), true, Vec::new())
 }
 
 /// All nodes below a path, in lists and in keys that are there more than once.

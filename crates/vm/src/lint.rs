@@ -5,7 +5,7 @@ use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
-use crate::guest::Guest;
+use crate::guest::{Guest, Known};
 use crate::inner::nothing;
 use crate::meant;
 use crate::saved;
@@ -31,6 +31,14 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The findings that a comment of the file leaves out: `clocksmith: ignore ID why`.
     pub ignored: Vec<Finding>,
+}
+
+impl Report {
+    /// A report of a file, before the comments of the file and what was said of the guest are looked at.
+    pub(crate) fn of(known: Known, partial: bool, findings: Vec<Finding>) -> Self {
+        let Known { guest, guessed } = known;
+        Self { guest, guessed, partial, overruled: false, findings, ignored: Vec::new() }
+    }
 }
 
 /// Why a file could not be looked at.

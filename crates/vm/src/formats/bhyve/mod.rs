@@ -11,7 +11,6 @@ use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::Format;
 use crate::guest::Guest;
-use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{self, base};
@@ -126,8 +125,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 .into_iter()
                 .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));
         let known = document.system(linux.then_some(Guest::Linux), None, [name]);
-        let mut report =
-            Report { guest: known.guest, guessed: known.guessed, ..nothing(known.guest) };
+        let mut report = Report::of(known, true, Vec::new());
         report.partial = false;
         let local = find(document, "utctime").filter(|(value, _)| {
             matches!(value.to_ascii_lowercase().as_str(), "no" | "false" | "off" | "0")
@@ -158,11 +156,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // The last word names the machine.
         let machine = options.last().and_then(|(word, _)| *word).unwrap_or_default();
         let known = document.system(None, freebsd.then_some(Guest::Bsd), [name, machine]);
-        let report = report.get_or_insert_with(|| Report {
-            guest: known.guest,
-            guessed: known.guessed,
-            ..nothing(known.guest)
-        });
+        let report = report.get_or_insert_with(|| Report::of(known, true, Vec::new()));
         let behind = statement.words.get(first + 1..).unwrap_or_default();
         let utc = behind.iter().any(|word| may_be_utc(word, &statements));
         let loaded = grub && known.guest == Guest::Unknown;

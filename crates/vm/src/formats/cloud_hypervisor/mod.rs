@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::formats::firecracker::{boot_args, script};
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::inner::written;
 use crate::json;
 use crate::lint::{LintError, Report};
@@ -146,14 +147,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let mut made = made.map_or_else(Vec::new, |made| made.findings);
         made.retain(|it| !known(it));
         findings.extend(made);
-        return Ok(Report {
-            guest,
-            guessed: false,
-            partial: true,
-            findings,
-            overruled: false,
-            ignored: Vec::new(),
-        });
+        return Ok(Report::of(Known::declared(guest), true, findings));
     }
     let json = json::read(document)?;
     for leaf in
@@ -187,14 +181,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     {
         findings.push(Finding::new(rule!("ch-vcpu-hotplug"), leaf.span.clone()));
     }
-    Ok(Report {
-        guest,
-        guessed: false,
-        partial: json.value.get("payload").is_none(),
-        findings,
-        overruled: false,
-        ignored: Vec::new(),
-    })
+    Ok(Report::of(Known::declared(guest), json.value.get("payload").is_none(), findings))
 }
 
 /// A start from a snapshot, in a script.

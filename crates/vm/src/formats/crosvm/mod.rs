@@ -10,6 +10,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::formats::Format;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::json;
 use crate::lint::{LintError, Report};
 use crate::parameters;
@@ -81,12 +82,5 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     let guest = document.guest.unwrap_or(Guest::Linux);
-    Ok(Report {
-        guest,
-        guessed: false,
-        partial: true,
-        findings,
-        overruled: false,
-        ignored: Vec::new(),
-    })
+    Ok(Report::of(Known::declared(guest), true, findings))
 }

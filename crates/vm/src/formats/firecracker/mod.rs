@@ -10,6 +10,7 @@ use crate::document::Document;
 use crate::finding::{Finding, Rule};
 use crate::formats::Format;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::json::{self, Json};
 use crate::lint::{LintError, Report};
 use crate::parameters;
@@ -50,14 +51,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // A script that talks to the socket.
         findings.extend(script(document));
         findings.extend(load_in_script(document));
-        return Ok(Report {
-            guest: Guest::Linux,
-            guessed: false,
-            partial: true,
-            findings,
-            overruled: false,
-            ignored: Vec::new(),
-        });
+        return Ok(Report::of(Known::declared(Guest::Linux), true, findings));
     }
     let json = json::read(document)?;
     for leaf in json.leaves.iter().filter(|leaf| leaf.ends(&["boot_args"])) {
@@ -66,14 +60,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     template(&json, &mut findings);
     load(&json, &mut findings);
     let partial = json.value.get("boot-source").is_none();
-    Ok(Report {
-        guest: Guest::Linux,
-        guessed: false,
-        partial,
-        findings,
-        overruled: false,
-        ignored: Vec::new(),
-    })
+    Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
 /// A request that loads a snapshot, without what moves the guest's clock on.

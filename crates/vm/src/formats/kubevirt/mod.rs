@@ -59,14 +59,7 @@ fn own_kind(name: &str) -> bool {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, template) = plain(document.text.as_str());
-    let mut report = Report {
-        guest: Guest::Unknown,
-        guessed: false,
-        partial: template,
-        findings: Vec::new(),
-        overruled: false,
-        ignored: Vec::new(),
-    };
+    let mut report = Report::of(Known::default(), template, Vec::new());
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
         // What a template makes of itself is not known.

@@ -5,6 +5,7 @@ use super::lint;
 use crate::document::Document;
 use crate::formats::Kind;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use std::ops::Range;
@@ -141,14 +142,7 @@ impl Made {
         let made = self.write();
         if made.xml.is_empty() {
             let guest = document.system(self.declared, None, []).guest;
-            return Ok(Report {
-                guest,
-                guessed: false,
-                partial: true,
-                findings: Vec::new(),
-                overruled: false,
-                ignored: Vec::new(),
-            });
+            return Ok(Report::of(Known::declared(guest), true, Vec::new()));
         }
         let domain = Document {
             name: document.name.clone(),

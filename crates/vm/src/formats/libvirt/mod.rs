@@ -16,6 +16,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use crate::words::here_documents;
@@ -81,14 +82,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Err(_) if script => return Err(LintError::whole(NO_MACHINE)),
         tree => tree?,
     };
-    let mut report = Report {
-        guest: Guest::Unknown,
-        guessed: false,
-        partial: tree.template,
-        findings: Vec::new(),
-        overruled: false,
-        ignored: Vec::new(),
-    };
+    let mut report = Report::of(Known::default(), tree.template, Vec::new());
     for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;
         if report.guest == Guest::Unknown {

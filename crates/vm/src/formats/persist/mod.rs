@@ -18,6 +18,7 @@ use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
 use crate::words::{base, here_document, listed};
@@ -128,14 +129,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Style::Statements => script(text, &mut findings),
     }
     let partial = text.contains("{{") || text.contains("<%");
-    Ok(Report {
-        guest: Guest::Linux,
-        guessed: false,
-        partial,
-        findings,
-        overruled: false,
-        ignored: Vec::new(),
-    })
+    Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
 /// The words inside of quotes that a shell would leave as they are.

@@ -225,24 +225,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if section.value("arch") == "aarch64" {
         // What is asked of a processor of x86 means nothing to another one.
         let findings = line.as_ref().map(of_arm).unwrap_or_default();
-        return Ok(Report {
-            guest,
-            guessed,
-            partial: false,
-            findings,
-            overruled: false,
-            ignored: Vec::new(),
-        });
+        return Ok(Report::of(Known { guest, guessed }, false, findings));
     }
     let partial = document.text.as_str().contains("{{") || document.text.as_str().contains("{%");
-    let mut report = Report {
-        guest,
-        guessed,
-        partial,
-        findings: Vec::new(),
-        overruled: false,
-        ignored: Vec::new(),
-    };
+    let mut report = Report::of(Known { guest, guessed }, partial, Vec::new());
     match line.as_ref().and_then(|line| line.cpu().map(|cpu| (line, cpu))) {
         Some((line, cpu)) => report.findings.extend(overridden(section, line, cpu, guest)),
         None => report.findings.extend(own_cpu(section, guest, document.models.as_deref())),

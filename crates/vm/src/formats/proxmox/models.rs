@@ -8,6 +8,7 @@ use crate::finding::{Finding, Severity};
 use crate::formats::qemu::cpu;
 use crate::formats::qemu::property::Properties;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::Report;
 use crate::placed::Placed;
 
@@ -76,14 +77,7 @@ pub(super) fn lint(document: &Document) -> Report {
         }
         findings.extend(found);
     }
-    Report {
-        guest: Guest::Unknown,
-        guessed: false,
-        partial: true,
-        overruled: false,
-        ignored: Vec::new(),
-        findings,
-    }
+    Report::of(Known::default(), true, findings)
 }
 
 /// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.

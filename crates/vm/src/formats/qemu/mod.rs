@@ -28,6 +28,7 @@ use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
@@ -109,14 +110,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
         ));
     };
-    let mut report = Report {
-        guest: Guest::Unknown,
-        guessed: false,
-        partial: first.program.is_none() || script.cut,
-        findings: Vec::new(),
-        overruled: false,
-        ignored: Vec::new(),
-    };
+    let mut report =
+        Report::of(Known::default(), first.program.is_none() || script.cut, Vec::new());
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
     let file = told(document);
     let mut unseen = None;

@@ -15,6 +15,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Rule, Severity};
 use crate::formats::Format;
+use crate::guest::Known;
 use crate::guest::{Guest, old_windows};
 use crate::lint::{LintError, Report};
 use crate::template::in_plain_value as is_template;
@@ -91,7 +92,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
     });
-    Ok(Report { guest, guessed, partial, findings, overruled: false, ignored: Vec::new() })
+    Ok(Report::of(Known { guest, guessed }, partial, findings))
 }
 
 struct Judge<'a> {

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::guest::Guest;
+use crate::guest::Known;
 use crate::lint::{LintError, Report};
 use crate::text::offset;
 use std::ops::Range;
@@ -163,12 +164,5 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                 .fix("remove hypervisor.cpuid.v0 or monitor_control.restrict_backdoor"),
         );
     }
-    Ok(Report {
-        guest,
-        guessed: false,
-        partial: !whole,
-        findings,
-        overruled: false,
-        ignored: Vec::new(),
-    })
+    Ok(Report::of(Known::declared(guest), !whole, findings))
 }

@@ -159,7 +159,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             findings.extend(parameters::lint(&value.text, value.span.start + quote, true));
         }
     }
-    Ok(Report { guest, guessed, partial, findings, overruled: false, ignored: Vec::new() })
+    Ok(Report::of(Known { guest, guessed }, partial, findings))
 }
 
 /// The mode of a number or a name.
