@@ -286,6 +286,32 @@ fn word(memory: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
+/// In tests: code may run from this address on, and nothing can be read.
+#[cfg(test)]
+struct CodeFrom(u64);
+
+#[cfg(test)]
+impl Code for CodeFrom {
+    fn is_code(&self, address: u64) -> bool {
+        address >= self.0
+    }
+    fn before(&self, _: u64) -> Option<[u8; 7]> {
+        None
+    }
+    fn at(&self, _: u64) -> Option<[u8; 64]> {
+        None
+    }
+    fn word(&self, _: u64) -> Option<u64> {
+        None
+    }
+    fn is_vdso_entry(&self, _: u64) -> bool {
+        false
+    }
+    fn function(&self, _: u64) -> Option<Function> {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

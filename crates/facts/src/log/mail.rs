@@ -344,7 +344,7 @@ impl<R: Read> Pieces for Parts<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pieces::Given;
+    use super::super::pieces::{Given, Slow};
     use super::*;
 
     fn read(text: &str) -> String {
@@ -427,15 +427,6 @@ mod tests {
     fn borders_of_what_is_read_change_nothing() {
         let text = "> a=3D\"b=\n> c=C2=A0d\n".repeat(400);
         let mut out = String::new();
-        struct Slow<'a>(&'a [u8]);
-        impl Read for Slow<'_> {
-            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-                let count = to.len().min(self.0.len()).min(3);
-                to[..count].copy_from_slice(&self.0[..count]);
-                self.0 = &self.0[count..];
-                Ok(count)
-            }
-        }
         Given::new(Parts::new(Slow(text.as_bytes()))).read_to_string(&mut out).unwrap();
         assert_eq!(out, read(&text));
         assert_eq!(out.lines().count(), text.lines().count());

@@ -323,7 +323,7 @@ impl<R: Read> Pieces for Plain<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pieces::Given;
+    use super::super::pieces::{Given, Slow};
     use super::*;
 
     fn plain(text: &str) -> String {
@@ -361,15 +361,6 @@ mod tests {
 
     #[test]
     fn plain_borders_of_chunks_change_nothing() {
-        struct Slow<'a>(&'a [u8]);
-        impl Read for Slow<'_> {
-            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-                let count = to.len().min(self.0.len()).min(3);
-                to[..count].copy_from_slice(&self.0[..count]);
-                self.0 = &self.0[count..];
-                Ok(count)
-            }
-        }
         let text = "<pre>a=3D\"&nbsp;=\nb<br>c</pre><style>no</style>d&amp;e".repeat(50);
         let mut out = String::new();
         Given::new(Plain::new(Slow(text.as_bytes()), true)).read_to_string(&mut out).unwrap();

@@ -39,6 +39,20 @@ impl<P: Pieces> Read for Given<P> {
     }
 }
 
+/// Gives out a few bytes at a time, for tests of what happens at borders.
+#[cfg(test)]
+pub(super) struct Slow<'a>(pub(super) &'a [u8]);
+
+#[cfg(test)]
+impl Read for Slow<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = to.len().min(self.0.len()).min(3);
+        to[..count].copy_from_slice(&self.0[..count]);
+        self.0 = &self.0[count..];
+        Ok(count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

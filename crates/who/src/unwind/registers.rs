@@ -156,32 +156,9 @@ enum Saved {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Function, Tables};
+    use super::super::{CodeFrom, Tables};
     use super::*;
     use proptest::prelude::*;
-
-    struct Anywhere;
-
-    impl Code for Anywhere {
-        fn is_code(&self, _: u64) -> bool {
-            true
-        }
-        fn before(&self, _: u64) -> Option<[u8; 7]> {
-            None
-        }
-        fn at(&self, _: u64) -> Option<[u8; 64]> {
-            None
-        }
-        fn word(&self, _: u64) -> Option<u64> {
-            None
-        }
-        fn is_vdso_entry(&self, _: u64) -> bool {
-            false
-        }
-        fn function(&self, _: u64) -> Option<Function> {
-            None
-        }
-    }
 
     #[test]
     fn function_of_this_program_is_around_its_address() {
@@ -218,7 +195,7 @@ mod tests {
             let unwinder = Unwinder { files: vec![(0..0x3000, 0, sections)], ..Unwinder::default() };
             let registers = Some(Registers { ip, sp: 0x8000, bp, ..Registers::default() });
             let sample = Sample { registers, stack, ..Sample::default() };
-            prop_assert!(unwinder.registers(&sample, &Anywhere).len() <= FRAMES);
+            prop_assert!(unwinder.registers(&sample, &CodeFrom(0)).len() <= FRAMES);
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::super::{Code, FRAMES, Function, Sections, Tables, Unwinder};
+use super::super::{CodeFrom, FRAMES, Sections, Tables, Unwinder};
 use super::{EXPRESSION, all, by_index};
 use crate::record::{Registers, Sample};
 use proptest::prelude::*;
@@ -54,29 +54,6 @@ fn debugging(instructions: &[u8]) -> Sections {
     Sections { debug_frame: Some(entries(instructions, true).into()), ..Sections::default() }
 }
 
-struct Anywhere;
-
-impl Code for Anywhere {
-    fn is_code(&self, address: u64) -> bool {
-        address > 0xff
-    }
-    fn before(&self, _: u64) -> Option<[u8; 7]> {
-        None
-    }
-    fn at(&self, _: u64) -> Option<[u8; 64]> {
-        None
-    }
-    fn word(&self, _: u64) -> Option<u64> {
-        None
-    }
-    fn is_vdso_entry(&self, _: u64) -> bool {
-        false
-    }
-    fn function(&self, _: u64) -> Option<Function> {
-        None
-    }
-}
-
 fn sample() -> Sample {
     let registers = Some(Registers { ip: 0x1010, sp: 0x8000, ..Registers::default() });
     let stack = [0x1021u64, 0x1031, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -86,7 +63,7 @@ fn sample() -> Sample {
 fn stack(info: Sections) -> Vec<u64> {
     let mut unwinder = Unwinder::default();
     unwinder.add("made", &Tables { info }, 0..0x10000, 0);
-    unwinder.by_tables(&sample(), &Anywhere)
+    unwinder.by_tables(&sample(), &CodeFrom(0x100))
 }
 
 /// `DW_OP_skip -3`; a value, a copy of it, and back; a jump into the middle of a constant, which has a jump backward.
