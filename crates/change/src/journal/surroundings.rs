@@ -23,20 +23,10 @@ const MOST: usize = 20_000;
 const DEPTH: usize = 12;
 /// Files that are held open.
 const HELD: usize = 64;
-/// The beginnings and ends of names of kernels, initial RAM disks and what is loaded beside them.
-const BEGINNINGS: [&str; 10] = [
-    "vmlinu",
-    "kernel",
-    "image",
-    "bzimage",
-    "zimage",
-    "uimage",
-    "initr",
-    "linux",
-    "microcode",
-    "xen",
-];
+/// The beginnings of names of kernels.
 const KERNELS: [&str; 6] = ["vmlinu", "kernel", "image", "bzimage", "zimage", "linux"];
+/// The beginnings and ends of names of initial RAM disks, of images of U-Boot, and of what is loaded beside kernels.
+const BESIDE: [&str; 4] = ["uimage", "initr", "microcode", "xen"];
 const ENDS: [&str; 5] = ["-ucode.img", ".efi", ".dtb", ".img", ".gz"];
 
 /// One name before the program ran.
@@ -308,7 +298,8 @@ fn is_directory(stat: &Stat) -> bool {
 fn loaded(path: &Path) -> bool {
     let Some(name) = path.file_name() else { return false };
     let name = name.to_string_lossy().to_ascii_lowercase();
-    BEGINNINGS.iter().any(|it| name.starts_with(it)) || ENDS.iter().any(|it| name.ends_with(it))
+    KERNELS.iter().chain(&BESIDE).any(|it| name.starts_with(it))
+        || ENDS.iter().any(|it| name.ends_with(it))
 }
 
 /// Whether a path is a `grub.cfg` of a boot loader on the EFI system partition.

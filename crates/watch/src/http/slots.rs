@@ -249,7 +249,7 @@ impl Open {
                 better = true;
                 continue;
             }
-            // The end of one that was answered is no loss, whoever it is of.
+            // A connection that was answered loses nothing when it ends, from whichever address it is.
             let key = (!ending, standing, slot.phase, Reverse(all), slot.since);
             if chosen.as_ref().is_none_or(|(least, _)| key < *least) {
                 chosen = Some((key, *number));

@@ -5,7 +5,7 @@
 //! process that reads it (SIGBUS). So a child reads it, with limits of the kernel for its memory and its processor time,
 //! and this process waits for its answers for a limited time. Debugging information that exceeds the limits is left out
 //! then: another child reads the table of symbols alone. A file of root or of the caller has larger limits, but has some:
-//! it may be of an image that somebody else has built.
+//! it may be of an image that another person has built.
 
 mod answer;
 mod child;
