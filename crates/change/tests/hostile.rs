@@ -205,6 +205,84 @@ fn a_file_under_a_mount_is_refused_before_anything_is_changed() {
     same(&before, &picture(root), "mounted");
 }
 
+/// A mount that a program makes is taken away before anything is checked and restored; what it hid is what would boot.
+#[test]
+fn program_that_mounts_over_its_file_or_a_directory_is_restored() {
+    if !own_mounts() {
+        return;
+    }
+    let work = "sed -i 's/quiet/quiet quirk=1/' grub.cfg";
+    for (script, what) in [
+        // The content is good where it is looked at, and not on the disk.
+        (
+            format!(
+                "cp grub.cfg ../x; {work}; cp grub.cfg ../good; cat ../x > grub.cfg; rm ../x; mount --bind ../good grub.cfg; rm ../good"
+            ),
+            "grub/grub.cfg had another",
+        ),
+        (
+            format!(
+                "cp -a . ../good; cd ../good; {work}; cd ..; mount --bind good grub; mount --bind good grub"
+            ),
+            "boot/grub had another",
+        ),
+        (format!("{work}; mount --bind $ROOT/usr $ROOT/etc/default/grub.d"), "grub.d had another"),
+        (format!("{work}; mount -t tmpfs none $ROOT/boot; exit 3"), "status 3"),
+    ] {
+        let dir = temporary();
+        let root = dir.path();
+        build(root);
+        let config = "menuentry 'Debian' {\n\tlinux /boot/vmlinuz-6 root=/dev/vda quiet\n}\n";
+        fs::write(root.join("boot/grub/grub.cfg"), config).unwrap();
+        let script = format!("set -e; cd \"$ROOT/boot/grub\"\n{script}\n");
+        fs::write(root.join("usr/sbin/update-grub"), script).unwrap();
+        let before = picture(root);
+        let error = open(root).unwrap().apply(&words(), &mut Silent).unwrap_err();
+        assert!(matches!(error.end, End::RolledBack(_)), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+        let _ = fs::remove_dir_all(root.join("boot/good"));
+        same(&before, &picture(root), what);
+    }
+}
+
+/// A run was killed behind such a mount: the next one restores nothing on it.
+#[test]
+fn mount_over_a_directory_of_a_killed_run_is_named_and_nothing_is_restored_there() {
+    if !own_mounts() {
+        return;
+    }
+    let dir = temporary();
+    let root = dir.path();
+    build(root);
+    let before = picture(root);
+    // The journal is saved away while the program runs, as a killed run leaves it.
+    let journal = "$ROOT/var/lib/clocksmith/journal";
+    let script =
+        format!("echo evil > $ROOT/boot/grub/grub.cfg; cp -a {journal} $ROOT/saved; exit 1\n");
+    fs::write(root.join("usr/sbin/update-grub"), script).unwrap();
+    let before = {
+        let mut before = before;
+        before.extend(picture(root).into_iter().filter(|(path, _)| path.ends_with("update-grub")));
+        before
+    };
+    open(root).unwrap().apply(&words(), &mut Silent).unwrap_err();
+    fs::create_dir_all(root.join("var/lib/clocksmith")).unwrap();
+    fs::rename(root.join("saved"), root.join("var/lib/clocksmith/journal")).unwrap();
+    fs::write(root.join("boot/grub/grub.cfg"), "evil\n").unwrap();
+    let grub = root.join("boot/grub");
+    assert!(mount("tmpfs", &grub, "tmpfs", 0, ""));
+    let journal = open(root).unwrap();
+    let [Recovered::Stuck { error, .. }] = journal.recovered() else {
+        panic!("{:?}", journal.recovered())
+    };
+    assert!(error.to_string().contains("boot/grub has another filesystem"), "{error}");
+    assert_eq!(fs::read_dir(&grub).unwrap().count(), 0);
+    drop(journal);
+    assert!(Command::new("umount").arg(&grub).status().unwrap().success());
+    drop(open(root).unwrap());
+    same(&before, &picture(root), "unmounted");
+}
+
 #[test]
 fn a_read_only_system() {
     if !own_mounts() {

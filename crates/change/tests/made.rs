@@ -257,6 +257,51 @@ fn revert_of_a_file_behind_a_new_link_is_refused_and_goes_on_later() {
     assert_eq!(before, after, "{}", differences(&before, &after));
 }
 
+/// Who can write the kernel of a new entry chooses what boots.
+#[test]
+fn new_kernels_that_others_can_write_are_refused() {
+    let new = ENTRY.replace("-6", "-7").replace("title A", "title B");
+    let entry = format!("printf '{}' > ../loader/entries/b.conf", new.replace('\n', "\\n"));
+    let root_only = rustix::process::geteuid().is_root();
+    let cases = [
+        (
+            "",
+            "echo > ../vmlinuz-8; chmod 666 ../vmlinuz-8",
+            "vmlinuz-8 was made while it ran",
+            false,
+        ),
+        ("", "echo > ../initrd-8; chown 1001 ../initrd-8", "belongs to user 1001", true),
+        ("", "mkdir -m 777 ../new", "new was made while it ran, and can be written", false),
+        // They were there before, and only the entry is new.
+        (
+            "chmod 666 vmlinuz-7",
+            &entry,
+            "vmlinuz-7, which can be written by other users (mode 0666)",
+            false,
+        ),
+        ("chown 1001 vmlinuz-7", &entry, "vmlinuz-7, which belongs to user 1001", true),
+        ("chown 1001 initrd-7", &entry, "initrd-7, which belongs to user 1001", true),
+    ];
+    for (before, act, why, as_root) in cases {
+        if as_root && !root_only {
+            continue;
+        }
+        let dir = system(&format!("{WORK}; {act}"));
+        let root = dir.path();
+        for name in ["vmlinuz-6", "vmlinuz-7", "initrd-6", "initrd-7"] {
+            fs::write(root.join("boot").join(name), "content").unwrap();
+        }
+        fs::write(root.join("boot/loader/entries/a.conf"), ENTRY).unwrap();
+        let script = format!("cd {}/boot; {before}", root.display());
+        assert!(std::process::Command::new("sh").args(["-c", &script]).status().unwrap().success());
+        let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
+        assert!(matches!(error.end, End::RolledBack(_)), "{act}: {error}");
+        assert!(error.to_string().contains(why), "{act}: {error}");
+        assert!(!root.join("boot/loader/entries/b.conf").exists());
+        assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), CONFIG);
+    }
+}
+
 #[test]
 fn rollback_continues_after_unrestorable_file() {
     // A directory where the file was cannot be replaced by it.
@@ -266,6 +311,10 @@ fn rollback_continues_after_unrestorable_file() {
     let End::Stuck(cause) = &error.end else { panic!("{error}") };
     let JournalError::Partly { open: left, .. } = &**cause else { panic!("{error}") };
     assert_eq!(left.len(), 1, "{left:?}");
+    // Nothing of its own is left.
+    let names = fs::read_dir(dir.path().join("boot/grub")).unwrap();
+    let names: Vec<_> = names.map(|it| it.unwrap().file_name()).collect();
+    assert!(names.iter().all(|it| !it.to_string_lossy().starts_with(".clocksmith")), "{names:?}");
     let text = error.to_string();
     assert!(
         text.contains("boot/grub/grub.cfg") && text.contains("clocksmith fix --undo"),
@@ -365,6 +414,8 @@ fn beside(more: &str, why: &str, same: bool) {
     let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
     assert!(matches!(error.end, End::RolledBack(_)), "{more}: {error}");
     assert!(error.to_string().contains(why), "{more}: {error}");
+    // That all is restored is said only where it is.
+    assert_eq!(error.to_string().contains("Everything was put back"), same, "{more}: {error}");
     let after = picture(root);
     assert_eq!(before == after, same, "{more}: {}", differences(&before, &after));
 }
@@ -391,6 +442,16 @@ fn program_that_changes_boot_beside_its_files_is_restored() {
         );
     }
     beside("> ../vmlinuz-6", "vmlinuz-6 became empty, and cannot be restored", false);
+    beside(
+        "printf EVIL | dd of=../initrd.img-6 conv=notrunc status=none",
+        "initrd.img-6 was written again, in the same size",
+        false,
+    );
+    beside(
+        "printf EVIL | dd of=../vmlinuz-6 conv=notrunc status=none",
+        "vmlinuz-6 was written again",
+        false,
+    );
     beside(
         "echo evil >> ../vmlinuz-6",
         "vmlinuz-6 is another kernel, and cannot be restored",

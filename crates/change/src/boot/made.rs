@@ -115,6 +115,33 @@ pub(crate) fn added(
     alike::added_entry(&made.path, text, former, change, has_kernel)
 }
 
+/// The files that entries load and that none loaded before, by the names that the entries give them, each with its entry's file.
+pub(crate) fn newly_loaded(files: &[Made]) -> Vec<(&Path, String)> {
+    let loads = |text: &str| -> Vec<String> {
+        let of_line = |line: &str| {
+            let line = line.trim();
+            let words = |names: &[&str]| keyword(line, names).map(lexer::words).unwrap_or_default();
+            let kernel =
+                words(&["linux", "linux16", "linuxefi", "kernel", "uki", "efi"]).into_iter();
+            // Those of `module2` may have options in front.
+            let mut module = words(&["module", "module2", "multiboot", "multiboot2"]).into_iter();
+            let module = module.find(|word| !word.starts_with('-'));
+            let rest = words(&["initrd", "initrd16", "initrdefi", "devicetree", "fdt"]);
+            kernel.take(1).chain(module).chain(rest).collect::<Vec<_>>()
+        };
+        text.lines().flat_map(of_line).collect()
+    };
+    let of = |text: &Option<String>| text.as_deref().map(loads).unwrap_or_default();
+    let before: std::collections::BTreeSet<String> =
+        files.iter().flat_map(|made| of(&made.before)).collect();
+    files
+        .iter()
+        .filter(|made| is_grub(&made.path) || is_extlinux(&made.path) || is_bls(&made.path))
+        .flat_map(|made| of(&made.after).into_iter().map(|name| (made.path.as_path(), name)))
+        .filter(|(_, name)| !before.contains(name))
+        .collect()
+}
+
 /// Whether each file is whole, and has the words.
 fn present(
     files: &[Made],

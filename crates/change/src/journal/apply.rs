@@ -34,6 +34,8 @@ struct Work {
     held: Vec<OwnedFd>,
     /// Processes that programs have left behind.
     running: Vec<u32>,
+    /// Paths that a program changed beside its own, and that are not restored.
+    lasting: Vec<PathBuf>,
     /// Paths whose names were changed, and may not be on the disk yet.
     named: BTreeSet<PathBuf>,
 }
@@ -82,7 +84,13 @@ pub(super) fn apply(
         Err(cause) => {
             // What cannot be synced now is restored all the same.
             let _ = work.sync_names(journal);
-            let result = back(journal, &mut entry, &work.written);
+            let result = back(journal, &mut entry, &work.written).map(|mut report| {
+                let lasting = work.lasting.iter().map(|path| journal.place.shown(path));
+                let lasting =
+                    lasting.map(|path| format!("{} stays as that program left it", path.display()));
+                report.troubles.extend(lasting);
+                report
+            });
             if result.is_err() {
                 entry.stuck = true;
                 keep_open(journal, &mut entry);
@@ -306,17 +314,20 @@ fn step(
             {
                 work.running.extend(super::run::settle(&journal.place, observer));
             }
+            let hidden = super::mounts::settle(journal, entry);
             let beside =
                 around.map(|it| it.restore(journal, entry, index, command)).unwrap_or_default();
             let own = by_program(journal, entry, index, &work.written, command);
             let good = ran.and_then(|_| {
                 own?;
+                surroundings::refuse(journal, &hidden, command)?;
                 super::made::look(journal, entry, index, command, Against::Before)?;
                 super::observed::look(journal, entry, index, command)?;
-                surroundings::refuse(journal, &beside, command)?;
+                surroundings::refuse(journal, &beside.faults, command)?;
                 super::made::script_check(journal, entry, index, observer)
             });
             if good.is_err() {
+                work.lasting.extend(beside.lasting);
                 // Removed with the rest where they are empty by then.
                 let known = entry.directories.clone();
                 entry
@@ -411,8 +422,12 @@ fn unchanged(
 /// Records the state that this change gave everything, and makes the writes of programs durable.
 ///
 /// # Errors
-/// Another process has written a file after this change did.
+/// Another process has written a file after this change did, or has mounted something over one.
 fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result<(), JournalError> {
+    let open = super::mounts::hinders(journal, entry);
+    if !open.is_empty() {
+        return Err(JournalError::Partly { restored: Vec::new(), open });
+    }
     let mut checked = super::made::Checked::new();
     for (index, step) in entry.plan.steps.iter().enumerate() {
         if let Action::Run { command, .. } = &step.action

@@ -219,7 +219,7 @@ fn chmod(fd: &OwnedFd, stat: &Stat, mode: u32, spot: &Spot) -> Result<(), Journa
 }
 
 /// `MSDOS_SUPER_MAGIC`, which VFAT has too (linux/magic.h).
-fn keeps_no_modes(fd: &OwnedFd) -> bool {
+pub(super) fn keeps_no_modes(fd: &OwnedFd) -> bool {
     rustix::fs::fstatfs(fd).is_ok_and(|stat| stat.f_type == 0x4d44)
 }
 

@@ -68,6 +68,9 @@ pub struct Entry {
     /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
     #[serde(default)]
     pub neighbours: Vec<PathBuf>,
+    /// The mounts over the files of the plan before its first step; nothing where they were not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mounts: Option<Vec<super::Mount>>,
 }
 
 /// A file or link that is touched.

@@ -241,7 +241,12 @@ impl fmt::Display for End {
         match self {
             Self::Untouched => out.write_str("Nothing was changed"),
             Self::RolledBack(report) => {
-                out.write_str("Everything was put back")?;
+                let all = report.troubles.is_empty() && report.kept.is_empty();
+                out.write_str(if all {
+                    "Everything was put back"
+                } else {
+                    "Everything else was put back"
+                })?;
                 for trouble in report.troubles.iter().chain(&report.kept) {
                     write!(out, "; but {trouble}")?;
                 }

@@ -4,9 +4,10 @@
 use super::capture::capture;
 use super::entry::{Entry, Record, State, Watch};
 use super::observed::all_words;
+use super::surroundings::loads_foreign;
 use super::tree::{End, Tree};
 use super::{Journal, JournalError, Observer};
-use crate::boot::made::{Made, check};
+use crate::boot::made::{Made, check, newly_loaded};
 use crate::plan::Action;
 use crate::words::Change;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -97,8 +98,18 @@ pub(super) fn look(
                 fault.why
             )
         },
-        command,
+        command: command.clone(),
     })?;
+    if against == Against::Before {
+        let loaded = newly_loaded(&files).into_iter();
+        let mut foreign = loaded.filter_map(|(entry, name)| loads_foreign(tree, &name, entry));
+        if let Some((path, why)) = foreign.next() {
+            let why = format!(
+                "{why}, and a new entry loads it. If that is meant, give it to root (chown, chmod go-w) first"
+            );
+            return Err(JournalError::NotMade { path: journal.place.shown(&path), why, command });
+        }
+    }
     Ok(states)
 }
 

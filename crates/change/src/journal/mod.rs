@@ -45,6 +45,7 @@ mod bytes;
 mod capture;
 mod lock;
 mod made;
+mod mounts;
 mod place;
 mod prepare;
 mod program;
@@ -58,6 +59,7 @@ mod surroundings;
 mod tree;
 mod undo;
 
+pub use mounts::Mount;
 pub use place::Place;
 pub use run::{Ran, Runner, SystemRunner};
 pub use status::{Holds, StepStatus};

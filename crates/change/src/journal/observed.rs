@@ -9,8 +9,9 @@
 use super::capture::capture;
 use super::entry::{Entry, Record, State, TEMPORARY};
 use super::found::found;
+use super::surroundings::loads_foreign;
 use super::{Journal, JournalError};
-use crate::boot::made::{Made, added};
+use crate::boot::made::{Made, added, newly_loaded};
 use crate::system::{settings_directories, settings_files};
 use crate::words::Change;
 use std::collections::HashSet;
@@ -104,6 +105,14 @@ pub(super) fn look(
             let why = added(&made, siblings, &all, &super::made::has_kernel(tree));
             if let Some(why) = why {
                 return Err(refused(&path, format!("was made while it ran: {why}")));
+            }
+            for (entry, name) in newly_loaded(std::slice::from_ref(&made)) {
+                if let Some((file, why)) = loads_foreign(tree, &name, entry) {
+                    let file = journal.place.shown(&file);
+                    let why =
+                        format!("was made while it ran, and loads {}, which {why}", file.display());
+                    return Err(refused(&path, why));
+                }
             }
             more.push(path);
         }

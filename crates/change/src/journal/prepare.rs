@@ -47,6 +47,7 @@ pub(super) fn prepare(
         forced: false,
         stuck: false,
         neighbours: Vec::new(),
+        mounts: None,
     };
     let mut draft = Draft { journal, tree: journal.place.tree(), entry, places: HashMap::new() };
     for (index, step) in plan.steps.iter().enumerate() {
@@ -61,6 +62,8 @@ pub(super) fn prepare(
             draft.observe(index);
         }
     }
+    // Behind the looks at all paths, which mount what is mounted by the first use.
+    draft.entry.mounts = super::mounts::of(journal, &draft.entry);
     Ok(draft.entry)
 }
 

@@ -196,14 +196,19 @@ fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
 pub(super) fn put_back(journal: &mut Journal, entry: &mut Entry) -> Result<Report, JournalError> {
     let held = hold(journal.place.tree(), entry);
     let report = restore_all(journal, entry);
-    if report.is_ok() {
-        sweep(&held, entry);
-    }
+    // Also where a file could not be restored: the next run makes them again.
+    sweep(&held, entry);
     report
 }
 
 fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalError> {
     let tree = journal.place.tree();
+    if entry.phase == Phase::Applying {
+        let open = super::mounts::hinders(journal, entry);
+        if !open.is_empty() {
+            return Err(JournalError::Partly { restored: Vec::new(), open });
+        }
+    }
     // Room first.
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);

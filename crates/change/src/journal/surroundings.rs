@@ -6,7 +6,7 @@
 //! back is put back at once; what cannot is named.
 
 use super::entry::{Entry, Record, State, TEMPORARY};
-use super::tree::{Spot, Tree, errno};
+use super::tree::{End, Spot, Tree, errno};
 use super::{Journal, JournalError};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use std::collections::{BTreeMap, HashSet};
@@ -48,6 +48,34 @@ pub(super) struct Surroundings {
 pub(super) struct Differences {
     pub(super) faults: Vec<(PathBuf, String)>,
     pub(super) directories: Vec<PathBuf>,
+    /// Of the faults, the paths that are not restored.
+    pub(super) lasting: Vec<PathBuf>,
+}
+
+/// How one path differs.
+struct Fault {
+    why: String,
+    /// Whether it stays so: it is not restored, neither here nor with the rest.
+    lasts: bool,
+}
+
+impl Fault {
+    fn mended(why: impl Into<String>) -> Self {
+        Self { why: why.into(), lasts: false }
+    }
+
+    fn lasting(why: impl Into<String>) -> Self {
+        Self { why: why.into(), lasts: true }
+    }
+}
+
+impl Differences {
+    fn add(&mut self, path: &Path, fault: Fault) {
+        if fault.lasts {
+            self.lasting.push(path.to_owned());
+        }
+        self.faults.push((path.to_owned(), fault.why));
+    }
 }
 
 impl Surroundings {
@@ -82,12 +110,14 @@ impl Surroundings {
                 continue;
             }
             let fault = match now.get(path) {
-                None if loaded(path) && is_regular(&seen.stat) => gone(tree, path, seen),
+                None if loaded(path) && is_regular(&seen.stat) => Some(gone(tree, path, seen)),
                 None => None,
                 Some(is) => differs(tree, path, &seen.stat, is)
                     .or_else(|| other(path, &seen.stat, is, command)),
             };
-            found.faults.extend(fault.map(|fault| (path.clone(), fault)));
+            if let Some(fault) = fault {
+                found.add(path, fault);
+            }
         }
         if self.cut {
             return found;
@@ -96,10 +126,14 @@ impl Surroundings {
             if self.seen.contains_key(path) {
                 continue;
             }
+            let counts = is_directory(stat) || is_regular(stat) && loaded(path);
+            if let Some(why) = counts.then(|| foreign(tree, path, stat)).flatten() {
+                found.add(path, Fault::lasting(format!("was made while it ran, and {why}")));
+            }
             if is_directory(stat) {
                 found.directories.push(path.clone());
             } else if is_of_efi(path) && !ours.contains(path) {
-                found.faults.push((path.clone(), "was made while it ran".to_owned()));
+                found.add(path, Fault::mended("was made while it ran"));
                 added(entry, path, step);
             }
         }
@@ -113,15 +147,18 @@ impl Surroundings {
 /// Something differed.
 pub(super) fn refuse(
     journal: &Journal,
-    found: &Differences,
+    faults: &[(PathBuf, String)],
     command: &[String],
 ) -> Result<(), JournalError> {
-    let Some(((path, why), more)) = found.faults.split_first() else { return Ok(()) };
-    let more: String = more
+    let Some(((path, why), rest)) = faults.split_first() else { return Ok(()) };
+    let mut more: String = rest
         .iter()
         .take(4)
         .map(|(path, why)| format!("; {} {why}", journal.place.shown(path).display()))
         .collect();
+    if rest.len() > 4 {
+        more += &format!("; and {} more", rest.len() - 4);
+    }
     Err(JournalError::NotMade {
         command: command.join(" "),
         path: journal.place.shown(path),
@@ -144,17 +181,62 @@ fn added(entry: &mut Entry, path: &Path, step: usize) {
     });
 }
 
+/// How another user could write a file or a directory from which a kernel is loaded. The owner of `/boot` may.
+fn foreign(tree: &Tree, path: &Path, stat: &Stat) -> Option<String> {
+    let boot = || stat_of(tree, Path::new(TOP[0])).ok()?.map(|stat| stat.st_uid);
+    let ours = rustix::process::geteuid().as_raw();
+    if ![0, ours].contains(&stat.st_uid) && boot() != Some(stat.st_uid) {
+        return Some(format!("belongs to user {}", stat.st_uid));
+    }
+    // Root's own group has no other members.
+    let others = stat.st_mode & 0o002 != 0 || stat.st_mode & 0o020 != 0 && stat.st_gid != 0;
+    let modes = || {
+        let spot = tree.spot(path).ok().flatten();
+        spot.is_none_or(|spot| !super::capture::keeps_no_modes(&spot.directory))
+    };
+    (others && modes())
+        .then(|| format!("can be written by other users (mode {:04o})", stat.st_mode & 0o7777))
+}
+
+/// Why another user could choose what a boot loader loads by a name of an entry: the file, or a directory of it in `/boot`,
+/// is another user's.
+pub(super) fn loads_foreign(tree: &Tree, name: &str, entry: &Path) -> Option<(PathBuf, String)> {
+    let plain = name.trim_start_matches('/');
+    let base = plain.rsplit('/').next().unwrap_or(plain);
+    let mut candidates: Vec<PathBuf> =
+        [name, plain, base].into_iter().map(|name| Path::new(TOP[0]).join(name)).collect();
+    // An entry file names the kernel by the path in its own file system.
+    let top = entry.ancestors().nth(3).filter(|_| entry.extension().is_some_and(|it| it != "cfg"));
+    candidates.extend(top.map(|top| top.join(plain)));
+    candidates.dedup();
+    let look = |path: &PathBuf| {
+        let located = tree.locate(path, End::Follow).ok()?;
+        let stat = stat_of(tree, &located.path).ok()??;
+        if !is_regular(&stat) {
+            return None;
+        }
+        let directories = located.path.ancestors().skip(1);
+        let directories = directories.take_while(|it| TOP.iter().any(|top| it.starts_with(top)));
+        let way = directories.filter_map(|it| Some((it.to_owned(), stat_of(tree, it).ok()??)));
+        std::iter::once((located.path.clone(), stat))
+            .chain(way)
+            .find_map(|(path, stat)| Some((path.clone(), foreign(tree, &path, &stat)?)))
+    };
+    candidates.iter().find_map(look)
+}
+
 /// How what is there differs, after it was put back.
-fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<String> {
+fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<Fault> {
     let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
     if kind(was) != kind(is) {
-        return Some("is of another kind, and is left as it is".to_owned());
+        return Some(Fault::lasting("is of another kind, and is left as it is"));
     }
     if is_directory(was) && !is_same(was, is) {
-        return Some("is another directory, and is left as it is".to_owned());
+        return Some(Fault::lasting("is another directory, and is left as it is"));
     }
     if is_regular(was) && was.st_size > 0 && is.st_size == 0 && loaded(path) {
-        return Some("became empty, and cannot be restored: no copy of it was made".to_owned());
+        let why = "became empty, and cannot be restored: no copy of it was made";
+        return Some(Fault::lasting(why));
     }
     if kind(was) == FileType::Symlink {
         return None;
@@ -176,21 +258,35 @@ fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<String> {
         )
     };
     Some(match owned_as(tree, path, was, is) {
-        Some(()) => format!("{how} (it was restored)"),
-        None => format!("{how}, and it could not be restored"),
+        Some(()) => Fault::mended(format!("{how} (it was restored)")),
+        None => Fault::lasting(format!("{how}, and it could not be restored")),
     })
 }
 
 /// How a kernel or an initial RAM disk is not the one that it was. A program may install the same kernel again; disks are
 /// made by programs of boot loaders, but not by GRUB's.
-fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<String> {
+fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let program = command.first()?.rsplit('/').next()?;
-    let disk = program.contains("grub") && program != "grubby" && name.starts_with("initr");
+    let grub = program.contains("grub") && program != "grubby";
+    let disk = grub && name.starts_with("initr");
     let fixed = disk || KERNELS.iter().any(|it| name.starts_with(it));
     let what = if disk { "initial RAM disk" } else { "kernel" };
-    (fixed && is_regular(is) && was.st_size != is.st_size)
-        .then(|| format!("is another {what}, and cannot be restored: no copy of it was made"))
+    if !fixed || !is_regular(is) {
+        return None;
+    }
+    if was.st_size != is.st_size {
+        let why = format!("is another {what}, and cannot be restored: no copy of it was made");
+        return Some(Fault::lasting(why));
+    }
+    // A file that was made again has another number, one that was written another time.
+    let when = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
+    (grub && (!is_same(was, is) || when(was) != when(is))).then(|| {
+        Fault::lasting(format!(
+            "was written again, in the same size, and cannot be restored: whether its content is the former \
+             one is not known"
+        ))
+    })
 }
 
 /// Gives what is at a path the former owner and mode.
@@ -210,14 +306,14 @@ fn owned_as(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<()> {
 }
 
 /// Says that a kernel or a disk is gone, after it was written again from what is held open.
-fn gone(tree: &Tree, path: &Path, seen: &Seen) -> Option<String> {
+fn gone(tree: &Tree, path: &Path, seen: &Seen) -> Fault {
     let again =
         seen.held.as_ref().is_some_and(|held| write_again(tree, path, held, &seen.stat).is_ok());
-    Some(if again {
-        "was removed (it was restored)".to_owned()
+    if again {
+        Fault::mended("was removed (it was restored)")
     } else {
-        "is gone, and cannot be restored".to_owned()
-    })
+        Fault::lasting("is gone, and cannot be restored")
+    }
 }
 
 fn write_again(tree: &Tree, path: &Path, held: &File, was: &Stat) -> Result<(), JournalError> {

@@ -482,3 +482,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn newly_loaded_are_the_files_that_no_former_entry_has() {
+    let (was, is) =
+        (debian(&["vmlinuz-6.1"], "quiet"), debian(&["vmlinuz-6.9", "vmlinuz-6.1"], "quiet"));
+    let grub = made("/boot/grub/grub.cfg", &was, &is);
+    let text = "title B\nlinux /vmlinuz-7\ninitrd /ucode.img /initrd-7\noptions root=/x\n";
+    let bls = made("/boot/loader/entries/b.conf", "", text);
+    let all = [grub, bls, made("/boot/grub/grubenv", "", "linux /x\n")];
+    let mut names: Vec<String> = newly_loaded(&all).into_iter().map(|(_, name)| name).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names, ["/boot/vmlinuz-6.9", "/initrd-7", "/ucode.img", "/vmlinuz-7"]);
+}

@@ -252,7 +252,9 @@ fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<C
                 report.taken_back.push(TakenBack::new(done, &error.cause.to_string()));
             }
             report.result = Came::RolledBack;
-            report.headline = sentence(&format!("nothing was changed: {text}"));
+            let all = !matches!(&error.end, End::RolledBack(done) if !done.troubles.is_empty());
+            let what = if all { "nothing was changed" } else { "the change was not made" };
+            report.headline = sentence(&format!("{what}: {text}"));
             finish(common, &report)
         }
     }

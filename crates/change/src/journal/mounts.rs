@@ -1,0 +1,182 @@
+//! Mounts over the files of a change, made or taken away while a program of it runs.
+//!
+//! What is mounted over a file, or over a directory on its path, hides the file that is on the disk: what is checked
+//! then is not what boots, and what is restored goes to another file. So the mounts over everything that a change touches
+//! are recorded before its first step ([`of`]). One that a program of the change adds over files of the change is taken
+//! away again ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
+
+use super::Journal;
+use super::entry::{Entry, Record};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// One mount. Its number is left out: it differs after it was mounted again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mount {
+    /// The path that it covers, as of the system that is changed.
+    pub at: PathBuf,
+    /// The device, as `8:1`.
+    pub device: String,
+    /// The part of the filesystem that is seen there.
+    pub part: PathBuf,
+}
+
+/// Directories of boot loaders, below which every mount counts.
+const BOOT: [&str; 2] = ["/boot", "/efi"];
+
+/// The mounts over what an entry touches, and in directories of boot loaders; nothing if the system does not list its mounts.
+pub(super) fn of(journal: &Journal, entry: &Entry) -> Option<Vec<Mount>> {
+    let paths = paths(entry, |_| true);
+    let boot = |at: &Path| BOOT.iter().any(|top| at.starts_with(top));
+    let mut all = all(journal.place.real())?;
+    all.retain(|mount| paths.contains(mount.at.as_path()) || boot(&mount.at));
+    Some(all)
+}
+
+/// The paths of records and of the directories in which programs make files, with all directories above them.
+fn paths(entry: &Entry, which: impl Fn(&Record) -> bool) -> BTreeSet<&Path> {
+    let records = entry.records.iter().filter(|record| which(record));
+    let watches = entry.watches.iter().filter(|watch| !watch.observed);
+    records
+        .map(|record| record.path.as_path())
+        .chain(watches.map(|watch| watch.directory.as_path()))
+        .flat_map(Path::ancestors)
+        .collect()
+}
+
+/// What differs between the mounts before the first step and the present ones: those that are new, and those that are gone.
+fn differences(journal: &Journal, entry: &Entry) -> (Vec<Mount>, Vec<Mount>) {
+    let (Some(before), Some(now)) = (&entry.mounts, of(journal, entry)) else {
+        return (Vec::new(), Vec::new());
+    };
+    let lacks = |all: &[Mount], other: &[Mount]| {
+        // Counted: the same may be mounted twice.
+        let mut left = other.to_vec();
+        let mut rest = all.to_vec();
+        rest.retain(|mount| match left.iter().position(|it| it == mount) {
+            Some(at) => {
+                left.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        rest
+    };
+    (lacks(&now, before), lacks(before, &now))
+}
+
+/// Takes away what a program mounted over files of the change. Returns what differed, each with the path.
+pub(super) fn settle(journal: &Journal, entry: &Entry) -> Vec<(PathBuf, String)> {
+    let (new, gone) = differences(journal, entry);
+    let ours = paths(entry, |record| !record.observed);
+    let mut faults = Vec::new();
+    // The one that was mounted last is on top.
+    for mount in new.iter().rev() {
+        let how = if ours.contains(mount.at.as_path()) {
+            let outside =
+                journal.place.real().join(mount.at.strip_prefix("/").unwrap_or(&mount.at));
+            match unmount(&outside) {
+                Ok(()) => "(it was unmounted)".to_owned(),
+                Err(error) => format!("and could not be unmounted ({error})"),
+            }
+        } else {
+            "and is left as it is".to_owned()
+        };
+        let why = format!(
+            "had another filesystem or file mounted over it while it ran {how}, so that what can be read there is not \
+             what is on the disk"
+        );
+        faults.push((mount.at.clone(), why));
+    }
+    for mount in gone {
+        let why = "was unmounted while it ran: mount it again, so that its files can be restored";
+        faults.push((mount.at, why.to_owned()));
+    }
+    faults
+}
+
+/// Why files of a change that is half made cannot be restored: they are hidden by mounts that were not there, or are on
+/// one that is not there any more.
+pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
+    // Another boot has other mounts.
+    if entry.boot.is_none() || entry.boot != journal.place.boot() {
+        return Vec::new();
+    }
+    let (new, gone) = differences(journal, entry);
+    let ours = paths(entry, |record| !record.observed);
+    let hides = |mount: &&Mount| ours.contains(mount.at.as_path());
+    let shown = |mount: &Mount| journal.place.shown(&mount.at).display().to_string();
+    let new = new.iter().filter(hides).map(|mount| {
+        format!("{} has another filesystem or file mounted over it: unmount it", shown(mount))
+    });
+    let gone = gone
+        .iter()
+        .filter(hides)
+        .map(|mount| format!("{} is not mounted any more: mount it again", shown(mount)));
+    new.chain(gone).collect()
+}
+
+fn unmount(path: &Path) -> std::io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the pointer is to a text with a zero at its end that lives until the call returns.
+    let done = unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// All mounts below a root, in the order in which they were made.
+fn all(root: &Path) -> Option<Vec<Mount>> {
+    // Of this thread, which may have a namespace of its own.
+    let list = ["/proc/thread-self/mountinfo", "/proc/self/mountinfo"];
+    let list = list.into_iter().find_map(|path| std::fs::read(path).ok())?;
+    Some(list.split(|byte| *byte == b'\n').filter_map(|line| mount(line, root)).collect())
+}
+
+/// One line of the list (proc_pid_mountinfo(5)); nothing of a mount that is not below the root.
+fn mount(line: &[u8], root: &Path) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ').skip(2);
+    let device = String::from_utf8_lossy(fields.next()?).into_owned();
+    let (part, at) = (unescaped(fields.next()?), unescaped(fields.next()?));
+    let below = at.strip_prefix(root).ok()?;
+    (!below.as_os_str().is_empty()).then(|| Mount { at: Path::new("/").join(below), device, part })
+}
+
+/// Blanks and backslashes are written as `\040`.
+fn unescaped(field: &[u8]) -> PathBuf {
+    let mut path = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, more)) = rest.split_first() {
+        let code = (*first == b'\\').then(|| std::str::from_utf8(more.get(..3)?).ok()).flatten();
+        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
+            Some(byte) => {
+                path.push(byte);
+                rest = more.get(3..).unwrap_or_default();
+            }
+            None => {
+                path.push(*first);
+                rest = more;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_lines_are_read_below_their_root() {
+        let line = b"40 21 0:40 /a\\040b /srv/x\\134y/boot rw,nosuid - tmpfs none rw";
+        let found = mount(line, Path::new("/srv/x\\y")).unwrap();
+        assert_eq!((found.at, found.part), ("/boot".into(), "/a b".into()));
+        assert_eq!(found.device, "0:40");
+        assert_eq!(mount(line, Path::new("/srv/x\\y/boot")), None);
+        assert_eq!(mount(line, Path::new("/srv/x")), None);
+        assert_eq!(mount(b"", Path::new("/")), None);
+        assert!(mount(b"21 1 8:1 / / rw - ext4 /dev/sda1 rw", Path::new("/")).is_none());
+    }
+}
