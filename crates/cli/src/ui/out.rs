@@ -4,8 +4,10 @@
 
 use anyhow::{Context, Result};
 use clocksmith_facts::visible::{self, Ink};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
+use std::os::fd::AsFd;
 
 /// Whether it is a terminal.
 pub(crate) fn is_terminal() -> bool {
@@ -59,8 +61,18 @@ pub(crate) fn pipe() -> io::Stdout {
     stdout()
 }
 
+/// The standard library takes a write to what is open for reading only (`1< FILE`) for done.
+fn writable(out: &impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(out)?;
+    if flags & OFlags::RWMODE == OFlags::RDONLY || flags.contains(OFlags::PATH) {
+        return Err(io::Error::other("it is open for reading only"));
+    }
+    Ok(())
+}
+
 fn write(bytes: &[u8]) -> Result<()> {
-    super::put(stdout().lock(), bytes).context("cannot write to standard output")
+    let out = stdout().lock();
+    writable(&out).and_then(|()| super::put(out, bytes)).context("cannot write to standard output")
 }
 
 /// JSON documents, one a line.
@@ -74,6 +86,7 @@ impl JsonLines {
 
     /// Writes one.
     pub(crate) fn push<T: Serialize>(&mut self, document: &T) -> io::Result<()> {
+        writable(self.0.get_ref())?;
         let text = serde_json::to_string(document)?;
         self.0.write_all(visible::json(&text).as_bytes())?;
         self.0.write_all(b"\n")

@@ -54,3 +54,20 @@ fn help_and_version_to_a_full_device_fail() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
     assert!(command.arg("--version").output().unwrap().status.success());
 }
+
+#[test]
+fn output_that_is_open_for_reading_only_fails() {
+    for arguments in
+        [&["--version"][..], &["explain", "tsc"], &["explain", "tsc", "--json"], &["man"]]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        let done =
+            command.args(arguments).stdout(File::open("/dev/null").unwrap()).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            said.contains("standard output: it is open for reading only"),
+            "{arguments:?}: {said}"
+        );
+    }
+}
