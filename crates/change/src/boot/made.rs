@@ -12,6 +12,8 @@
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
 //!   kernel is no longer in `/boot`. A new entry, also one in a file of its own, is like a former one, for a new kernel.
 //! - The line of a kernel is one command: behind `;`, `&` or `|` GRUB would run another one.
+//! - Nothing of its entries is hidden from a look at its lines, and the entry that boots by default has the words, where it
+//!   is one of this system ([`unseen`]).
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -20,6 +22,7 @@
 
 mod alike;
 mod lexer;
+mod unseen;
 
 use super::bls;
 use crate::words::{self, Change};
@@ -40,8 +43,18 @@ pub(crate) struct Fault {
     pub(crate) path: PathBuf,
     /// As in `grub.cfg lacks ...`.
     pub(crate) why: String,
-    /// Whether the words are at fault, and not another part.
-    pub(crate) words: bool,
+    pub(crate) kind: Kind,
+}
+
+/// What is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The words.
+    Words,
+    /// Another part.
+    Other,
+    /// It is not known what boots: an entry is not seen here, or is another one.
+    Unseen,
 }
 
 /// An entry that boots Linux.
@@ -86,7 +99,7 @@ pub(crate) fn check(
     let Some(all) = all else { return Ok(()) };
     for made in files {
         if let Some(why) = alike::difference(made, all, has_kernel) {
-            return Err(Fault { path: made.path.clone(), why, words: false });
+            return Err(Fault { path: made.path.clone(), why, kind: Kind::Other });
         }
         if is_bls(&made.path)
             && made.before.is_none()
@@ -94,10 +107,10 @@ pub(crate) fn check(
             && let Some(why) = added(made, files, all, has_kernel)
         {
             let why = format!("is a new entry: {why}");
-            return Err(Fault { path: made.path.clone(), why, words: false });
+            return Err(Fault { path: made.path.clone(), why, kind: Kind::Other });
         }
     }
-    Ok(())
+    unseen::check(files, change, &variables(files), has_kernel)
 }
 
 /// Why an entry file that a program added is not one of a new kernel, like a former one; nothing of other files in such a
@@ -124,7 +137,15 @@ pub(crate) fn newly_loaded(files: &[Made]) -> Vec<(&Path, String)> {
             let kernel =
                 words(&["linux", "linux16", "linuxefi", "kernel", "uki", "efi"]).into_iter();
             // Those of `module2` may have options in front.
-            let mut module = words(&["module", "module2", "multiboot", "multiboot2"]).into_iter();
+            let mut module = words(&[
+                "module",
+                "module2",
+                "xen_module",
+                "multiboot",
+                "multiboot2",
+                "xen_hypervisor",
+            ])
+            .into_iter();
             let module = module.find(|word| !word.starts_with('-'));
             let rest = words(&["initrd", "initrd16", "initrdefi", "devicetree", "fdt"]);
             kernel.take(1).chain(module).chain(rest).collect::<Vec<_>>()
@@ -154,8 +175,8 @@ fn present(
     let mut defers = None;
     let variables = variables(files);
     for made in files.iter().filter(looked_at) {
-        let fault = |why: String| Fault { path: made.path.clone(), why, words: false };
-        let lacks = |why: String| Fault { words: true, ..fault(why) };
+        let fault = |why: String| Fault { path: made.path.clone(), why, kind: Kind::Other };
+        let lacks = |why: String| Fault { kind: Kind::Words, ..fault(why) };
         let Some(after) = &made.after else {
             if made.before.is_none() || is_bls(&made.path) {
                 continue;
@@ -186,7 +207,7 @@ fn present(
     Err(Fault {
         path: defers.or(first).map(|made| made.path.clone()).unwrap_or_default(),
         why: "has no entry that boots Linux".to_owned(),
-        words: false,
+        kind: Kind::Other,
     })
 }
 
@@ -253,24 +274,30 @@ fn wrong(line: &str, change: &Change, variables: &[String]) -> Option<String> {
 
 /// The entries that are made of the settings.
 fn intended(all: &[Entry]) -> Vec<&Entry> {
-    let of = |test: fn(&str) -> bool| -> Vec<&Entry> {
-        all.iter().filter(|entry| entry.section.as_deref().is_some_and(test)).collect()
-    };
-    let linux = of(|section| script(section).starts_with("linux"));
-    if !linux.is_empty() {
-        return linux;
-    }
+    let sections = intended_sections(all.iter().filter_map(|entry| entry.section.as_ref()));
+    let linux = |entry: &&Entry| entry.section.as_ref().is_some_and(|name| sections.contains(name));
     if all.iter().any(|entry| entry.section.is_some()) {
-        let others = ["os-prober", "custom", "memtest", "uefi", "fwupd"];
+        let by_linux = sections.iter().any(|name| script(name).starts_with("linux"));
         return all
             .iter()
-            .filter(|entry| {
-                let name = entry.section.as_deref().map_or("", script);
-                !others.iter().any(|other| name.contains(other))
-            })
+            .filter(|entry| linux(entry) || !by_linux && entry.section.is_none())
             .collect();
     }
     all.iter().collect()
+}
+
+/// Of these sections, those that are made of the settings.
+fn intended_sections<'a>(
+    all: impl Iterator<Item = &'a String>,
+) -> std::collections::BTreeSet<String> {
+    let all: std::collections::BTreeSet<String> = all.cloned().collect();
+    let linux = |name: &&String| script(name).starts_with("linux");
+    if all.iter().any(|name| linux(&name)) {
+        return all.iter().filter(linux).cloned().collect();
+    }
+    let others = ["os-prober", "custom", "memtest", "uefi", "fwupd"];
+    let other = |name: &str| others.iter().any(|other| script(name).contains(other));
+    all.into_iter().filter(|name| !other(name)).collect()
 }
 
 /// `linux` of `/etc/grub.d/10_linux`.
@@ -413,7 +440,9 @@ fn grub(text: &str) -> Menu {
             Some(open) => open.depth += usize::from(body.ends_with('{') && !body.starts_with('#')),
             None => {}
         }
-        let xen = section.as_deref().is_some_and(|name| script(name).contains("xen"));
+        let modules =
+            |name: &str| script(name).contains("xen") || script(name).starts_with("linux");
+        let xen = section.as_deref().is_none_or(modules);
         let Some(words) = kernel_line(body, xen) else { continue };
         let kernel = words.split_ascii_whitespace().next().unwrap_or_default();
         let kernel = kernel.rsplit('/').next().unwrap_or_default().to_owned();
@@ -451,7 +480,10 @@ fn kernel_line(line: &str, xen: bool) -> Option<&str> {
     if let Some(rest) = keyword(line, &["linux", "linux16", "linuxefi"]) {
         return Some(rest);
     }
-    let rest = keyword(line, &["module", "module2"]).filter(|_| xen)?;
+    let mut rest = keyword(line, &["module", "module2", "xen_module"]).filter(|_| xen)?;
+    while let Some((_, more)) = rest.split_once([' ', '\t']).filter(|_| rest.starts_with("--")) {
+        rest = more.trim_start();
+    }
     let name = rest.split_ascii_whitespace().next()?.rsplit('/').next()?;
     ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it)).then_some(rest)
 }

@@ -7,7 +7,7 @@ use super::observed::all_words;
 use super::surroundings::loads_foreign;
 use super::tree::{End, Tree};
 use super::{Journal, JournalError, Observer};
-use crate::boot::made::{Made, check, newly_loaded};
+use crate::boot::made::{Kind, Made, check, newly_loaded};
 use crate::plan::Action;
 use crate::words::Change;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -87,16 +87,20 @@ pub(super) fn look(
     let command = command.join(" ");
     checked.map_err(|fault| JournalError::NotMade {
         path: journal.place.shown(&fault.path),
-        why: if fault.words {
-            format!(
+        why: match fault.kind {
+            Kind::Words => format!(
                 "{}. Its settings may be read from another place, or be overwritten there",
                 fault.why
-            )
-        } else {
-            format!(
+            ),
+            Kind::Other => format!(
                 "{}. If that is meant (it was out of date), run `{command}` first, look at the file, and then run this again",
                 fault.why
-            )
+            ),
+            Kind::Unseen => format!(
+                "{}. So whether the next boot has the words cannot be verified: write the words there by hand, or make the \
+                 default entry one that the settings make",
+                fault.why
+            ),
         },
         command: command.clone(),
     })?;

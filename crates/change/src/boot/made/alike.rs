@@ -176,7 +176,7 @@ fn grub(text: &str) -> Menu<'_> {
             continue;
         }
         if let Some((entry, depth)) = &mut open {
-            let ours = section.is_some_and(|name| script(name).contains("xen"));
+            let ours = is_made(section) || section.is_some_and(|name| script(name).contains("xen"));
             if entry.kernel.is_none() {
                 entry.kernel = kernel_line(body, ours).and_then(kernel);
             }
@@ -487,7 +487,7 @@ fn is_made(section: Option<&str>) -> bool {
 /// Commands that load initial RAM disks.
 const DISK: [&str; 3] = ["initrd", "initrd16", "initrdefi"];
 /// Commands with a kernel's command line; under Xen it is a module.
-const KERNEL: [&str; 5] = ["linux", "linux16", "linuxefi", "module", "module2"];
+const KERNEL: [&str; 6] = ["linux", "linux16", "linuxefi", "module", "module2", "xen_module"];
 
 fn own(words: Vec<&str>) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()

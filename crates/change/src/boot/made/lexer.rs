@@ -9,6 +9,8 @@
 struct Word {
     text: String,
     quoted: bool,
+    /// Whether a backslash is in it, outside of quotes.
+    escaped: bool,
 }
 
 enum Token {
@@ -24,11 +26,19 @@ struct Lexer<'a> {
     open_quote: Option<usize>,
     /// Whether a backslash is the last letter.
     continued: bool,
+    /// The line of the last backslash that continues one.
+    continues: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
     fn new(text: &'a str) -> Self {
-        Self { rest: text.chars().peekable(), line: 1, open_quote: None, continued: false }
+        Self {
+            rest: text.chars().peekable(),
+            line: 1,
+            open_quote: None,
+            continued: false,
+            continues: None,
+        }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -58,7 +68,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn word(&mut self) -> Word {
-        let mut word = Word { text: String::new(), quoted: false };
+        let mut word = Word { text: String::new(), quoted: false, escaped: false };
         while let Some(&next) = self.rest.peek() {
             if next.is_ascii_whitespace() || matches!(next, ';' | '&' | '|') {
                 break;
@@ -67,8 +77,11 @@ impl<'a> Lexer<'a> {
             match next {
                 // A backslash at the end of a line continues it.
                 '\\' => {
+                    let line = self.line;
                     let quoted = self.next();
                     self.continued = quoted.is_none();
+                    self.continues = if quoted == Some('\n') { Some(line) } else { self.continues };
+                    word.escaped = true;
                     word.text.extend(quoted.filter(|it| *it != '\n'));
                 }
                 '\'' | '"' => {
@@ -91,7 +104,8 @@ impl<'a> Lexer<'a> {
                 }
                 Some(end) if end == quote => return,
                 Some('\\') if quote == '"' => match self.next() {
-                    Some('\n') | None => {}
+                    Some('\n') => self.continues = Some(self.line.saturating_sub(1)),
+                    None => {}
                     Some(special @ ('"' | '\\' | '$')) => text.push(special),
                     Some(other) => text.extend(['\\', other]),
                 },
@@ -129,10 +143,103 @@ pub(super) fn behind(line: &str) -> Option<String> {
 
 /// The words as a kernel gets them: those with blanks in double quotes.
 pub(super) fn line(text: &str) -> String {
-    let quoted = |word: String| {
-        if word.contains(|c: char| c.is_ascii_whitespace()) { format!("\"{word}\"") } else { word }
-    };
     words(text).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: String) -> String {
+    if word.contains(|c: char| c.is_ascii_whitespace()) { format!("\"{word}\"") } else { word }
+}
+
+/// A command of a script.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Command {
+    words: Vec<String>,
+    /// The line on which it begins.
+    pub(super) line: usize,
+    /// Whether nothing is in front of it on that line.
+    pub(super) first: bool,
+    /// Whether its name is quoted in any way, or has a variable.
+    pub(super) odd: bool,
+    /// The line that a backslash in it continues.
+    pub(super) continued: Option<usize>,
+    /// Blocks that begin (`{`) and end (`}`) directly behind it.
+    pub(super) braces: Vec<bool>,
+}
+
+impl Command {
+    pub(super) fn name(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The other words, without options in front.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
+        let rest = self.words.iter().skip(1).map(String::as_str);
+        rest.skip_while(|word| word.starts_with("--"))
+    }
+
+    /// As [`line`].
+    pub(super) fn line(&self) -> String {
+        self.arguments().map(str::to_owned).map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The beginning, for a message.
+    pub(super) fn shown(&self) -> String {
+        self.words.join(" ").chars().take(80).collect()
+    }
+}
+
+/// All commands of a script. What opens and closes a block is no command; what follows `if`, `then` and the like is.
+pub(super) fn commands(text: &str) -> Vec<Command> {
+    let mut lexer = Lexer::new(text);
+    let mut all: Vec<Command> = Vec::new();
+    let mut open: Option<Command> = None;
+    // The line of the last word, to see which is the first one on its line.
+    let mut last = 0;
+    loop {
+        let before = lexer.continues;
+        let token = lexer.token();
+        let Some(Token::Word(word)) = token else {
+            all.extend(open.take());
+            if token.is_none() {
+                return all;
+            }
+            continue;
+        };
+        let plain = !word.quoted && !word.escaped;
+        // Where the word begins: it may have line breaks.
+        let line = lexer.line - word.text.matches('\n').count();
+        let continued = lexer.continues.filter(|_| lexer.continues != before);
+        let first = last < line && continued.is_none_or(|at| at > last);
+        last = lexer.line;
+        match word.text.as_str() {
+            brace @ ("{" | "}") if plain => {
+                let mut command = open.take().unwrap_or_default();
+                command.braces.push(brace == "{");
+                if command.words.is_empty() {
+                    command.line = line;
+                }
+                all.push(command);
+            }
+            "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "fi" | "done" | "!"
+                if plain && open.is_none() => {}
+            _ => match &mut open {
+                Some(command) => {
+                    command.continued = command.continued.or(continued);
+                    command.words.push(word.text);
+                }
+                None => {
+                    open = Some(Command {
+                        odd: word.quoted || word.escaped || word.text.contains('$'),
+                        words: vec![word.text],
+                        line,
+                        first,
+                        continued,
+                        braces: Vec::new(),
+                    });
+                }
+            },
+        }
+    }
 }
 
 /// The first fault of a whole script: a quote or a block that is open at its end, an end without a beginning.

@@ -496,3 +496,103 @@ fn newly_loaded_are_the_files_that_no_former_entry_has() {
     names.dedup();
     assert_eq!(names, ["/boot/vmlinuz-6.9", "/initrd-7", "/ucode.img", "/vmlinuz-7"]);
 }
+
+/// The file was so before, and has the words on every entry that is seen.
+#[test]
+fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    let linux = "linux\t/boot/vmlinuz-6 root=UUID=1-2 ro quiet quirk=1";
+    let other = "linux /boot/vmlinuz-6 root=UUID=1-2 ro quiet";
+    for (new, why) in [
+        (other.replace("linux", "lin\\\nux"), "has a line that a backslash continues"),
+        (format!("configfile /x\necho \\\n{linux}"), "has a line that a backslash continues"),
+        (format!("set k=linux\n$k {other}"), "quoted or from a variable: `$k linux"),
+        (other.replace("linux", "'linux'"), "quoted or from a variable: `linux"),
+        (other.replace("linux", "l\\inux"), "quoted or from a variable: `linux"),
+        (format!("true; {other}"), "behind another one on its line: `linux"),
+        (format!("if true; then {other}; fi"), "behind another one on its line: `linux"),
+        (
+            "configfile /boot/foreign.cfg".to_owned(),
+            "'Debian GNU/Linux': `configfile /boot/foreign.cfg`",
+        ),
+        ("source /boot/foreign.cfg".to_owned(), "'Debian GNU/Linux': `source /boot/foreign.cfg`"),
+        ("chainloader +1".to_owned(), "starts no kernel that is seen here by its entry"),
+    ] {
+        let text = good.replacen(linux, &new, 1);
+        assert_ne!(text, good);
+        let error = checked(GRUB, &text, &text).unwrap_err();
+        assert!(error.contains(why) && error.contains("(line "), "{new}: {error}");
+    }
+    // One more kernel, as a module of a hypervisor.
+    for kernel in ["/boot/vmlinuz-6", "--nounzip /boot/vmlinuz-6"] {
+        let xen =
+            format!("multiboot2 /boot/xen.gz\nmodule2 {kernel} placeholder root=UUID=1-2 ro quiet");
+        let text = good.replacen(linux, &xen, 1);
+        let error = checked(GRUB, &text, &text).unwrap_err();
+        assert!(error.contains("lacks quirk=1 on its entry 'Debian GNU/Linux'"), "{error}");
+        let with = text.replacen("ro quiet\n", "ro quiet quirk=1\n", 1);
+        assert_eq!(checked(GRUB, &with, &with), Ok(()));
+    }
+    // Written by hand, and not what boots by default.
+    for new in ["lin\\\nux /x", "$k /x", "configfile /x.cfg", "true; linux /boot/vmlinuz-6"] {
+        let text = good.replace("linux /boot/my-kernel root=/dev/sda9", new);
+        assert_eq!(checked(GRUB, &text, &text), Ok(()), "{new}");
+    }
+}
+
+#[test]
+fn grub_whose_default_entry_is_not_verified_is_refused() {
+    let good = debian(&["vmlinuz-6"], "quiet quirk=1");
+    let saved = "set default=\"${saved_entry}\"\n";
+    let with = |default: &str, entry: &str, block: &str| {
+        let text = good.replacen("set timeout", &format!("{default}set timeout"), 1);
+        let text = text.replace("linux /boot/my-kernel root=/dev/sda9", entry);
+        let grub = made(GRUB, &text, &text);
+        let block = made("/boot/grub/grubenv", block, block);
+        let wanted = change(&["quirk=1"], &[]);
+        check(&[grub, block], &wanted, Some(&wanted), &|name| name != "my-kernel")
+            .map_err(|fault| fault.why)
+    };
+    let ours = "linux /boot/vmlinuz-6 root=/dev/sda9";
+    for (default, entry, block, why) in [
+        ("set default=mine\n", ours, "", "entry 'mine', which lacks quirk=1"),
+        ("set default='mine'\n", "configfile /x.cfg", "", "entry 'mine', which leads to"),
+        ("set default=mine\n", "source /x.cfg", "", "`source /x.cfg`"),
+        ("set default=mine\n", "multiboot /x", "", "the kernel is not seen"),
+        (saved, ours, "saved_entry=mine\n", "entry 'mine', which lacks"),
+        // The recovery entry.
+        (
+            "set default='gnulinux-advanced-1>gnulinux-vmlinuz-6-recovery-1'\n",
+            ours,
+            "",
+            "(rettungsmodus)', which lacks quirk=1",
+        ),
+        ("set default='1>1'\n", ours, "", "(rettungsmodus)', which lacks quirk=1"),
+        ("set default=4\n", ours, "", "entry 'mine', which lacks quirk=1"),
+    ] {
+        let error = with(default, entry, block).unwrap_err();
+        assert!(error.contains("boots by default") && error.contains(why), "{default}: {error}");
+    }
+    for (default, entry, block) in [
+        ("", ours, ""),
+        (saved, ours, ""),
+        (saved, ours, "saved_entry=\n"),
+        (saved, ours, "saved_entry=gone\n"),
+        ("set default=\"${other}\"\n", ours, ""),
+        ("set default=0\n", ours, ""),
+        ("set default='1>0'\n", ours, ""),
+        ("set default=1\n", ours, ""),
+        ("set default=mine\n", "linux /boot/vmlinuz-6 root=/dev/sda9 quirk=1", ""),
+        // Another system's: its words are no matter of this one.
+        ("set default=mine\n", "linux /boot/my-kernel root=/dev/sda9", ""),
+        ("set default=mine\n", "chainloader +1", ""),
+        ("set default=osprober-gnulinux-x\n", ours, ""),
+        (
+            "if [ \"${next_entry}\" ]; then\nset default=\"${next_entry}\"\nelse\nset default=0\nfi\n",
+            ours,
+            "",
+        ),
+    ] {
+        assert_eq!(with(default, entry, block), Ok(()), "{default} {entry}");
+    }
+}
