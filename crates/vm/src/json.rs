@@ -69,6 +69,15 @@ impl Json<'_> {
     }
 }
 
+/// What is wrong with a text, without any part of it (`xml.rs`): errors about values quote them.
+fn kind(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        "a value of another kind than expected".to_owned()
+    } else {
+        error.to_string()
+    }
+}
+
 /// Reads a document.
 ///
 /// # Errors
@@ -78,7 +87,7 @@ pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     let body = text.get(start..).unwrap_or_default();
     let value = serde_json::from_str(body).map_err(|error| {
-        LintError::at(error.line(), error.column(), format!("not JSON: {error}"))
+        LintError::at(error.line(), error.column(), format!("not JSON: {}", kind(&error)))
     })?;
     Ok(Json { text, value, leaves: leaves(body, start) })
 }

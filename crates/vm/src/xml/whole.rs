@@ -1,6 +1,6 @@
 //! Whether a whole text is one document of XML.
 
-use super::{position, resolve};
+use super::{kind, position, resolve};
 use crate::lint::LintError;
 use crate::text::{Text, offset};
 use quick_xml::Reader;
@@ -29,7 +29,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
         let at = position(&reader);
         let event = match reader.read_event() {
             Ok(event) => event,
-            Err(error) => return fail(at, &error.to_string()),
+            Err(error) => return fail(at, &kind(&error)),
         };
         let empty = matches!(event, Event::Empty(_));
         match event {
@@ -98,7 +98,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
 fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
     let mut after = 0;
     for attribute in tag.attributes() {
-        let attribute = attribute.map_err(|error| error.to_string())?;
+        let attribute = attribute.map_err(|error| kind(&error.into()))?;
         if !is_name(attribute.key.as_ref()) {
             return Err("an attribute whose name is none".to_owned());
         }
@@ -112,7 +112,7 @@ fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
             return Err("`<` in the value of an attribute".to_owned());
         }
         let value =
-            quick_xml::escape::unescape(&attribute.value).map_err(|error| error.to_string())?;
+            quick_xml::escape::unescape(&attribute.value).map_err(|error| kind(&error.into()))?;
         if !value.chars().all(is_character) {
             return Err("a reference to a character that XML does not have".to_owned());
         }

@@ -53,6 +53,49 @@ fn broken_files_are_refused_with_a_place() {
     assert!(lint(&document(Kind::Kubevirt, &"[".repeat(100_000))).is_err());
 }
 
+/// Who names a file need not be one who may read it: root may read it for them.
+#[test]
+fn errors_name_the_place_and_no_part_of_the_file() {
+    let cases = [
+        (Kind::Libvirt, "<domain type='kvm'>\n<SECRET>\n</domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<a></SECRET>\n</domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n</SECRET>\n</domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<SECRET>"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<name>&SECRET;</name></domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<name a='&SECRET;'>x</name></domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<name SECRET>x</name></domain>\n"),
+        (Kind::Libvirt, "<domain type='kvm'>\n<name SECRET='1' SECRET='2'>x</name></domain>\n"),
+        (Kind::Libvirt, "<?xml SECRET='1'?>\n<domain type='kvm'><name>a</name></domain>\n"),
+        (Kind::Libvirt, "<SECRET>a</SECRET>\n"),
+        (
+            Kind::Virtualbox,
+            "<VirtualBox>\n<Machine uuid='1' name='x'><SECRET></Machine></VirtualBox>\n",
+        ),
+        (Kind::Virtualbox, "<VirtualBox>\n<Machine>&SECRET;</Machine></VirtualBox>\n"),
+        (Kind::Virtualbox, "<SECRET/>\n"),
+        (Kind::Ovf, "<Envelope><SECRET></Envelope>\n"),
+        (Kind::Kubevirt, "a: [SECRET\nb: *SECRET\n"),
+        (Kind::Kubevirt, "a: *SECRET\n"),
+        (Kind::Kubevirt, "SECRET: 1\nSECRET: 2\n"),
+        (Kind::Firecracker, "{\"SECRET\": SECRET}"),
+        (Kind::Firecracker, "\"SECRET\""),
+        (Kind::Terraform, "resource \"SECRET\" {\n  SECRET = = 1\n}\n"),
+        (Kind::Terraform, "SECRET"),
+        (Kind::Qemu, "SECRET\n"),
+        (Kind::Proxmox, "SECRET\n"),
+        (Kind::Xen, "SECRET\n"),
+        (Kind::Vmware, "SECRET\n"),
+    ];
+    let mut refused = 0;
+    for (kind, text) in cases {
+        if let Err(error) = lint(&document(kind, text)) {
+            refused += 1;
+            assert!(!error.to_string().contains("SECRET"), "{error}\n{text}");
+        }
+    }
+    assert!(refused > 18, "{refused}");
+}
+
 #[test]
 fn only_documents_of_libvirt_are_its_own() {
     for (name, text) in [
@@ -62,7 +105,7 @@ fn only_documents_of_libvirt_are_its_own() {
     ] {
         let document = Document::new(name, text.as_bytes()).unwrap();
         let error = lint(&document).unwrap_err().to_string();
-        assert!(error.contains("is not an element of libvirt"), "{error}");
+        assert!(error.contains("is not one of libvirt"), "{error}");
     }
     for text in [
         "<network><name>a</name></network>",

@@ -159,8 +159,7 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
         if matches!(name, "capabilities" | "domainCapabilities") {
             return Err(LintError::within(text, at, CAPABILITIES));
         }
-        let name: String = name.chars().take(40).collect();
-        let words = format!("<{name}> is not an element of libvirt; a machine is a <domain>");
+        let words = "its first element is not one of libvirt; a machine is a <domain>";
         return Err(LintError::within(text, at, words));
     }
     let alone = documents_alone(text.as_str(), from);
