@@ -3,8 +3,8 @@
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
 //! digest, also when the configuration is read anew; and comparisons for what is not remembered have a budget of CPU
 //! time, one for each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at
-//! once. For what is left of a user's, addresses wait in turn: one where nothing was compared yet comes first, then the
-//! one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
+//! once. For what is left of a user's, addresses wait in turn: one at which somebody was right comes first, then one where
+//! nothing was compared yet, then the one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
 //! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
 
 use super::budget::Place;

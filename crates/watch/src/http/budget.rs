@@ -41,6 +41,26 @@ impl Place {
             v4 => v4,
         })
     }
+
+    /// Whether it is one of [`Place::around`].
+    pub(super) fn is_network(self) -> bool {
+        matches!(self.0, IpAddr::V6(address) if !address.is_loopback() && u128::from(address) as u64 != 0)
+    }
+
+    /// The networks around an IPv6 one, each with the number of places that may be of different clients in it: who has a
+    /// /48 or a /32 has a new /64 for each connection.
+    pub fn around(self) -> impl Iterator<Item = (Self, f64)> {
+        let address = match self.0 {
+            IpAddr::V6(address) if !address.is_loopback() => Some(u128::from(address)),
+            _ => None,
+        };
+        let network = move |(length, share): (u32, f64)| {
+            let network = address? >> (128 - length) << (128 - length);
+            // The lower half tells it from a /64 of the same beginning.
+            Some((Self(Ipv6Addr::from(network | u128::from(length)).into()), share))
+        };
+        [(48, 8.0), (32, 64.0)].into_iter().filter_map(network)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +102,8 @@ impl Account {
 #[derive(Debug, Default)]
 pub struct Budget {
     addresses: HashMap<Place, Account>,
+    /// When something was compared last for any place of a network.
+    networks: HashMap<Place, Instant>,
     users: HashMap<u64, Account>,
     keys: RandomState,
     /// How long a comparison takes, by cost.
@@ -104,11 +126,14 @@ impl Budget {
 
     /// The turn of a place that waits: one where nothing was compared yet comes first, then the one that was served
     /// longest ago. Of those where nothing was compared, the one that came last is first: a hundred that guess have all
-    /// waited before, and would keep a new one behind them for as many comparisons.
+    /// waited before, and would keep a new one behind them for as many comparisons. What was compared for another place of
+    /// its network counts, too: who guesses from ever new ones is not new.
     #[must_use]
     pub fn rank(&self, from: Place) -> (Option<Instant>, Reverse<Option<Instant>>) {
         let account = self.addresses.get(&from);
-        (account.and_then(|it| it.served), Reverse(account.and_then(|it| it.waits)))
+        let around = from.around().filter_map(|(network, _)| self.networks.get(&network).copied());
+        let served = around.chain(account.and_then(|it| it.served)).max();
+        (served, Reverse(account.and_then(|it| it.waits)))
     }
 
     /// How long there is not enough for a comparison for a user at an address where nobody was right.
@@ -142,6 +167,14 @@ impl Budget {
         address.seconds -= reserved.as_secs_f64();
         by_user.seconds -= reserved.as_secs_f64();
         (address.served, address.waits) = (Some(now), None);
+        for (network, _) in from.around() {
+            if self.networks.len() >= ADDRESSES && !self.networks.contains_key(&network) {
+                let oldest = self.networks.iter().min_by_key(|(_, at)| **at);
+                let oldest = oldest.map(|(network, _)| *network);
+                oldest.map(|network| self.networks.remove(&network));
+            }
+            self.networks.insert(network, now);
+        }
         Some(reserved)
     }
 

@@ -442,6 +442,51 @@ mod tests {
         }
     }
 
+    /// Each connection comes from another /64 of one network. One that was served, and one that comes for the first time from
+    /// elsewhere, keep their places.
+    #[test]
+    fn ever_new_networks_keep_no_other_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::default();
+        let take = |from: IpAddr| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            (slots.take(&stream, from), client, stream)
+        };
+        let mut held = std::collections::VecDeque::new();
+        let mut new = 0;
+        let mut storm = |rounds: usize| {
+            for _ in 0..rounds * 2 * AT_ONCE {
+                new += 1;
+                let from: IpAddr = format!("2001:db8:1:{new:x}::1").parse().unwrap();
+                let (number, client, stream) = take(from);
+                let Ok(number) = number else { continue };
+                slots.set(number, Phase::Greeted);
+                held.push_back((number, client, stream));
+                if held.len() > 2 * AT_ONCE
+                    && let Some((number, ..)) = held.pop_front()
+                {
+                    slots.leave(number);
+                }
+            }
+        };
+        let served: IpAddr = "2001:db8:1:ffff::1".parse().unwrap();
+        let (number, ..) = take(served);
+        slots.served(number.as_ref().copied().unwrap());
+        slots.leave(number.unwrap());
+        storm(3);
+        for from in [served, "2001:db9::1".parse().unwrap(), [192, 0, 2, 1].into()] {
+            let (number, _client, _stream) = take(from);
+            let number = number.unwrap();
+            storm(1);
+            assert!(slots.lock().slots.contains_key(&number), "{from} at the beginning");
+            slots.set(number, Phase::Greeted);
+            storm(1);
+            assert!(slots.lock().slots.contains_key(&number), "{from} in its handshake");
+            slots.leave(number);
+        }
+    }
+
     #[test]
     fn one_who_is_young_makes_no_room_while_there_are_places() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -61,7 +61,11 @@ impl Records {
         if record.is_some_and(|record| record.is_good(now)) {
             return Standing::SERVED;
         }
-        let weight = record.map_or(0.0, |record| record.wasted(now)) + open as f64;
+        let own = record.map_or(0.0, |record| record.wasted(now)) + open as f64;
+        let around = place
+            .around()
+            .filter_map(|(network, share)| Some(self.0.get(&network)?.wasted(now) / share));
+        let weight = around.fold(own, f64::max);
         // Steps of a factor of two: an address that has one more than another one is not worse.
         #[expect(clippy::cast_possible_truncation, reason = "a logarithm is small")]
         Standing(-(weight.max(1.0).log2() as i16))
@@ -73,14 +77,22 @@ impl Records {
         (record.served, record.wasted) = (Some(now), 0.0);
     }
 
-    /// A connection of an address was for nothing.
+    /// A connection of an address was for nothing. The networks around it count it, too, so that a place that was never
+    /// heard of does not stand as a new one where very many of its network came for nothing.
     pub(super) fn wasted(&mut self, place: Place, now: Instant) {
+        for (network, _) in place.around() {
+            self.record(network, now).wasted += 1.0;
+        }
         self.record(place, now).wasted += 1.0;
     }
 
     fn record(&mut self, place: Place, now: Instant) -> &mut Record {
         if self.0.len() >= ADDRESSES && !self.0.contains_key(&place) {
-            let least = self.0.iter().min_by_key(|(_, record)| (record.is_good(now), record.at));
+            // Of those heard of at the same moment, not the network of the others.
+            let least = self
+                .0
+                .iter()
+                .min_by_key(|(place, record)| (record.is_good(now), record.at, place.is_network()));
             if let Some(least) = least.map(|(place, _)| *place) {
                 self.0.remove(&least);
             }
@@ -128,6 +140,34 @@ mod tests {
         records.wasted(place(1), now);
         assert!(!Standing::FRESH.clearly_better(records.standing(place(1), 1, now)));
         assert!(!Standing::FRESH.clearly_better(records.standing(place(2), 2, now)));
+    }
+
+    #[test]
+    fn ever_new_places_of_one_network_stand_worse_than_one_of_another() {
+        let of = |text: &str| Place::of(text.parse::<std::net::IpAddr>().unwrap());
+        let (mut records, now) = (Records::default(), Instant::now());
+        records.served(of("2001:db8:1:aaaa::1"), now);
+        for number in 0..2 * ADDRESSES {
+            records.wasted(of(&format!("2001:db8:1:{number:x}::1")), now);
+        }
+        let new = records.standing(of("2001:db8:1:ffff::1"), 1, now);
+        assert!(Standing::FRESH.clearly_better(new), "{new:?}");
+        assert_eq!(records.standing(of("2001:db9::1"), 1, now), Standing::FRESH);
+        assert_eq!(records.standing(of("192.0.2.1"), 1, now), Standing::FRESH);
+        // One that was served there stands as before.
+        assert_eq!(records.standing(of("2001:db8:1:aaaa::1"), 1, now), Standing::SERVED);
+        // Ever new /48.
+        let mut records = Records::default();
+        for number in 0..2 * ADDRESSES {
+            records.wasted(of(&format!("2001:db8:{number:x}::1")), now);
+        }
+        assert!(Standing::FRESH.clearly_better(records.standing(of("2001:db8:ffff::1"), 1, now)));
+        // A few failures of neighbours are no matter.
+        let mut records = Records::default();
+        for number in 0..8 {
+            records.wasted(of(&format!("2001:db8:1:{number:x}::1")), now);
+        }
+        assert_eq!(records.standing(of("2001:db8:1:ffff::1"), 1, now), Standing::FRESH);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Who may have a password compared next. Pure, but for the moments that it is given.
 //!
-//! Addresses wait in turn: one where nothing was compared yet comes first, then the one that was served longest ago
-//! ([`Budget::rank`]). So an address that guesses, and any number of them, is behind one that comes for the first time.
+//! Addresses wait in turn: one at which somebody was right before comes first, then one where nothing was compared yet, then
+//! the one that was served longest ago ([`Budget::rank`]). So an address that guesses, and any number of them, is behind one
+//! that comes for the first time, and none keeps one out that was right.
 
 use super::budget::{Budget, Place};
 use std::collections::VecDeque;
@@ -76,12 +77,13 @@ impl Doorkeeper {
         let number = self.numbers;
         self.waiting.push(Waiter { number, from, user: user.to_owned(), put_off: false });
         if self.waiting.iter().filter(|waiter| !waiter.put_off).count() > IN_ALL {
-            let budget = &self.budget;
+            let (budget, known) = (&self.budget, &self.known);
+            let trusts = |from: Place| known.iter().any(|known| known.from == from);
             let last = self
                 .waiting
                 .iter_mut()
                 .filter(|waiter| !waiter.put_off)
-                .max_by_key(|waiter| (budget.rank(waiter.from), waiter.number));
+                .max_by_key(|it| (!trusts(it.from), budget.rank(it.from), it.number));
             if let Some(last) = last {
                 last.put_off = true;
             }
@@ -102,20 +104,20 @@ impl Doorkeeper {
         if self.busy.len() >= AT_ONCE {
             return None;
         }
-        let mut first: Option<(_, u64)> = None;
+        let mut first: Option<(bool, _, u64)> = None;
         for at in 0..self.waiting.len() {
             let waiter = &self.waiting[at];
             if waiter.put_off || self.busy.contains(&waiter.from) {
                 continue;
             }
-            let allowed =
-                self.trusts(waiter.from) || self.budget.until(&waiter.user, cost, now).is_zero();
-            let turn = (self.budget.rank(waiter.from), waiter.number);
+            let trusted = self.trusts(waiter.from);
+            let allowed = trusted || self.budget.until(&waiter.user, cost, now).is_zero();
+            let turn = (!trusted, self.budget.rank(waiter.from), waiter.number);
             if allowed && first.is_none_or(|first| turn < first) {
                 first = Some(turn);
             }
         }
-        first.map(|(_, number)| number)
+        first.map(|(.., number)| number)
     }
 }
 
@@ -158,5 +160,32 @@ mod tests {
         assert_eq!(state.next(10, at(200)), Some(number));
         assert!(state.enter(place(0), "a", 10, at(201)).is_some());
         assert_eq!(state.next(10, at(201)), Some(number));
+    }
+
+    #[test]
+    fn ever_new_networks_come_behind_one_that_was_right_and_one_of_elsewhere() {
+        let (mut state, now) = (Doorkeeper::default(), Instant::now());
+        let place = |text: &str| Place::of(text.parse::<std::net::IpAddr>().unwrap());
+        let at = |ms: u64| now + std::time::Duration::from_millis(ms);
+        let right = place("2001:db8:1:ffff::1");
+        state.remember(Right { digest: [1; 32], from: right });
+        let guesses = |state: &mut Doorkeeper, from: u64| {
+            for number in from..from + 100 {
+                let from = place(&format!("2001:db8:1:{number:x}::1"));
+                state.enter(from, "a", 10, at(number)).unwrap();
+            }
+        };
+        // Something was compared for one of them.
+        assert!(state.budget.take(place("2001:db8:1::1"), "a", false, 10, now).is_some());
+        // The one that was right was compared lately, with a password that has changed since.
+        assert!(state.budget.take(right, "a", true, 10, at(50)).is_some());
+        let known = state.enter(right, "a", 10, at(60)).unwrap();
+        let other = state.enter(place("2001:db9::1"), "a", 10, at(61)).unwrap();
+        guesses(&mut state, 100);
+        guesses(&mut state, 1000);
+        assert!(!state.is_put_off(known) && !state.is_put_off(other));
+        assert_eq!(state.next(10, at(2000)), Some(known));
+        state.leave(known);
+        assert_eq!(state.next(10, at(2000)), Some(other));
     }
 }
