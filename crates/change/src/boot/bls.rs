@@ -23,7 +23,7 @@ const VARIABLE: &str = "kernelopts";
 const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 const VARIABLES: [&str; 2] = ["$kernelopts", "${kernelopts}"];
 /// New kernels' command line.
-const CMDLINE: &str = "/etc/kernel/cmdline";
+pub(super) const CMDLINE: &str = "/etc/kernel/cmdline";
 const VENDOR: &str = "/usr/lib/kernel/cmdline";
 
 /// The directory that has entries which boot Linux.
@@ -70,8 +70,11 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// grubby does everything: entries, grubenv, and the settings for new kernels.
-pub(super) fn grubby(change: &Change) -> Way {
+/// grubby edits the entries, grubenv and `/etc/default/grub`. It changes `/etc/kernel/cmdline`, from which the entries of new
+/// kernels are made, in some versions only, so that is edited first; grubby adds no word twice.
+pub(super) fn grubby(system: &System, change: &Change) -> Result<Way, NoWay> {
+    let mut way = Way { by: "grubby", expected: change.clone(), ..Way::default() };
+    new_kernels(system, change, &mut way)?;
     let command = |change: &Change| {
         let mut command = vec!["grubby".to_owned(), "--update-kernel=ALL".to_owned()];
         if !change.add.is_empty() {
@@ -98,7 +101,8 @@ pub(super) fn grubby(change: &Change) -> Way {
         // grubby edits existing entries, so grubby with the reversed change reverts its work.
         *regenerate = Some(command(&change.reversed()));
     }
-    Way { by: "grubby", steps: vec![step], expected: change.clone(), ..Way::default() }
+    way.steps.push(step);
+    Ok(way)
 }
 
 /// The entries themselves are edited, and the settings for new kernels.
@@ -274,8 +278,8 @@ pub(super) fn are_read_by(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "blscfg")
 }
 
-/// The settings for kernels that are installed later.
-fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
+/// The file from which entries of kernels are made that are installed later.
+fn new_kernels(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
     let why = "the entries of kernels that are installed later";
     for path in [CMDLINE, VENDOR] {
         if let Some(why) = system.trouble(path) {
@@ -293,13 +297,24 @@ fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> 
     } else if let Some(text) = system.text(VENDOR) {
         // The vendor's file belongs to the package; clocksmith's file is read instead of it.
         way.steps.push(write(CMDLINE, lines(text, change), why, RISK));
-    } else if system.has("kernel-install") {
+    } else if system.has("kernel-install") && !share_variable(system) {
         way.notes.push(
             "kernels that are installed later take the command line of the running one: install none \
              before the next reboot"
                 .to_owned(),
         );
     }
+    Ok(())
+}
+
+/// Whether entries have `$kernelopts`, which those of new kernels get, too.
+fn share_variable(system: &System) -> bool {
+    DIRECTORIES.iter().any(|it| reader::read(system, it).any(|(_, text)| uses_variable(text)))
+}
+
+/// The settings for kernels that are installed later.
+fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
+    new_kernels(system, change, way)?;
     let grub = super::grub::DEFAULTS;
     if system.has("grubby")
         && let Some(text) = system.text(grub)

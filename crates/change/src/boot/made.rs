@@ -173,6 +173,14 @@ fn present(
         |made: &&Made| is_grub(&made.path) || is_extlinux(&made.path) || is_bls(&made.path);
     let mut entries = 0;
     let mut defers = None;
+    // From which entries of new kernels are made: the words on any of its lines.
+    let future = files.iter().filter(|made| made.path == Path::new(bls::CMDLINE));
+    for (made, text) in future.filter_map(|made| Some((made, made.after.as_ref()?))) {
+        if let Some(why) = wrong(&text.replace('\n', " "), change, &[]) {
+            let kind = Kind::Words;
+            return Err(Fault { path: made.path.clone(), why, kind });
+        }
+    }
     let variables = variables(files);
     for made in files.iter().filter(looked_at) {
         let fault = |why: String| Fault { path: made.path.clone(), why, kind: Kind::Other };

@@ -124,7 +124,7 @@ fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Resul
     if system.has("grubby") && (entries || grub::config(system).is_some()) {
         // grubby adds words to them as they are.
         bls::understood(system, change)?;
-        return if system.live { Ok(bls::grubby(change)) } else { bls::plan(system, change) };
+        return if system.live { bls::grubby(system, change) } else { bls::plan(system, change) };
     }
     // Where GRUB reads entries: BOOT_IMAGE= is GRUB's.
     let by_grub = system.cmdline().map(|line| line.contains("BOOT_IMAGE="));

@@ -149,6 +149,37 @@ fn rhel_is_changed_by_grubby() {
     );
 }
 
+/// Some versions of grubby leave `/etc/kernel/cmdline` as it is, and kernels that are installed later would lack the words.
+#[test]
+fn grubby_comes_behind_the_line_for_new_kernels() {
+    let line = "root=/dev/mapper/rhel-root ro notsc\n";
+    let wanted = change(&["clocksource=tsc"], &["notsc"]);
+    let way = plan(&rhel9().with("/etc/kernel/cmdline", line), &wanted).unwrap();
+    assert!(matches!(way.steps[1].action, Action::Run { .. }), "{way:?}");
+    let (files, commands) = effects(&way);
+    let edited = "root=/dev/mapper/rhel-root ro clocksource=tsc\n".to_owned();
+    assert_eq!(files, [("/etc/kernel/cmdline".to_owned(), edited)]);
+    assert_eq!(commands.len(), 1);
+    assert!(way.notes.is_empty(), "{way:?}");
+    // The vendor's belongs to a package.
+    let way = plan(&rhel9().with("/usr/lib/kernel/cmdline", "rw\n"), &tsc()).unwrap();
+    let edited = ("/etc/kernel/cmdline".to_owned(), "rw clocksource=tsc\n".to_owned());
+    assert_eq!(effects(&way).0, [edited]);
+    // They take the running command line.
+    let way = plan(&rhel9(), &tsc()).unwrap();
+    assert!(way.notes.iter().any(|note| note.contains("before the next reboot")), "{way:?}");
+    // Not where they take the variable of grubenv.
+    let shared = ENTRY.replace("root=/dev/mapper/rhel-root ro crashkernel=1G", "$kernelopts");
+    let block = "# GRUB Environment Block\nkernelopts=ro \n";
+    let rhel8 = rhel9()
+        .with("/boot/loader/entries/1-5.14.0.conf", &shared)
+        .with("/boot/grub2/grubenv", block);
+    assert!(plan(&rhel8, &tsc()).unwrap().notes.is_empty());
+    // A file that is not understood.
+    let error = plan(&rhel9().with("/etc/kernel/cmdline", "# x\nro\n"), &tsc()).unwrap_err();
+    assert!(error.to_string().contains("/etc/kernel/cmdline"), "{error}");
+}
+
 #[test]
 fn rhel_in_a_directory_is_edited() {
     let root = System { live: false, ..rhel9() };

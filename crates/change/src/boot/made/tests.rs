@@ -596,3 +596,20 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
         assert_eq!(with(default, entry, block), Ok(()), "{default} {entry}");
     }
 }
+
+#[test]
+fn line_for_new_kernels_must_have_the_words_afterwards() {
+    let wanted = change(&["quirk=1"], &["notsc"]);
+    let entry = "title x\nlinux /vmlinuz-6\noptions ro quirk=1\n";
+    let with = |line: &str| {
+        let bls = made("/boot/loader/entries/a.conf", entry, entry);
+        let all = [bls, made("/etc/kernel/cmdline", "ro notsc\n", line)];
+        check(&all, &wanted, Some(&wanted), &|_| true).map_err(|fault| (fault.path, fault.why))
+    };
+    for good in ["ro quirk=1\n", "ro\nquirk=1"] {
+        assert_eq!(with(good), Ok(()), "{good}");
+    }
+    for (line, why) in [("ro\n", "lacks quirk=1"), ("ro notsc quirk=1\n", "still has notsc")] {
+        assert_eq!(with(line), Err(("/etc/kernel/cmdline".into(), why.to_owned())));
+    }
+}
