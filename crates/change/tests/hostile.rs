@@ -245,6 +245,62 @@ fn program_that_mounts_over_its_file_or_a_directory_is_restored() {
     }
 }
 
+#[test]
+fn mount_beside_the_files_of_a_change_is_left_and_named() {
+    if !own_mounts() {
+        return;
+    }
+    let dir = temporary();
+    let root = dir.path();
+    build(root);
+    fs::create_dir(root.join("boot/other")).unwrap();
+    let config = "menuentry 'Debian' {\n\tlinux /boot/vmlinuz-6 root=/dev/vda quiet\n}\n";
+    fs::write(root.join("boot/grub/grub.cfg"), config).unwrap();
+    let script = "cd $ROOT/boot; sed -i 's/quiet/quiet quirk=1/' grub/grub.cfg; mount --bind $ROOT/usr other\n";
+    fs::write(root.join("usr/sbin/update-grub"), script).unwrap();
+    let error = open(root).unwrap().apply(&words(), &mut Silent).unwrap_err();
+    assert!(matches!(error.end, End::RolledBack(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("boot/other had another filesystem"), "{text}");
+    assert!(
+        text.contains("Everything else was put back; but") && text.contains("other stays"),
+        "{text}"
+    );
+    assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), config);
+    assert!(root.join("boot/other/sbin").exists());
+}
+
+/// A program that makes the file again when the change is reverted.
+#[test]
+fn program_of_a_revert_that_mounts_over_its_file_is_refused() {
+    if !own_mounts() {
+        return;
+    }
+    let dir = temporary();
+    let root = dir.path();
+    build(root);
+    let config = root.join("boot/grub/grub.cfg");
+    let text = "menuentry 'Debian' {\n\tlinux /boot/vmlinuz-6 root=/dev/vda quiet\n}\n";
+    fs::write(&config, text).unwrap();
+    let program = root.join("usr/sbin/update-grub");
+    fs::write(&program, "sed -i 's/quiet/quiet quirk=1/' $ROOT/boot/grub/grub.cfg\n").unwrap();
+    open(root).unwrap().apply(&words(), &mut Silent).unwrap();
+    // A kernel was installed since.
+    fs::write(&config, format!("{text}# more\n")).unwrap();
+    let script = "cd $ROOT/boot/grub; cp grub.cfg good; mount --bind good grub.cfg\n";
+    fs::write(&program, script).unwrap();
+    let error = open(root).unwrap().undo(Which::Last, Force::No).unwrap_err();
+    assert!(
+        error.to_string().contains("mounted over it while it ran (it was unmounted)"),
+        "{error}"
+    );
+    fs::remove_file(root.join("boot/grub/good")).unwrap();
+    fs::write(&program, "sed -i 's/more/less/' $ROOT/boot/grub/grub.cfg\n").unwrap();
+    let journal = open(root).unwrap();
+    assert!(journal.entries().is_empty(), "{:?}", journal.recovered());
+    assert_eq!(fs::read_to_string(&config).unwrap(), format!("{text}# less\n"));
+}
+
 /// A run was killed behind such a mount: the next one restores nothing on it.
 #[test]
 fn mount_over_a_directory_of_a_killed_run_is_named_and_nothing_is_restored_there() {

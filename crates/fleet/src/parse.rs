@@ -131,6 +131,11 @@ fn broken(error: &serde_json::Error) -> DocumentError {
     let text = text.replace(" at line 1 column ", " at column ");
     DocumentError::Broken(match error.classify() {
         serde_json::error::Category::Data => {
+            // The value that does not fit may be of a file that the caller may not read; what was expected is not.
+            let text = match text.find(", expected ") {
+                Some(at) => format!("another value or name{}", text.get(at..).unwrap_or_default()),
+                None => text,
+            };
             format!("it is JSON, but not as `clocksmith why --json` writes it: {text}")
         }
         serde_json::error::Category::Eof => format!("it is cut off: {text}"),

@@ -114,6 +114,21 @@ fn other_documents_are_refused_by_name() {
     assert!(parse(format!("{:#}", document()).as_bytes()).is_ok());
 }
 
+/// The caller may not be allowed to read what a privileged run reads.
+#[test]
+fn errors_about_values_do_not_quote_them() {
+    let mut refused = 0;
+    for name in document().as_object().unwrap().keys().filter(|name| *name != "schema") {
+        let mut odd = document();
+        odd[name.as_str()] = json!("SECRET");
+        if let Err(error) = parse(odd.to_string().as_bytes()) {
+            refused += 1;
+            assert!(!error.to_string().contains("SECRET"), "{name}: {error}");
+        }
+    }
+    assert!(refused > 2, "{refused}");
+}
+
 /// As the first version wrote it: without `host`, `next`, `policies`, `settles`, `contradictions`, `verified` and
 /// `timeline`, without lists of settings, and without `machine.as_host`.
 const FIRST: &str = r#"{"schema": "clocksmith.why.v1", "verdict": "slow", "confidence": "medium",

@@ -314,20 +314,20 @@ fn step(
             {
                 work.running.extend(super::run::settle(&journal.place, observer));
             }
-            let hidden = super::mounts::settle(journal, entry);
+            let hidden = super::mounts::settle(journal, entry, entry.mounts.as_deref());
             let beside =
                 around.map(|it| it.restore(journal, entry, index, command)).unwrap_or_default();
             let own = by_program(journal, entry, index, &work.written, command);
             let good = ran.and_then(|_| {
                 own?;
-                surroundings::refuse(journal, &hidden, command)?;
+                surroundings::refuse(journal, &hidden.faults, command)?;
                 super::made::look(journal, entry, index, command, Against::Before)?;
                 super::observed::look(journal, entry, index, command)?;
                 surroundings::refuse(journal, &beside.faults, command)?;
                 super::made::script_check(journal, entry, index, observer)
             });
             if good.is_err() {
-                work.lasting.extend(beside.lasting);
+                work.lasting.extend(hidden.lasting.into_iter().chain(beside.lasting));
                 // Removed with the rest where they are empty by then.
                 let known = entry.directories.clone();
                 entry

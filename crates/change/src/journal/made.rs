@@ -75,6 +75,19 @@ pub(super) fn look(
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
+    // What grub.cfg reads beside it, for what boots by default.
+    let custom: Vec<PathBuf> = files
+        .iter()
+        .filter(|made| made.path.ends_with("grub.cfg"))
+        .map(|made| made.path.with_file_name("custom.cfg"))
+        .collect();
+    for path in custom.into_iter().filter(|_| against == Against::Before) {
+        let content = tree.spot(&path)?.and_then(|spot| capture(&spot).ok()?.1);
+        if let Some(content) = content.filter(|_| !files.iter().any(|made| made.path == path)) {
+            let content = Some(String::from_utf8_lossy(&content).into_owned());
+            files.push(Made { path, before: content.clone(), after: content });
+        }
+    }
     let has_kernel = has_kernel(tree);
     let plan = &entry.plan;
     let all = all_words(entry);

@@ -7,6 +7,7 @@
 
 use super::Journal;
 use super::entry::{Entry, Record};
+use super::surroundings::{Differences, Fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsString};
@@ -49,8 +50,12 @@ fn paths(entry: &Entry, which: impl Fn(&Record) -> bool) -> BTreeSet<&Path> {
 }
 
 /// What differs between the mounts before the first step and the present ones: those that are new, and those that are gone.
-fn differences(journal: &Journal, entry: &Entry) -> (Vec<Mount>, Vec<Mount>) {
-    let (Some(before), Some(now)) = (&entry.mounts, of(journal, entry)) else {
+fn differences(
+    journal: &Journal,
+    entry: &Entry,
+    before: Option<&[Mount]>,
+) -> (Vec<Mount>, Vec<Mount>) {
+    let (Some(before), Some(now)) = (before, of(journal, entry)) else {
         return (Vec::new(), Vec::new());
     };
     let lacks = |all: &[Mount], other: &[Mount]| {
@@ -69,18 +74,22 @@ fn differences(journal: &Journal, entry: &Entry) -> (Vec<Mount>, Vec<Mount>) {
     (lacks(&now, before), lacks(before, &now))
 }
 
-/// Takes away what a program mounted over files of the change. Returns what differed, each with the path.
-pub(super) fn settle(journal: &Journal, entry: &Entry) -> Vec<(PathBuf, String)> {
-    let (new, gone) = differences(journal, entry);
+/// Takes away what a program mounted over files of the change since these mounts were all. Returns what differed.
+pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>) -> Differences {
+    let (new, gone) = differences(journal, entry, before);
     let ours = paths(entry, |record| !record.observed);
-    let mut faults = Vec::new();
+    let mut faults = Differences::default();
     // The one that was mounted last is on top.
     for mount in new.iter().rev() {
+        let mut mended = false;
         let how = if ours.contains(mount.at.as_path()) {
             let outside =
                 journal.place.real().join(mount.at.strip_prefix("/").unwrap_or(&mount.at));
             match unmount(&outside) {
-                Ok(()) => "(it was unmounted)".to_owned(),
+                Ok(()) => {
+                    mended = true;
+                    "(it was unmounted)".to_owned()
+                }
                 Err(error) => format!("and could not be unmounted ({error})"),
             }
         } else {
@@ -90,11 +99,11 @@ pub(super) fn settle(journal: &Journal, entry: &Entry) -> Vec<(PathBuf, String)>
             "had another filesystem or file mounted over it while it ran {how}, so that what can be read there is not \
              what is on the disk"
         );
-        faults.push((mount.at.clone(), why));
+        faults.add(&mount.at, if mended { Fault::mended(why) } else { Fault::lasting(why) });
     }
     for mount in gone {
         let why = "was unmounted while it ran: mount it again, so that its files can be restored";
-        faults.push((mount.at, why.to_owned()));
+        faults.add(&mount.at, Fault::lasting(why));
     }
     faults
 }
@@ -106,7 +115,7 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     if entry.boot.is_none() || entry.boot != journal.place.boot() {
         return Vec::new();
     }
-    let (new, gone) = differences(journal, entry);
+    let (new, gone) = differences(journal, entry, entry.mounts.as_deref());
     let ours = paths(entry, |record| !record.observed);
     let hides = |mount: &&Mount| ours.contains(mount.at.as_path());
     let shown = |mount: &Mount| journal.place.shown(&mount.at).display().to_string();

@@ -53,24 +53,24 @@ pub(super) struct Differences {
 }
 
 /// How one path differs.
-struct Fault {
+pub(super) struct Fault {
     why: String,
     /// Whether it stays so: it is not restored, neither here nor with the rest.
     lasts: bool,
 }
 
 impl Fault {
-    fn mended(why: impl Into<String>) -> Self {
+    pub(super) fn mended(why: impl Into<String>) -> Self {
         Self { why: why.into(), lasts: false }
     }
 
-    fn lasting(why: impl Into<String>) -> Self {
+    pub(super) fn lasting(why: impl Into<String>) -> Self {
         Self { why: why.into(), lasts: true }
     }
 }
 
 impl Differences {
-    fn add(&mut self, path: &Path, fault: Fault) {
+    pub(super) fn add(&mut self, path: &Path, fault: Fault) {
         if fault.lasts {
             self.lasting.push(path.to_owned());
         }
@@ -282,10 +282,10 @@ fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault
     // A file that was made again has another number, one that was written another time.
     let when = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
     (grub && (!is_same(was, is) || when(was) != when(is))).then(|| {
-        Fault::lasting(format!(
-            "was written again, in the same size, and cannot be restored: whether its content is the former \
-             one is not known"
-        ))
+        Fault::lasting(
+            "was written again, in the same size, and cannot be restored: whether its content is the former one is not \
+             known",
+        )
     })
 }
 

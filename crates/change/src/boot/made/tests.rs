@@ -613,3 +613,22 @@ fn line_for_new_kernels_must_have_the_words_afterwards() {
         assert_eq!(with(line), Err(("/etc/kernel/cmdline".into(), why.to_owned())));
     }
 }
+
+#[test]
+fn default_entry_of_the_file_that_grub_reads_beside_is_looked_at() {
+    let reads = "if [ -f ${config_directory}/custom.cfg ]; then\n  source ${config_directory}/custom.cfg\nfi\n";
+    let wanted = change(&["quirk=1"], &[]);
+    let with = |custom: &str, reads: &str| {
+        let text = debian(&["vmlinuz-6"], "quiet quirk=1") + &section("41_custom", reads);
+        let all = [made(GRUB, &text, &text), made("/boot/grub/custom.cfg", custom, custom)];
+        check(&all, &wanted, Some(&wanted), &|_| true).map_err(|fault| (fault.path, fault.why))
+    };
+    let own = "menuentry 'own' --id own {\n  linux /boot/vmlinuz-6 root=/dev/sda9\n}\n";
+    let (path, why) = with(&format!("{own}set default=own\n"), reads).unwrap_err();
+    assert_eq!(path, Path::new("/boot/grub/custom.cfg"));
+    assert!(why.contains("'own', which lacks quirk=1 (line 2)"), "{why}");
+    assert_eq!(with(own, reads), Ok(()));
+    assert_eq!(with(&format!("{own}set default=own\n"), ""), Ok(()));
+    let good = own.replace("sda9", "sda9 quirk=1");
+    assert_eq!(with(&format!("{good}set default=own\n"), reads), Ok(()));
+}

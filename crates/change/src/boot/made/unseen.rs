@@ -81,7 +81,7 @@ pub(super) fn check(
         if let Some(found) = unread(&commands, is_judged) {
             return Err(fault(found));
         }
-        let items = items(&commands, section);
+        let mut items = items(&commands, section);
         let ours = |item: &&Item| item.section.as_deref().is_some_and(is_linux);
         let blind = |item: &&Item| !item.submenu && item.kernel.is_none();
         if let Some(item) = items.iter().filter(ours).find(blind) {
@@ -90,9 +90,26 @@ pub(super) fn check(
                 format!("starts no kernel that is seen here by its entry '{}'{by}", item.title);
             return Err(fault((item.leads.as_ref().map_or(item.line, |it| it.line), why)));
         }
-        let Some(item) = default(&commands, &items, saved.as_deref(), bls::are_read_by(text))
-        else {
-            continue;
+        // 41_custom reads a file beside it, behind everything else.
+        let beside = made.path.with_file_name(CUSTOM);
+        let custom = files.iter().find(|other| other.path == beside);
+        let custom = custom.and_then(|other| other.after.as_deref()).map(lexer::commands);
+        let reads = commands.iter().any(reads_custom);
+        let mut commands = commands;
+        if let Some(custom) = custom.filter(|_| reads) {
+            let within = items.len();
+            let more = self::items(&custom, |_| Some(CUSTOM.to_owned())).into_iter();
+            items.extend(more.map(|item| {
+                let within = item.within.map(|index| index + within);
+                Item { within, ..item }
+            }));
+            commands.extend(custom);
+        }
+        let found = default(&commands, &items, saved.as_deref(), bls::are_read_by(text));
+        let Some(item) = found else { continue };
+        let fault = |found| match item.section.as_deref() {
+            Some(CUSTOM) => Fault { path: beside.clone(), ..fault(found) },
+            _ => fault(found),
         };
         let other = item.section.as_deref().is_some_and(|name| script(name).contains("os-prober"));
         if other {
@@ -122,6 +139,13 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// The file that `41_custom` reads, and the section of its entries.
+const CUSTOM: &str = "custom.cfg";
+
+fn reads_custom(command: &Command) -> bool {
+    command.name() == "source" && command.arguments().any(|path| path.ends_with(CUSTOM))
 }
 
 fn is_linux(section: &str) -> bool {

@@ -2,6 +2,8 @@
 
 use super::super::entry::{Decision, Entry};
 use super::super::made::{Against, look};
+use super::super::mounts;
+use super::super::surroundings::refuse;
 use super::super::{Journal, JournalError, Ran, Report, Silent};
 use crate::plan::Action;
 
@@ -60,7 +62,11 @@ pub(super) fn commands(
         });
         if let Some(command) = regenerate.as_ref().filter(|_| anew) {
             // Without it the change is still in force: the next run tries again.
-            let ran = journal.runner.run(&journal.place, command, &mut Silent)?;
+            let before = mounts::of(journal, entry);
+            let ran = journal.runner.run(&journal.place, command, &mut Silent);
+            let hidden = mounts::settle(journal, entry, before.as_deref());
+            let ran = ran?;
+            refuse(journal, &hidden.faults, command)?;
             if matches!(ran, Ran::Done(_)) {
                 look(journal, entry, step, command, Against::Nothing)?;
             }
