@@ -177,6 +177,15 @@ fn directory_of_the_change_may_be_rewritten_by_program() {
     };
     // Nothing to remove, and not even its directory.
     let remove = Action::Remove { path: "/b/a".into() };
+    // A link that leads to itself, on the way to what a program may write.
+    let circle = Action::Link { path: "/a".into(), target: "a".into() };
+    let below = match run.clone() {
+        Action::Run { command, undo, regenerate, .. } => {
+            Action::Run { command, rewrites: vec!["/a/a".into()], undo, regenerate }
+        }
+        other => other,
+    };
+    assert!(case(&[], vec![below, circle], false).unwrap());
     for actions in
         [vec![write.clone(), run.clone(), remove.clone()], vec![write, run], vec![remove]]
     {

@@ -221,6 +221,8 @@ impl Tree {
             Ok(located) => Ok(Some(located).filter(|located| !located.links.is_empty())),
             // A file is in place of a directory: nothing is below it.
             Err(JournalError::Io { error: Errno::NOTDIR | Errno::NOENT, .. }) => Ok(None),
+            // Nothing is behind a link that leads to itself, either.
+            Err(JournalError::Path { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
