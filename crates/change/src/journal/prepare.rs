@@ -131,6 +131,14 @@ impl Draft<'_> {
         if self.entry.directories.contains(&located.path) {
             return Err(self.unfit(&located.path, "would be a file and a directory"));
         }
+        // Through the link, what an earlier step has below it would be another file.
+        let below = |other: &PathBuf| other.starts_with(&located.path) && *other != located.path;
+        if matches!(planned, Planned::Link(_)) && self.places.keys().any(below) {
+            return Err(self.unfit(
+                &located.path,
+                "becomes a link, and an earlier step changes what is below it",
+            ));
+        }
         self.unmounted(&located.path)?;
         let index = self.record(step, &located.path, true)?;
         if let Some(record) = self.entry.records.get_mut(index) {
