@@ -29,7 +29,11 @@ pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
     }
     let opens = |line: &str| line.starts_with("/*");
     let line = bare(raw);
-    if opens(line) || line.starts_with("//") {
+    // A log that was put into a comment has its stamps.
+    if crate::log::strip_prefix(line.trim_start_matches(['*', ' '])).1 {
+        return false;
+    }
+    if opens(line) {
         return true;
     }
     line.starts_with('*')
@@ -82,7 +86,7 @@ mod tests {
         for text in [
             "/*\n * The kernel says:\n * clocksource: Switched to clocksource hpet\n */\n",
             "@@ -1,3 +1,3 @@ void f(void)\n  * clocksource: Switched to clocksource hpet\n  */\n",
-            "// clocksource: Switched to clocksource hpet\n",
+            "/* clocksource: Switched to clocksource hpet */\n",
             "\tpr_info(\"Switched to clocksource hpet\", x);\n",
             "+\tpr_warn(\"timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is too large:\\n\",\n",
             "-\tprintk(KERN_WARNING \"Marking TSC unstable due to clocksource watchdog\"\n",
@@ -94,5 +98,7 @@ mod tests {
         // In a list of a mail.
         let list = "It says:\n * clocksource: Switched to clocksource hpet\n";
         assert_eq!(KernelLog::scan(list.as_bytes(), "log").unwrap().entries.len(), 1);
+        let stamped = "/*\n * [    0.800000] clocksource: Switched to clocksource hpet\n */\n";
+        assert_eq!(KernelLog::scan(stamped.as_bytes(), "log").unwrap().entries.len(), 1);
     }
 }
