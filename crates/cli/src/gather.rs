@@ -150,6 +150,8 @@ pub(crate) struct Part {
     /// Its lines; `None` where the whole text is of one machine.
     pub(crate) section: Option<Section>,
     pub(crate) facts: Facts,
+    /// Another part of the text quotes it, and is newer.
+    pub(crate) is_older: bool,
 }
 
 /// A text, read.
@@ -157,6 +159,8 @@ struct Text {
     log: KernelLog,
     /// Its lines, if it is short enough to be looked at for more than kernel lines.
     lines: Vec<String>,
+    /// How often each of them was quoted.
+    depths: Vec<usize>,
     name: String,
 }
 
@@ -189,13 +193,15 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let ordered = !text.log.is_diff && !text.log.newest_first && text.log.turned.is_empty();
     let sections = if sections.len() > 1 || !ordered { sections } else { told_apart(&text.lines) };
     if sections.len() > 1 {
-        let parts = sections.into_iter().map(|section| part(section, &text));
+        let older = paste::older(&sections, &text.lines, &text.depths);
+        let parts = sections.into_iter().zip(older);
+        let parts = parts.map(|(section, is_older)| part(section, is_older, &text));
         let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         if parts.len() > 1 {
             return Ok(parts);
         }
     }
-    Ok(vec![Part { section: None, facts: text.facts() }])
+    Ok(vec![Part { section: None, facts: text.facts(), is_older: false }])
 }
 
 /// The machines of a log that names them in its lines, or above them.
@@ -212,7 +218,7 @@ fn told_apart(lines: &[String]) -> Vec<Section> {
 }
 
 /// One section of a text, if anything in it was recognised.
-fn part(section: Section, whole: &Text) -> Result<Option<Part>> {
+fn part(section: Section, is_older: bool, whole: &Text) -> Result<Option<Part>> {
     let lines = section.text(&whole.lines);
     let pasted = Pasted::read(&lines, &whole.name);
     let joined = lines.join("\n");
@@ -220,7 +226,8 @@ fn part(section: Section, whole: &Text) -> Result<Option<Part>> {
     if log.entries.is_empty() && pasted.kinds.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Part { section: Some(section), facts: facts_of_text(log, &lines, &whole.name) }))
+    let facts = facts_of_text(log, &lines, &whole.name);
+    Ok(Some(Part { section: Some(section), facts, is_older }))
 }
 
 fn read_text(path: &Path) -> Result<Text> {
@@ -264,11 +271,11 @@ fn read_text(path: &Path) -> Result<Text> {
         other => anyhow!(other.named(if standard { "-" } else { &shown })),
     })?;
     let mut log = log;
-    let lines = if head.len() > paste::LIMIT {
+    let (lines, depths) = if head.len() > paste::LIMIT {
         log.mixed = paste::lines(&head, &name).ok().and_then(|lines| paste::mixed(&lines));
-        Vec::new()
+        Default::default()
     } else {
-        paste::lines(&head, &name)?
+        paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
         bail!(
@@ -278,7 +285,7 @@ fn read_text(path: &Path) -> Result<Text> {
             if log.lines == 0 { " (it is empty)" } else { "" }
         );
     }
-    Ok(Text { log, lines, name })
+    Ok(Text { log, lines, depths, name })
 }
 
 /// A reader that failed.

@@ -327,9 +327,12 @@ fn standing_of_usual(
     if name == "tsc" {
         // No other clocksource of x86 itself is rated above it; the watchdog may still demote it, and so may the driver
         // of idle states.
-        let halts = may_halt(machine, log)
-            && entry.at.is_some()
-            && end.is_none_or(|end| end < IDLE_DRIVER_BY);
+        let loaded = match entry.at {
+            Some(_) => end.is_some_and(|end| end >= IDLE_DRIVER_BY),
+            // Without stamps the lines behind have to show it.
+            None => reaches_late,
+        };
+        let halts = may_halt(machine, log) && !loaded;
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
         let quoted = log.extent.quotes_lines && !log.from_boot;
         // Figures that the kernel prints where it demotes a clocksource, without the line that says which.

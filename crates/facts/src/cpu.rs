@@ -59,13 +59,6 @@ const FIRST_WORDS: [&str; 42] = [
     "ss", "ht", "tm", "ia64", "pbe", "syscall", "mp", "nx", "mmxext", "fxsr_opt", "pdpe1gb",
     "rdtscp", "lm", "3dnowext", "3dnow", "clflsh", "osfxsr",
 ];
-/// Characters of `flags\t\t: `, and how many more a terminal makes of its tabs.
-const FLAGS_BEGIN_AT: usize = "flags\t\t: ".len();
-/// See `FLAGS_BEGIN_AT`.
-const TABS_TAKE: usize = "flags           : ".len() - FLAGS_BEGIN_AT;
-/// Widths of terminals, and of lines that programs cut, beside the round ones.
-const CUT_AT: [usize; 10] = [96, 128, 132, 158, 211, 237, 255, 256, 511, 512];
-
 /// CPU feature flags as the kernel shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -85,19 +78,6 @@ impl Flags {
         let mut flags = text.split_ascii_whitespace();
         flags.next_back();
         flags.any(|flag| !FIRST_WORDS.contains(&flag))
-    }
-
-    /// Whether a list seems to be there to its end, so that a flag that is not in it is one that the processor lacks: the
-    /// line, with what stands in front of the list, does not end where terminals and `cut` end lines.
-    #[must_use]
-    pub fn are_whole(text: &str) -> bool {
-        let text = text.trim();
-        let width = FLAGS_BEGIN_AT + text.len();
-        // With the tabs of the name as a terminal shows them, too, and with the blanks of lscpu.
-        let at_width =
-            |width: usize| CUT_AT.contains(&width) || width <= 200 && width.is_multiple_of(10);
-        let cut = [width, width + TABS_TAKE].into_iter().any(at_width);
-        Self::go_past_long_mode(text) && !cut
     }
 
     /// Whether the flag is shown.

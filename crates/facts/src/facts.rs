@@ -134,6 +134,9 @@ pub struct Cpu {
     pub model: Fact<CpuModel>,
     /// Feature flags that the kernel shows in `/proc/cpuinfo` (of the first CPU).
     pub flags: Fact<Flags>,
+    /// The list of flags may be cut behind the words about the TSC: flags of later words that it lacks are open.
+    #[serde(skip)]
+    pub flags_cut: bool,
     /// What the first CPU can do for guests, as the line `vmx flags` shows it: Intel, since Linux 5.6.
     pub vmx_flags: Fact<Flags>,
     /// Flags that differ between CPUs, if any do.

@@ -20,6 +20,7 @@ pub mod dmi;
 pub mod environment;
 pub mod fact;
 pub mod facts;
+mod flag_list;
 pub mod given;
 pub mod hypervisor;
 pub mod idle;

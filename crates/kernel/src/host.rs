@@ -115,7 +115,10 @@ impl AsHost {
         }
         let flags = facts.cpu.flags.value();
         let scaling = match hardware {
-            Some(Hardware::Svm) => flags.map(|flags| flags.has("svm") && flags.has("tsc_scale")),
+            // A list that was cut may have had it.
+            Some(Hardware::Svm) => flags
+                .map(|flags| flags.has("svm") && flags.has("tsc_scale"))
+                .filter(|scales| *scales || !facts.cpu.flags_cut),
             Some(Hardware::Vmx) => match facts.cpu.vmx_flags.value() {
                 Some(vmx_flags) => Some(vmx_flags.has("tsc_scaling")),
                 // Without VMX there is nothing to scale for.

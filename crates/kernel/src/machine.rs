@@ -238,7 +238,9 @@ impl Machine {
             self.tsc = flag("tsc");
             self.constant_tsc = flag("constant_tsc");
             self.nonstop_tsc = flag("nonstop_tsc");
-            self.tsc_adjust = flag("tsc_adjust");
+            if flags.has("tsc_adjust") || !facts.cpu.flags_cut {
+                self.tsc_adjust = flag("tsc_adjust");
+            }
             self.before_clearing(facts);
             self.tsc_reliable_flag = flags.has("tsc_reliable");
             // A story of flags that names hardly any tells nothing of the APIC.

@@ -79,12 +79,15 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     Ok(code)
 }
 
-/// The answer about a text: of the gravest of its machines, with the answers of all where there are several.
+/// The answer about a text: of the gravest of its machines, with the answers of all where there are several. A part that is
+/// quoted does not stand for one that quotes it and says what is in use.
 fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     let several = parts.len() > 1;
+    let quotes = parts.iter().any(|part| part.is_older);
     let mut sections = Vec::new();
-    let mut gravest: Option<((u8, bool), String, Assessment)> = None;
+    let mut gravest: Option<((bool, u8, bool), String, Assessment)> = None;
     for part in parts {
+        let is_older = part.is_older;
         let seen = clocksmith_watch::assess::of(part.facts, None);
         let (name, lines) = part.section.map_or_else(Default::default, |section| {
             let lines = section.shown();
@@ -94,7 +97,9 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
             Some(host) => format!("{host} (lines {lines})"),
             None => format!("lines {lines}"),
         };
-        let grave = gravity(&seen.report);
+        let (verdict, explained) = gravity(&seen.report);
+        let is_newer = quotes && !is_older && seen.report.clocksource.current.is_some();
+        let grave = (is_newer, verdict, explained);
         if several {
             sections.push(SectionReport {
                 machine: name,

@@ -116,6 +116,8 @@ pub(crate) struct Judged {
     pub(crate) in_use: Option<(&'static str, Confidence)>,
     /// The clocksource that it was taken under, as the text says.
     under: Option<String>,
+    /// Another clocksource was written to current_clocksource behind it: it is of the time before.
+    before_write: bool,
     /// It in one sentence for the headline.
     sentence: String,
 }
@@ -128,8 +130,19 @@ const MEASURE: &str = "clocksmith why";
 /// Judges the symptoms of a text.
 pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
     let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(judge).collect();
+    for one in &mut out {
+        one.before_write = is_before_write(facts, one);
+    }
     out.extend(invariant_tsc(facts));
     out
+}
+
+/// Whether a command behind a symptom writes another clocksource than the one that it shows or was taken under.
+fn is_before_write(facts: &Facts, one: &Judged) -> bool {
+    let line = one.report.source.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
+    let written = facts.kernel_log().zip(line).and_then(|(log, line)| log.written_behind(line));
+    let of = one.in_use.map(|(name, _)| name).or(one.under.as_deref());
+    written.is_some_and(|(_, name)| of != Some(name))
 }
 
 fn judge(symptom: &Symptom) -> Option<Judged> {
@@ -161,6 +174,7 @@ impl Judged {
             weight: Weight::Nothing,
             in_use: None,
             under: symptom.under.clone(),
+            before_write: false,
             sentence: String::new(),
         }
     }
@@ -186,7 +200,8 @@ impl Judged {
 
 /// The clocksource that a profile shows in use.
 pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
-    let found = judged(facts).into_iter().filter_map(|one| Some((one.in_use?, one.report.source)));
+    let now = judged(facts).into_iter().filter(|one| !one.before_write);
+    let found = now.filter_map(|one| Some((one.in_use?, one.report.source)));
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(|((_, confidence), _)| std::cmp::Reverse(*confidence));
     let ((name, confidence), source) = found.first()?.clone();
@@ -224,8 +239,12 @@ pub(crate) fn weigh(
     let mut out = Weighed { verdict, confidence, headline, contradictions: Vec::new() };
     let current = case.current_name();
     // What was taken under another clocksource says nothing of this one.
-    let fits =
-        |one: &&Judged| one.under.is_none() || current.is_none() || one.under.as_deref() == current;
+    let fits = |one: &&Judged| {
+        let shown = one.in_use.map(|(name, _)| name).or(one.under.as_deref());
+        let holds = !one.before_write || current.is_some() && shown == current;
+        let same = one.under.is_none() || current.is_none() || one.under.as_deref() == current;
+        holds && same
+    };
     let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
     // Of equals the first one leads.
     let Some(main) = telling.rev().max_by_key(|one| one.weight) else { return out };

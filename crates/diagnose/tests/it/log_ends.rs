@@ -401,3 +401,21 @@ fn kernel_that_disables_the_watchdog_says_so_whatever_its_version_would() {
     assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
     assert!(!report.headline.contains("watches"), "{}", report.headline);
 }
+
+#[test]
+fn log_without_stamps_tells_no_more_than_with_them() {
+    let lines = [
+        "Linux version 5.10.0 (a@b) (gcc 10) #1 SMP",
+        "Command line: ro quiet tsc=reliable",
+        "tsc: Detected 2400.000 MHz processor",
+        "clocksource: Switched to clocksource tsc-early",
+        "check_system_tsc_reliable: disable clocksource watchdog",
+        "pnp: PnP ACPI init",
+        "clocksource: Switched to clocksource tsc",
+    ];
+    let stamped = lines.iter().zip(0u32..).map(|(line, n)| format!("[    0.{n}00000] {line}\n"));
+    let stamped = why(&stamped.collect::<String>());
+    let bare = why(&format!("{}\n", lines.join("\n")));
+    assert_eq!(stamped.verdict, Verdict::Unknown, "{}", stamped.headline);
+    assert_eq!((bare.verdict, &bare.headline), (stamped.verdict, &stamped.headline));
+}

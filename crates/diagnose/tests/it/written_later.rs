@@ -40,3 +40,88 @@ fn restart_for_another_clocksource_makes_the_reading_history() {
         assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{more}");
     }
 }
+
+#[test]
+fn write_behind_a_profile_makes_it_history() {
+    let profile = "# Samples: 12K of event 'cycles'\n    38.20%  db  [kernel.kallsyms]  [k] read_hpet\n     \
+                   4.10%  db  db  [.] scan\n";
+    let before = pasted(profile);
+    assert_eq!(before.verdict, Verdict::Slow, "{}", before.headline);
+    for write in [
+        format!("$ echo tsc | sudo tee {DIR}/current_clocksource\ntsc\n"),
+        format!("# echo tsc >\n{DIR}/current_clocksource\n"),
+        format!("# echo tsc\n> {DIR}/current_clocksource\n"),
+    ] {
+        let report = pasted(&format!("{profile}{write}"));
+        assert_eq!(report.verdict, Verdict::Unknown, "{write}: {}", report.headline);
+        assert_eq!(report.clocksource.current, None, "{write}");
+    }
+    // The same again, and a profile taken behind it.
+    let write = format!("# echo hpet > {DIR}/current_clocksource\n");
+    assert_eq!(pasted(&format!("{profile}{write}")).verdict, Verdict::Slow);
+    let write = write.replace("hpet", "tsc");
+    assert_eq!(pasted(&format!("{write}{profile}")).verdict, Verdict::Slow);
+}
+
+#[test]
+fn write_that_a_mail_broke_is_no_reading() {
+    let read = format!("$ cat {DIR}/current_clocksource\nhpet\n");
+    let path = format!("{DIR}/current_clocksource");
+    let (front, back) = path.split_at(DIR.len() - 1);
+    for write in [
+        format!("$ echo tsc >\n{path}\n"),
+        format!("$ echo tsc | sudo tee\n{path}\ntsc\n"),
+        format!("$ echo tsc |\nsudo tee\n{path}\ntsc\n"),
+        format!("$ sudo sh -c 'echo tsc >\n{path}'\n"),
+        format!("$ echo tsc > {front}\n{back}\n"),
+    ] {
+        let text = format!("{read}{write}");
+        for text in [text.replace('\n', "\n> ").replacen("$", "> $", 1), text] {
+            let report = pasted(&text);
+            assert_eq!(report.verdict, Verdict::Unknown, "{text}: {}", report.headline);
+            assert_eq!(report.clocksource.current, None, "{text}");
+        }
+        let report = pasted(&format!("{write}{read}"));
+        assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{write}");
+    }
+}
+
+#[test]
+fn reading_that_somebody_expects_is_none() {
+    let read = |name: &str| format!("$ cat {DIR}/current_clocksource\n{name}\n");
+    for said in [
+        "On a good machine you should see:",
+        "I expected",
+        "The output will be",
+        "It should say:",
+        "> You should see the following.",
+        "Expected output:",
+    ] {
+        for between in ["\n", "\n\n", "\n\n```\n"] {
+            let report = pasted(&format!("{said}{between}{}", read("tsc")));
+            assert_eq!(report.verdict, Verdict::Unknown, "{said}: {}", report.headline);
+            assert_eq!(report.clocksource.current, None, "{said}");
+        }
+        let report = pasted(&format!("{said}\n\n{}\nbut I see\n\n{}", read("tsc"), read("hpet")));
+        assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{said}");
+    }
+    for said in [
+        "I expected tsc here:",
+        "I expected something else, but I see:",
+        "That should be better. This is what I get:",
+        "As expected:",
+    ] {
+        let report = pasted(&format!("{said}\n{}", read("hpet")));
+        assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{said}");
+    }
+}
+
+#[test]
+fn own_reading_of_a_mail_is_newer_than_the_one_that_it_quotes() {
+    let own = "clocksource: tsc\n";
+    let quoted = "On Tuesday somebody wrote:\n> clocksource: hpet\n";
+    for text in [format!("{quoted}\n{own}"), format!("{own}\n{quoted}")] {
+        let report = pasted(&text);
+        assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{text}");
+    }
+}

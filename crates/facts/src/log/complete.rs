@@ -8,6 +8,7 @@ use crate::clockdev::ClocksourceDevice;
 use crate::cmdline::CommandLine;
 use crate::cpu::{CpuModel, CpuVendor, Flags};
 use crate::dmi::cloud_of_line;
+use crate::flag_list::{self, Reach};
 use crate::hypervisor::{Hypervisor, HypervisorKind, names_guest};
 use crate::ntp::NtpState;
 use crate::version::Kernel;
@@ -177,14 +178,18 @@ fn processors(facts: &mut Facts, log: &KernelLog) {
     };
     set(&mut facts.cpu.model, log, log.last(model));
     let flags = |event: &Event| match event {
-        Event::ReadFlags(text) if Flags::are_whole(text) => Some(Flags::parse(text)),
+        Event::ReadFlags(text) => match flag_list::reach(text, log.extent.longest) {
+            Reach::Short => None,
+            reach => Some((Flags::parse(text), reach)),
+        },
         _ => None,
     };
     // A list of a few flags in a transcript was filtered by somebody: absence proves nothing.
-    if let Some((entry, flags)) = log.last(flags)
+    if let Some((entry, (flags, reach))) = log.last(flags)
         && !facts.cpu.flags.is_known()
         && flags.0.len() > 20
     {
+        facts.cpu.flags_cut = reach == Reach::Decisive;
         facts.cpu.flags = Fact::known(flags, log.source(entry));
     }
 }
@@ -412,13 +417,18 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
     if facts.clocksources.is_known() {
         return;
     }
-    let current =
-        log.entries.iter().rev().filter(|entry| !may_be_torn(log, entry)).find_map(|entry| {
+    let read = || {
+        log.entries.iter().rev().filter(|entry| !may_be_torn(log, entry)).filter_map(|entry| {
             match &entry.event {
                 Event::ReadCurrent(name) => Some((entry, name.clone())),
                 _ => None,
             }
-        });
+        })
+    };
+    // What a mail quotes is older than its own lines.
+    let depth = |entry: &Entry| super::quoted::depth(&entry.text);
+    let least = read().map(|(entry, _)| depth(entry)).min();
+    let current = read().find(|(entry, _)| Some(depth(entry)) == least);
     let available = log.last(|event| match event {
         Event::ReadAvailable(names) => Some(names.clone()),
         _ => None,

@@ -139,6 +139,9 @@ pub struct Extent {
     /// Whether the text ends inside a message that tells of another clocksource: which, and whether, is cut off.
     #[serde(skip)]
     pub ends_inside: bool,
+    /// Characters of the longest line that is no list of flags.
+    #[serde(skip)]
+    pub(super) longest: usize,
     /// Whether the last line has no end.
     #[serde(skip)]
     pub(super) is_unfinished: bool,
@@ -260,6 +263,10 @@ impl Gather {
             let line = text(line, 0, line.len());
             last = number;
             let stripped = strip(&line);
+            let head = stripped.message.get(..5).unwrap_or_default();
+            if !head.eq_ignore_ascii_case("flags") {
+                out.longest = out.longest.max(line.len());
+            }
             if stripped.at.is_some() {
                 out.last_at = stripped.at.or(out.last_at);
             }

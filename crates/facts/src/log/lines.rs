@@ -153,6 +153,9 @@ pub(super) fn is_comment(raw: &str) -> bool {
 /// printed has no such end, and lists of strings have a comma behind each.
 pub(super) fn is_source(raw: &str) -> bool {
     let line = raw.trim();
+    if calls_printk(line) {
+        return true;
+    }
     let Some(head) = line.trim_end_matches([';', ')', '}', ' ']).strip_suffix("\\n\"") else {
         return false;
     };
@@ -160,6 +163,35 @@ pub(super) fn is_source(raw: &str) -> bool {
     opens.is_some_and(|at| {
         let front = head[..at].trim_end();
         front.is_empty() || front.ends_with(['(', '=', '"', 'L'])
+    })
+}
+
+/// Whether a line has a string that a program's source gives to a function which prints: `pr_warn("...`, `+\tprintk(KERN_INFO
+/// "...`. What the kernel printed may name a function, and has no quote behind its bracket.
+fn calls_printk(line: &str) -> bool {
+    const CALLS: [&str; 8] = [
+        "pr_",
+        "printk",
+        "dev_",
+        "WARN",
+        "mark_tsc_unstable",
+        "clocksource_mark_unstable",
+        "printf",
+        "panic",
+    ];
+    memchr::memchr_iter(b'(', line.as_bytes()).take(4).any(|at| {
+        let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let begin = at - line.as_bytes()[..at].iter().rev().take_while(|byte| word(byte)).count();
+        let name = &line[begin..at];
+        // A level and other arguments stand in front of the text: `KERN_WARNING "..."`, `dev, "..."`, `1, "..."`.
+        let rest = line[at + 1..].trim_start();
+        let text = rest.find('"').is_some_and(|quote| {
+            quote <= 40
+                && rest[..quote]
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b" _,&>-.!()".contains(&b))
+        });
+        text && CALLS.iter().any(|call| name.starts_with(call))
     })
 }
 

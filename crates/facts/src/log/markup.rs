@@ -43,7 +43,7 @@ const NOTHING: [&str; 26] = [
 /// Tags that show that a text is HTML.
 const SIGNS: [&str; 9] = ["br", "pre", "span", "p", "div", "td", "code", "html", "font"];
 /// Entities by name.
-const NAMED: [(&str, char); 16] = [
+const NAMED: [(&str, char); 31] = [
     ("apos", '\''),
     ("lsquo", '\''),
     ("rsquo", '\''),
@@ -60,7 +60,26 @@ const NAMED: [(&str, char); 16] = [
     ("lsqb", '['),
     ("rsqb", ']'),
     ("colon", ':'),
+    ("lbrack", '['),
+    ("rbrack", ']'),
+    ("lpar", '('),
+    ("rpar", ')'),
+    ("period", '.'),
+    ("comma", ','),
+    ("equals", '='),
+    ("sol", '/'),
+    ("num", '#'),
+    ("dollar", '$'),
+    ("lowbar", '_'),
+    ("hairsp", ' '),
+    ("numsp", ' '),
+    ("puncsp", ' '),
+    ("Tab", '\t'),
 ];
+/// A blank, and the end of a line, whose signs were written as entities a second time.
+const BLANKS: [&str; 2] = ["&amp;nbsp;", "&amp;#160;"];
+/// See `BLANKS`.
+const BREAKS: [&str; 4] = ["&lt;br&gt;", "&lt;br/&gt;", "&lt;br /&gt;", "&NewLine;"];
 
 /// What a tag becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +103,11 @@ pub(super) fn found(text: &[u8]) -> Option<bool> {
         name(&text[at..]).is_some_and(|(name, _)| SIGNS.contains(&name.as_str()))
             && tag(&text[at..]).is_some()
     });
-    let is_html = is_tag || memchr::memmem::find(text, b"&nbsp;").is_some();
+    let escaped = || {
+        let mut all = ["&nbsp;"].iter().chain(&BLANKS).chain(&BREAKS);
+        all.any(|sign| memchr::memmem::find(text, sign.as_bytes()).is_some())
+    };
+    let is_html = is_tag || escaped();
     is_html.then(|| {
         let has = |needle: &[u8]| memchr::memmem::find(text, needle).is_some();
         has(b"=3D\"") || has(b"quoted-printable")
@@ -93,6 +116,9 @@ pub(super) fn found(text: &[u8]) -> Option<bool> {
 
 /// The sign that an entity stands for (`&gt;`, `&#62;`, `&#x3e;`), and the length of the entity.
 pub(super) fn entity(text: &str) -> Option<(char, usize)> {
+    if let Some(blank) = BLANKS.iter().find(|blank| text.starts_with(**blank)) {
+        return Some((' ', blank.len()));
+    }
     let rest = text.strip_prefix('&')?;
     let end = rest.bytes().take(10).position(|byte| byte == b';')?;
     let name = &rest[..end];
@@ -276,6 +302,13 @@ impl<R: Read> Plain<R> {
 
     /// Handles a tag or an entity, or what looks like one; returns the bytes that it takes.
     fn sign(&mut self, rest: &[u8]) -> usize {
+        if let Some(end) = BREAKS.iter().find(|end| rest.starts_with(end.as_bytes())) {
+            let behind = &rest[end.len()..];
+            if !(behind.starts_with(b"\n") || behind.starts_with(b"\r\n")) {
+                self.put(b"\n");
+            }
+            return end.len();
+        }
         if rest[0] == b'&' {
             let head = String::from_utf8_lossy(&rest[..rest.len().min(12)]);
             let Some((sign, used)) = entity(&head) else {
@@ -342,6 +375,22 @@ mod tests {
             "[  0.1] a<6>\n"
         );
         assert_eq!(plain("<script>x < y</script><div>z</div>"), "z\n");
+    }
+
+    #[test]
+    fn plain_signs_written_twice_are_those_that_were_meant() {
+        assert_eq!(
+            plain("[&amp;nbsp; 0.1] a&lt;br /&gt;\n[ 0.2] b&lt;br&gt;c"),
+            "[  0.1] a\n[ 0.2] b\nc"
+        );
+        assert_eq!(
+            plain("[&#160;0.1]&nbsp;a<br />[&amp;#160;0.2] b<br />\n"),
+            "[ 0.1] a\n[ 0.2] b\n"
+        );
+        assert_eq!(
+            plain("&lbrack;&nbsp;0&period;1&rbrack; a&colon; b&NewLine;c"),
+            "[ 0.1] a: b\nc"
+        );
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use event::Event;
 pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
-pub(crate) use transcript::is_setting;
+pub(crate) use transcript::{broken_write, inxi, is_expected, is_setting};
 
 /// The message of a line, and whether a stamp of the kernel or its name in a header stands in front of it.
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
@@ -211,6 +211,19 @@ impl KernelLog {
     #[must_use]
     pub fn quoted_states(&self) -> Option<[String; 2]> {
         quoted::states(&self.entries)
+    }
+
+    /// What a command behind this line writes to current_clocksource, and where; the last one.
+    #[must_use]
+    pub fn written_behind(&self, line: u64) -> Option<(&Entry, &str)> {
+        self.entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::WroteCurrent(name)
+                if entry.line > line && transcript::is_command(&entry.text) =>
+            {
+                Some((entry, name.as_str()))
+            }
+            _ => None,
+        })
     }
 
     /// The source of an entry, as evidence cites it: `dmesg:112`.

@@ -1,4 +1,5 @@
-//! Boots without a banner between them, told apart by what one boot cannot do: choose the TSC again that it gave up.
+//! Boots without a banner between them, told apart by what one boot cannot do: choose the TSC again that it gave up, give it
+//! up twice, or boot again days later.
 
 use super::event::Event;
 use super::{Entry, KernelLog, wall};
@@ -9,6 +10,8 @@ pub(super) fn part_boots(log: &mut KernelLog) {
     if log.newest_first {
         return;
     }
+    part_by_dates(log);
+    part_by_marks(log);
     let Some((given_up, chosen)) = impossible(&log.entries) else { return };
     let (given_up, chosen) = (&log.entries[given_up], &log.entries[chosen]);
     let dated = wall::seconds(&given_up.text).zip(wall::seconds(&chosen.text));
@@ -28,12 +31,141 @@ pub(super) fn part_boots(log: &mut KernelLog) {
     };
     let begin = log.entries.iter().filter(|entry| entry.line > given_up.line).find(back);
     let begin = begin.map_or(chosen.line, |entry| entry.line);
-    // What a transcript tells of the processor is not of a boot.
+    keep_from(log, begin);
+}
+
+/// Seconds between two lines with dates beyond which what belongs to a boot is of another one.
+const APART_S: f64 = 86_400.0;
+/// Months without a year: the step from December to January goes back.
+const NEW_YEAR_S: f64 = 300.0 * 86_400.0;
+/// Seconds within which the lines of one boot, or of one demotion, follow each other.
+const TOGETHER_S: f64 = 60.0;
+
+/// Keeps the entries of the last boot, where days lie between lines that have dates and no stamps.
+fn part_by_dates(log: &mut KernelLog) {
+    if log.is_diff || !log.turned.is_empty() {
+        return;
+    }
+    let date = |entry: &Entry| if entry.at.is_none() { wall::seconds(&entry.text) } else { None };
+    let dated: Vec<(usize, f64)> = log
+        .entries
+        .iter()
+        .enumerate()
+        .filter_map(|(index, entry)| Some((index, date(entry)?)))
+        .collect();
+    let mut begin = None;
+    for pair in dated.windows(2) {
+        let ((before, then), (behind, now)) = (pair[0], pair[1]);
+        let step = now - then;
+        if (-NEW_YEAR_S..-APART_S).contains(&step) {
+            let (before, behind) = (&log.entries[before], &log.entries[behind]);
+            log.mixed = log.mixed.take().or_else(|| {
+                Some(format!(
+                    "the dates of this text go back from {} to {}: these are lines of several boots or machines, and not \
+                     in the order of time",
+                    log.source(before),
+                    log.source(behind)
+                ))
+            });
+            return;
+        }
+        if !(-NEW_YEAR_S..=APART_S).contains(&step) && boots_behind(&log.entries[behind..], now) {
+            begin = Some(log.entries[behind].line);
+        }
+    }
+    if let Some(begin) = begin {
+        keep_from(log, begin);
+    }
+}
+
+/// Whether lines of one time are those of a boot: of what a kernel does but once, or a choice for which no line says why.
+fn boots_behind(entries: &[Entry], now: f64) -> bool {
+    let mut together = entries
+        .iter()
+        .take_while(|entry| wall::seconds(&entry.text).is_none_or(|date| date - now <= TOGETHER_S));
+    together.find_map(|entry| match &entry.event {
+        event if gives_up(event) || matches!(event, Event::WroteCurrent(_)) => Some(false),
+        Event::Registered { .. }
+        | Event::CommandLine(_)
+        | Event::Hypervisor(_)
+        | Event::PossibleCpus(_)
+        | Event::AcpiTables
+        | Event::PmTimer(_)
+        | Event::HpetTable { .. }
+        | Event::HpetCounter { .. }
+        | Event::Detected { .. }
+        | Event::Refined { .. } => Some(true),
+        Event::Switched(name) if name == "tsc-early" || name.contains("jiffies") => Some(true),
+        // `dmesg -T` shows one boot alone, in which somebody may have chosen another one.
+        Event::Switched(_) => Some(!entry.text.trim_start_matches(['>', ' ']).starts_with('[')),
+        _ => None,
+    }) == Some(true)
+}
+
+/// Keeps the entries from this line on. What a transcript tells of the processor is not of a boot.
+fn keep_from(log: &mut KernelLog, begin: u64) {
     log.entries.retain(|entry| {
         entry.line >= begin || matches!(entry.event, Event::ReadFlags(_) | Event::CpuModel { .. })
     });
     log.boots = log.boots.saturating_add(1);
     log.from_boot = false;
+}
+
+/// The watchdog gives the TSC up once in a boot (`clocksource_watchdog()` passes over what is marked): twice, with other
+/// figures, are two boots or two machines.
+fn part_by_marks(log: &mut KernelLog) {
+    let marks: Vec<usize> =
+        (0..log.entries.len()).filter(|at| is_mark(&log.entries[*at].event)).collect();
+    let twice = marks.iter().enumerate().rev().find_map(|(number, second)| {
+        let first = marks[..number].iter().rev().find(|first| {
+            let (first, second) = (&log.entries[**first].event, &log.entries[*second].event);
+            first.kind() == second.kind() && first != second
+        })?;
+        Some((*first, *second))
+    });
+    let Some((first, second)) = twice else { return };
+    let date = |at: usize| wall::seconds(&log.entries[at].text);
+    if date(first).zip(date(second)).is_some_and(|(then, now)| now > then) {
+        // The lines of the later boot are apart from those of the demotion.
+        let gap = (first + 1..second).find(|at| {
+            date(*at).zip(date(at - 1)).is_some_and(|(now, then)| now - then > TOGETHER_S)
+        });
+        let begin = log.entries[gap.unwrap_or(second)].line;
+        keep_from(log, begin);
+        return;
+    }
+    // All of them chose the same then.
+    let mut chosen = log.entries.iter().filter_map(|entry| match &entry.event {
+        Event::Switched(name) => Some(name.as_str()),
+        _ => None,
+    });
+    if let Some(name) = chosen.next()
+        && !name.starts_with("tsc")
+        && chosen.all(|other| other == name)
+    {
+        return;
+    }
+    log.mixed = log.mixed.take().or_else(|| {
+        Some(format!(
+            "the watchdog gives the TSC up twice in this text ({} and {}), which it does once in a boot: these are lines \
+             of several boots or machines",
+            log.source(&log.entries[first]),
+            log.source(&log.entries[second])
+        ))
+    });
+}
+
+/// Whether the watchdog takes the TSC away with a line that has figures of its own.
+fn is_mark(event: &Event) -> bool {
+    match event {
+        Event::ReadbackDelay { marks: true, name, tested, .. } => {
+            !tested || name.starts_with("tsc")
+        }
+        Event::WatchdogMarked { name, .. }
+        | Event::WatchdogOld { name, .. }
+        | Event::WatchdogVerdict { name, .. } => name == "tsc",
+        _ => false,
+    }
 }
 
 /// The last demotion of the TSC in front of the last choice, where that is the TSC, and both are not of one boot.
@@ -127,5 +259,68 @@ mod tests {
             stamped.replace("18:30:11 box kernel: ", "18:30:11 box kernel: [ 9000.100000] ");
         let log = scan(&stamped);
         assert_eq!((switches(&log), log.boots), (vec!["tsc-early", "tsc"], 2));
+    }
+
+    #[test]
+    fn boot_days_later_is_another_one() {
+        let first = "Mar  2 05:00:01 pc kernel: clocksource: Switched to clocksource tsc-early\n\
+                     Mar  2 05:00:02 pc kernel: clocksource: Switched to clocksource tsc\n";
+        let later = "Mar  9 11:00:02 pc kernel: clocksource: Switched to clocksource hpet\n";
+        let log = scan(&format!("{first}{later}"));
+        assert_eq!((switches(&log), log.boots), (vec!["hpet"], 2));
+        // The kernel says why, or it is of the same day.
+        let why =
+            "Mar  9 11:00:01 pc kernel: tsc: Marking TSC unstable due to clocksource watchdog\n";
+        let same = later.replace("Mar  9", "Mar  2");
+        for text in [format!("{first}{why}{later}"), format!("{first}{same}")] {
+            assert_eq!(switches(&scan(&text)), ["tsc-early", "tsc", "hpet"], "{text}");
+        }
+        let new_year =
+            format!("{}{later}", first.replace("Mar  2", "Dec 30")).replace("Mar  9", "Jan  2");
+        assert_eq!((switches(&scan(&new_year)), scan(&new_year).mixed), (vec!["hpet"], None));
+        assert!(scan(&format!("{later}{first}")).mixed.is_some());
+        // One boot by `dmesg -T`, and two in one text.
+        let dated =
+            |line: &str, day| format!("[Sat Mar  {day} 05:00:01 2024] clocksource: {line}\n");
+        let boot = format!(
+            "{}{}",
+            dated("Switched to clocksource tsc-early", 2),
+            dated("Switched to clocksource tsc", 2)
+        );
+        let switch = dated("Switched to clocksource hpet", 9);
+        assert_eq!(switches(&scan(&format!("{boot}{switch}"))), ["tsc-early", "tsc", "hpet"]);
+        let registers =
+            dated("hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484882848 ns", 9);
+        assert_eq!(switches(&scan(&format!("{boot}{registers}{switch}"))), ["hpet"]);
+    }
+
+    #[test]
+    fn watchdog_that_gives_the_tsc_up_twice_is_of_several_boots() {
+        let mark = |at: &str, cpu: u32, ns: u32| {
+            format!(
+                "{at}clocksource: timekeeping watchdog on CPU{cpu}: hpet wd-tsc-wd excessive read-back delay of {ns}ns \
+                 vs. limit of 125000ns, wd-wd read-back delay only 27000ns, attempt 3, marking tsc unstable\n"
+            )
+        };
+        for [one, two] in [["", ""], ["[  112.300000] ", "[   19.300000] "]] {
+            let log = scan(&format!("{}and:\n{}", mark(one, 3, 164_000), mark(two, 7, 260_000)));
+            assert!(log.mixed.is_some(), "{one}");
+            // A console writes it twice; a read-back alone gives nothing up.
+            let log = scan(&format!("{}{}", mark(one, 3, 164_000), mark(one, 3, 164_000)));
+            assert_eq!(log.mixed, None, "{one}");
+        }
+        let log = scan(
+            "clocksource: timekeeping watchdog on CPU3: wd-tsc-wd read-back delay of 110000ns\n\
+             clocksource: timekeeping watchdog on CPU9: wd-tsc-wd read-back delay of 96000ns\n",
+        );
+        assert_eq!(log.mixed, None);
+        let hpet = "clocksource: Switched to clocksource hpet\n";
+        let log = scan(&format!("{}{hpet}and:\n{}", mark("", 3, 164_000), mark("", 7, 260_000)));
+        assert_eq!(log.mixed, None);
+        let day = |n: u32| format!("2024-03-0{n}T10:00:00+00:00 pc kernel: ");
+        let switch = "clocksource: Switched to clocksource acpi_pm\n";
+        let log =
+            scan(&format!("{}{}{switch}{}", mark(&day(1), 1, 9), day(1), mark(&day(3), 2, 8)));
+        assert_eq!((log.mixed.as_deref(), switches(&log)), (None, vec![]));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Entry, Event};
 
 /// How often a line is quoted: the signs in front of it (`> > text`, `>>text`).
-fn depth(text: &str) -> usize {
+pub(super) fn depth(text: &str) -> usize {
     let mut rest = text.trim_start();
     let mut depth = 0;
     while let Some(inner) = rest.strip_prefix('>') {

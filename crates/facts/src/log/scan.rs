@@ -10,6 +10,7 @@ mod machine;
 mod older;
 mod reprinted;
 mod sample;
+mod shell;
 
 use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -32,6 +33,7 @@ use super::{
 };
 use boots::Boot;
 use machine::Machine;
+use shell::is_expected;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -316,7 +318,8 @@ impl Scanner {
             self.prompted |= transcript::is_prompt(&raw);
             self.of_host(&raw);
         }
-        if is_comment(&raw) || is_source(&raw) {
+        let place = Place { window, start, end, complete, wrapped: self.columns.wrapped };
+        if is_comment(&raw) || is_source(&raw) || shell::is_comment_of_source(place, &raw) {
             return end;
         }
         let prompt = transcript::is_prompt(&raw);
@@ -345,7 +348,6 @@ impl Scanner {
             Some(_) => Vec::new(),
             None => self.others(&mut line),
         };
-        let place = Place { window, start, end, complete, wrapped: self.columns.wrapped };
         let begins = line.kernel.is_none() && self.line < 64 && cut::is_first(&window[..start]);
         if begins && let Some(rest) = cut::without_cut_prefix(line.message) {
             line = Stripped::of_the_kernel(rest, None);
@@ -401,11 +403,18 @@ impl Scanner {
         }
         // What a shell printed has no stamp of the kernel.
         if event.is_none() && line.kernel.is_none() {
+            if let Some((written, to)) = self.broken_write(place, &raw) {
+                self.keep(written.0, &written.1, None);
+                return used_to.max(to);
+            }
             let read = transcript::told(line.message).map(|event| (event, end));
             let read =
                 read.or_else(|| transcript::reading(&raw, || next_line(window, end, complete)));
             if let Some((read, to)) = read {
                 used_to = used_to.max(to);
+                if is_expected(place, &read) {
+                    return used_to;
+                }
                 event = Some(read);
             }
         }

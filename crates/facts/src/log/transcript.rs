@@ -106,6 +106,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
     if let Some(read) = written_down(line) {
         return Some(read);
     }
+    if let Some((current, _)) = inxi(line) {
+        return Some(Event::ReadCurrent(current.to_owned()));
+    }
     if let Ok(state) = NtpState::told(line) {
         return Some(Event::ReadSynchronized(state.synchronized));
     }
@@ -140,6 +143,132 @@ pub(super) fn told(line: &str) -> Option<Event> {
     (!is_setting(line)).then(|| reads(current, value, printed))?
 }
 
+/// Lines that a broken command takes, at most.
+const BROKEN_OVER: usize = 3;
+
+/// A write whose command was broken into these lines, as mailers and terminals break it in front of the path or inside of
+/// it: the name, and the command as it was.
+pub(crate) fn broken_write(lines: &[&str]) -> Option<(String, String)> {
+    let (first, last) = (lines.first()?, lines.last()?);
+    let begins = find(first, "echo ").is_some() && find(first, "_clocksource").is_none();
+    if !begins || !(2..=BROKEN_OVER).contains(&lines.len()) || last.trim().is_empty() {
+        return None;
+    }
+    // A sign in front of some of them is none of a quotation: it is that of the redirection.
+    let quoted = lines.iter().all(|line| line.trim_start().starts_with('>'));
+    let bare: Vec<&str> = lines
+        .iter()
+        .map(|line| if quoted { line.trim_start_matches(['>', ' ']) } else { line }.trim())
+        .collect();
+    // What stands between is a part of the command.
+    if bare[1..].iter().any(|line| is_prompt(line)) {
+        return None;
+    }
+    [" ", ""].into_iter().map(|between| bare.join(between)).find_map(|command| {
+        match told(&command) {
+            // The path ends the command, so that the last line has no more than that.
+            Some(Event::WroteCurrent(name)) => Some((name, command)),
+            _ => None,
+        }
+    })
+}
+
+/// Whether a line is a command, and no sentence that names one.
+pub(crate) fn is_command(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t', '>']);
+    is_prompt(line) || line.starts_with("echo ") || line.starts_with("sudo ")
+}
+
+/// Lines above a reading among which the sentence is that says what it is.
+const SAID_WITHIN: usize = 12;
+
+/// Whether the sentence above a reading says what is to be expected, so that it is no reading: `you should see:`, `the output
+/// will be`. One that names another clocksource says what was expected in place of it. `above` has the lines above, the
+/// nearest first.
+pub(crate) fn is_expected<'a>(
+    above: impl Iterator<Item = std::borrow::Cow<'a, str>>,
+    value: &str,
+) -> bool {
+    let of_output = |line: &str| {
+        line.is_empty()
+            || line.starts_with("```")
+            || line.starts_with("~~~")
+            || is_prompt(line)
+            || line.starts_with("cat ")
+            || line.starts_with('/') && !line.contains(' ')
+            || line.split_ascii_whitespace().all(names::is_known)
+    };
+    let mut above = above.take(SAID_WITHIN);
+    let Some(line) = above.find(|line| !of_output(line.trim_matches(['>', ' ', '\t']))) else {
+        return false;
+    };
+    let line = line.trim_matches(['>', ' ', '\t', '*', '_', '#']);
+    if super::strip_prefix(line).1 || line.len() > 400 {
+        return false;
+    }
+    let lower = line.to_ascii_lowercase();
+    // The sentence in front of the reading.
+    let begin = lower.rfind(". ").map_or(0, |at| at + 2);
+    let sentence = lower[begin..].trim();
+    let names_other = sentence
+        .split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
+        .any(|word| names::is_known(word) && !value.split_ascii_whitespace().any(|is| is == word));
+    let leads = !sentence.ends_with(['.', '!', '?']) || sentence.contains("following");
+    leads && !names_other && expects(sentence)
+}
+
+/// Whether a sentence says what is to be, and nothing behind it what is.
+fn expects(sentence: &str) -> bool {
+    const PHRASES: [&str; 24] = [
+        "should see",
+        "should say",
+        "should show",
+        "should print",
+        "should read",
+        "should output",
+        "should give",
+        "should return",
+        "should look",
+        "should have",
+        "should be",
+        "would see",
+        "will see",
+        "you'll see",
+        "will be",
+        "will say",
+        "will show",
+        "will print",
+        "will look",
+        "expect",
+        "supposed to",
+        "ought to",
+        "desired",
+        "example output",
+    ];
+    const BUT: [&str; 14] = [
+        "as expected",
+        "unexpected",
+        "than expected",
+        "not expect",
+        "n't expect",
+        " but ",
+        "instead",
+        "however",
+        "actual",
+        " yet ",
+        " got ",
+        "i see",
+        "it is",
+        "shows",
+    ];
+    let Some(at) = PHRASES.iter().filter_map(|phrase| find(sentence, phrase)).max() else {
+        return false;
+    };
+    let behind = sentence.get(at..).unwrap_or_default();
+    let front = sentence.get(at.saturating_sub(4)..).unwrap_or_default();
+    !BUT.iter().any(|word| behind.contains(word) || front.contains(word))
+}
+
 /// A command behind a prompt that asks the next boot for a clocksource, or that restarts the machine.
 fn next_boot(line: &str) -> Option<Event> {
     const EDITS: [&str; 4] = ["grubby ", "GRUB_CMDLINE_LINUX", "kargs ", "kernelstub "];
@@ -164,6 +293,27 @@ pub(crate) fn is_setting(line: &str) -> bool {
     let Some(at) = find(line, "_clocksource") else { return false };
     let (head, tail) = (&line[..at], &line[at + 12..]);
     tail.trim_start().starts_with('=') && head.contains('/') || wants(head)
+}
+
+/// What inxi prints: `Kernel: 6.1.0 arch: x86_64 ... clocksource: tsc avail: hpet,acpi_pm`, broken in front of any of its
+/// labels. With it, the text behind.
+pub(crate) fn inxi(line: &str) -> Option<(&str, &str)> {
+    const LABEL: &str = "clocksource: ";
+    const OTHERS: [&str; 5] = ["Kernel: ", "arch: ", "bits: ", "compiler: ", "v: "];
+    let at = find(line, LABEL)?;
+    let (head, rest) = (line[..at].trim(), line[at + LABEL.len()..].trim());
+    let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+    let rest = rest.trim_start();
+    let labelled = match head {
+        "" => rest.starts_with("avail: "),
+        // A sentence has none of the labels in front.
+        _ => {
+            OTHERS.iter().filter(|label| find(head, label).is_some()).count() >= 2
+                || head.starts_with("compiler: ")
+        }
+    };
+    let goes_on = rest.is_empty() || rest.split(' ').next().is_some_and(|word| word.ends_with(':'));
+    (labelled && goes_on && names::is_known(name)).then_some((name, rest))
 }
 
 /// `Current clocksource: TSC` and nothing else, in a list perhaps: a person's note.
@@ -252,6 +402,8 @@ mod tests {
             "must have current_clocksource: tsc",
             "Expected current clocksource: tsc",
             "Current clocksource: tsc or hpet",
+            "In Kernel: x, arch: y, clocksource: tsc is best",
+            "clocksource: tsc available: hpet",
         ] {
             assert_eq!(told(line), None, "{line}");
         }
@@ -266,6 +418,9 @@ mod tests {
             "SYSFS current_clocksource=tsc",
             "/sys/x/current_clocksource:tsc",
             "Current clocksource: TSC",
+            "Kernel: 6.1.0 arch: x86_64 bits: 64 compiler: gcc v: 12.2.0 clocksource: tsc",
+            "  clocksource: tsc avail: hpet,acpi_pm parameters: BOOT_IMAGE=/vmlinuz ro",
+            "  compiler: gcc v: 13.2.1 clocksource: tsc avail: hpet",
             "- current clocksource: `tsc`",
         ] {
             assert_eq!(told(line), tsc, "{line}");

@@ -26,6 +26,9 @@ impl Pasted {
             facts.width_open = false;
         }
         fill(&mut facts.cmdline, told.cmdline);
+        if told.flags.is_known() && !facts.cpu.flags.is_known() {
+            facts.cpu.flags_cut = told.flags_cut;
+        }
         fill(&mut facts.cpu.flags, told.flags);
         let model = match (told.family, told.model) {
             (Some(family), Some(model)) => told.cpu.map(|name| CpuModel {
@@ -68,7 +71,7 @@ fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
     let line = at.0.rsplit_once(':').and_then(|(_, line)| line.parse::<u64>().ok());
     let (Some(log), Some(line)) = (facts.kernel_log(), line) else { return false };
     let by_command = |text: &str| {
-        let text = text.trim_start();
+        let text = text.trim_start_matches([' ', '\t', '>']);
         prompt::read(text).is_some() || text.starts_with("echo ") || text.starts_with("sudo ")
     };
     let restarted = crate::log::restarted_for_another(log, line, read);

@@ -1,7 +1,7 @@
 //! The machines of a log of several, told apart by the host in front of each line: the journal of several machines, the
 //! file of a server that collects logs, what a log store returns.
 
-use super::Section;
+use super::{Section, prompt};
 use crate::log::{Host, host_of, strip_prefix, times};
 
 /// Lines of a run in which a boot begins.
@@ -47,17 +47,33 @@ enum Step {
 #[must_use]
 pub fn hosts(lines: &[String]) -> Vec<Section> {
     let mut names: Vec<&str> = Vec::new();
-    let found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
+    let mut found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
     for host in found.iter().flatten().filter(|host| host.of_kernel) {
         if !names.contains(&host.name) {
             names.push(host.name);
+        }
+    }
+    let of_kernel = names.len();
+    // What another host's shell printed is not of the host that the log names.
+    let of_prompts = found.iter_mut().zip(lines).filter(|(host, _)| host.is_none());
+    let named = !names.is_empty() && !names.iter().any(|name| is_general(name));
+    for (host, line) in of_prompts.filter(|_| named) {
+        let Some(name) = prompt::read(line).and_then(|prompt| prompt.host) else { continue };
+        let name = name.split('.').next().unwrap_or(name);
+        if is_general(name) {
+            continue;
+        }
+        *host = Some(Host { name, of_kernel: false });
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     if names.len() < 2 {
         return Vec::new();
     }
     let runs = runs(lines, &found, &names);
-    if names.len() == 2 && (is_renamed(&runs, 0) || is_renamed(&runs, 1)) {
+    let renamed = |first: usize| is_renamed(&runs, first, names[first]);
+    if of_kernel == 2 && names.len() == 2 && (renamed(0) || renamed(1)) {
         return Vec::new();
     }
     let mut sections: Vec<Section> = names
@@ -109,9 +125,38 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
     runs
 }
 
+/// Hosts that many machines are called, before they know their own name or without one.
+fn is_general(name: &str) -> bool {
+    const NAMES: [&str; 16] = [
+        "localhost",
+        "linux",
+        "unknown",
+        "initrd",
+        "initramfs",
+        "dracut",
+        "debian",
+        "ubuntu",
+        "fedora",
+        "archlinux",
+        "arch",
+        "raspberrypi",
+        "host",
+        "server",
+        "pc",
+        "box",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether each boot begins under the first name and goes on under the other one: the name of an initial system, or of the
-/// firmware, and then its own.
-fn is_renamed(runs: &[Run], first: usize) -> bool {
+/// firmware, and then its own. A line shows that a boot begins, or the name is that of no machine in particular.
+fn is_renamed(runs: &[Run], first: usize, name: &str) -> bool {
+    let mut of_first = runs.iter().filter(|run| run.host == first);
+    if !is_general(name)
+        && !of_first.all(|run| run.boots || run.first.0.is_some_and(|at| at < BEGIN))
+    {
+        return false;
+    }
     let steps = || runs.windows(2).map(|pair| (pair[0].host, step(&pair[0], &pair[1])));
     steps().any(|(from, _)| from == first)
         && steps().all(|(from, step)| match from == first {
@@ -197,6 +242,23 @@ mod tests {
             "Nov 24 01:00:03 web kernel: tsc: x\nNov 24 03:00:03 db kernel: tsc: x\n",
             &[("web", "1-1"), ("db", "2-2")],
         );
+    }
+
+    #[test]
+    fn names_without_the_begin_of_a_boot_are_two_machines() {
+        is(
+            "Nov 02 10:00:00 web kernel: tsc: x\nNov 02 10:00:01 db kernel: tsc: x\n",
+            &[("web", "1-1"), ("db", "2-2")],
+        );
+        is("Nov 02 10:00:00 localhost kernel: tsc: x\nNov 02 10:00:01 db kernel: tsc: x\n", &[]);
+    }
+
+    #[test]
+    fn prompts_of_another_host_are_of_another_machine() {
+        let log = "Nov 02 10:00:00 web kernel: tsc: x\nNov 02 10:00:01 web kernel: tsc: x\n";
+        is(&format!("{log}root@db:~# cat /x\ntsc\n"), &[("web", "1-2"), ("db", "3-4")]);
+        is(&format!("{log}root@web:~# cat /x\ntsc\n"), &[]);
+        is(&format!("{log}root@localhost:~# cat /x\ntsc\n"), &[]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use headings::headed;
 pub use hosts::hosts;
 pub use machines::machines;
 pub use mixed::mixed;
-pub use sections::{Section, sections};
+pub use sections::{Section, older, sections};
 use serde::Serialize;
 
 /// Bytes of a text that are looked at for anything but kernel messages.
@@ -172,6 +172,8 @@ pub(crate) struct Told {
     pub(crate) model: Option<u32>,
     pub(crate) cpu: Fact<String>,
     pub(crate) flags: Fact<Flags>,
+    /// That list may be cut behind the words about the TSC.
+    pub(crate) flags_cut: bool,
     pub(crate) cpus: Fact<u32>,
     pub(crate) hypervisor: Fact<Option<HypervisorKind>>,
     pub(crate) dmi: Fact<String>,
@@ -283,24 +285,42 @@ impl Pasted {
 /// # Errors
 /// It is no text.
 pub fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
-    let mut lines = plain::lines(bytes, name)?;
-    for line in &mut lines {
-        let bare = unquoted(line);
-        if bare.len() < line.len() {
-            *line = bare.to_owned();
-        }
-    }
-    Ok(lines)
+    quoted_lines(bytes, name).map(|(lines, _)| lines)
 }
 
-/// A line without the signs with which mail and forums quote (`> > `).
-fn unquoted(line: &str) -> &str {
-    let mut rest = line;
+/// The same lines, and how often each was quoted.
+///
+/// # Errors
+/// It is no text.
+pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>), LogError> {
+    let mut lines = plain::lines(bytes, name)?;
+    let mut depths = Vec::with_capacity(lines.len());
+    let mut before = String::new();
+    for line in &mut lines {
+        // The sign of a redirection, in a command that was broken.
+        if crate::log::broken_write(&[&before, line]).is_some() && !before.starts_with('>') {
+            depths.push(0);
+            before.clear();
+            continue;
+        }
+        let (depth, bare) = unquoted(line);
+        depths.push(depth);
+        let bare = if depth > 0 { bare.to_owned() } else { std::mem::take(line) };
+        *line = bare;
+        before.clone_from(line);
+    }
+    Ok((lines, depths))
+}
+
+/// A line without the signs with which mail and forums quote (`> > `), and their number.
+fn unquoted(line: &str) -> (usize, &str) {
+    let (mut depth, mut rest) = (0, line);
     while let Some(inner) = rest.trim_start().strip_prefix('>') {
         rest = inner.strip_prefix(' ').unwrap_or(inner);
+        depth += 1;
     }
     // Code marks of Markdown around a whole line.
-    rest
+    (depth, rest)
 }
 
 /// Whether a text is a page of a manual, as `man` shows it or in its source: headings that each page has, and no line with a

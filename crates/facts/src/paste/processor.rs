@@ -2,6 +2,7 @@
 
 use super::{Page, Reader};
 use crate::cpu::Flags;
+use crate::flag_list::{self, Reach};
 use crate::{Arch, Fact};
 
 pub(super) const CPUINFO: Reader = Reader {
@@ -41,13 +42,31 @@ const WHOLE_LIST: usize = 20;
 /// Takes the flags; `false` where a list is not one of a processor.
 fn flags(page: &mut Page<'_>, at: usize, value: &str) -> bool {
     let flags = Flags::parse(value.get(..value.len().min(6000)).unwrap_or_default());
-    let whole = flags.0.len() > WHOLE_LIST;
-    // Of x86, the order shows whether the list reaches far enough; others have few flags.
-    let complete = !flags.has("fpu") || Flags::are_whole(value) && !goes_on(page, at);
-    if whole && complete {
-        page.told.flags = Fact::known(flags, page.source(at));
+    let enough = flags.0.len() > WHOLE_LIST;
+    // Each CPU has the same.
+    if page.told.flags.value() == Some(&flags) {
+        return enough;
     }
-    whole
+    // Of x86, the order shows whether the list reaches far enough; others have few flags.
+    let reach = match flags.has("fpu") {
+        true if goes_on(page, at) => Reach::Short,
+        true => flag_list::reach(value, longest_other(page)),
+        false => Reach::Whole,
+    };
+    if enough && reach != Reach::Short {
+        page.told.flags = Fact::known(flags, page.source(at));
+        page.told.flags_cut = reach == Reach::Decisive;
+    }
+    enough
+}
+
+/// Characters of the longest line that is no list of flags: each CPU's list is cut at the same place.
+fn longest_other(page: &Page<'_>) -> usize {
+    let is_list = |line: &str| {
+        line.trim_start().get(..5).is_some_and(|head| head.eq_ignore_ascii_case("flags"))
+    };
+    let lengths = page.lines().iter().filter(|line| !is_list(line)).map(|line| line.len());
+    lengths.max().unwrap_or_default()
 }
 
 /// Whether the next line has nothing but more flags: a mailer or a terminal wrapped the list.

@@ -94,7 +94,7 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
     for (from, to) in paragraphs(lines) {
         let host =
             lines[from..to].iter().find_map(|line| prompt::read(line)?.host).map(str::to_owned);
-        let state = state(&lines[from..to]);
+        let state = state(&lines[..to], from);
         if let Some(host) = &host {
             if found[active].0.host.is_none() {
                 // What stands in front of the first prompt is of its host.
@@ -131,6 +131,21 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
         .collect()
 }
 
+/// Which of the sections are older than others: a part of a mail that is quoted is of the time before the one that quotes it.
+/// Hosts that prompts name are different machines, of which none is older.
+#[must_use]
+pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool> {
+    let depth = |section: &Section| {
+        let numbers = section.lines.iter().flat_map(|(from, to)| *from..(*to).min(lines.len()));
+        let telling = numbers.filter(|number| super::has(&lines[*number], "clocksource"));
+        telling.filter_map(|number| depths.get(number).copied()).min()
+    };
+    let of: Vec<Option<usize>> = found.iter().map(depth).collect();
+    let least = of.iter().flatten().min().copied();
+    let named = found.iter().any(|section| section.host.is_some());
+    of.into_iter().map(|depth| !named && depth > least && depth.is_some()).collect()
+}
+
 /// Files that a machine has once.
 const FILES: [&str; 2] = ["available_clocksource", "current_clocksource"];
 
@@ -165,7 +180,8 @@ fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
     out
 }
 
-fn state(lines: &[String]) -> State {
+/// What the lines from this one on say. Those in front tell whether a reading is one.
+fn state(lines: &[String], from: usize) -> State {
     let mut state = State::default();
     let mut page = super::Page {
         name: "",
@@ -174,14 +190,14 @@ fn state(lines: &[String]) -> State {
         symptoms: Vec::new(),
         under: None,
     };
-    let mut at = 0;
+    let mut at = from;
     while at < lines.len() {
         let line = lines[at].trim();
         if let Some((release, _)) = identity::answer(line) {
             state.release = Some(release.to_owned());
         }
         let wrote = line.contains("echo ") && line.contains("current_clocksource");
-        let taken = if line.contains("_clocksource") {
+        let taken = if line.contains("_clocksource") || line.contains("echo ") {
             (super::sysfs::READER.read)(&mut page, at)
         } else {
             0
@@ -192,6 +208,9 @@ fn state(lines: &[String]) -> State {
                 .find(|word| names::is_known(word))
                 .map(str::to_owned)
                 .or(state.written);
+        } else if taken > 1 && line.contains("echo ") {
+            // A command that was broken.
+            state.written = page.under.as_ref().map(|(name, _)| name.clone());
         }
         at += taken.max(1);
     }
@@ -220,5 +239,25 @@ mod tests {
             .map(str::to_owned)
             .collect();
         assert_eq!(sections(&again).len(), 1);
+    }
+
+    #[test]
+    fn quoted_section_is_older_than_the_one_that_quotes_it() {
+        let read = |name: &str| {
+            format!(
+                "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n{name}\n"
+            )
+        };
+        let quoted = format!("Somebody wrote:\n{}", read("hpet")).replace('\n', "\n> ");
+        let is = |text: &str| {
+            let (lines, depths) =
+                crate::paste::quoted_lines(text.as_bytes(), "text").unwrap_or_default();
+            older(&sections(&lines), &lines, &depths)
+        };
+        assert_eq!(is(&format!("{quoted}\n\nNow:\n{}", read("tsc"))), [true, false]);
+        assert_eq!(is(&format!("Now:\n{}\n{quoted}", read("tsc"))), [false, true]);
+        assert_eq!(is(&format!("{}\nNow:\n{}", read("hpet"), read("tsc"))), [false, false]);
+        let prompts = format!("{quoted}\n\n{}", read("tsc")).replace("> $", "> root@a:~$");
+        assert_eq!(is(&prompts.replace("\n$", "\nroot@b:~$")), [false, false]);
     }
 }

@@ -14,6 +14,8 @@ pub(super) const READER: Reader = Reader {
         "_clocksource_info{",
         "_clocksource",
         "clocksource0/*",
+        // A command that goes on in the next line.
+        "echo ",
     ],
     read,
 };
@@ -38,14 +40,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(rest) = line.trim().strip_prefix("node_time_clocksource_") {
         return metric(page, at, rest);
     }
-    if let Some(name) = written(line) {
+    if let Some((name, taken)) = write_at(page, at) {
         // A write that the kernel refuses succeeds, too: only a reading tells what is in use, and one before the write
         // no longer does.
         if page.told.current.value().is_some_and(|current| *current != name) {
             page.told.current = Fact::default();
         }
         page.under = Some((name, at));
-        return 1;
+        return taken;
     }
     let wanted = files(line);
     if wanted.is_empty() {
@@ -147,6 +149,10 @@ fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> 
         return None;
     }
     let current_at = at + 3 - list_at;
+    let above = page.lines()[..at].iter().rev();
+    if crate::log::is_expected(above.map(|line| line.as_str().into()), current) {
+        return Some(3);
+    }
     page.under = Some((current.to_owned(), current_at));
     page.told.current = Fact::known(current.to_owned(), page.source(current_at));
     let list = list.split_ascii_whitespace().map(str::to_owned).collect();
@@ -221,6 +227,10 @@ fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
     if kind(value).is_none() && !of_a_board {
         return false;
     }
+    let above = page.lines()[..at.min(page.len())].iter().rev();
+    if crate::log::is_expected(above.map(|line| line.as_str().into()), value) {
+        return true;
+    }
     let source = page.source(at);
     match file {
         File::Current if !value.contains(' ') => {
@@ -234,6 +244,17 @@ fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
         }
     }
     true
+}
+
+/// What a command writes that begins on this line, and the lines that it takes.
+fn write_at(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
+    let line = page.line(at);
+    if let Some(name) = written(line) {
+        return Some((name, 1));
+    }
+    let (next, then) = (page.line(at + 1), page.line(at + 2));
+    let two = crate::log::broken_write(&[line, next]).map(|(name, _)| (name, 2));
+    two.or_else(|| crate::log::broken_write(&[line, next, then]).map(|(name, _)| (name, 3)))
 }
 
 /// `echo tsc > .../current_clocksource`, `echo tsc | sudo tee .../current_clocksource` behind a prompt.
@@ -259,9 +280,30 @@ fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
     1
 }
 
+/// `clocksource: tsc avail: hpet,acpi_pm`: what is in use is not in the list that follows.
+fn inxi(page: &mut Page<'_>, at: usize, current: &str, rest: &str) -> usize {
+    told(page, at, File::Current, current);
+    let broken = rest.is_empty();
+    let rest = if broken { page.line(at + 1).trim() } else { rest };
+    let Some(list) = rest.strip_prefix("avail: ") else { return 1 };
+    let list = list.split_ascii_whitespace().next().unwrap_or_default();
+    let mut list: Vec<&str> = list.split(',').filter(|name| !name.is_empty()).collect();
+    if list.iter().all(|name| names::is_known(name)) {
+        list.push(current);
+        // In the order of the kernel's own list.
+        let rating = |name: &&str| names::find(name).map_or(0, |known| known.rating);
+        list.sort_by_key(|name| std::cmp::Reverse(rating(name)));
+        told(page, at + usize::from(broken), File::Available, &list.join(" "));
+    }
+    1 + usize::from(broken)
+}
+
 /// `clocksource: tsc`, `Current clocksource : tsc`, `clock source is tsc`.
 fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
+    if let Some((current, rest)) = crate::log::inxi(line) {
+        return inxi(page, at, current, rest);
+    }
     let lower = line.to_ascii_lowercase();
     let rest = ["current clocksource", "current clock source", "clocksource", "clock source"]
         .into_iter()
@@ -280,5 +322,33 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     // Names have small letters, but for those of boards.
+    if lower.starts_with("clocksource: ") && page.line(at + 1).trim().starts_with("avail: ") {
+        return inxi(page, at, name, "");
+    }
     usize::from(told(page, at, File::Current, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paste::Pasted;
+
+    #[test]
+    fn inxi_lists_the_others() {
+        let read = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let told = Pasted::read(&lines, "text").told;
+            (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+        };
+        let kernel = "  Kernel: 6.1.0 arch: x86_64 bits: 64 compiler: gcc v: 12.2.0";
+        for text in [
+            format!("{kernel} clocksource: hpet avail: acpi_pm,tsc parameters: quiet\n"),
+            format!("{kernel}\n    clocksource: hpet avail: acpi_pm,tsc\n    parameters: quiet\n"),
+            format!("{kernel} clocksource: hpet\n    avail: tsc,acpi_pm parameters: quiet\n"),
+            format!("{kernel}\n    clocksource: hpet\n    avail: tsc,acpi_pm\n"),
+        ] {
+            let (current, available) = read(&text);
+            assert_eq!(current.as_deref(), Some("hpet"), "{text}");
+            assert_eq!(available, ["tsc", "hpet", "acpi_pm"], "{text}");
+        }
+    }
 }

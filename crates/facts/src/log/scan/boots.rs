@@ -23,6 +23,9 @@ pub(super) const BOOTS_NOTED: usize = 32;
 /// Lines in front of a choice in which a stamp is looked for: a sentence may stand between two logs.
 const STAMP_WITHIN: usize = 8;
 
+/// Seconds by which the stamps of one boot never go back.
+pub(super) const BACK_S: f64 = 0.5;
+
 /// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
 const BOOT_LINES: u32 = 8;
 
@@ -35,7 +38,7 @@ impl Scanner {
     /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
     /// that of many lines, in each boot.
     pub(super) fn is_quoted(&self, line: &Stripped<'_>) -> bool {
-        let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + 5.0);
+        let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + BACK_S);
         line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
     }
 
@@ -82,7 +85,9 @@ impl Scanner {
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
     pub(super) fn stamp(&mut self, at: Option<f64>) {
         let Some(at) = at else { return };
-        let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > 5.0);
+        // Behind a choice stamps go back by less than this, too, where another boot begins.
+        let far = if self.store.has_switched() { at + BACK_S } else { 5.0 };
+        let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > far);
         if restarted && !self.prompted {
             std::mem::take(&mut self.repeated).finish(&mut self.store);
             let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
@@ -187,5 +192,19 @@ mod tests {
         let log = KernelLog::scan(text.as_bytes(), "log").unwrap_or_default();
         assert_eq!(log.boots, 2);
         assert!(!log.any(|event| matches!(event, Event::Switched(name) if name == "kvm-clock")));
+    }
+
+    #[test]
+    fn stamps_that_begin_again_behind_a_choice_are_of_another_guest() {
+        let first = "[    0.000000] Hypervisor detected: KVM\n[    0.500000] clocksource: Switched to clocksource kvm-clock\n\
+                     [    1.500000] tsc: Refined TSC clocksource calibration: 2399.998 MHz\n";
+        let other = "[    0.000000] Hypervisor detected: KVM\n[    0.400000] clocksource: Switched to clocksource tsc-early\n";
+        let log = KernelLog::scan(format!("{first}{other}").as_bytes(), "log").unwrap();
+        assert_eq!(log.boots, 2);
+        assert!(!log.any(|event| matches!(event, Event::Refined { .. })));
+        // A line of the same guest that is shown again.
+        let again = "[    0.500000] clocksource: Switched to clocksource kvm-clock\n";
+        let log = KernelLog::scan(format!("{first}{again}").as_bytes(), "log").unwrap();
+        assert_eq!(log.boots, 1);
     }
 }

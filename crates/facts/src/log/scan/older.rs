@@ -163,7 +163,8 @@ impl<'a> Passed<'a> {
             };
             return true;
         }
-        let back = self.last_at.is_some_and(|last| last > at + BACK_S || at < 0.5 && last > BACK_S);
+        let again = |last: f64| last > BACK_S || self.switched && last > at + super::boots::BACK_S;
+        let back = self.last_at.is_some_and(|last| last > at + BACK_S || at < 0.5 && again(last));
         // Another kernel's banner, or the first registration of a boot whose banner is missing.
         if back
             || has_stamp(message)

@@ -1,0 +1,104 @@
+//! What a shell printed around the line that is looked at: commands that were broken, and sentences that say what a reading
+//! is.
+
+use super::Scanner;
+use crate::log::continuation::Place;
+use crate::log::event::Event;
+use crate::log::lines::{line_before, next_line, text};
+use crate::log::transcript;
+use std::borrow::Cow;
+
+/// The lines above one, the nearest first.
+fn above(place: Place<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut start = place.start;
+    std::iter::from_fn(move || {
+        let before = line_before(place.window, start)?;
+        start = before.start;
+        Some(text(place.window, before.start, before.end))
+    })
+}
+
+/// Lines of a comment in a program's source that are looked at for its begin.
+const COMMENT: usize = 64;
+
+/// Whether a line is one of a comment in a program's source, also in a patch of it: each line has an asterisk, up to one that
+/// opens it.
+pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
+    fn bare(line: &str) -> &str {
+        line.trim_start_matches(['+', '-', '>', ' ', '\t'])
+    }
+    let opens = |line: &str| line.starts_with("/*");
+    let line = bare(raw);
+    // A log that was put into a comment has its stamps.
+    if crate::log::strip_prefix(line.trim_start_matches(['*', ' '])).1 {
+        return false;
+    }
+    if opens(line) {
+        return true;
+    }
+    line.starts_with('*')
+        && above(place).take(COMMENT).find(|line| !bare(line).starts_with('*')).is_some_and(
+            |line| line.starts_with("@@ ") || opens(bare(&line)) && !line.contains("*/"),
+        )
+}
+
+/// Whether a reading shows what somebody expects.
+pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
+    let value = match read {
+        Event::ReadCurrent(name) => Cow::Borrowed(name.as_str()),
+        Event::ReadAvailable(names) => Cow::Owned(names.join(" ")),
+        _ => return false,
+    };
+    transcript::is_expected(above(place), &value)
+}
+
+impl Scanner {
+    /// A write whose command this line ends or begins, with its text, and up to where it goes.
+    pub(super) fn broken_write(
+        &self,
+        place: Place<'_>,
+        raw: &str,
+    ) -> Option<((Event, String), usize)> {
+        let event = |(name, command)| (Event::WroteCurrent(name), command);
+        if raw.contains("echo ") && !raw.contains("_clocksource") {
+            let (next, to) = next_line(place.window, place.end, place.complete)?;
+            return transcript::broken_write(&[raw, &next]).map(|found| (event(found), to));
+        }
+        if !raw.trim_end().trim_end_matches(['\'', '"']).ends_with("_clocksource") {
+            return None;
+        }
+        let mut before = above(place);
+        let (first, second) = (before.next()?, before.next());
+        let found = transcript::broken_write(&[&first, raw]);
+        let found = found.or_else(|| transcript::broken_write(&[second.as_deref()?, &first, raw]));
+        found.map(|found| (event(found), place.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::log::KernelLog;
+
+    #[test]
+    fn source_of_a_program_is_no_log() {
+        for text in [
+            "/*\n * The kernel says:\n * clocksource: Switched to clocksource hpet\n */\n",
+            "@@ -1,3 +1,3 @@ void f(void)\n  * clocksource: Switched to clocksource hpet\n  */\n",
+            "/* clocksource: Switched to clocksource hpet */\n",
+            "\tpr_info(\"Switched to clocksource hpet\", x);\n",
+            "+\tpr_warn(\"timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is too large:\\n\",\n",
+            "-\tprintk(KERN_WARNING \"Marking TSC unstable due to clocksource watchdog\"\n",
+            "\tmark_tsc_unstable(\"TSCs unsynchronized\");\n",
+        ] {
+            let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+            assert!(log.entries.is_empty(), "{text}: {:?}", log.entries);
+        }
+        // In a list of a mail.
+        let list = "It says:\n * clocksource: Switched to clocksource hpet\n";
+        assert_eq!(KernelLog::scan(list.as_bytes(), "log").unwrap().entries.len(), 1);
+        let stamped = "/*\n * [    0.800000] clocksource: Switched to clocksource hpet\n */\n";
+        assert_eq!(KernelLog::scan(stamped.as_bytes(), "log").unwrap().entries.len(), 1);
+    }
+}
