@@ -8,6 +8,8 @@
 # By `sh test.sh`, too.
 if [ -z "${BASH_VERSION-}" ]; then exec bash "$0" "$@"; fi
 set -euo pipefail
+# Modes that tests compare with, and programs that another user starts.
+umask 022
 # By a link to it, too.
 cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.

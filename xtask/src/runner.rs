@@ -94,7 +94,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
 }
 
 /// Whether a switch of the environment is on.
-fn is_set(name: &str) -> bool {
+pub(crate) fn is_set(name: &str) -> bool {
     let value = std::env::var(name).unwrap_or_default().to_lowercase();
     !matches!(value.as_str(), "" | "0" | "no" | "off" | "false")
 }
