@@ -19,6 +19,8 @@ export PYTHONUTF8=1 PYTHONIOENCODING=utf-8
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
+# As .cargo/config.toml says it to cargo.
+export PROPTEST_DISABLE_FAILURE_PERSISTENCE="${PROPTEST_DISABLE_FAILURE_PERSISTENCE:-true}"
 # Where rustup puts it, also without a login.
 export PATH="$PATH:${CARGO_HOME:-${HOME-}/.cargo}/bin"
 if ! command -v cargo >/dev/null; then

@@ -112,6 +112,7 @@ for file in "${files[@]}"; do
         ;;
     esac
     case $file in
+    proptest-regressions/* | */proptest-regressions/*) complain "$file" "a failure of a property test, which the seed repeats" ;;
     .vscode/* | */.vscode/* | .idea/* | */.idea/*) complain "$file" "an editor's settings" ;;
     esac
     case ${file##*/} in
@@ -128,6 +129,7 @@ for file in "${files[@]}"; do
     # Git appends the name of the branch, if the file's own name is taken. Versions have this character, too.
     *~*) if [ -e "${file%~*}" ]; then complain "$file" "left by a merge"; fi ;;
     .DS_Store | ._* | Thumbs.db | ehthumbs.db | desktop.ini | .directory) complain "$file" "left by a desktop" ;;
+    *.proptest-regressions) complain "$file" "a failure of a property test, which the seed repeats" ;;
     rustc-ice-*.txt | hs_err_pid*.log) complain "$file" "a crash" ;;
     gmon.out | dhat-heap*.json | heaptrack.*.[gz]* | vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;

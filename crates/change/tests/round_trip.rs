@@ -194,7 +194,7 @@ fn directory_of_the_change_may_be_rewritten_by_program() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn any_change_of_any_tree_is_reverted(
