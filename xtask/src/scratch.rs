@@ -74,7 +74,7 @@ impl Scratch {
     pub(crate) fn new(above: &Path) -> Result<(Scratch, Guard), String> {
         if !above.is_dir() {
             return Err(format!(
-                "TMPDIR: {} is no directory; make it, or unset TMPDIR",
+                "TMPDIR: {} is not a directory; make it, or unset TMPDIR",
                 above.display()
             ));
         }
