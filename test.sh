@@ -8,6 +8,8 @@
 # By `sh test.sh`, too.
 if [ -z "${BASH_VERSION-}" ]; then exec bash "$0" "$@"; fi
 set -euo pipefail
+# Modes that tests compare with, and programs that another user starts.
+umask 022
 # By a link to it, too.
 cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.
@@ -17,6 +19,8 @@ export PYTHONUTF8=1 PYTHONIOENCODING=utf-8
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
+# As .cargo/config.toml says it to cargo.
+export PROPTEST_DISABLE_FAILURE_PERSISTENCE="${PROPTEST_DISABLE_FAILURE_PERSISTENCE:-true}"
 # Where rustup puts it, also without a login.
 export PATH="$PATH:${CARGO_HOME:-${HOME-}/.cargo}/bin"
 if ! command -v cargo >/dev/null; then

@@ -279,13 +279,35 @@ def anchors(text):
     return ids
 
 
+# Directories of other programs, whose texts are not ours.
+FOREIGN = {".git", "target", "node_modules", "corpus", "vendor", "site-packages"}
+
+
+def foreign(path):
+    """Whether a file is in a directory of another program: an environment of Python, or a cache."""
+    above = [TOP / part for part in path.relative_to(TOP).parents]
+    return any(
+        part.name in FOREIGN or (part / "pyvenv.cfg").exists() or (part / "CACHEDIR.TAG").exists() for part in above
+    )
+
+
 def texts():
-    """The Markdown of the repository outside the book, without what is compiled and checked out."""
+    """The Markdown of the repository outside the book: what git tracks or would track, so neither vendored crates nor an
+    environment of Python. Without git, what is on the disk but for what is compiled and checked out."""
+    # Not those of another repository.
+    own = {key: value for key, value in os.environ.items() if key not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")}
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z", "--", "*.md"]
+    try:
+        done = subprocess.run(command, cwd=TOP, env=own, capture_output=True)
+    except OSError:
+        done = None
+    if done and done.returncode == 0 and done.stdout:
+        names = {TOP / os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
+        return sorted(p for p in names if p.is_file() and not p.is_relative_to(BOOK) and not foreign(p))
     found = []
     for directory, below, files in os.walk(TOP):
-        below[:] = [name for name in below if name not in (".git", "target", "node_modules", "corpus")]
         here = Path(directory)
-        if here.is_relative_to(BOOK) or (here / "CACHEDIR.TAG").exists():
+        if here.is_relative_to(BOOK) or foreign(here / "a file"):
             below[:] = []
             continue
         found += [here / name for name in files if name.endswith(".md")]
@@ -312,6 +334,8 @@ def links(pages):
             name = path.relative_to(SRC if path.is_relative_to(SRC) else TOP)
             if not goal.exists():
                 wrong.append(f"{name}: {target} is not there")
+            elif anchor and not goal.is_file():
+                wrong.append(f"{name}: {target} is no file, and has no headings")
             elif anchor and anchor not in anchors(included(goal)):
                 wrong.append(f"{name}: {target}: no such heading")
         defined = {label.lower() for label in re.findall(r"(?m)^ {0,3}\[([^\]]+)\]:", text)}

@@ -10,6 +10,11 @@
 set -euo pipefail
 export LC_ALL=C
 
+strict() {
+    # As ./test.sh reads it.
+    case ${STRICT-} in '' | 0 | [Nn][Oo] | [Oo][Ff][Ff] | [Ff][Aa][Ll][Ss][Ee]) return 1 ;; esac
+}
+
 missing() {
     echo "debian-root: $1" >&2
     exit "${2:-77}"
@@ -22,7 +27,7 @@ command -v mmdebstrap >/dev/null || missing "no mmdebstrap: apt-get install mmde
 command -v unshare >/dev/null || missing "no unshare: apt-get install util-linux"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    if [ -n "${STRICT-}" ] && sudo -n true 2>/dev/null; then
+    if strict && sudo -n true 2>/dev/null; then
         as_root=(sudo -n)
     else
         missing "only root can make a Debian system to test in"

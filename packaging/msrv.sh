@@ -19,6 +19,11 @@ export LC_ALL=C
 debian=trixie
 wanted=(binutils ca-certificates cargo g++ gcc libc6-dev pkg-config python3-dev python3-venv rustc)
 
+strict() {
+    # As ./test.sh reads it.
+    case ${STRICT-} in '' | 0 | [Nn][Oo] | [Oo][Ff][Ff] | [Ff][Aa][Ll][Ss][Ee]) return 1 ;; esac
+}
+
 missing() {
     echo "msrv: $1" >&2
     exit "${2:-77}"
@@ -43,7 +48,7 @@ for tool in git cargo tar; do
     command -v "$tool" >/dev/null || missing "no $tool: apt-get install $tool"
 done
 as_root=()
-if [ "$(id -u)" -ne 0 ] && [ -n "${STRICT-}" ]; then as_root=(sudo -n); fi
+if [ "$(id -u)" -ne 0 ] && strict; then as_root=(sudo -n); fi
 dir=$(mktemp -d)
 trap '"${as_root[@]}" rm -rf --one-file-system "$dir"' EXIT
 

@@ -169,7 +169,7 @@ def tracked():
     except OSError:
         done = None
     if done and done.returncode == 0:
-        return sorted(name for name in done.stdout.decode().split("\0") if name and (TOP / name).is_file())
+        return sorted(name for name in os.fsdecode(done.stdout).split("\0") if name and (TOP / name).is_file())
     return sorted(str(p.relative_to(TOP)) for p in TOP.rglob("*") if p.is_file() and "target" not in p.parts)
 
 
@@ -219,6 +219,9 @@ def main():
     parser.add_argument("--code", action="store_true", help="also comments and strings of Rust, without failing")
     parser.add_argument("paths", nargs="*", metavar="PATH")
     args = parser.parse_args()
+    # Names of files may be any bytes.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     words = Words()
     given = [Path(path).resolve() for path in args.paths]
     for path in given:

@@ -1,6 +1,7 @@
 //! A step's view of the run.
 
 use crate::call::{Call, call};
+use crate::scratch::Guard;
 use crate::step::Stop;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -37,6 +38,10 @@ pub(crate) struct Context {
     pub(crate) unsteady: RefCell<Vec<String>>,
     /// Seconds beyond the budget that the user requested.
     pub(crate) asked: Cell<u64>,
+    /// How much slower than the machine of the table this one was before the present step.
+    pub(crate) slowness: Cell<f64>,
+    /// Ends what is in groups of its own when this program is ended.
+    pub(crate) guard: Guard,
 }
 
 impl Context {
@@ -53,6 +58,8 @@ impl Context {
             tests: Cell::default(),
             unsteady: RefCell::default(),
             asked: Cell::new(0),
+            slowness: Cell::new(1.0),
+            guard: Guard::default(),
         }
     }
 

@@ -65,7 +65,18 @@ impl Mark {
     }
 
     pub(crate) fn spent(&self) -> Spent {
-        let now = Mark::now();
+        self.until(Mark::now())
+    }
+
+    /// While a child still runs, whose processor time is not among that of this program's children yet.
+    pub(crate) fn spent_with(&self, child: u32) -> Spent {
+        let mut now = Mark::now();
+        let text = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        now.own = now.own.map(|ticks| ticks + own(&text).unwrap_or(0.0));
+        self.until(now)
+    }
+
+    fn until(&self, now: Mark) -> Spent {
         let wall = now.at.duration_since(self.at).as_secs_f64();
         let since =
             |before: Option<f64>, after: Option<f64>| Some(((after? - before?) / TICKS).max(0.0));
@@ -100,20 +111,26 @@ impl Spent {
 /// All processors at once, as in most steps: processors that share a core or a cache slow each other down. A map and a
 /// sort rather than a loop of arithmetic: compilers wait for memory and guess branches, and a neighbour on the same
 /// hardware makes that slow while a loop in registers takes as long as ever.
-pub(crate) fn slowness() -> f64 {
+/// Fails where threads cannot be started.
+pub(crate) fn slowness() -> std::io::Result<f64> {
     let processors = available_parallelism().map_or(1, usize::from);
     // The fastest of several short runs is the one that was disturbed least.
-    let fastest = (0..5).map(|_| work_time(processors)).fold(f64::INFINITY, f64::min);
-    (fastest / REFERENCE).clamp(1.0, SLOWEST)
+    let mut fastest = f64::INFINITY;
+    for _ in 0..5 {
+        fastest = fastest.min(work_time(processors)?);
+    }
+    Ok((fastest / REFERENCE).clamp(1.0, SLOWEST))
 }
 
 /// Seconds of processor time that a processor needs for a piece of work while all others do the same, on average.
-fn work_time(processors: usize) -> f64 {
+fn work_time(processors: usize) -> std::io::Result<f64> {
     let times: Vec<f64> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(one_work_time)).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
-    });
-    times.iter().sum::<f64>() / times.len().max(1) as f64
+        let workers: Vec<_> = (0..processors)
+            .map(|_| std::thread::Builder::new().spawn_scoped(scope, one_work_time))
+            .collect::<Result<_, _>>()?;
+        std::io::Result::Ok(workers.into_iter().filter_map(|worker| worker.join().ok()).collect())
+    })?;
+    Ok(times.iter().sum::<f64>() / times.len().max(1) as f64)
 }
 
 /// Seconds of processor time of this thread's work; wall time where the kernel does not report it.
@@ -190,7 +207,7 @@ mod tests {
 
     #[test]
     fn slowness_is_within_its_bounds() {
-        let slow = slowness();
+        let slow = slowness().unwrap();
         assert!((1.0..=SLOWEST).contains(&slow), "{slow}");
         assert!(one_work_time() > 0.0);
     }

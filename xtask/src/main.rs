@@ -28,6 +28,8 @@ mod needs;
 mod plan;
 mod programs;
 mod runner;
+mod scratch;
+mod settings;
 mod step;
 mod steps;
 

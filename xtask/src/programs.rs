@@ -2,11 +2,21 @@
 
 use crate::call::call;
 use crate::context::{Context, WORKSPACE};
+use crate::load::Mark;
+use crate::scratch::{Guard, kill_group};
+use crate::settings::cases;
 use crate::step::{Done, Stop};
+use std::io::{BufRead as _, BufReader, Read};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Seconds for all of them, with the default number of cases of property tests.
+pub(crate) const BUDGET: u64 = 240;
 
 /// Programs at a time. More would disturb those that measure.
 const AT_A_TIME: usize = 2;
@@ -17,12 +27,37 @@ const THREADS: &str = "4";
 /// Failed tests that are run once more, at most: more are no accident of a busy machine.
 const ONCE_MORE: usize = 8;
 
+/// The end of libtest's line about a test that is slow, or hangs.
+const SLOW: &str = " has been running for over 60 seconds";
+
+/// How often it is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// A compiled test program.
 #[derive(Debug, Eq, PartialEq)]
 struct Program {
     executable: PathBuf,
     /// The directory of its crate, in which it runs.
     directory: PathBuf,
+}
+
+/// How long a program may run.
+#[derive(Clone, Copy)]
+struct Limit<'a> {
+    /// Seconds on the quiet machine of the table.
+    quiet: f64,
+    slowness: f64,
+    /// When the whole run is over.
+    end: Option<Instant>,
+    guard: &'a Guard,
+}
+
+/// How a program ended.
+struct Ran {
+    good: bool,
+    /// It was ended, after so many seconds.
+    late: Option<u64>,
+    text: String,
 }
 
 /// Runs all test programs of the workspace, and the tests in its documentation.
@@ -39,35 +74,57 @@ pub(crate) fn run(context: &Context) -> Done {
     let size =
         |program: &Program| std::fs::metadata(&program.executable).map_or(0, |found| found.len());
     programs.sort_by_key(|program| std::cmp::Reverse(size(program)));
-    let limit = context.limit(None)?;
+    context.limit(None)?;
+    // More cases take more time; how much of it is theirs is not known.
+    let budget = BUDGET.saturating_mul(cases(|name| std::env::var_os(name)));
+    context.asked.set(budget - BUDGET);
+    let limit = Limit {
+        quiet: budget as f64,
+        slowness: context.slowness.get(),
+        end: context.end,
+        guard: &context.guard,
+    };
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
-            scope.spawn(|| {
+            let started = std::thread::Builder::new().spawn_scoped(scope, || {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (good, text) = program.run(limit, None);
-                    say!("-- {}\n{}", program.name(), text.trim_end());
+                    let ran = program.run(limit, None);
+                    let name = program.name();
+                    match ran.late {
+                        Some(seconds) => say!(
+                            "-- {name}: ended after {seconds} s, because it took too long; what it printed:\n{}",
+                            ran.text.trim_end()
+                        ),
+                        None => say!("-- {name}\n{}", ran.text.trim_end()),
+                    }
                     if let Ok(mut results) = results.lock() {
-                        results.push((program, good, text));
+                        results.push((program, ran));
                     }
                 }
             });
+            if let Err(error) = started {
+                say!("-- a thread could not be started: {error}");
+            }
         }
     });
-    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     let before = context.tests();
-    for (_, _, text) in &results {
-        context.count(text);
+    for (_, ran) in &results {
+        context.count(&ran.text);
     }
-    let mut bad: Vec<String> =
-        results.iter().filter(|(_, good, _)| !good).map(|(program, ..)| program.name()).collect();
+    let mut bad: Vec<String> = results
+        .iter()
+        .filter(|(_, ran)| !ran.good)
+        .map(|(program, ran)| ran.named(program))
+        .collect();
     if !bad.is_empty() && once_more(context, limit, &results) {
         context.forgive(before);
         bad.clear();
     }
-    let ended_early = results.iter().filter(|(_, good, text)| *good && !is_whole(text));
+    let ended_early = results.iter().filter(|(_, ran)| ran.good && !is_whole(&ran.text));
     bad.extend(
-        ended_early.map(|(program, ..)| format!("{} (ended before its last test)", program.name())),
+        ended_early.map(|(program, _)| format!("{} (ended before its last test)", program.name())),
     );
     say!("-- documentation");
     let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).answer(context)?;
@@ -86,16 +143,17 @@ pub(crate) fn run(context: &Context) -> Done {
 
 /// Runs the tests that failed once more, alone: some measure this machine, which others may have disturbed. Whether all
 /// of them pass; the end of the run names them.
-fn once_more(context: &Context, limit: Option<u64>, results: &[(&Program, bool, String)]) -> bool {
-    let bad = || results.iter().filter(|(_, good, _)| !good);
+fn once_more(context: &Context, limit: Limit<'_>, results: &[(&Program, Ran)]) -> bool {
+    let bad = || results.iter().filter(|(_, ran)| !ran.good);
     let tests: Vec<(&Program, &str)> =
-        bad().flat_map(|(program, _, text)| failed(text).map(|name| (*program, name))).collect();
-    // A program that ended without a word is not one that failed by chance.
-    if tests.len() > ONCE_MORE || bad().any(|(_, _, text)| failed(text).next().is_none()) {
+        bad().flat_map(|(program, ran)| failed(&ran.text).map(|name| (*program, name))).collect();
+    // A program that ended without a word, or not at all, is not one that failed by chance.
+    let ended = |ran: &Ran| ran.late.is_none() && failed(&ran.text).next().is_some();
+    if tests.len() > ONCE_MORE || !bad().all(|(_, ran)| ended(ran)) {
         return false;
     }
     tests.iter().all(|(program, test)| {
-        let (good, text) = program.run(limit, Some(test));
+        let Ran { good, text, .. } = program.run(limit, Some(test));
         let name = format!("{} {test}", program.name());
         say!("-- once more, alone: {name}\n{}", text.trim_end());
         let good = good && text.contains("test result: ok. 1 passed");
@@ -132,6 +190,55 @@ fn failed(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
+/// The tests that libtest called slow, and that did not end.
+fn hanging(text: &str) -> Vec<&str> {
+    let slow = text.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(SLOW));
+    let ended =
+        |name: &str| text.lines().any(|line| line.starts_with(&format!("test {name} ... ")));
+    slow.filter(|name| !ended(name)).collect()
+}
+
+impl Ran {
+    fn of(text: String) -> Ran {
+        Ran { good: false, late: None, text }
+    }
+
+    /// The program, and which tests hang if it was ended.
+    fn named(&self, program: &Program) -> String {
+        let name = program.name();
+        let Some(seconds) = self.late else { return name };
+        let hanging = match hanging(&self.text).as_slice() {
+            [] => "it does not say in which test".to_owned(),
+            tests => format!("in {}", tests.join(", ")),
+        };
+        format!("{name} (ended after {seconds} s, {hanging})")
+    }
+}
+
+/// What a stream has printed so far.
+type Kept = Arc<Mutex<Vec<u8>>>;
+
+/// Keeps what a stream prints, and says at once which test is slow.
+fn keep(
+    stream: Option<impl Read + Send + 'static>,
+    name: String,
+) -> std::io::Result<(Kept, JoinHandle<()>)> {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let to = Arc::clone(&kept);
+    let reader = std::thread::Builder::new().spawn(move || {
+        let Some(stream) = stream else { return };
+        let mut stream = BufReader::new(stream);
+        let mut line = Vec::new();
+        while stream.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            if line.trim_ascii_end().ends_with(SLOW.as_bytes()) {
+                say!("-- {name}: {}", String::from_utf8_lossy(line.trim_ascii_end()));
+            }
+            to.lock().unwrap_or_else(PoisonError::into_inner).append(&mut line);
+        }
+    })?;
+    Ok((kept, reader))
+}
+
 impl Program {
     /// Its crate and its name, without the hash.
     fn name(&self) -> String {
@@ -141,16 +248,9 @@ impl Program {
         format!("{directory}/{name}")
     }
 
-    /// Whether its tests, or one of them, are good, and what it printed.
-    fn run(&self, limit: Option<u64>, test: Option<&str>) -> (bool, String) {
-        let mut command = match limit {
-            Some(seconds) => {
-                let mut command = Command::new("timeout");
-                command.arg("--kill-after=20").arg(seconds.to_string()).arg(&self.executable);
-                command
-            }
-            None => Command::new(&self.executable),
-        };
+    /// Runs its tests, or one of them. With all that it started it is ended at its limit.
+    fn run(&self, limit: Limit<'_>, test: Option<&str>) -> Ran {
+        let mut command = Command::new(&self.executable);
         if let Some(test) = test {
             command.args(["--exact", test]);
         }
@@ -159,14 +259,58 @@ impl Program {
             .current_dir(&self.directory)
             .env("CARGO_MANIFEST_DIR", &self.directory)
             .env("RUST_TEST_THREADS", THREADS)
-            .stdin(Stdio::null());
-        match command.output() {
-            Ok(output) => {
-                let text = [output.stdout, output.stderr].concat();
-                (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mark = Mark::now();
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                return Ran::of(format!("starting {}: {error}", self.executable.display()));
             }
-            Err(error) => (false, format!("starting {}: {error}", self.executable.display())),
+        };
+        limit.guard.begin(child.id());
+        // Apart, so that one does not end in a line of the other.
+        let readers =
+            [keep(child.stdout.take(), self.name()), keep(child.stderr.take(), self.name())];
+        let is_read = || readers.iter().flatten().all(|(_, reader)| reader.is_finished());
+        let (mut ended, mut late) = (None, None);
+        let mut looks = 0_u32;
+        // What it has started may print after its end.
+        while ended.is_none() || !is_read() {
+            if ended.is_none() {
+                ended = child.try_wait().transpose();
+            }
+            looks += 1;
+            let over = limit.end.is_some_and(|end| Instant::now() >= end)
+                || (looks.is_multiple_of(16)
+                    && mark.spent_with(child.id()).quiet(limit.slowness) > limit.quiet);
+            if over {
+                late = Some(mark.spent().wall as u64);
+                kill_group(&mut child);
+                ended = Some(child.wait());
+                // Something may still hold the pipe, in a group of its own.
+                std::thread::sleep(10 * LOOK);
+                break;
+            }
+            std::thread::sleep(LOOK);
         }
+        limit.guard.end(child.id());
+        let mut text = String::new();
+        for reader in &readers {
+            match reader {
+                Ok((kept, _)) => text.push_str(&String::from_utf8_lossy(
+                    &kept.lock().unwrap_or_else(PoisonError::into_inner),
+                )),
+                Err(error) => text.push_str(&format!("reading what it prints: {error}\n")),
+            }
+        }
+        let read = readers.iter().all(Result::is_ok);
+        let good = read
+            && late.is_none()
+            && ended.is_some_and(|ended| ended.is_ok_and(|status| status.success()));
+        Ran { good, late, text }
     }
 }
 
@@ -223,6 +367,46 @@ mod tests {
         ));
     }
 
+    fn unlimited(context: &Context) -> Limit<'_> {
+        Limit { quiet: f64::INFINITY, slowness: 1.0, end: None, guard: &context.guard }
+    }
+
+    #[test]
+    fn program_that_hangs_is_ended_with_its_children_and_named() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = std::env::temp_dir().join(format!("xtask-hangs-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let executable = dir.join("program");
+        let script = "#!/bin/sh\necho 'running 2 tests'\necho 'test a has been running for over 60 seconds'\n\
+            echo 'test b has been running for over 60 seconds'\necho 'test b ... FAILED'\n\
+            sleep 1000 & echo $! >child; echo to-err >&2; [ \"$1\" = --exact ] && [ \"$2\" = quick ] || wait\n";
+        std::fs::write(&executable, script).unwrap();
+        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program = Program { executable, directory: dir.clone() };
+        let context = Context::new(&dir, None);
+        let is_running = || {
+            let pid = std::fs::read_to_string(dir.join("child")).unwrap();
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.is_ok_and(|stat| stat.contains("(sleep)") && !stat.contains(") Z "))
+        };
+        // It hangs itself; and it ends, but leaves a child that holds its output.
+        for test in [None, Some("quick")] {
+            let ran = program.run(Limit { quiet: 0.1, ..unlimited(&context) }, test);
+            assert!(!ran.good && ran.late.is_some());
+            assert!(ran.text.contains("running 2 tests") && ran.text.contains("to-err"));
+            assert_eq!(hanging(&ran.text), ["a"]);
+            assert!(ran.named(&program).contains("s, in a)"), "{}", ran.named(&program));
+            let begun = Instant::now();
+            while is_running() && begun.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(LOOK);
+            }
+            assert!(!is_running());
+            // One of its tests failed; that it passes alone says nothing of the one that hangs.
+            assert!(!once_more(&context, unlimited(&context), &[(&program, ran)]));
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
     #[test]
     fn once_more_passes_only_if_each_failed_test_passes_alone() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -237,7 +421,7 @@ mod tests {
             let context = Context::new(&dir, None);
             let text: String =
                 names.iter().map(|name| format!("test {name} ... FAILED\n")).collect();
-            let good = once_more(&context, None, &[(&program, false, text)]);
+            let good = once_more(&context, unlimited(&context), &[(&program, Ran::of(text))]);
             (good, context.unsteady.borrow().len())
         };
         assert_eq!(again(&["good"]), (true, 1));

@@ -4,6 +4,7 @@ use crate::USAGE;
 use crate::context::Context;
 use crate::load::{Judgement, Mark, slowness};
 use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan, find};
+use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ struct Runner {
     slowness: f64,
     /// Seconds of all steps, as they were, and as they would have been on that machine.
     seconds: (f64, f64),
+    /// Seconds beyond the budgets that the user requested, of all steps.
+    asked: u64,
     strict: bool,
     /// Steps that may be skipped even so: the installer could not bring what they need.
     may_skip: Vec<String>,
@@ -36,30 +39,43 @@ struct Runner {
 /// Runs all steps of a plan, and says how they ended.
 pub(crate) fn run(plan: &Plan) -> ExitCode {
     let begun = begun();
-    let dir = std::env::temp_dir().join(format!("clocksmith-test-{}", std::process::id()));
-    if let Err(error) = std::fs::create_dir_all(&dir) {
-        eprintln!("test.sh: making {}: {error}", dir.display());
-        return ExitCode::FAILURE;
-    }
+    let may_skip: Vec<String> = std::env::var("MAY_SKIP")
+        .unwrap_or_default()
+        .split([' ', ','])
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    // What cannot be used is refused before anything is made.
+    let ready = || -> Result<_, String> {
+        if let Some(why) = may_skip.iter().find_map(|name| find(name).err()) {
+            return Err(format!("MAY_SKIP: {why}"));
+        }
+        crate::settings::check(&plan.all(), |name| std::env::var_os(name))?;
+        let slowness = slowness().map_err(|error| {
+            format!("starting a thread on each processor: {error}; see `ulimit -u`")
+        })?;
+        Ok((slowness, Scratch::new(&std::env::temp_dir())?))
+    };
+    let (slowness, (scratch, guard)) = match ready() {
+        Ok(ready) => ready,
+        Err(why) => {
+            eprintln!("test.sh: {why}");
+            return ExitCode::from(USAGE);
+        }
+    };
     let end = plan.turn_said.as_ref().map(|_| begun + Duration::from_secs(CI_END));
+    let mut context = Context::new(&scratch.dir, end);
+    context.guard = guard;
     let mut runner = Runner {
-        context: Context::new(&dir, end),
+        context,
         report: Report::default(),
         made: BTreeMap::new(),
-        slowness: slowness(),
+        slowness,
         seconds: (0.0, 0.0),
+        asked: 0,
         strict: is_set("STRICT"),
-        may_skip: std::env::var("MAY_SKIP")
-            .unwrap_or_default()
-            .split([' ', ','])
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect(),
+        may_skip,
     };
-    if let Some(why) = runner.may_skip.iter().find_map(|name| find(name).err()) {
-        eprintln!("test.sh: MAY_SKIP: {why}");
-        return ExitCode::from(USAGE);
-    }
     if runner.slowness > 1.05 {
         say!("budgets times {:.1}: this machine is so much slower now", runner.slowness);
     }
@@ -87,14 +103,15 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         }
     }
     if let Some(budget) = plan.budget {
-        runner.total(&mark, begun, budget, plan.turn_said.is_some());
+        runner.total(&mark, begun, budget.saturating_add(runner.asked), plan.turn_said.is_some());
     }
-    let _ = std::fs::remove_dir_all(&dir);
-    runner.finish(begun)
+    let code = runner.finish(begun);
+    scratch.end(runner.context.guard);
+    code
 }
 
 /// Whether a switch of the environment is on.
-fn is_set(name: &str) -> bool {
+pub(crate) fn is_set(name: &str) -> bool {
     let value = std::env::var(name).unwrap_or_default().to_lowercase();
     !matches!(value.as_str(), "" | "0" | "no" | "off" | "false")
 }
@@ -164,6 +181,7 @@ impl Runner {
     /// Runs it, an emulated one once more if it fails, and holds its time against the budget.
     fn timed(&mut self, step: &'static Step, short: bool, budget: u64) -> Done {
         self.context.begin_step(short);
+        self.context.slowness.set(self.slowness);
         let before = self.context.tests();
         let mut mark = Mark::now();
         let mut done = (step.run)(&self.context);
@@ -176,7 +194,8 @@ impl Runner {
         let spent = mark.spent();
         let slow = self.slowness_meanwhile(spent.wall);
         let quiet = spent.quiet(slow);
-        let budget = budget + self.context.asked.get();
+        let budget = budget.saturating_add(self.context.asked.get());
+        self.asked = self.asked.saturating_add(self.context.asked.get());
         let time = format!(
             "{:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall, spent.cpu
@@ -200,7 +219,8 @@ impl Runner {
 
     /// The slowness during a step that has just ended: other guests of a host come and go.
     fn slowness_meanwhile(&mut self, wall: f64) -> f64 {
-        let before = std::mem::replace(&mut self.slowness, slowness());
+        let before = self.slowness;
+        self.slowness = slowness().unwrap_or(before);
         let slow = (before + self.slowness) / 2.0;
         self.seconds.0 += wall;
         self.seconds.1 += wall / slow;

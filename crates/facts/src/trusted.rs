@@ -527,9 +527,16 @@ mod tests {
         let (ours, theirs) = (dir.path().join("ours"), dir.path().join("theirs"));
         fs::create_dir_all(&ours).unwrap();
         fs::create_dir_all(theirs.join("home")).unwrap();
+        // Whatever the umask is.
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(&ours, 0o755);
+        mode(&theirs, 0o755);
+        mode(&theirs.join("home"), 0o755);
         chown(&theirs, Some(1000), None).unwrap();
         let error = open(&theirs.join("home")).unwrap_err().to_string();
-        assert!(error.contains("theirs (owner 1000, mode 07"), "{error}");
+        assert!(error.contains("theirs (owner 1000, mode 0755)"), "{error}");
         symlink(&theirs, dir.path().join("to-theirs")).unwrap();
         assert!(matches!(open(&dir.path().join("to-theirs")), Err(Untrusted::Foreign(_))));
         // The link of another user, to a directory of ours.
@@ -538,6 +545,7 @@ mod tests {
         lchown(dir.path().join("link"), Some(1000), None).unwrap();
         assert!(matches!(open(&dir.path().join("link")), Err(Untrusted::Foreign(_))));
         fs::write(ours.join("file"), "x").unwrap();
+        mode(&ours.join("file"), 0o644);
         chown(ours.join("file"), Some(1000), None).unwrap();
         let fd = open(&ours).unwrap();
         let error =

@@ -262,7 +262,7 @@ fn check(directory: &Path, text: &str, shells: &[&str]) -> bool {
                     assert!(refused(&new.calls) <= refused(&old.calls), "{shown}");
                     assert_eq!(old.status, new.status, "{shown}");
                     // A trace shows commands, which are compared above.
-                    if !text.contains("set -x") {
+                    if !text.replace("\\\n", "").contains("set -x") {
                         assert_eq!(old.output, new.output, "{shown}");
                     }
                 }
@@ -380,4 +380,15 @@ fn fix_generated_scripts_are_edited_at_all() {
     );
     assert_eq!(kept(&old.calls), kept(&new.calls));
     assert_ne!((old.calls, old.output), (new.calls, new.output));
+}
+
+/// What a trace prints is that of the commands, which differ by the option; also where a line continues in its word.
+#[test]
+fn fix_traced_script_whose_set_is_continued_is_compared_by_its_calls() {
+    let directory = stand_ins();
+    let call = "qemu-system-x86_64 -enable-kvm -cpu max,kvm=off -m 1 -machine q35";
+    for set in ["set -x", "set \\\n-x", "set -\\\nx"] {
+        let text = format!("#!/bin/sh\n{set}\n{call}\n");
+        assert!(check(directory.path(), &text, &["dash", "bash"]), "{text}");
+    }
 }

@@ -1,8 +1,9 @@
 //! Dependencies: licences, sources, duplicates, known vulnerabilities.
 
 use crate::call::call;
+use crate::context::Context;
 use crate::needs::Need;
-use crate::step::{Step, Stop, Tier};
+use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::rust::WORKSPACES;
 
 const DENY: Need = Need::Cargo("deny", "0.20.2");
@@ -18,6 +19,7 @@ pub(crate) static LICENCES: Step = Step {
     needs: &[DENY],
     uses: &[],
     run: |context| {
+        are_current(context)?;
         for manifest in WORKSPACES {
             call("cargo deny --locked --log-level warn --manifest-path")
                 .arg(manifest)
@@ -28,6 +30,36 @@ pub(crate) static LICENCES: Step = Step {
         Ok(())
     },
 };
+
+/// Whether each lock file is that of its manifests; a new dependency of a crate is also one of what is beside the workspace.
+fn are_current(context: &Context) -> Done {
+    let mut old = Vec::new();
+    for manifest in WORKSPACES {
+        let answer = call("cargo metadata --locked --format-version 1 --manifest-path")
+            .arg(manifest)
+            .hidden()
+            .answer(context)?;
+        // What else is wrong, cargo-deny says.
+        if !answer.good() && is_outdated(&answer.text) {
+            old.push(manifest);
+        }
+    }
+    mended(&old).map_or(Ok(()), |how| Err(Stop::fail(how)))
+}
+
+fn is_outdated(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("error:") && line.contains("--locked"))
+}
+
+/// The commands that mend these lock files.
+fn mended(old: &[&str]) -> Option<String> {
+    let commands: Vec<String> = old
+        .iter()
+        .map(|manifest| format!("`cargo update -w --manifest-path {manifest}`"))
+        .collect();
+    (!old.is_empty())
+        .then(|| format!("lock files are not those of the manifests: run {}", commands.join(", ")))
+}
 
 /// The database is a git repository, which not every network reaches.
 pub(crate) static ADVISORIES: Step = Step {
@@ -65,3 +97,32 @@ pub(crate) static ADVISORIES: Step = Step {
         Ok(())
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_file_that_is_outdated_is_told_from_other_errors() {
+        // Of 1.88 and of 1.95.
+        for text in [
+            "    Updating crates.io index\nerror: the lock file /c/fuzz/Cargo.lock needs to be updated but --locked was passed to prevent this\n",
+            "error: cannot update the lock file /c/fuzz/Cargo.lock because --locked was passed to prevent this\nhelp: to\n",
+        ] {
+            assert!(is_outdated(text), "{text}");
+        }
+        assert!(!is_outdated("error: failed to get `libc` as a dependency\n"));
+    }
+
+    #[test]
+    fn every_lock_file_is_named_with_its_command() {
+        assert_eq!(mended(&[]), None);
+        let how = mended(&["fuzz/Cargo.toml", "python/Cargo.toml"]).unwrap();
+        for manifest in ["fuzz/Cargo.toml", "python/Cargo.toml"] {
+            assert!(
+                how.contains(&format!("`cargo update -w --manifest-path {manifest}`")),
+                "{how}"
+            );
+        }
+    }
+}

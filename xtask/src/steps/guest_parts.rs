@@ -69,7 +69,7 @@ pub(crate) static DISK_IMAGE: Step = Step {
 
 pub(super) fn disk_image(context: &Context) -> Done {
     let program = context.target.join("debug/testbed");
-    let strict = std::env::var_os("STRICT").is_some_and(|value| !value.is_empty());
+    let strict = crate::runner::is_set("STRICT");
     // For continuous integration; tests of a user become root only on request.
     let build = if !is_root() && strict && call("sudo -n true").hidden().answer(context)?.good() {
         let cache =

@@ -11,6 +11,8 @@ mod guest_parts;
 mod guests;
 mod rust;
 mod scripts;
+#[cfg(test)]
+mod tree_tests;
 
 use crate::step::Step;
 

@@ -146,7 +146,7 @@ pub(crate) static TEST: Step = Step {
     tier: Tier::Default,
     emulated: false,
     seconds: 165,
-    budget: 240,
+    budget: crate::programs::BUDGET,
     short: None,
     needs: &[],
     uses: &[&COMPILE],

@@ -179,13 +179,13 @@ pub(crate) static ACTIONS: Step = Step {
 
 pub(crate) static TREE: Step = Step {
     name: "tree",
-    what: "nothing is tracked that profilers, crashes, editors and merges leave behind",
+    what: "nothing is tracked that profilers, crashes, editors and merges leave behind, or that some system cannot check out; scripts parse",
     tier: Tier::Default,
     emulated: false,
     seconds: 3,
     budget: 30,
     short: None,
-    needs: &[],
+    needs: &[Need::Package("git python3")],
     uses: &[],
     run: |context| call("packaging/tree.sh").script(context),
 };

@@ -29,12 +29,12 @@ fi
 
 /// Where files are quick, if there is such a place.
 pub fn temporary() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() {
-        tempfile::tempdir_in(memory).unwrap()
-    } else {
-        tempfile::tempdir().unwrap()
-    }
+    // It may be missing, full, or not ours to write to.
+    let memory = tempfile::tempdir_in("/dev/shm").ok().filter(|found| {
+        fs::write(found.path().join("try"), [0; 65536]).is_ok()
+            && fs::remove_file(found.path().join("try")).is_ok()
+    });
+    memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
 /// Makes the system.

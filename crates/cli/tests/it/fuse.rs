@@ -282,6 +282,8 @@ fn verbs_end_beside(words: &[&str], files: &[&str], of_child: &str) {
         Ok(status) => assert!(status.success(), "cc: {status}"),
         Err(error) => return eprintln!("skipped: cc: {error}"),
     }
+    // Another user starts it, whatever the umask is.
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut program = Command::new(&locked)
         .args(words)
         .stdin(std::fs::File::open(served.program()).unwrap())

@@ -1,0 +1,86 @@
+//! Settings of the environment that steps read: what is no number is refused before the first step.
+
+use crate::step::Step;
+use std::collections::BTreeMap;
+
+/// Cases of each property test that `./test.sh` asks for by default.
+const PROPTEST_CASES: u64 = 64;
+/// Those of the tests that call shells.
+const CASES: u64 = 60;
+
+/// A setting: its name, the steps that read it, and the least value.
+const NUMBERS: &[(&str, &[&str], u64)] = &[
+    ("PROPTEST_CASES", &["test"], 1),
+    ("PROPTEST_RNG_SEED", &["test"], 0),
+    ("CASES", &["test"], 1),
+    ("FUZZ_SECONDS", &["fuzz"], 1),
+    ("FUZZ_SEED", &["fuzz"], 0),
+    ("CLOCKSMITH_SOAK_MINUTES", &["soak"], 1),
+    ("CLOCKSMITH_BENCH_MIB", &["speed"], 1),
+];
+
+/// What is wrong with the settings of these steps.
+pub(crate) fn check(
+    steps: &[&Step],
+    get: impl Fn(&str) -> Option<std::ffi::OsString>,
+) -> Result<(), String> {
+    for (name, readers, least) in NUMBERS {
+        let Some(value) = get(name) else { continue };
+        let Some(step) = steps.iter().find(|step| readers.contains(&step.name)) else { continue };
+        let number = value.to_str().and_then(|text| text.parse::<u64>().ok());
+        if number.is_none_or(|number| number < *least) {
+            return Err(format!(
+                "{name}={}: the step {} wants a whole number from {least}",
+                value.to_string_lossy(),
+                step.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How many times the default number of cases the property tests try, from 1.
+pub(crate) fn cases(get: impl Fn(&str) -> Option<std::ffi::OsString>) -> u64 {
+    let defaults = BTreeMap::from([("PROPTEST_CASES", PROPTEST_CASES), ("CASES", CASES)]);
+    let times = defaults.into_iter().filter_map(|(name, default)| {
+        let wanted: u64 = get(name)?.to_str()?.parse().ok()?;
+        Some(wanted.div_ceil(default))
+    });
+    times.max().unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::find;
+
+    #[test]
+    fn check_refuses_what_is_no_number_where_a_step_reads_it() {
+        let steps = |names: &[&str]| -> Vec<&Step> {
+            names.iter().map(|name| find(name).unwrap()).collect()
+        };
+        for (name, readers, _) in NUMBERS {
+            for value in ["abc", "-1", "1.5", "", "99999999999999999999"] {
+                let get = |asked: &str| (asked == *name).then(|| value.into());
+                let error = check(&steps(readers), get).unwrap_err();
+                assert!(error.contains(name), "{error}");
+                assert!(check(&steps(&["fmt"]), get).is_ok());
+            }
+            assert!(check(&steps(readers), |_| Some("20".into())).is_ok());
+            assert!(check(&steps(readers), |_| None).is_ok());
+        }
+        assert!(check(&steps(&["fuzz"]), |_| Some("0".into())).is_err());
+    }
+
+    #[test]
+    fn cases_are_counted_in_those_of_the_default() {
+        let of = |name: &'static str, value: &'static str| {
+            cases(move |asked| (asked == name).then(|| value.into()))
+        };
+        assert_eq!(of("PROPTEST_CASES", "64"), 1);
+        assert_eq!(of("PROPTEST_CASES", "1"), 1);
+        assert_eq!(of("PROPTEST_CASES", "4096"), 64);
+        assert_eq!(of("CASES", "1000"), 17);
+        assert_eq!(of("NOTHING", "5"), 1);
+    }
+}
