@@ -8,6 +8,16 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the verb goes on without a reader.
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+
+/// From here on nothing fails because a reader has gone away (`clocksmith fix --apply | head`): what was asked is done, and
+/// the exit code is that of the result. For verbs that print an answer and end.
+pub(crate) fn go_on_without_reader() {
+    GOES_ON.store(true, Ordering::Relaxed);
+}
 
 /// Whether it is a terminal.
 pub(crate) fn is_terminal() -> bool {
@@ -52,7 +62,14 @@ pub(crate) enum Bytes<'a> {
 /// Writes bytes as they are.
 pub(crate) fn bytes(what: Bytes<'_>) -> Result<()> {
     match what {
-        Bytes::Bundle(bytes) | Bytes::Manual(bytes) | Bytes::Completions(bytes) => write(bytes),
+        // A bundle that is cut is none.
+        Bytes::Bundle(bytes) => put(bytes)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::BrokenPipe => io::Error::other("the reader ended early"),
+                _ => error,
+            })
+            .context(FAILED),
+        Bytes::Manual(bytes) | Bytes::Completions(bytes) => write(bytes),
     }
 }
 
@@ -70,9 +87,22 @@ fn writable(out: &impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
+const FAILED: &str = "cannot write to standard output";
+
 fn write(bytes: &[u8]) -> Result<()> {
+    match put(bytes) {
+        Err(error)
+            if error.kind() == io::ErrorKind::BrokenPipe && GOES_ON.load(Ordering::Relaxed) =>
+        {
+            Ok(())
+        }
+        other => other.context(FAILED),
+    }
+}
+
+fn put(bytes: &[u8]) -> io::Result<()> {
     let out = stdout().lock();
-    writable(&out).and_then(|()| super::put(out, bytes)).context("cannot write to standard output")
+    writable(&out).and_then(|()| super::put(out, bytes))
 }
 
 /// JSON documents, one a line.

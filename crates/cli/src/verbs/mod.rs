@@ -19,10 +19,14 @@ mod why;
 
 use crate::args::{self, Args, Verb};
 use crate::exit::Code;
+use crate::ui::out;
 use anyhow::Result;
 
 /// Runs the verb that was asked for; without one, `why`.
 pub(crate) fn run(args: Args) -> Result<Code> {
+    if answers(args.verb.as_ref()) {
+        out::go_on_without_reader();
+    }
     match args.verb {
         None => why::run(&args.common, &args.why),
         Some(Verb::Why(args::WhyOf { file, mut why })) => {
@@ -47,5 +51,22 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Completions(completions)) => completions::run(&args.common, &completions),
         Some(Verb::Man(man)) => man::run(&args.common, &man),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
+    }
+}
+
+/// Whether a verb does one thing and ends: its exit code is an answer, or it has changed something. The others go on until
+/// their reader has gone, or give their output alone.
+fn answers(verb: Option<&Verb>) -> bool {
+    match verb {
+        None
+        | Some(
+            Verb::Why(_)
+            | Verb::Predict(_)
+            | Verb::Verify(_)
+            | Verb::Fix(_)
+            | Verb::Vm(_)
+            | Verb::Explain(_),
+        ) => true,
+        Some(_) => false,
     }
 }

@@ -71,3 +71,34 @@ fn output_that_is_open_for_reading_only_fails() {
         );
     }
 }
+
+/// The result of a verb does not depend on whether its output is read to the end.
+#[test]
+fn reader_that_ends_early_changes_no_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("short.log");
+    let text = "[    0.000000] Linux version 6.1.0 (x) x86_64\n[    0.300000] clocksource: Switched to clocksource tsc-early\n";
+    fs::write(&log, text).unwrap();
+    let code = |arguments: &[&str], closed: bool| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let kept = (!closed).then_some(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        let mut child = command.args(arguments).stdout(writer).spawn().unwrap();
+        drop(command);
+        if let Some(mut reader) = kept {
+            std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
+        }
+        child.wait().unwrap().code()
+    };
+    let root = dir.path().join("root");
+    fs::create_dir_all(root.join("proc")).unwrap();
+    fs::write(root.join("proc/cmdline"), "ro\n").unwrap();
+    let (log, root) = (log.to_str().unwrap(), root.to_str().unwrap());
+    for arguments in [&["why", "--log", log][..], &["explain", "no-such-word-at-all"]] {
+        let read = code(arguments, false);
+        assert_ne!(read, Some(0), "{arguments:?}");
+        assert_eq!(code(arguments, true), read, "{arguments:?}");
+    }
+    let bundle = ["collect", "--root", root, "--output", "-"];
+    assert_eq!((code(&bundle, false), code(&bundle, true)), (Some(0), Some(2)));
+}
