@@ -139,10 +139,26 @@ pub struct Recording {
     pub gaps: Vec<String>,
 }
 
+/// Samples that are due for the CPU time, from which on their number is looked at.
+const DUE: f64 = 20.0;
+/// The share of them below which whole threads are missing: frequent switches alone cost less.
+const FEW: f64 = 0.2;
+
 impl Recording {
     /// Takes the CPU time from the events' own counts, in nanoseconds: samples have the shares, and stand for too little
     /// time where some were not taken.
     pub fn take_time(&mut self, counted: u64) {
+        let due = counted as f64 * 1e-9 * self.frequency as f64;
+        if due >= DUE && (self.all.samples as f64) < FEW * due {
+            self.gaps.push(format!(
+                "{} of about {due:.0} samples were taken: its threads end or wait before the next one is due, and reads of \
+                 such threads are missing; `clocksmith who --all` samples each CPU, and sees them",
+                self.all.samples
+            ));
+        }
+        if self.all.ns == 0 {
+            self.all.ns = counted;
+        }
         if counted == 0 || self.all.ns == 0 {
             return;
         }
@@ -168,6 +184,11 @@ mod tests {
         let after: Vec<f64> =
             made.stacks.iter().map(|s| s.tally.ns as f64 / made.all.ns as f64).collect();
         assert_eq!(before, after);
+        // Threads without a sample.
+        let mut none = crate::recording::Recording { frequency: 400, ..Default::default() };
+        none.take_time(800_000_000);
+        assert_eq!((none.all.ns, none.all.samples), (800_000_000, 0));
+        assert!(none.gaps[0].starts_with("0 of about 320 samples were taken"), "{:?}", none.gaps);
         // Not counted.
         let same = made.clone();
         made.take_time(0);

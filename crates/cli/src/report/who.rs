@@ -137,6 +137,13 @@ impl WhoReport {
 /// The answer in one sentence, of so many seconds.
 pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String {
     let totals = &profile.totals;
+    if totals.samples == 0 && totals.cpu_seconds > 0.0 {
+        return format!(
+            "No sample of {target} in {seconds:.1} s, which used {:.2} s of CPU time: whether it reads the time is not \
+             known.",
+            totals.cpu_seconds
+        );
+    }
     if totals.samples == 0 {
         return format!(
             "No sample of {target} in {seconds:.1} s: it used less CPU time than a sample stands for, so whether it \
