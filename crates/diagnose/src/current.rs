@@ -320,7 +320,9 @@ fn standing_of_usual(
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
         _ => {
-            user_space && (name != "tsc" || behind >= LINES_BEHIND)
+            // Stamps that are left, where that of the switch is lost, tell how far the log goes.
+            let soon = end.is_some_and(|end| end < SETTLED_BY);
+            user_space && !soon && (name != "tsc" || behind >= LINES_BEHIND)
                 || entry.at.is_none() && log.seconds_behind(entry).is_some_and(|s| s >= SETTLED_BY)
         }
     };

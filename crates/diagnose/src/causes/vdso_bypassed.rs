@@ -191,8 +191,8 @@ fn bypassed(case: &Case<'_>, causes: &mut Causes) {
                 .to_owned()
         }
         "kvm-clock" | "xen" => format!(
-            "{current} is read by system call: the host does not set the stable bit, because its own \
-             clocksource is not the TSC"
+            "{current} is read by system call: the host does not set the stable bit: its own \
+             clocksource may not be the TSC, or it does not take the TSCs of this guest's CPUs for equal"
         ),
         "hyperv_clocksource_tsc_page" => format!(
             "{current} is read by system call: the host has invalidated the page (sequence 0), because its \

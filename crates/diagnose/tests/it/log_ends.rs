@@ -419,3 +419,18 @@ fn log_without_stamps_tells_no_more_than_with_them() {
     assert_eq!(stamped.verdict, Verdict::Unknown, "{}", stamped.headline);
     assert_eq!((bare.verdict, &bare.headline), (stamped.verdict, &stamped.headline));
 }
+
+#[test]
+fn stamps_that_are_left_tell_how_far_a_log_goes() {
+    let log = |stamp: &str, last: &str| {
+        let lines: String =
+            (0..120).map(|n| format!("{stamp}pci 0000:00:{n:02x}.0: BAR 0\n")).collect();
+        why(&format!(
+            "[    0.000000] pid_max: default: 32768\n[    0.300000] SCSI subsystem initialized\n\
+             clocksource: Switched to clocksource tsc\n{lines}\
+             [    {last}] EXT4-fs (sda1): mounted filesystem\n"
+        ))
+    };
+    let report = log("[    4.000000] ", "4.700000");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+}

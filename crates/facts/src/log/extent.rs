@@ -185,7 +185,8 @@ fn is_login(line: &str) -> bool {
 
 /// The date in front of the last of the lines that has one.
 fn last_date(tail: &[u8]) -> Option<f64> {
-    let lines = tail.rsplit(|byte| *byte == b'\n').take(LAST_LINES);
+    let lines = tail.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let lines = lines.take(LAST_LINES);
     lines.map(|line| text(line, 0, line.len())).find_map(|line| super::wall::seconds(&line))
 }
 
@@ -255,7 +256,11 @@ impl Gather {
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
-        let stamp = |line: &&[u8]| strip(&text(line, 0, line.len())).at.is_some();
+        let stamp = |line: &&[u8]| {
+            let line = text(line, 0, line.len());
+            let line = strip(&line);
+            line.at.is_some() || line.named && line.kernel == Some(true)
+        };
         let stamped = head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count()
             == STAMPED
             && !self.is_bare_log();
@@ -281,8 +286,9 @@ impl Gather {
                 chosen.push((fences, name.to_owned()));
             }
             out.reaches_login |= number >= heads && is_login(&line);
-            // In a log with stamps, lines without a prefix are parts of others, or what its sender wrote.
-            with_stamp += u32::from(stripped.at.is_some());
+            // In a log with stamps or headers, lines without a prefix are parts of others, or what its sender wrote.
+            with_stamp +=
+                u32::from(stripped.at.is_some() || stripped.named && stripped.kernel == Some(true));
             if stamped && stripped.kernel.is_none() {
                 bare += u32::from(!stripped.message.trim().is_empty());
                 continue;
@@ -330,5 +336,24 @@ impl Gather {
         out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::log::KernelLog;
+
+    #[test]
+    fn prose_beside_lines_with_headers_is_no_part_of_the_log() {
+        let log = "Dec 24 21:07:06 kernel: tsc: Detected 3293.790 MHz processor\n\
+                   Dec 24 21:07:07 kernel: clocksource: Switched to clocksource tsc\n\
+                   Dec 24 21:07:28 kernel: kvm_amd: TSC scaling supported\n";
+        let prose = "Hello,\nthis is what\nmy laptop\nof last year\nsays:\n";
+        for text in [log.to_owned(), format!("{prose}{log}"), format!("{log}{prose}")] {
+            let extent = KernelLog::scan(text.as_bytes(), "log").unwrap().extent;
+            assert_eq!((extent.sampled, extent.ordinary), (3, 0), "{text}");
+        }
     }
 }

@@ -13,6 +13,7 @@ mod complete;
 mod continuation;
 mod cut;
 mod diff;
+mod disorder;
 mod encoding;
 pub mod event;
 pub mod extent;

@@ -168,6 +168,59 @@ fn order_of_messages(lines: &[&[u8]]) -> (usize, usize) {
     (forward, backward)
 }
 
+/// Lines at the end of a text among which the first message of a boot is, where its newest line comes first.
+const LAST_LINES: usize = 3;
+
+/// Why a text without any stamp seems to have its newest line first, as the end of a sentence.
+pub(super) fn doubt(text: &[u8]) -> Option<String> {
+    let words = [&b"to clocksource "[..], b"Linux version "];
+    if words.iter().all(|words| memchr::memmem::find(text, words).is_none()) {
+        return None;
+    }
+    let lines: Vec<&[u8]> =
+        text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    let mut said: Vec<(usize, Said)> = Vec::new();
+    for (index, raw) in lines.iter().enumerate() {
+        if Stamp::of(raw).is_some() {
+            return None;
+        }
+        let line = super::lines::text(raw, 0, raw.len());
+        if transcript::is_prompt(&line) {
+            return None;
+        }
+        // Who takes the TSC away may choose the other ones again.
+        let older = line
+            .strip_prefix("Switching to clocksource ")
+            .map(|name| Said::Chose(name.trim().to_owned()));
+        said.extend(older.or_else(|| Said::of(strip(&line).message)).map(|said| (index, said)));
+    }
+    let banners = said.iter().filter(|(_, said)| *said == Said::Banner).count();
+    let is_last = said
+        .last()
+        .is_some_and(|(index, said)| *said == Said::Banner && index + LAST_LINES >= lines.len());
+    let of_switch = |said: &Said| matches!(said, Said::Switched(_) | Said::Chose(_));
+    let ends_with_banner = banners == 1 && is_last && said.iter().any(|(_, said)| of_switch(said));
+    if banners == 1 && !is_last {
+        return None;
+    }
+    said.truncate(256);
+    let unstable = memchr::memmem::find(text, b"nstable").is_some();
+    let (mut forward, mut backward) = (0, 0);
+    for (at, (_, this)) in said.iter().enumerate() {
+        for (_, later) in &said[at + 1..] {
+            // The older words tell why in another message.
+            let chose = matches!((this, later), (Said::Chose(_), Said::Chose(_)));
+            forward += usize::from(this.comes_before(later));
+            backward += usize::from(later.comes_before(this) && !(chose && unstable));
+        }
+    }
+    (ends_with_banner || banners == 0 && backward > 0 && forward == 0).then(|| {
+        "what a kernel says first stands behind what it says later, and no line has a stamp: the newest line may come \
+         first (tac turns it), or these are lines of several boots"
+            .to_owned()
+    })
+}
+
 /// Messages that a boot writes once and in order.
 #[derive(Debug, PartialEq)]
 enum Said {
@@ -176,6 +229,8 @@ enum Said {
     Refined,
     Registered(String),
     Switched(String),
+    /// In the words of kernels up to 3.10.
+    Chose(String),
 }
 
 impl Said {
@@ -204,6 +259,9 @@ impl Said {
             (Self::Registered(this), Self::Switched(other)) => this == other,
             (Self::Refined, Self::Switched(other)) => other == "tsc",
             (Self::Switched(this), Self::Switched(other)) => this == "tsc-early" && other == "tsc",
+            (Self::Chose(this), Self::Chose(other)) => {
+                matches!(this.as_str(), "hpet" | "acpi_pm" | "jiffies") && other == "tsc"
+            }
             _ => false,
         }
     }
@@ -223,6 +281,23 @@ mod tests {
         "kernel: clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x23f45126d86, max_idle_ns: 440795256522 ns",
         "kernel: clocksource: Switched to clocksource tsc",
     ];
+
+    #[test]
+    fn text_without_stamps_that_ends_with_the_first_message_has_no_order() {
+        let mixed = |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap().mixed.is_some();
+        for text in [
+            "Switching to clocksource tsc\nSwitching to clocksource hpet\n",
+            "usb 1-2: USB disconnect\nclocksource: Switched to clocksource hpet\nCommand line: ro\nLinux version 6.8.0 (x) x\n",
+            "clocksource: Switched to clocksource tsc\nclocksource: Switched to clocksource tsc-early\n",
+        ] {
+            assert!(mixed(text), "{text}");
+            let turned: Vec<&str> = text.lines().rev().collect();
+            assert!(!mixed(&turned.join("\n")), "{text}");
+        }
+        assert!(!mixed(
+            "Switching to clocksource tsc\nMarking TSC unstable due to TSC halts in idle\nSwitching to clocksource hpet\n"
+        ));
+    }
 
     /// The boot with these stamps, its newest line first.
     fn reversed(stamps: [&str; 6]) -> String {

@@ -194,6 +194,49 @@ fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
     (apart && !written && !again).then_some((given_up, chosen))
 }
 
+/// The name that the last choice of some entries has.
+fn last_choice<'a>(
+    mut entries: impl DoubleEndedIterator<Item = &'a Entry>,
+) -> Option<(&'a Entry, &'a str)> {
+    entries.rfind(|entry| matches!(entry.event, Event::Switched(_))).and_then(|entry| {
+        let Event::Switched(name) = &entry.event else { return None };
+        Some((entry, name.as_str()))
+    })
+}
+
+/// Why choices are of several boots or machines, where the stamps in front of this line are further on than its own.
+pub(super) fn switch_goes_back(log: &KernelLog, line: u64) -> Option<String> {
+    let (first, one) = last_choice(log.entries.iter().filter(|entry| entry.line < line))?;
+    let (second, two) = last_choice(log.entries.iter().filter(|entry| entry.line >= line))?;
+    (one != two).then(|| {
+        format!(
+            "the stamps go back between the choice of {one} ({}) and that of {two} ({}): these are lines of several boots \
+             or machines, or not in the order of time",
+            log.source(first),
+            log.source(second)
+        )
+    })
+}
+
+/// Why choices are of several boots or machines, where some have a header with a host and no stamp, and others a stamp and no
+/// header: nothing tells which of them is the later one.
+pub(super) fn forms(log: &KernelLog) -> Option<String> {
+    let headed = |entry: &&Entry| {
+        entry.at.is_none() && super::host_of(&entry.text).is_some_and(|host| host.of_kernel)
+    };
+    let stamped = |entry: &&Entry| entry.at.is_some() && super::host_of(&entry.text).is_none();
+    let (first, one) = last_choice(log.entries.iter().filter(headed))?;
+    let (second, two) = last_choice(log.entries.iter().filter(stamped))?;
+    (one != two).then(|| {
+        format!(
+            "the choice of {one} ({}) has a host and no stamp in front of it, and that of {two} ({}) a stamp and no host: \
+             these may be lines of several machines, and nothing tells which one is the later one",
+            log.source(first),
+            log.source(second)
+        )
+    })
+}
+
 /// Whether a message takes the TSC away until the next boot.
 fn gives_up(event: &Event) -> bool {
     match event {
@@ -238,6 +281,41 @@ mod tests {
         ] {
             assert_eq!(scan(&text).mixed, None, "{text}");
         }
+    }
+
+    #[test]
+    fn switch_whose_stamp_goes_back_is_of_no_known_boot() {
+        let text = |between: &str, name: &str| {
+            format!(
+                "[    0.300000] clocksource: Switched to clocksource hpet\n[  900.000000] usb 1-2: USB disconnect\n{between}\
+                 [    1.378178] clocksource: Switched to clocksource {name}\n[ 1900.000000] usb 1-2: USB disconnect\n"
+            )
+        };
+        for between in ["", "\nweb2:\n"] {
+            assert!(scan(&text(between, "tsc")).mixed.is_some(), "{between}");
+            assert_eq!(scan(&text(between, "hpet")).mixed, None);
+        }
+        // Commands print parts of one boot.
+        assert_eq!(scan(&text("$ dmesg | grep tsc\n", "tsc")).mixed, None);
+        let in_order = text("", "tsc").replace("900.000000", "  0.900000");
+        assert_eq!(scan(&in_order).mixed, None);
+    }
+
+    #[test]
+    fn lines_with_a_host_and_lines_with_a_stamp_have_no_order() {
+        let headed = |name: &str| {
+            format!("Nov  3 10:00:01 web1 kernel: clocksource: Switched to clocksource {name}\n")
+        };
+        let stamped = "[    1.378178] clocksource: Switched to clocksource tsc\n[  900.000000] usb 1-2: USB disconnect\n";
+        for text in [
+            format!("{}and the other:\n{stamped}", headed("hpet")),
+            format!("{stamped}{}", headed("hpet")),
+        ] {
+            assert!(scan(&text).mixed.is_some(), "{text}");
+        }
+        assert_eq!(scan(&format!("{stamped}{}", headed("tsc"))).mixed, None);
+        let goes_on = headed("hpet").replace("kernel: ", "kernel: [ 1900.000000] ");
+        assert_eq!(scan(&format!("{stamped}{goes_on}")).mixed, None);
     }
 
     #[test]

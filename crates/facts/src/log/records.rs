@@ -19,6 +19,15 @@ pub(super) enum Style {
     Json,
     /// `"[ 0.0] ...\r\n[ 0.1] ..."`: what `aws ec2 get-console-output` and `az vm boot-diagnostics` print.
     String,
+    /// `{"log":"...\n","stream":"stdout","time":"..."}`: the files of containers. Each has a line as a program wrote it.
+    Container,
+}
+
+/// Whether a line is one of a container's file.
+fn is_of_container(line: &[u8]) -> bool {
+    line.starts_with(b"{\"log\":")
+        && memchr::memmem::find(line, b"\"stream\":").is_some()
+        && line.ends_with(b"}")
 }
 
 /// Whether a text consists of such records.
@@ -26,6 +35,9 @@ pub(super) fn found(window: &[u8]) -> Option<Style> {
     let (mut message, mut journal, mut brace, mut json) = (false, false, false, false);
     for line in window.split(|byte| *byte == b'\n') {
         let line = line.trim_ascii();
+        if is_of_container(line) {
+            return Some(Style::Container);
+        }
         match line.first() {
             Some(b'M') => message |= line.starts_with(b"MESSAGE="),
             Some(b'_') => {
@@ -148,6 +160,22 @@ impl<R: Read> Lines<R> {
         (self.size, self.message) = (0, 0);
     }
 
+    /// Gives out the line that a record of a container has.
+    fn unwrap(&self, out: &mut Vec<u8>) {
+        let line = self.line.trim_ascii();
+        let value: Option<serde_json::Value> =
+            if is_of_container(line) { serde_json::from_slice(line).ok() } else { None };
+        let Some(log) = value.as_ref().and_then(|value| value.get("log")?.as_str()) else {
+            out.extend_from_slice(&self.line);
+            return;
+        };
+        // One record is one line.
+        out.extend_from_slice(log.lines().next().unwrap_or_default().as_bytes());
+        if self.line.ends_with(b"\n") {
+            out.push(b'\n');
+        }
+    }
+
     /// Undoes the escapes of a string.
     fn unescape(&mut self, out: &mut Vec<u8>) {
         self.in_string |= begins_a_string(&self.line);
@@ -193,6 +221,10 @@ impl<R: Read> Pieces for Lines<R> {
             self.unescape(out);
             return Ok(true);
         }
+        if self.style == Style::Container {
+            self.unwrap(out);
+            return Ok(true);
+        }
         let begins =
             self.style == Style::Fields && self.line.trim_ascii_start().starts_with(b"__CURSOR=");
         if begins || self.size > RECORD {
@@ -234,6 +266,20 @@ mod tests {
         assert_eq!(read(verbose), "Tue x [s=0]\n\n\n\n");
         let json = "{\n \"pri\": 4,\n \"time\": 9.100000,\n \"msg\": \"tsc: \\\"x\\\"\"\n},{\n \"pri\": 12,\n \"time\": 9.2,\n \"msg\": \"tsc: y\"\n}";
         assert_eq!(read(json), "\n\n\n[    9.100000] tsc: \"x\"\n\n\n\n\n}");
+    }
+
+    #[test]
+    fn records_of_containers_are_read_as_their_lines() {
+        let lines = "Dec 28 08:02:31 y kernel: clocksource: Switched to clocksource tsc\n\
+                     Dec 29 10:02:31 y kernel: Linux version 6.8.0 (x) (gcc) x86_64\n\
+                     Dec 29 10:02:31 y kernel: Hypervisor detected: VMware\n";
+        let wrapped: String = lines
+            .lines()
+            .map(|line| format!("{{\"log\":\"{line}\\n\",\"stream\":\"stdout\",\"time\":\"2026-12-29T10:02:31Z\"}}\n"))
+            .collect();
+        assert_eq!(read(&wrapped), lines);
+        let boots = |text: &str| crate::log::KernelLog::scan(text.as_bytes(), "log").unwrap().boots;
+        assert_eq!((boots(&wrapped), boots(lines)), (2, 2));
     }
 
     #[test]

@@ -28,8 +28,8 @@ use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
 use super::{
-    KernelLog, LogError, cut, diff, encoding, journal, mail, markup, newest_first, order, records,
-    transcript,
+    KernelLog, LogError, cut, diff, disorder, encoding, journal, mail, markup, newest_first, order,
+    records, transcript,
 };
 use boots::Boot;
 use machine::Machine;
@@ -112,6 +112,18 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
             }
         }
         if is_first {
+            scanner.doubt = disorder::parts(&window[..filled]);
+            if end_of_file
+                && !scanner.log.is_diff
+                && let Some((newest, older)) = disorder::without_older(&window[..filled])
+            {
+                filled = newest.len();
+                window[..filled].copy_from_slice(&newest);
+                scanner.log.boots += older;
+            }
+            if scanner.doubt.is_none() && scanner.log.turned.is_empty() {
+                scanner.doubt = newest_first::doubt(&window[..filled]);
+            }
             scanner.columns = Columns::of(&window[..filled]);
         }
         let used = scanner.window(&finder, &window[..filled], end_of_file);
@@ -186,6 +198,14 @@ struct Scanner {
     columns: Columns,
     /// What the last line told that was looked at.
     told: Option<std::mem::Discriminant<Event>>,
+    /// Why the lines may not be in the order of time.
+    doubt: Option<String>,
+    /// The first date of the newest boot.
+    newest: Option<f64>,
+    /// The date of this boot, which is before that one.
+    went_back: Option<String>,
+    /// The line of a switch in front of which stamps of this boot are further on.
+    stamp_back: Option<u64>,
 }
 
 impl Scanner {
@@ -216,6 +236,10 @@ impl Scanner {
             mixed: 0,
             columns: Columns::default(),
             told: None,
+            doubt: None,
+            newest: None,
+            went_back: None,
+            stamp_back: None,
         }
     }
 
@@ -362,6 +386,7 @@ impl Scanner {
         {
             self.stamp_in_front(window, start, &line);
             self.stamp(line.at);
+            self.switch_back(window, start, &line);
         }
         self.stamped += u32::from(line.at.is_some());
         self.quotes_alone |= self.stamped == 1 && raw.starts_with('>');
@@ -448,6 +473,7 @@ impl Scanner {
     }
 
     fn keep(&mut self, event: Event, raw: &str, at: Option<f64>) {
+        self.follow_dates(&event, raw);
         let doubled_line = self.doubled(raw, at);
         if let Event::Banner(banner) = &event {
             // Consoles print the first lines twice: the same banner before anything settled is the
@@ -513,6 +539,14 @@ impl Scanner {
         cut::take_out_cut_rates(&mut self.log);
         cut::complete_cut_reasons(&mut self.log);
         order::part_boots(&mut self.log);
+        if !self.log.is_diff {
+            let turned = self.log.newest_first || !self.log.turned.is_empty();
+            let back = self.stamp_back.filter(|_| !turned);
+            let doubt = self.doubt.take().or(self.went_back.take());
+            let doubt = doubt.or_else(|| order::switch_goes_back(&self.log, back?));
+            let doubt = doubt.or_else(|| order::forms(&self.log).filter(|_| !turned));
+            self.log.mixed = self.log.mixed.take().or(doubt);
+        }
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;
         }

@@ -48,6 +48,7 @@ enum Step {
 pub fn hosts(lines: &[String]) -> Vec<Section> {
     let mut names: Vec<&str> = Vec::new();
     let mut found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
+    leave_out_devices(lines, &mut found);
     for host in found.iter().flatten().filter(|host| host.of_kernel) {
         if !names.contains(&host.name) {
             names.push(host.name);
@@ -84,6 +85,33 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
         sections[run.host].add(run.begin, run.end);
     }
     sections
+}
+
+/// Takes out what a console put in front of the stamp of a line, where most lines begin with theirs: a part of another
+/// message, such as the name of a device.
+fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
+    let is_label = |line: &str, host: &Host<'_>| {
+        let rest = line.trim_start().strip_prefix(host.name);
+        rest.is_some_and(|rest| rest.starts_with([':', '.', ' ', '|']))
+    };
+    let bare = lines
+        .iter()
+        .zip(found.iter())
+        .filter(|(line, host)| host.is_none() && times(line).0.is_some())
+        .count();
+    let labels = || {
+        lines.iter().zip(found.iter()).filter_map(|(line, host)| {
+            host.as_ref().filter(|host| is_label(line, host)).map(|host| host.name)
+        })
+    };
+    if labels().count() >= bare {
+        return;
+    }
+    for (line, host) in lines.iter().zip(found.iter_mut()) {
+        if host.as_ref().is_some_and(|host| is_label(line, host)) {
+            *host = None;
+        }
+    }
 }
 
 /// The runs of the text. A line that names no host belongs to the run that it is in.
@@ -195,6 +223,17 @@ mod tests {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let name = |one: &Section| one.host.clone().unwrap_or_default();
         hosts(&lines).iter().map(|one| (name(one), one.shown())).collect()
+    }
+
+    #[test]
+    fn name_of_a_device_in_front_of_a_stamp_is_no_host() {
+        let log = "[    0.600000] clocksource: Switched to clocksource arch_sys_counter\n\
+                   [    8.753047] power_supply bat0: uevent: failed\n\
+                   bat0: [    8.787799] synth uevent: /devices/x failed to send uevent\n\
+                   sc8280xp-crd login: root\n\
+                   [root@sc8280xp-crd ~]# echo mem > /sys/power/state\n\
+                   [   22.407182] PM: suspend entry (s2idle)\n";
+        is(log, &[]);
     }
 
     fn is(text: &str, wanted: &[(&str, &str)]) {

@@ -81,6 +81,7 @@ pub fn machines(lines: &[String]) -> Vec<Section> {
     if banners.len() < 2 {
         return Vec::new();
     }
+    let banners: Vec<usize> = banners.into_iter().map(|at| first_line(lines, at)).collect();
     let mut found: Vec<(Section, Names)> = Vec::new();
     let mut active = None;
     for (number, begin) in banners.iter().enumerate() {
@@ -106,6 +107,18 @@ pub fn machines(lines: &[String]) -> Vec<Section> {
         }
     }
     found.into_iter().map(|(section, names)| Section { host: names.shown(), ..section }).collect()
+}
+
+/// Lines in front of a banner in which Arm's kernels say on which processor they boot.
+const IN_FRONT: usize = 2;
+
+/// The first line of the boot with this banner: kernels for Arm have one in front of it (`smp_setup_processor_id()`).
+fn first_line(lines: &[String], banner: usize) -> usize {
+    let begins = |at: &usize| {
+        let (message, stamped) = strip_prefix(&lines[*at]);
+        stamped && message.starts_with("Booting Linux on physical CPU")
+    };
+    (banner.saturating_sub(IN_FRONT)..banner).find(begins).unwrap_or(banner)
 }
 
 /// The banner of a kernel, as it prints it: `/proc/version` has the same words, and so has what people write of it.
@@ -289,6 +302,20 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], (Some("web1".to_owned()), "1-1, 3-3".to_owned()));
         assert_eq!(shown(&format!("{}{}", boot("localhost"), boot("web1"))).len(), 1);
+    }
+
+    #[test]
+    fn line_in_front_of_a_banner_belongs_to_its_boot() {
+        let text = format!(
+            "{FIRST}[    1.630000] clocksource: Switched to clocksource tsc\n\
+             [    0.000000] Booting Linux on physical CPU 0x0000000000 [0x410fd490]\n{OTHER}\
+             [    0.100000] arch_timer: cp15 timer(s) running at 25.00MHz (virt).\n"
+        );
+        let x86 = text
+            .replace("(gcc 12) #1 SMP", "(gcc 12) #1 SMP x86_64")
+            .replace("6.1.0 ", "6.1.0-amd64 ");
+        let found = shown(&x86);
+        assert_eq!((found[0].1.as_str(), found[1].1.as_str()), ("1-2", "3-5"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::machine::{Machine, Sign};
 use super::{Event, Scanner, Store, Stripped};
 use crate::log::lines::{line_before, text};
 use crate::log::prefix::strip;
-use crate::log::transcript;
+use crate::log::{disorder, transcript, wall};
 
 /// What was read of a boot.
 pub(super) struct Boot {
@@ -25,6 +25,9 @@ const STAMP_WITHIN: usize = 8;
 
 /// Seconds by which the stamps of one boot never go back.
 pub(super) const BACK_S: f64 = 0.5;
+
+/// Seconds by which stamps go back where lines are of another boot, and not those of two consoles.
+const FAR_S: f64 = 5.0;
 
 /// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
 const BOOT_LINES: u32 = 8;
@@ -58,6 +61,51 @@ impl Scanner {
             self.new_boot();
         }
         self.machine.note(sign);
+    }
+
+    /// Follows the dates of boots: one whose first date is before that of another one is not known to be later.
+    pub(super) fn follow_dates(&mut self, event: &Event, raw: &str) {
+        let begins = matches!(event, Event::Banner(_));
+        if !begins && self.went_back.is_none() {
+            return;
+        }
+        let Some(date) = wall::seconds(raw) else { return };
+        let Some(newest) = self.newest else {
+            self.newest = Some(date);
+            return;
+        };
+        if disorder::step(newest, date) == disorder::Step::Later {
+            self.newest = Some(date);
+            self.went_back = None;
+        } else if begins {
+            self.went_back = Some(format!(
+                "the boot that begins at {}:{} has an earlier date than one in front of it: which of them is the last one \
+                 is open",
+                self.log.name, self.line
+            ));
+        }
+    }
+
+    /// Notes a choice in front of which the stamps of this boot are further on: it is of another boot, of another machine,
+    /// or of another excerpt.
+    pub(super) fn switch_back(&mut self, window: &[u8], start: usize, line: &Stripped<'_>) {
+        let Some(now) = line.at.filter(|_| line.message.contains("to clocksource ")) else {
+            return;
+        };
+        if self.prompted || self.store.has_line(now, line.message) {
+            return;
+        }
+        let mut at = start;
+        for _ in 0..STAMP_WITHIN {
+            let Some(before) = line_before(window, at) else { return };
+            at = before.start;
+            if let Some(stamp) = strip(&text(window, before.start, before.end)).at {
+                if stamp > now + FAR_S {
+                    self.stamp_back = Some(self.line);
+                }
+                return;
+            }
+        }
     }
 
     /// Looks at the stamp in front of a choice of the first half second: the lines of a boot that no keyword picks out go on
@@ -144,6 +192,7 @@ impl Scanner {
         self.log.last_at = None;
         self.log.from_boot = false;
         self.log.change_cut = None;
+        self.stamp_back = None;
         self.gather.restart();
     }
 
