@@ -69,6 +69,45 @@ fn program_that_lets_other_users_write_its_file_is_restored() {
 }
 
 #[test]
+fn program_makes_its_file_in_the_language_of_the_former_one() {
+    let dir = system(
+        "sed -i 's/quiet/quiet quirk=1/' grub.cfg; sed -i \"s/set lang=.*/set lang=${LANG%%.*}/\" grub.cfg\n\
+         [ -z \"$LC_ALL\" ]",
+    );
+    let path = dir.path().join("boot/grub/grub.cfg");
+    fs::write(&path, format!("set lang=sq_AL\n{CONFIG}")).unwrap();
+    open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap();
+    assert!(fs::read_to_string(path).unwrap().starts_with("set lang=sq_AL\n"));
+}
+
+#[test]
+fn saved_entry_without_the_words_is_refused_where_no_program_writes_it() {
+    let own = "menuentry 'own' --id own {\n\tlinux /boot/vmlinuz-6 root=/dev/vda\n}\n";
+    let own =
+        format!("### BEGIN /etc/grub.d/40_custom ###\n{own}### END /etc/grub.d/40_custom ###\n");
+    let text = format!(
+        "set default=\"${{saved_entry}}\"\n### BEGIN /etc/grub.d/10_linux ###\n{CONFIG}### END \
+         /etc/grub.d/10_linux ###\n{own}"
+    );
+    for (saved, good) in [("saved_entry=own\n", false), ("saved_entry=Debian\n", true)] {
+        let dir = system(WORK);
+        let root = dir.path();
+        fs::write(root.join("boot/vmlinuz-6"), "kernel").unwrap();
+        fs::write(root.join("boot/grub/grub.cfg"), &text).unwrap();
+        fs::write(root.join("boot/grub/grubenv"), saved).unwrap();
+        let mut plan = plan();
+        if let Action::Run { rewrites, .. } = &mut plan.steps[1].action {
+            rewrites.truncate(1);
+        }
+        let result = open(root).unwrap().apply(&plan, &mut Silent);
+        assert_eq!(result.is_ok(), good, "{saved}: {result:?}");
+        if let Err(error) = result {
+            assert!(error.to_string().contains("boots by default its entry 'own'"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn program_that_does_its_work_is_in_force() {
     let dir = system("sed -i 's/quiet/quiet quirk=1/' grub.cfg");
     let mut journal = open(dir.path()).unwrap();

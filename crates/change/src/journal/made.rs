@@ -76,12 +76,12 @@ pub(super) fn look(
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
     // What grub.cfg reads beside it, for what boots by default.
-    let custom: Vec<PathBuf> = files
+    let beside: BTreeSet<PathBuf> = files
         .iter()
         .filter(|made| made.path.ends_with("grub.cfg"))
-        .map(|made| made.path.with_file_name("custom.cfg"))
+        .flat_map(|made| ["custom.cfg", "grubenv"].map(|name| made.path.with_file_name(name)))
         .collect();
-    for path in custom.into_iter().filter(|_| against == Against::Before) {
+    for path in beside.into_iter().filter(|_| against == Against::Before) {
         let content = tree.spot(&path)?.and_then(|spot| capture(&spot).ok()?.1);
         if let Some(content) = content.filter(|_| !files.iter().any(|made| made.path == path)) {
             let content = Some(String::from_utf8_lossy(&content).into_owned());

@@ -39,10 +39,12 @@ mod observed;
 
 pub use entry::{Entry, Phase};
 pub use error::{ApplyError, Conflict, End, JournalError};
+pub(crate) use language::is_plain as is_plain_language;
 mod appeared;
 mod apply;
 mod bytes;
 mod capture;
+mod language;
 mod lock;
 mod made;
 mod mounts;
