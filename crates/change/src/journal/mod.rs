@@ -197,6 +197,7 @@ pub struct Journal {
     runner: Box<dyn Runner>,
     store: store::Store,
     recovered: Vec<Recovered>,
+    stop: fn() -> bool,
     // Last: released when everything else is done.
     lock: lock::Lock,
 }
@@ -228,9 +229,21 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let lock = lock::Lock::take(place.tree(), wait)?;
         let store = store::Store::load(lock.directory(), &place.shown(DIRECTORY))?;
-        let mut journal = Self { place: place.clone(), runner, store, recovered: Vec::new(), lock };
+        let mut journal = Self {
+            place: place.clone(),
+            runner,
+            store,
+            recovered: Vec::new(),
+            stop: || false,
+            lock,
+        };
         journal.recover()?;
         Ok(journal)
+    }
+
+    /// Whether to stop, asked while a program of [`Journal::undo`] runs: then what that program did is put back.
+    pub fn stop_when(&mut self, stop: fn() -> bool) {
+        self.stop = stop;
     }
 
     /// The entries, without the lock and without recovering anything; also on a read-only system.
