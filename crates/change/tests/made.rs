@@ -149,7 +149,7 @@ fn undo_puts_back_what_its_program_damages() {
         (format!("{UNDO}; {evil}"), "evil"),
         (format!("{UNDO}; chmod 666 grub.cfg"), "mode 0666"),
         (format!("{UNDO}; mv grub.cfg /tmp/x.$$; ln -s /tmp/x.$$ grub.cfg"), "grub.cfg"),
-        (format!("{UNDO}; sed -i 1,3d grub.cfg"), "no longer has its entry 'New'"),
+        (format!("{UNDO}; sed -i 1,3d grub.cfg"), "no longer has an entry for vmlinuz-7"),
         (format!("{UNDO}; echo GRUB_TIMEOUT=99 >> ../../etc/default/grub"), "etc/default/grub"),
         (format!("{UNDO}; chmod 666 ../vmlinuz-7"), "mode changed"),
     ] {

@@ -2,7 +2,7 @@
 
 use super::super::apply::make_again;
 use super::super::entry::{Decision, Entry};
-use super::super::{Journal, JournalError, Observer, Ran, Report, Silent};
+use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
 use crate::plan::{Action, Plan, Step};
 use crate::words::Change;
 
@@ -68,8 +68,16 @@ pub(super) fn commands(
                 Ok(_) => Ran::Left,
                 Err(error) => {
                     let summary = &entry.plan.summary;
-                    let why =
-                        format!("change {} ({summary}) is still in force there: {error}", entry.id);
+                    let ended = match &error.end {
+                        End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
+                            "What it made was put back".to_owned()
+                        }
+                        end => end.to_string(),
+                    };
+                    let why = format!(
+                        "change {} ({summary}) is still in force there: {}. {ended}",
+                        entry.id, error.cause
+                    );
                     let restored = std::mem::take(&mut report.restored);
                     return Err(JournalError::Partly { restored, open: vec![why] });
                 }
