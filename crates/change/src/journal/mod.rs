@@ -218,6 +218,15 @@ impl Journal {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
+    /// As [`Journal::open`]. Whether to stop is asked while a program runs, also one of [`Journal::undo`]: then what that
+    /// program did is put back.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_until(place: &Place, wait: Wait, stop: fn() -> bool) -> Result<Self, JournalError> {
+        Self::opened(place, wait, Box::new(SystemRunner), stop)
+    }
+
     /// As [`Journal::open`], with another [`Runner`].
     ///
     /// # Errors
@@ -227,23 +236,21 @@ impl Journal {
         wait: Wait,
         runner: Box<dyn Runner>,
     ) -> Result<Self, JournalError> {
-        let lock = lock::Lock::take(place.tree(), wait)?;
-        let store = store::Store::load(lock.directory(), &place.shown(DIRECTORY))?;
-        let mut journal = Self {
-            place: place.clone(),
-            runner,
-            store,
-            recovered: Vec::new(),
-            stop: || false,
-            lock,
-        };
-        journal.recover()?;
-        Ok(journal)
+        Self::opened(place, wait, runner, || false)
     }
 
-    /// Whether to stop, asked while a program of [`Journal::undo`] runs: then what that program did is put back.
-    pub fn stop_when(&mut self, stop: fn() -> bool) {
-        self.stop = stop;
+    fn opened(
+        place: &Place,
+        wait: Wait,
+        runner: Box<dyn Runner>,
+        stop: fn() -> bool,
+    ) -> Result<Self, JournalError> {
+        let lock = lock::Lock::take(place.tree(), wait)?;
+        let store = store::Store::load(lock.directory(), &place.shown(DIRECTORY))?;
+        let mut journal =
+            Self { place: place.clone(), runner, store, recovered: Vec::new(), stop, lock };
+        journal.recover()?;
+        Ok(journal)
     }
 
     /// The entries, without the lock and without recovering anything; also on a read-only system.

@@ -289,7 +289,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     }
     // What the program of a run that ended early made of files beside its own.
     let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
-    let in_this_run = |stat: &rustix::fs::Stat| i64::from(stat.st_ctime) >= begun - SLACK;
+    let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
     let (owned, still) = super::surroundings::own_again(tree, &entry.owned, in_this_run);
     report.restored.extend(owned);
     open.extend(still);

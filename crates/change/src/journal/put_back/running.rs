@@ -117,7 +117,7 @@ fn again(entry: &Entry, step: &Step, command: &[String]) -> Plan {
     }
 }
 
-/// Stops where the caller wants it ([`Journal::stop_when`]).
+/// Stops where the caller wants it ([`Journal::open_until`]).
 struct Signals(fn() -> bool);
 
 impl Observer for Signals {
