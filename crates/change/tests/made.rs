@@ -69,6 +69,154 @@ fn program_that_lets_other_users_write_its_file_is_restored() {
 }
 
 #[test]
+fn program_makes_its_file_in_the_language_of_the_former_one() {
+    let dir = system(
+        "sed -i 's/quiet/quiet quirk=1/' grub.cfg; sed -i \"s/set lang=.*/set lang=${LANG%%.*}/\" grub.cfg\n\
+         [ -z \"$LC_ALL\" ]",
+    );
+    let path = dir.path().join("boot/grub/grub.cfg");
+    fs::write(&path, format!("set lang=sq_AL\n{CONFIG}")).unwrap();
+    open(dir.path()).unwrap().apply(&plan(), &mut Silent).unwrap();
+    assert!(fs::read_to_string(path).unwrap().starts_with("set lang=sq_AL\n"));
+}
+
+#[test]
+fn saved_entry_without_the_words_is_refused_where_no_program_writes_it() {
+    let own = "menuentry 'own' --id own {\n\tlinux /boot/vmlinuz-6 root=/dev/vda\n}\n";
+    let own =
+        format!("### BEGIN /etc/grub.d/40_custom ###\n{own}### END /etc/grub.d/40_custom ###\n");
+    let text = format!(
+        "set default=\"${{saved_entry}}\"\n### BEGIN /etc/grub.d/10_linux ###\n{CONFIG}### END \
+         /etc/grub.d/10_linux ###\n{own}"
+    );
+    for (saved, good) in [("saved_entry=own\n", false), ("saved_entry=Debian\n", true)] {
+        let dir = system(WORK);
+        let root = dir.path();
+        fs::write(root.join("boot/vmlinuz-6"), "kernel").unwrap();
+        fs::write(root.join("boot/grub/grub.cfg"), &text).unwrap();
+        fs::write(root.join("boot/grub/grubenv"), saved).unwrap();
+        let mut plan = plan();
+        if let Action::Run { rewrites, .. } = &mut plan.steps[1].action {
+            rewrites.truncate(1);
+        }
+        let result = open(root).unwrap().apply(&plan, &mut Silent);
+        assert_eq!(result.is_ok(), good, "{saved}: {result:?}");
+        if let Err(error) = result {
+            assert!(error.to_string().contains("boots by default its entry 'own'"), "{error}");
+        }
+    }
+}
+
+/// A change in force, a kernel update after it, and then an undo with a program that does this.
+fn undone(script: &str) -> (tempfile::TempDir, common::Picture, Result<(), JournalError>) {
+    let dir = system(WORK);
+    let root = dir.path();
+    let config = root.join("boot/grub/grub.cfg");
+    let kernel = |version: &str| fs::write(root.join("boot").join(version), "kernel").unwrap();
+    kernel("vmlinuz-6");
+    open(root).unwrap().apply(&plan(), &mut Silent).unwrap();
+    kernel("vmlinuz-7");
+    let old = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{}{old}", old.replace("-6", "-7").replace("Debian", "New")))
+        .unwrap();
+    let script = format!("cd \"$ROOT/boot/grub\"\n{script}\n");
+    fs::write(root.join("usr/sbin/update-grub"), script).unwrap();
+    let before = picture(root);
+    let result = open(root).unwrap().undo(Which::Last, Force::No).map(drop);
+    (dir, before, result)
+}
+
+const UNDO: &str = "sed -i 's/ quirk=1//' grub.cfg";
+
+#[test]
+fn undo_after_a_kernel_update_makes_the_file_again() {
+    let (dir, _, result) = undone(UNDO);
+    result.unwrap();
+    let text = fs::read_to_string(dir.path().join("boot/grub/grub.cfg")).unwrap();
+    assert!(text.contains("'New'") && !text.contains("quirk=1"), "{text}");
+    assert!(open(dir.path()).unwrap().entries().is_empty());
+}
+
+#[test]
+fn undo_puts_back_what_its_program_damages() {
+    let evil = "printf 'menuentry evil {\\n linux /boot/vmlinuz-7 init=/bin/sh\\n}\\n' >> grub.cfg";
+    for (script, why) in [
+        ("exit 0".to_owned(), "still has quirk=1 on its entry 'New'"),
+        (format!("{UNDO}; exit 1"), "failed with status 1"),
+        ("> grub.cfg".to_owned(), "is empty"),
+        ("head -c 60 grub.cfg > x; cat x > grub.cfg; rm x".to_owned(), "grub.cfg"),
+        ("rm grub.cfg".to_owned(), "is gone"),
+        (format!("{UNDO}; {evil}"), "evil"),
+        (format!("{UNDO}; chmod 666 grub.cfg"), "mode 0666"),
+        (format!("{UNDO}; mv grub.cfg /tmp/x.$$; ln -s /tmp/x.$$ grub.cfg"), "grub.cfg"),
+        (format!("{UNDO}; sed -i 1,3d grub.cfg"), "no longer has an entry for vmlinuz-7"),
+        (format!("{UNDO}; echo GRUB_TIMEOUT=99 >> ../../etc/default/grub"), "etc/default/grub"),
+        (format!("{UNDO}; chmod 666 ../vmlinuz-7"), "mode changed"),
+    ] {
+        let (dir, mut before, result) = undone(&script);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("still in force"), "{script}: {error}");
+        let mut after = picture(dir.path());
+        for all in [&mut before, &mut after] {
+            all.retain(|path, _| {
+                !path.starts_with("var") && !path.starts_with("etc/default/grub.d")
+            });
+        }
+        assert_eq!(before, after, "{script}: {}", differences(&before, &after));
+        // With a program that works again, the next run finishes.
+        let good = format!("cd \"$ROOT/boot/grub\"\n{UNDO}\n");
+        fs::write(dir.path().join("usr/sbin/update-grub"), good).unwrap();
+        let journal = open(dir.path()).unwrap();
+        assert!(journal.entries().is_empty(), "{script}: {:?}", journal.recovered());
+        let text = fs::read_to_string(dir.path().join("boot/grub/grub.cfg")).unwrap();
+        assert!(text.contains("'New'") && !text.contains("quirk=1"), "{script}: {text}");
+    }
+}
+
+#[test]
+fn undo_names_the_words_in_entries_of_snapshots() {
+    let dir = system(&format!("{WORK}; echo 'linux /v quirk=1' > grub-btrfs.cfg"));
+    let mut journal = open(dir.path()).unwrap();
+    journal.apply(&plan(), &mut Silent).unwrap();
+    let reports = journal.undo(Which::Last, Force::No).unwrap();
+    let kept = &reports[0].kept;
+    assert!(
+        kept.iter().any(|it| it.contains("grub-btrfs.cfg") && it.contains("quirk=1")),
+        "{kept:?}"
+    );
+}
+
+#[test]
+fn mode_that_a_killed_run_left_on_a_kernel_is_restored() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = system("chmod 666 ../vmlinuz-6; touch ../ready; kill -9 $PPID");
+    let kernel = dir.path().join("boot/vmlinuz-6");
+    fs::write(&kernel, "kernel").unwrap();
+    fs::set_permissions(&kernel, fs::Permissions::from_mode(0o600)).unwrap();
+    // A run of its own, which its program kills.
+    const CHILD: &str = "CLOCKSMITH_TEST_KILLED";
+    if let Some(root) = std::env::var_os(CHILD) {
+        let _ = open(Path::new(&root)).unwrap().apply(&plan(), &mut Silent);
+        return;
+    }
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "mode_that_a_killed_run_left_on_a_kernel_is_restored"])
+        .env(CHILD, dir.path())
+        .status()
+        .unwrap();
+    assert!(!status.success() && dir.path().join("boot/ready").exists());
+    let mode = || fs::metadata(&kernel).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o666);
+    let journal = open(dir.path()).unwrap();
+    assert!(
+        matches!(journal.recovered()[0], Recovered::RolledBack(_)),
+        "{:?}",
+        journal.recovered()
+    );
+    assert_eq!(mode(), 0o600);
+}
+
+#[test]
 fn program_that_does_its_work_is_in_force() {
     let dir = system("sed -i 's/quiet/quiet quirk=1/' grub.cfg");
     let mut journal = open(dir.path()).unwrap();

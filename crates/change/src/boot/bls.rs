@@ -316,7 +316,8 @@ fn share_variable(system: &System) -> bool {
 fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> {
     new_kernels(system, change, way)?;
     let grub = super::grub::DEFAULTS;
-    if system.has("grubby")
+    let makes = !system.live && super::loader::grub_reads_entries(system);
+    if (system.has("grubby") || makes)
         && let Some(text) = system.text(grub)
     {
         let refuse = |why: String| file(grub, format!("{why}. {}", hand(super::grub::ALL, change)));

@@ -128,7 +128,9 @@ fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Resul
     }
     // Where GRUB reads entries: BOOT_IMAGE= is GRUB's.
     let by_grub = system.cmdline().map(|line| line.contains("BOOT_IMAGE="));
-    let reads = entries && loader::grub_reads_entries(system) && by_grub == Some(false);
+    // No program of another system is run that would edit them.
+    let read_there = !system.live || by_grub == Some(false);
+    let reads = entries && loader::grub_reads_entries(system) && read_there;
     match chosen {
         Loader::Grub if grub::is_there(system) && !reads => grub::plan(system, change),
         Loader::Grub if !entries => Err(NoWay::Unknown(place(system))),

@@ -194,6 +194,17 @@ fn rhel_in_a_directory_is_edited() {
 }
 
 #[test]
+fn entries_in_a_directory_without_grubby_are_edited_with_the_settings() {
+    let mut root = System { live: false, ..rhel9() };
+    root.programs.retain(|name| name != "grubby");
+    let (files, commands) = effects(&plan(&root, &tsc()).unwrap());
+    assert!(commands.is_empty(), "{commands:?}");
+    let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["/boot/loader/entries/1-5.14.0.conf", "/etc/default/grub"]);
+    assert!(files.iter().all(|(_, text)| text.contains("clocksource=tsc")), "{files:?}");
+}
+
+#[test]
 fn rhel_8_shares_a_variable() {
     let mut block =
         "# GRUB Environment Block\nsaved_entry=1-4.18\nkernelopts=root=/dev/sda1 ro \n".to_owned();

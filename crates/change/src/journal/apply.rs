@@ -5,7 +5,6 @@ use super::bytes::digest;
 use super::capture::{capture, sync_file};
 use super::entry::{Entry, Phase, Planned, State};
 use super::found::{Found, found};
-use super::made::Against;
 use super::prepare::{now, prepare};
 use super::put_back::{Former, Mode, decide, keep_open, put_back};
 use super::stage::{clear, enough_descriptors, hold, stage, sweep};
@@ -59,6 +58,30 @@ pub(super) fn apply(
         let cause = JournalError::Unfinished { id: entry.id, conflicts: Vec::new() };
         return Err(untouched(None, cause));
     }
+    carry_out(journal, plan, observer, end)
+}
+
+/// Runs a program that makes boot entries again, in an undo: as a change of its own, so that what it does is looked at and
+/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards.
+pub(super) fn make_again(
+    journal: &mut Journal,
+    plan: &Plan,
+    observer: &mut dyn Observer,
+) -> Result<Applied, ApplyError> {
+    // The next run takes back one on trial: it is killed before it is known to be good.
+    let applied = carry_out(journal, plan, observer, Phase::Trial)?;
+    let removed = journal.store.remove(applied.id);
+    removed.map_err(|cause| ApplyError { step: None, cause, end: End::Untouched })?;
+    Ok(applied)
+}
+
+fn carry_out(
+    journal: &mut Journal,
+    plan: &Plan,
+    observer: &mut dyn Observer,
+    end: Phase,
+) -> Result<Applied, ApplyError> {
+    let untouched = |step, cause| ApplyError { step, cause, end: End::Untouched };
     let begun = prepare(journal, plan).and_then(|mut entry| {
         enough_descriptors(journal.place.tree(), &entry).map_err(|error| (None, error))?;
         journal.store.save(&mut entry).map_err(|error| (None, error))?;
@@ -221,6 +244,7 @@ fn make(
     appeared(journal, entry, |_, _| true)?;
     look_again(journal, entry, &work.written)?;
     super::observed::forget(entry);
+    entry.owned.clear();
     entry.phase = end;
     let mut changed = entry.directories.clone();
     changed.extend(
@@ -301,6 +325,11 @@ fn step(
             let makes_entries = matches!(action, Action::Run { rewrites, .. } if !rewrites.is_empty())
                 && !entry.plan.expected.is_empty();
             let around = makes_entries.then(|| Surroundings::look(journal.place.tree()));
+            if let Some(around) = &around {
+                // Also for a run that finds this one killed.
+                entry.owned = around.owned();
+                journal.store.save(entry)?;
+            }
             let ran = journal.runner.run(&journal.place, command, observer);
             let after = names(journal, entry, index);
             // Also those of a program that failed.
@@ -321,7 +350,7 @@ fn step(
             let good = ran.and_then(|_| {
                 own?;
                 surroundings::refuse(journal, &hidden.faults, command)?;
-                super::made::look(journal, entry, index, command, Against::Before)?;
+                super::made::look(journal, entry, index, command)?;
                 super::observed::look(journal, entry, index, command)?;
                 surroundings::refuse(journal, &beside.faults, command)?;
                 super::made::script_check(journal, entry, index, observer)
@@ -434,7 +463,7 @@ fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result
             && !entry.left.contains(&index)
         {
             // Again: others may have made them anew, for a kernel that they installed.
-            let found = super::made::look(journal, entry, index, command, Against::Before)?;
+            let found = super::made::look(journal, entry, index, command)?;
             checked.extend(found);
         }
     }

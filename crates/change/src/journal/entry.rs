@@ -68,9 +68,26 @@ pub struct Entry {
     /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
     #[serde(default)]
     pub neighbours: Vec<PathBuf>,
+    /// Modes and owners of kernels and initial RAM disks, while a program that makes boot entries runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owned: Vec<Owned>,
     /// The mounts over the files of the plan before its first step; nothing where they were not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<super::Mount>>,
+}
+
+/// The mode and the owner of a file that a program should leave as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Owned {
+    /// The file.
+    pub path: PathBuf,
+    /// Permissions: 0 to 0o7777.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
 }
 
 /// A file or link that is touched.

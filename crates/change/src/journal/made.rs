@@ -9,18 +9,8 @@ use super::tree::{End, Tree};
 use super::{Journal, JournalError, Observer};
 use crate::boot::made::{Kind, Made, check, newly_loaded};
 use crate::plan::Action;
-use crate::words::Change;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-
-/// What the files are compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Against {
-    /// The former ones: nothing but the words of the change may differ.
-    Before,
-    /// Nothing: others have changed what they are made of since.
-    Nothing,
-}
 
 /// The files as they were when they were found to be good.
 pub(super) type Checked = BTreeMap<PathBuf, State>;
@@ -32,7 +22,6 @@ pub(super) fn look(
     entry: &Entry,
     step: usize,
     command: &[String],
-    against: Against,
 ) -> Result<Checked, JournalError> {
     let mut states = Checked::new();
     let action = entry.plan.steps.get(step).map(|step| &step.action);
@@ -76,12 +65,12 @@ pub(super) fn look(
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
     // What grub.cfg reads beside it, for what boots by default.
-    let custom: Vec<PathBuf> = files
+    let beside: BTreeSet<PathBuf> = files
         .iter()
         .filter(|made| made.path.ends_with("grub.cfg"))
-        .map(|made| made.path.with_file_name("custom.cfg"))
+        .flat_map(|made| ["custom.cfg", "grubenv"].map(|name| made.path.with_file_name(name)))
         .collect();
-    for path in custom.into_iter().filter(|_| against == Against::Before) {
+    for path in beside {
         let content = tree.spot(&path)?.and_then(|spot| capture(&spot).ok()?.1);
         if let Some(content) = content.filter(|_| !files.iter().any(|made| made.path == path)) {
             let content = Some(String::from_utf8_lossy(&content).into_owned());
@@ -91,12 +80,7 @@ pub(super) fn look(
     let has_kernel = has_kernel(tree);
     let plan = &entry.plan;
     let all = all_words(entry);
-    let none = Change::default();
-    let checked = match against {
-        Against::Before => check(&files, &plan.expected, Some(&all), &has_kernel),
-        // The words that another user wants there now are not known.
-        Against::Nothing => check(&files, &none, None, &has_kernel),
-    };
+    let checked = check(&files, &plan.expected, Some(&all), &has_kernel);
     let command = command.join(" ");
     checked.map_err(|fault| JournalError::NotMade {
         path: journal.place.shown(&fault.path),
@@ -117,15 +101,13 @@ pub(super) fn look(
         },
         command: command.clone(),
     })?;
-    if against == Against::Before {
-        let loaded = newly_loaded(&files).into_iter();
-        let mut foreign = loaded.filter_map(|(entry, name)| loads_foreign(tree, &name, entry));
-        if let Some((path, why)) = foreign.next() {
-            let why = format!(
-                "{why}, and a new entry loads it. If that is meant, give it to root (chown, chmod go-w) first"
-            );
-            return Err(JournalError::NotMade { path: journal.place.shown(&path), why, command });
-        }
+    let loaded = newly_loaded(&files).into_iter();
+    let mut foreign = loaded.filter_map(|(entry, name)| loads_foreign(tree, &name, entry));
+    if let Some((path, why)) = foreign.next() {
+        let why = format!(
+            "{why}, and a new entry loads it. If that is meant, give it to root (chown, chmod go-w) first"
+        );
+        return Err(JournalError::NotMade { path: journal.place.shown(&path), why, command });
     }
     Ok(states)
 }

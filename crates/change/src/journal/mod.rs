@@ -39,10 +39,12 @@ mod observed;
 
 pub use entry::{Entry, Phase};
 pub use error::{ApplyError, Conflict, End, JournalError};
+pub(crate) use language::is_plain as is_plain_language;
 mod appeared;
 mod apply;
 mod bytes;
 mod capture;
+mod language;
 mod lock;
 mod made;
 mod mounts;
@@ -195,6 +197,7 @@ pub struct Journal {
     runner: Box<dyn Runner>,
     store: store::Store,
     recovered: Vec<Recovered>,
+    stop: fn() -> bool,
     // Last: released when everything else is done.
     lock: lock::Lock,
 }
@@ -215,6 +218,15 @@ impl Journal {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
+    /// As [`Journal::open`]. Whether to stop is asked while a program runs, also one of [`Journal::undo`]: then what that
+    /// program did is put back.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_until(place: &Place, wait: Wait, stop: fn() -> bool) -> Result<Self, JournalError> {
+        Self::opened(place, wait, Box::new(SystemRunner), stop)
+    }
+
     /// As [`Journal::open`], with another [`Runner`].
     ///
     /// # Errors
@@ -224,9 +236,19 @@ impl Journal {
         wait: Wait,
         runner: Box<dyn Runner>,
     ) -> Result<Self, JournalError> {
+        Self::opened(place, wait, runner, || false)
+    }
+
+    fn opened(
+        place: &Place,
+        wait: Wait,
+        runner: Box<dyn Runner>,
+        stop: fn() -> bool,
+    ) -> Result<Self, JournalError> {
         let lock = lock::Lock::take(place.tree(), wait)?;
         let store = store::Store::load(lock.directory(), &place.shown(DIRECTORY))?;
-        let mut journal = Self { place: place.clone(), runner, store, recovered: Vec::new(), lock };
+        let mut journal =
+            Self { place: place.clone(), runner, store, recovered: Vec::new(), stop, lock };
         journal.recover()?;
         Ok(journal)
     }

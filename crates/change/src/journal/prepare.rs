@@ -47,6 +47,7 @@ pub(super) fn prepare(
         forced: false,
         stuck: false,
         neighbours: Vec::new(),
+        owned: Vec::new(),
         mounts: None,
     };
     let mut draft = Draft { journal, tree: journal.place.tree(), entry, places: HashMap::new() };

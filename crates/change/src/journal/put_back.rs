@@ -287,6 +287,13 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
             ));
         }
     }
+    // What the program of a run that ended early made of files beside its own.
+    let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
+    let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
+    let (owned, still) = super::surroundings::own_again(tree, &entry.owned, in_this_run);
+    report.restored.extend(owned);
+    open.extend(still);
+    report.kept.extend(snapshots(journal, entry));
     // No step counts as reverted that cannot be seen to be.
     if open.is_empty() {
         open = remaining(journal, entry, &report);
@@ -301,6 +308,29 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());
     Ok(report)
+}
+
+/// Files of entries of snapshots (grub-btrfs) that a program of the change made beside its own, and that have its words.
+fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
+    let files = ["/boot/grub/grub-btrfs.cfg", "/boot/grub2/grub-btrfs.cfg"];
+    let text = |path: &str| {
+        let spot = journal.place.tree().spot(Path::new(path)).ok()??;
+        String::from_utf8(capture(&spot).ok()?.1?).ok()
+    };
+    let words = &entry.plan.expected.add;
+    let has = |text: &str| {
+        let found = words.iter().filter(|word| text.split_ascii_whitespace().any(|it| it == *word));
+        found.cloned().collect::<Vec<_>>().join(" ")
+    };
+    let found = files.into_iter().filter_map(|path| Some((path, has(&text(path)?))));
+    found
+        .filter(|(_, words)| !words.is_empty())
+        .map(|(path, words)| {
+            format!(
+                "{path}: its entries of snapshots have {words} until the program that makes it (grub-btrfs) makes it again"
+            )
+        })
+        .collect()
 }
 
 /// The paths that should be in their former state and are not, as programs find them.

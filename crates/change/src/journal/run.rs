@@ -150,6 +150,10 @@ fn start(
     err: File,
 ) -> std::io::Result<Child> {
     let us = rustix::process::getpid();
+    // That of the file which it replaces, or none.
+    let language = super::language::of(place, command);
+    let language =
+        if language.is_empty() { vec![("LC_ALL", "C.UTF-8".to_owned())] } else { language };
     let mut child = Command::new(program);
     if let Some(name) = command.first() {
         child.arg0(name);
@@ -158,7 +162,7 @@ fn start(
         .args(command.iter().skip(1))
         .env_clear()
         .env("PATH", search_path())
-        .env("LC_ALL", "C.UTF-8")
+        .envs(language)
         .env("HOME", "/root")
         .env(MARK, place.real())
         .envs(environment.iter().copied())

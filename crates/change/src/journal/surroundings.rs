@@ -5,7 +5,7 @@
 //! may be another one (a mount over it, a link), and no `grub.cfg` may be new on the EFI system partition. What can be put
 //! back is put back at once; what cannot is named.
 
-use super::entry::{Entry, Record, State, TEMPORARY};
+use super::entry::{Entry, Owned, Record, State, TEMPORARY};
 use super::tree::{End, Spot, Tree, errno};
 use super::{Journal, JournalError};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
@@ -23,6 +23,8 @@ const MOST: usize = 20_000;
 const DEPTH: usize = 12;
 /// Files that are held open.
 const HELD: usize = 64;
+/// Modes and owners that the journal keeps.
+const KEPT: usize = 1000;
 /// The beginnings of names of kernels.
 const KERNELS: [&str; 6] = ["vmlinu", "kernel", "image", "bzimage", "zimage", "linux"];
 /// The beginnings and ends of names of initial RAM disks, of images of U-Boot, and of what is loaded beside kernels.
@@ -92,6 +94,21 @@ impl Surroundings {
         Self { seen, cut }
     }
 
+    /// The modes and owners of directories, kernels and disks.
+    pub(super) fn owned(&self) -> Vec<Owned> {
+        let counts =
+            |path: &Path, stat: &Stat| is_directory(stat) || is_regular(stat) && loaded(path);
+        let seen = self.seen.iter().filter(|(path, seen)| counts(path, &seen.stat));
+        seen.take(KEPT)
+            .map(|(path, Seen { stat, .. })| Owned {
+                path: path.clone(),
+                mode: stat.st_mode & 0o7777,
+                uid: stat.st_uid,
+                gid: stat.st_gid,
+            })
+            .collect()
+    }
+
     /// Compares, and puts back what can be. `entry` knows the files that are its own to put back, and gets the new
     /// `grub.cfg` of the EFI system partition.
     pub(super) fn restore(
@@ -139,6 +156,41 @@ impl Surroundings {
         }
         found
     }
+}
+
+/// Puts back the modes and owners that a program of a run before changed. Returns the paths that have theirs again, and
+/// those that have not, with the reason.
+pub(super) fn own_again(
+    tree: &Tree,
+    owned: &[Owned],
+    ours: impl Fn(&Stat) -> bool,
+) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut restored, mut open) = (Vec::new(), Vec::new());
+    for was in owned {
+        let Ok(Some(is)) = stat_of(tree, &was.path) else { continue };
+        let same = (was.mode, was.uid, was.gid) == (is.st_mode & 0o7777, is.st_uid, is.st_gid);
+        if same || !(is_directory(&is) || is_regular(&is)) {
+            continue;
+        }
+        let mut wanted = is;
+        wanted.st_mode = is.st_mode & !0o7777 | was.mode;
+        (wanted.st_uid, wanted.st_gid) = (was.uid, was.gid);
+        if ours(&is) && owned_as(tree, &was.path, &wanted, &is).is_some() {
+            restored.push(was.path.clone());
+            continue;
+        }
+        open.push(format!(
+            "{} had mode {:04o} and owner {}:{}, and has mode {:04o} and owner {}:{}",
+            was.path.display(),
+            was.mode,
+            was.uid,
+            was.gid,
+            is.st_mode & 0o7777,
+            is.st_uid,
+            is.st_gid
+        ));
+    }
+    (restored, open)
 }
 
 /// Refuses what a program did beside its files, after everything was put back that can be.

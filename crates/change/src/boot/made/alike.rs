@@ -10,7 +10,7 @@
 //!   in front of all former ones, where GRUB boots them. No entry is added of a kernel that had one before, in any section,
 //!   and none outside of the sections.
 //!
-//! Comments and indentation do not count. A file that was out of date before differs by more, which is no fault of the
+//! Comments and indentation do not count, nor do the lines of `00_header` that set the language of messages. A file that was out of date before differs by more, which is no fault of the
 //! program; but what it would change is not what was asked for.
 
 use super::lexer::{behind, words as words_of};
@@ -203,12 +203,19 @@ fn grub(text: &str) -> Menu<'_> {
             } else {
                 open = Some((entry, usize::from(body.ends_with('{'))));
             }
-        } else {
+        } else if !section.is_some_and(|name| is_of_language(name, body)) {
             menu.outside.push((section, line));
         }
     }
     menu.entries.extend(open.map(|(entry, _)| entry));
     menu
+}
+
+/// Whether `00_header` makes a line of the language of the session, which nothing that boots depends on.
+fn is_of_language(section: &str, line: &str) -> bool {
+    script(section) == "header"
+        && (["set locale_dir=$prefix/locale", "insmod gettext"].contains(&line)
+            || line.strip_prefix("set lang=").is_some_and(crate::journal::is_plain_language))
 }
 
 /// The path of the kernel at the beginning of its line.

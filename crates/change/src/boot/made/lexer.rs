@@ -11,6 +11,8 @@ struct Word {
     quoted: bool,
     /// Whether a backslash is in it, outside of quotes.
     escaped: bool,
+    /// Whether it begins as an assignment: a plain name and `=`, with nothing quoted up to there.
+    assigns: bool,
 }
 
 enum Token {
@@ -68,7 +70,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn word(&mut self) -> Word {
-        let mut word = Word { text: String::new(), quoted: false, escaped: false };
+        let mut word = Word { text: String::new(), quoted: false, escaped: false, assigns: false };
         while let Some(&next) = self.rest.peek() {
             if next.is_ascii_whitespace() || matches!(next, ';' | '&' | '|') {
                 break;
@@ -88,7 +90,11 @@ impl<'a> Lexer<'a> {
                     word.quoted = true;
                     self.quoted(next, &mut word.text);
                 }
-                other => word.text.push(other),
+                other => {
+                    let plain = !word.quoted && !word.escaped;
+                    word.assigns |= other == '=' && plain && is_name(&word.text);
+                    word.text.push(other);
+                }
             }
         }
         word
@@ -113,6 +119,12 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+}
+
+/// A name of a variable. No command of GRUB has `=` in its name, and no function can (`grub-core/script/yylex.l`).
+fn is_name(text: &str) -> bool {
+    let fits = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    !text.is_empty() && text.chars().all(fits) && !text.starts_with(|it: char| it.is_ascii_digit())
 }
 
 /// The words of the first command of a text, without quotes and comments.
@@ -158,7 +170,7 @@ pub(super) struct Command {
     pub(super) line: usize,
     /// Whether nothing is in front of it on that line.
     pub(super) first: bool,
-    /// Whether its name is quoted in any way, or has a variable.
+    /// Whether its name is quoted in any way, or has a variable; not that of an assignment, whose value may.
     pub(super) odd: bool,
     /// The line that a backslash in it continues.
     pub(super) continued: Option<usize>,
@@ -229,7 +241,8 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
                 }
                 None => {
                     open = Some(Command {
-                        odd: word.quoted || word.escaped || word.text.contains('$'),
+                        odd: !word.assigns
+                            && (word.quoted || word.escaped || word.text.contains('$')),
                         words: vec![word.text],
                         line,
                         first,
@@ -324,6 +337,20 @@ mod tests {
             ("/v quiet\"", "a quote that is not closed"),
         ] {
             assert_eq!(behind(line).as_deref(), Some(more), "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_assignment_with_a_quoted_value_is_not_odd() {
+        for plain in
+            ["xen_rm_opts=\"no-real-mode edd=off\"", "a_1='x y'", "font=$prefix/x", "a=b\\ c"]
+        {
+            assert!(!commands(plain)[0].odd, "{plain}");
+        }
+        for odd in
+            ["\"linux\" /v", "li'nux' /v a=b", "$x /v", "\"a=b\"", "$a=b", "1a=\"b\"", "a\\=b"]
+        {
+            assert!(commands(odd)[0].odd, "{odd}");
         }
     }
 

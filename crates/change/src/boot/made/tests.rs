@@ -541,6 +541,24 @@ fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
 }
 
 #[test]
+fn grub_lines_of_the_language_of_messages_may_differ() {
+    let language = "  set locale_dir=$prefix/locale\n  set lang=sq_AL\n  insmod gettext\n";
+    let with = |words: &str, more: &str| {
+        debian(&["vmlinuz-6"], words).replacen("set timeout", &format!("{more}set timeout"), 1)
+    };
+    let (old, new) = ("quiet", "quiet quirk=1");
+    let checked = |before: &str, after: &str| checked(GRUB, &with(old, before), &with(new, after));
+    for (before, after) in [(language, ""), ("", language), ("set lang=de_DE\n", language)] {
+        assert_eq!(checked(before, after), Ok(()));
+    }
+    for evil in ["set lang=a;halt\n", "set lang=$x\n", "set locale_dir=/x\n", "insmod gettext x\n"]
+    {
+        let error = checked("", evil).unwrap_err();
+        assert!(error.contains(evil.trim()) || error.contains("has `"), "{evil}: {error}");
+    }
+}
+
+#[test]
 fn grub_whose_default_entry_is_not_verified_is_refused() {
     let good = debian(&["vmlinuz-6"], "quiet quirk=1");
     let saved = "set default=\"${saved_entry}\"\n";
@@ -556,6 +574,7 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
     let ours = "linux /boot/vmlinuz-6 root=/dev/sda9";
     for (default, entry, block, why) in [
         ("set default=mine\n", ours, "", "entry 'mine', which lacks quirk=1"),
+        ("default=\"mine\"\n", ours, "", "entry 'mine', which lacks quirk=1"),
         ("set default='mine'\n", "configfile /x.cfg", "", "entry 'mine', which leads to"),
         ("set default=mine\n", "source /x.cfg", "", "`source /x.cfg`"),
         ("set default=mine\n", "multiboot /x", "", "the kernel is not seen"),
@@ -573,7 +592,11 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
         let error = with(default, entry, block).unwrap_err();
         assert!(error.contains("boots by default") && error.contains(why), "{default}: {error}");
     }
+    let once = "if [ \"${next_entry}\" ]; then\nset default=\"${next_entry}\"\nfi\n";
+    let error = with(once, ours, "next_entry=mine\n").unwrap_err();
+    assert!(error.contains("boots next its entry 'mine', which lacks"), "{error}");
     for (default, entry, block) in [
+        (once, ours, "next_entry=\nsaved_entry=mine\n"),
         ("", ours, ""),
         (saved, ours, ""),
         (saved, ours, "saved_entry=\n"),

@@ -13,6 +13,7 @@ use super::lexer::{self, Command};
 use super::{Fault, Kind, Made, intended_sections, is_grub, marker, script};
 use crate::boot::bls;
 use crate::words::Change;
+use std::path::Path;
 
 /// Commands that load a kernel with its command line.
 const KERNELS: [&str; 3] = ["linux", "linux16", "linuxefi"];
@@ -59,10 +60,17 @@ pub(super) fn check(
     variables: &[String],
     has_kernel: &dyn Fn(&str) -> bool,
 ) -> Result<(), Fault> {
-    let saved = files.iter().filter(|made| made.path.ends_with("grubenv")).find_map(|made| {
-        let line = made.after.as_deref()?.lines().find_map(|it| it.strip_prefix("saved_entry="))?;
-        Some(line.trim().to_owned())
-    });
+    // Of the block beside a file, or of any.
+    let saved = |beside: &Path, name: &str| {
+        let blocks = || files.iter().filter(|made| made.path.ends_with("grubenv"));
+        let own = blocks().find(|made| made.path.parent() == beside.parent());
+        let value = |made: &Made| {
+            let lines = || made.after.as_deref().unwrap_or_default().lines();
+            let value = lines().find_map(|it| it.strip_prefix(name)?.strip_prefix('='))?;
+            Some(value.trim().to_owned())
+        };
+        own.map_or_else(|| blocks().find_map(value), value).unwrap_or_default()
+    };
     for made in files.iter().filter(|made| is_grub(&made.path)) {
         let Some(text) = made.after.as_deref() else { continue };
         let fault = |(line, why): (usize, String)| Fault {
@@ -105,37 +113,44 @@ pub(super) fn check(
             }));
             commands.extend(custom);
         }
-        let found = default(&commands, &items, saved.as_deref(), bls::are_read_by(text));
-        let Some(item) = found else { continue };
-        let fault = |found| match item.section.as_deref() {
-            Some(CUSTOM) => Fault { path: beside.clone(), ..fault(found) },
-            _ => fault(found),
-        };
-        let other = item.section.as_deref().is_some_and(|name| script(name).contains("os-prober"));
-        if other {
-            continue;
-        }
-        let boots = |how: String| format!("boots by default its entry '{}', {how}", item.title);
-        match (&item.kernel, &item.leads) {
-            (Some(kernel), _) => {
-                let words = kernel.line();
-                let name = kernel.arguments().next().unwrap_or_default();
-                let name = name.rsplit('/').next().unwrap_or_default();
-                if has_kernel(name)
-                    && let Some(why) = super::wrong(&words, change, variables)
-                {
-                    return Err(fault((kernel.line, boots(format!("which {why}")))));
+        let saved = |name: &str| saved(&made.path, name);
+        let next = next(&commands, &items, &saved, bls::are_read_by(text));
+        let found = default(&commands, &items, &saved, bls::are_read_by(text));
+        for (item, when) in
+            next.map(|it| (it, "next")).into_iter().chain(found.map(|it| (it, "by default")))
+        {
+            let fault = |found| match item.section.as_deref() {
+                Some(CUSTOM) => Fault { path: beside.clone(), ..fault(found) },
+                _ => fault(found),
+            };
+            let other =
+                item.section.as_deref().is_some_and(|name| script(name).contains("os-prober"));
+            if other {
+                continue;
+            }
+            let boots = |how: String| format!("boots {when} its entry '{}', {how}", item.title);
+            match (&item.kernel, &item.leads) {
+                (Some(kernel), _) => {
+                    let words = kernel.line();
+                    let name = kernel.arguments().next().unwrap_or_default();
+                    let name = name.rsplit('/').next().unwrap_or_default();
+                    if has_kernel(name)
+                        && let Some(why) = super::wrong(&words, change, variables)
+                    {
+                        return Err(fault((kernel.line, boots(format!("which {why}")))));
+                    }
                 }
+                (None, Some(leads)) => {
+                    let how = format!("which leads to what is not read here: `{}`", leads.shown());
+                    return Err(fault((leads.line, boots(how))));
+                }
+                (None, None) if item.loads => {
+                    let how =
+                        "which starts a program of which the kernel is not seen here".to_owned();
+                    return Err(fault((item.line, boots(how))));
+                }
+                (None, None) => {}
             }
-            (None, Some(leads)) => {
-                let how = format!("which leads to what is not read here: `{}`", leads.shown());
-                return Err(fault((leads.line, boots(how))));
-            }
-            (None, None) if item.loads => {
-                let how = "which starts a program of which the kernel is not seen here".to_owned();
-                return Err(fault((item.line, boots(how))));
-            }
-            (None, None) => {}
         }
     }
     Ok(())
@@ -238,22 +253,44 @@ fn items(commands: &[Command], section: impl Fn(usize) -> Option<String>) -> Vec
     items
 }
 
+/// What a script gives `default`, in its order.
+fn defaults(commands: &[Command]) -> impl DoubleEndedIterator<Item = &str> {
+    commands.iter().filter_map(|command| match command.name() {
+        "set" => command.arguments().next()?.strip_prefix("default="),
+        name => name.strip_prefix("default="),
+    })
+}
+
 /// The entry that GRUB boots by default, as far as that is known.
 fn default<'a>(
     commands: &[Command],
     items: &'a [Item],
-    saved: Option<&str>,
+    saved: &dyn Fn(&str) -> String,
     reads_entries: bool,
 ) -> Option<&'a Item> {
-    let values = commands.iter().filter(|it| it.name() == "set");
-    let mut values = values.filter_map(|it| it.arguments().next()?.strip_prefix("default="));
-    let value = values.rfind(|value| !value.contains("next_entry")).unwrap_or("0");
+    let value = defaults(commands).rfind(|value| !value.contains("next_entry")).unwrap_or("0");
     let value = match value {
-        "${saved_entry}" | "$saved_entry" => saved.unwrap_or_default(),
+        "${saved_entry}" | "$saved_entry" => saved("saved_entry"),
         value if value.contains('$') => return None,
-        value => value,
+        value => value.to_owned(),
     };
-    let value = if value.is_empty() { "0" } else { value };
+    named(items, if value.is_empty() { "0" } else { &value }, reads_entries)
+}
+
+/// The entry that GRUB boots once, where the environment block names one.
+fn next<'a>(
+    commands: &[Command],
+    items: &'a [Item],
+    saved: &dyn Fn(&str) -> String,
+    reads_entries: bool,
+) -> Option<&'a Item> {
+    defaults(commands).find(|value| value.contains("next_entry"))?;
+    let value = saved("next_entry");
+    if value.is_empty() { None } else { named(items, &value, reads_entries) }
+}
+
+/// The entry of a number, a title or an identifier, behind `>` within a submenu.
+fn named<'a>(items: &'a [Item], value: &str, reads_entries: bool) -> Option<&'a Item> {
     let mut within = None;
     let mut found: Option<usize> = None;
     for part in value.split('>') {

@@ -1,11 +1,10 @@
 //! What a revert does beside files: the clocksource in use, commands, and programs that make files again.
 
+use super::super::apply::make_again;
 use super::super::entry::{Decision, Entry};
-use super::super::made::{Against, look};
-use super::super::mounts;
-use super::super::surroundings::refuse;
-use super::super::{Journal, JournalError, Ran, Report, Silent};
-use crate::plan::Action;
+use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
+use crate::plan::{Action, Plan, Step};
+use crate::words::Change;
 
 /// Restores the clocksource, unless another process or a reboot has changed it since. After a reboot the
 /// clocksource in use may have been chosen by a file of the change that is now removed: then it is
@@ -62,14 +61,27 @@ pub(super) fn commands(
         });
         if let Some(command) = regenerate.as_ref().filter(|_| anew) {
             // Without it the change is still in force: the next run tries again.
-            let before = mounts::of(journal, entry);
-            let ran = journal.runner.run(&journal.place, command, &mut Silent);
-            let hidden = mounts::settle(journal, entry, before.as_deref());
-            let ran = ran?;
-            refuse(journal, &hidden.faults, command)?;
-            if matches!(ran, Ran::Done(_)) {
-                look(journal, entry, step, command, Against::Nothing)?;
-            }
+            let plan = again(entry, planned, command);
+            let mut observer = Signals(journal.stop);
+            let ran = match make_again(journal, &plan, &mut observer) {
+                Ok(applied) if applied.left.is_empty() => Ran::Done(String::new()),
+                Ok(_) => Ran::Left,
+                Err(error) => {
+                    let summary = &entry.plan.summary;
+                    let ended = match &error.end {
+                        End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
+                            "What it made was put back".to_owned()
+                        }
+                        end => end.to_string(),
+                    };
+                    let why = format!(
+                        "change {} ({summary}) is still in force there: {}. {ended}",
+                        entry.id, error.cause
+                    );
+                    let restored = std::mem::take(&mut report.restored);
+                    return Err(JournalError::Partly { restored, open: vec![why] });
+                }
+            };
             done(command, &ran, report);
         }
         if let Some(command) = undo {
@@ -80,6 +92,38 @@ pub(super) fn commands(
         }
     }
     Ok(())
+}
+
+/// The plan of running the program of a step again: what was added must be gone, and nothing but the words of the change may
+/// differ. Whether words that it removed come back depends on the settings, which others may have changed since.
+fn again(entry: &Entry, step: &Step, command: &[String]) -> Plan {
+    let mut step = step.clone();
+    if let Action::Run { command: run, undo, regenerate, .. } = &mut step.action {
+        command.clone_into(run);
+        (*undo, *regenerate) = (None, None);
+    }
+    let of = &entry.plan;
+    let words = Change {
+        add: of.expected.remove.iter().chain(&of.cmdline.remove).cloned().collect(),
+        remove: of.cmdline.add.clone(),
+    };
+    Plan {
+        summary: format!("make boot entries again, without change {}", entry.id),
+        steps: vec![step],
+        cmdline: words,
+        expected: Change { add: Vec::new(), remove: of.expected.add.clone() },
+        each_boot: None,
+        ..of.clone()
+    }
+}
+
+/// Stops where the caller wants it ([`Journal::open_until`]).
+struct Signals(fn() -> bool);
+
+impl Observer for Signals {
+    fn stop(&self) -> bool {
+        (self.0)()
+    }
 }
 
 fn done(command: &[String], ran: &Ran, report: &mut Report) {

@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use clocksmith_change::Sysfs;
 use clocksmith_change::journal::{Force, Journal, JournalError, Recovered, Wait, Which};
 use clocksmith_change::words::Change;
+use clocksmith_measure::interrupt;
 use std::time::Duration;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
@@ -17,7 +18,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         bail!("only root can take changes back: sudo clocksmith fix --undo");
     }
     let place = place(common)?;
-    let mut journal = Journal::open(&place, Wait::AtMost(Duration::from_secs(10)))?;
+    // What a program makes is restored then, and is never left half made.
+    interrupt::listen();
+    let mut journal =
+        Journal::open_until(&place, Wait::AtMost(Duration::from_secs(10)), interrupt::wished)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
     let (force, stuck) =
         if args.force { (Force::Yes, Stuck::IsForced) } else { (Force::No, Stuck::IsError) };
