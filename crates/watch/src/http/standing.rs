@@ -88,11 +88,14 @@ impl Records {
 
     fn record(&mut self, place: Place, now: Instant) -> &mut Record {
         if self.0.len() >= ADDRESSES && !self.0.contains_key(&place) {
-            // Of those heard of at the same moment, not the network of the others.
-            let least = self
-                .0
-                .iter()
-                .min_by_key(|(place, record)| (record.is_good(now), record.at, place.is_network()));
+            // Of those heard of at the same moment, not the network of the others, and of networks not the worst one.
+            let least = self.0.iter().min_by(|(a, one), (b, other)| {
+                let key = |place: &Place, record: &Record| {
+                    (record.is_good(now), record.at, place.is_network())
+                };
+                let wasted = || one.wasted(now).total_cmp(&other.wasted(now));
+                key(a, one).cmp(&key(b, other)).then_with(wasted)
+            });
             if let Some(least) = least.map(|(place, _)| *place) {
                 self.0.remove(&least);
             }
