@@ -483,17 +483,27 @@ fn keyword<'a>(line: &'a str, names: &[&str]) -> Option<&'a str> {
     names.iter().any(|name| word.eq_ignore_ascii_case(name)).then(|| rest.trim_start())
 }
 
+/// Commands that load a kernel with its command line.
+const KERNELS: [&str; 3] = ["linux", "linux16", "linuxefi"];
+/// Those that load a kernel under a hypervisor, and other files as well.
+const MODULES: [&str; 3] = ["module", "module2", "xen_module"];
+
+/// Whether a module is a kernel, by the name of its file.
+fn is_image(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it))
+}
+
 /// The kernel and its words; under Xen it is a module behind the hypervisor.
 fn kernel_line(line: &str, xen: bool) -> Option<&str> {
-    if let Some(rest) = keyword(line, &["linux", "linux16", "linuxefi"]) {
+    if let Some(rest) = keyword(line, &KERNELS) {
         return Some(rest);
     }
-    let mut rest = keyword(line, &["module", "module2", "xen_module"]).filter(|_| xen)?;
+    let mut rest = keyword(line, &MODULES).filter(|_| xen)?;
     while let Some((_, more)) = rest.split_once([' ', '\t']).filter(|_| rest.starts_with("--")) {
         rest = more.trim_start();
     }
-    let name = rest.split_ascii_whitespace().next()?.rsplit('/').next()?;
-    ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it)).then_some(rest)
+    rest.split_ascii_whitespace().next().is_some_and(is_image).then_some(rest)
 }
 
 /// The title of an entry, without its quotes.

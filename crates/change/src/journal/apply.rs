@@ -47,13 +47,17 @@ impl Work {
     }
 }
 
+/// An error before anything was changed.
+fn untouched(step: Option<usize>, cause: JournalError) -> ApplyError {
+    ApplyError { step, cause, end: End::Untouched }
+}
+
 pub(super) fn apply(
     journal: &mut Journal,
     plan: &Plan,
     observer: &mut dyn Observer,
     end: Phase,
 ) -> Result<Applied, ApplyError> {
-    let untouched = |step, cause| ApplyError { step, cause, end: End::Untouched };
     if let Some(entry) = journal.store.entries().iter().find(|it| it.phase != Phase::Applied) {
         let cause = JournalError::Unfinished { id: entry.id, conflicts: Vec::new() };
         return Err(untouched(None, cause));
@@ -71,7 +75,7 @@ pub(super) fn make_again(
     // The next run takes back one on trial: it is killed before it is known to be good.
     let applied = carry_out(journal, plan, observer, Phase::Trial)?;
     let removed = journal.store.remove(applied.id);
-    removed.map_err(|cause| ApplyError { step: None, cause, end: End::Untouched })?;
+    removed.map_err(|cause| untouched(None, cause))?;
     Ok(applied)
 }
 
@@ -81,7 +85,6 @@ fn carry_out(
     observer: &mut dyn Observer,
     end: Phase,
 ) -> Result<Applied, ApplyError> {
-    let untouched = |step, cause| ApplyError { step, cause, end: End::Untouched };
     let begun = prepare(journal, plan).and_then(|mut entry| {
         enough_descriptors(journal.place.tree(), &entry).map_err(|error| (None, error))?;
         journal.store.save(&mut entry).map_err(|error| (None, error))?;

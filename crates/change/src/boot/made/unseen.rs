@@ -10,15 +10,13 @@
 //! `grub-core/normal/menu.c` (an entry by its number, title or identifier, behind `>` within a submenu).
 
 use super::lexer::{self, Command};
-use super::{Fault, Kind, Made, intended_sections, is_grub, marker, script};
+use super::{
+    Fault, KERNELS, Kind, MODULES, Made, intended_sections, is_grub, is_image, marker, script,
+};
 use crate::boot::bls;
 use crate::words::Change;
 use std::path::Path;
 
-/// Commands that load a kernel with its command line.
-const KERNELS: [&str; 3] = ["linux", "linux16", "linuxefi"];
-/// Those of a kernel under a hypervisor.
-const MODULES: [&str; 3] = ["module", "module2", "xen_module"];
 /// Commands that lead to text that is not read here.
 const LEADS: [&str; 12] = [
     "configfile",
@@ -229,12 +227,8 @@ fn items(commands: &[Command], section: impl Fn(usize) -> Option<String>) -> Vec
             });
             next = Some(items.len() - 1);
         } else if let Some(item) = innermost().and_then(|index| items.get_mut(index)) {
-            let is_kernel = |word: &str| {
-                let base = word.rsplit('/').next().unwrap_or_default();
-                ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| base.starts_with(it))
-            };
             let module =
-                MODULES.contains(&name) && command.arguments().next().is_some_and(is_kernel);
+                MODULES.contains(&name) && command.arguments().next().is_some_and(is_image);
             if KERNELS.contains(&name) || module {
                 item.kernel.get_or_insert_with(|| command.clone());
             } else if LEADS.contains(&name) {

@@ -95,16 +95,8 @@ impl Scanner {
         if self.prompted || self.store.has_line(now, line.message) {
             return;
         }
-        let mut at = start;
-        for _ in 0..STAMP_WITHIN {
-            let Some(before) = line_before(window, at) else { return };
-            at = before.start;
-            if let Some(stamp) = strip(&text(window, before.start, before.end)).at {
-                if stamp > now + FAR_S {
-                    self.stamp_back = Some(self.line);
-                }
-                return;
-            }
+        if stamp_before(window, start).is_some_and(|stamp| stamp > now + FAR_S) {
+            self.stamp_back = Some(self.line);
         }
     }
 
@@ -119,14 +111,8 @@ impl Scanner {
         if line.at.is_some_and(|at| self.store.has_line(at, line.message)) {
             return;
         }
-        let mut at = start;
-        for _ in 0..STAMP_WITHIN {
-            let Some(before) = line_before(window, at) else { return };
-            at = before.start;
-            if let Some(stamp) = strip(&text(window, before.start, before.end)).at {
-                self.last_at = Some(stamp);
-                return;
-            }
+        if let Some(stamp) = stamp_before(window, start) {
+            self.last_at = Some(stamp);
         }
     }
 
@@ -212,6 +198,20 @@ impl Scanner {
         self.log.last_at = former.last_at;
         self.log.extent.last_at = former.last_at;
     }
+}
+
+/// The last stamp in front of a line, among the few lines before it.
+fn stamp_before(window: &[u8], start: usize) -> Option<f64> {
+    let mut at = start;
+    for _ in 0..STAMP_WITHIN {
+        let before = line_before(window, at)?;
+        at = before.start;
+        let stamp = strip(&text(window, before.start, before.end)).at;
+        if stamp.is_some() {
+            return stamp;
+        }
+    }
+    None
 }
 
 #[cfg(test)]

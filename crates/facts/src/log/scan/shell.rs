@@ -42,7 +42,7 @@ pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
         )
 }
 
-/// Whether a reading shows what somebody expects.
+/// Whether a reading shows what is expected.
 pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
     let value = match read {
         Event::ReadCurrent(name) => Cow::Borrowed(name.as_str()),
