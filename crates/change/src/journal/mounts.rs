@@ -8,10 +8,10 @@
 use super::Journal;
 use super::entry::{Entry, Record};
 use super::surroundings::{Differences, Fault};
+use clocksmith_facts::mounts::{MountLine, mounts};
+use rustix::mount::{UnmountFlags, unmount};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::ffi::{CString, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// One mount. Its number is left out: it differs after it was mounted again.
@@ -85,7 +85,7 @@ pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>)
         let how = if ours.contains(mount.at.as_path()) {
             let outside =
                 journal.place.real().join(mount.at.strip_prefix("/").unwrap_or(&mount.at));
-            match unmount(&outside) {
+            match unmount(&outside, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW) {
                 Ok(()) => {
                     mended = true;
                     "(it was unmounted)".to_owned()
@@ -129,48 +129,22 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-fn unmount(path: &Path) -> std::io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the pointer is to a text with a zero at its end that lives until the call returns.
-    let done = unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
 /// All mounts below a root, in the order in which they were made.
 fn all(root: &Path) -> Option<Vec<Mount>> {
     // Of this thread, which may have a namespace of its own.
     let list = ["/proc/thread-self/mountinfo", "/proc/self/mountinfo"];
     let list = list.into_iter().find_map(|path| std::fs::read(path).ok())?;
-    Some(list.split(|byte| *byte == b'\n').filter_map(|line| mount(line, root)).collect())
+    Some(mounts(&list).filter_map(|line| mount(line, root)).collect())
 }
 
-/// One line of the list (proc_pid_mountinfo(5)); nothing of a mount that is not below the root.
-fn mount(line: &[u8], root: &Path) -> Option<Mount> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(2);
-    let device = String::from_utf8_lossy(fields.next()?).into_owned();
-    let (part, at) = (unescaped(fields.next()?), unescaped(fields.next()?));
-    let below = at.strip_prefix(root).ok()?;
-    (!below.as_os_str().is_empty()).then(|| Mount { at: Path::new("/").join(below), device, part })
-}
-
-/// Blanks and backslashes are written as `\040`.
-fn unescaped(field: &[u8]) -> PathBuf {
-    let mut path = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, more)) = rest.split_first() {
-        let code = (*first == b'\\').then(|| std::str::from_utf8(more.get(..3)?).ok()).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
-            Some(byte) => {
-                path.push(byte);
-                rest = more.get(3..).unwrap_or_default();
-            }
-            None => {
-                path.push(*first);
-                rest = more;
-            }
-        }
-    }
-    PathBuf::from(OsString::from_vec(path))
+/// One line of the list; nothing of a mount that is not below the root.
+fn mount(line: MountLine<'_>, root: &Path) -> Option<Mount> {
+    let below = line.point.strip_prefix(root).ok()?;
+    (!below.as_os_str().is_empty()).then(|| Mount {
+        at: Path::new("/").join(below),
+        device: format!("{}:{}", line.device.0, line.device.1),
+        part: line.root,
+    })
 }
 
 #[cfg(test)]
@@ -179,13 +153,14 @@ mod tests {
 
     #[test]
     fn mount_lines_are_read_below_their_root() {
+        let mount = |list, root: &str| mounts(list).find_map(|line| mount(line, Path::new(root)));
         let line = b"40 21 0:40 /a\\040b /srv/x\\134y/boot rw,nosuid - tmpfs none rw";
-        let found = mount(line, Path::new("/srv/x\\y")).unwrap();
+        let found = mount(line, "/srv/x\\y").unwrap();
         assert_eq!((found.at, found.part), ("/boot".into(), "/a b".into()));
         assert_eq!(found.device, "0:40");
-        assert_eq!(mount(line, Path::new("/srv/x\\y/boot")), None);
-        assert_eq!(mount(line, Path::new("/srv/x")), None);
-        assert_eq!(mount(b"", Path::new("/")), None);
-        assert!(mount(b"21 1 8:1 / / rw - ext4 /dev/sda1 rw", Path::new("/")).is_none());
+        assert_eq!(mount(line, "/srv/x\\y/boot"), None);
+        assert_eq!(mount(line, "/srv/x"), None);
+        assert_eq!(mount(b"", "/"), None);
+        assert!(mount(b"21 1 8:1 / / rw - ext4 /dev/sda1 rw", "/").is_none());
     }
 }

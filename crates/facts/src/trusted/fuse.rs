@@ -3,6 +3,7 @@
 //! The kernel names the user who mounted one in `/proc/self/mountinfo` (`user_id=`, fs/fuse/inode.c
 //! `fuse_show_options`); virtiofs, which the host of a guest serves, has no such option.
 
+use crate::mounts::{mount_id, mounts};
 use rustix::fd::{AsRawFd, BorrowedFd};
 
 /// `FUSE_SUPER_MAGIC` (linux/magic.h).
@@ -20,13 +21,10 @@ pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
     let Ok(about) = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())) else {
         return unknown();
     };
-    // Names of directories have any bytes.
-    let (Some(mount), Ok(mounts)) = (mount_id(&about), std::fs::read("/proc/self/mountinfo"))
-    else {
+    let (Some(mount), Ok(list)) = (mount_id(&about), std::fs::read("/proc/self/mountinfo")) else {
         return unknown();
     };
-    let mounts = String::from_utf8_lossy(&mounts);
-    match users(&mounts, mount) {
+    match users(&list, mount) {
         None => unknown(),
         Some(users) => {
             let other = users.into_iter().find(|user| !super::is_ours(*user))?;
@@ -35,28 +33,20 @@ pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
     }
 }
 
-/// The number of the mount of an open file.
-fn mount_id(about: &str) -> Option<u64> {
-    about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
-}
-
 /// The users whom a mount names as its makers; `None` if there is no such mount. An id that is no number is one that
 /// nobody has.
-fn users(mounts: &str, id: u64) -> Option<Vec<u32>> {
-    let number = |line: &str| line.split(' ').next()?.parse::<u64>().ok();
-    let line = mounts.lines().find(|line| number(line) == Some(id))?;
-    // Blanks in names are written as \040; a source may be empty (proc_pid_mountinfo(5)).
-    let (_, filesystem) = line.split_once(" - ")?;
-    let options = filesystem.splitn(3, ' ').nth(2)?;
-    let users = options.split(',').filter_map(|option| option.strip_prefix("user_id="));
-    Some(users.map(|user| user.trim().parse().unwrap_or(u32::MAX)).collect())
+fn users(list: &[u8], id: u64) -> Option<Vec<u32>> {
+    let options = mounts(list).find(|line| line.id == id)?.options;
+    let users = options.split(|byte| *byte == b',').filter_map(|it| it.strip_prefix(b"user_id="));
+    let number = |user| std::str::from_utf8(user).ok()?.parse().ok();
+    Some(users.map(|user| number(user).unwrap_or(u32::MAX)).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MOUNTS: &str = "\
+    const MOUNTS: &[u8] = b"\
 21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 21 0:40 / /tmp/a\\040-\\040b rw,nosuid - fuse.evil user_id=0 rw,user_id=1000,group_id=1000,allow_other
 41 21 0:41 / /mnt rw - fuseblk /dev/sdb1 rw,user_id=0,group_id=0,allow_other
@@ -83,7 +73,7 @@ mod tests {
         assert_eq!(refused(file.as_fd()), None);
         let about = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
         let id = mount_id(&std::fs::read_to_string(about).unwrap()).unwrap();
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let mounts = std::fs::read("/proc/self/mountinfo").unwrap();
         assert_eq!(users(&mounts, id), Some(vec![]));
     }
 }

@@ -4,9 +4,10 @@ use super::bounded::{self, Bounded, Room};
 use super::guard::{self, NotOpened, Owners};
 use super::maps::Mapping;
 use super::patient;
-use super::served::{self, Served};
+use super::served::Served;
 use crate::symbols::pclntab;
 use crate::unwind::{Function, Tables};
+use clocksmith_facts::mounts::Device;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use std::fs::File;
@@ -166,7 +167,7 @@ pub struct Files {
     known: HashMap<(u64, u64), Arc<Mapped>>,
     /// Copies of files on filesystems that a program or another machine serves, by device and inode as maps name them;
     /// `None` for files that could not be copied.
-    copied: HashMap<(served::Device, u64), Option<Arc<Mapped>>>,
+    copied: HashMap<(Device, u64), Option<Arc<Mapped>>>,
     served: Served,
     /// Of files that other users could write.
     room: Room,

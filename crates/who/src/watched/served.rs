@@ -7,6 +7,7 @@
 
 use super::guard::{self, NotOpened};
 use super::patient;
+use clocksmith_facts::mounts::{Device, MountLine, mount_id, mounts};
 use rustix::fs::{Mode, OFlags, fchmod, memfd_create};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
@@ -16,9 +17,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// A device, as `/proc/PID/maps` and mountinfo name it: major and minor.
-pub(super) type Device = (u32, u32);
 
 /// How long one filesystem may take for one file.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -36,11 +34,8 @@ const OVER: [&str; 4] = ["overlay", "aufs", "ecryptfs", "shiftfs"];
 
 /// Of a list of mounts (proc_pid_mountinfo(5)): the devices, and whether each is such a filesystem's. `foreign`: the list
 /// is of a process in another user namespace.
-pub(super) fn devices(mountinfo: &str, foreign: bool) -> HashMap<Device, bool> {
-    mountinfo
-        .lines()
-        .filter_map(|line| Some((device(line.split(' ').nth(2)?)?, is_served(line, foreign)?)))
-        .collect()
+pub(super) fn devices(list: &str, foreign: bool) -> HashMap<Device, bool> {
+    mounts(list.as_bytes()).map(|line| (line.device, is_served(&line, foreign))).collect()
 }
 
 /// Whether a process is in another user namespace than this one, or may be. Its user may have mounted filesystems there
@@ -50,16 +45,9 @@ fn is_foreign(pid: u32) -> bool {
     its.is_none() || its != std::fs::read_link("/proc/self/ns/user").ok()
 }
 
-/// `8:1`, in decimal figures.
-fn device(text: &str) -> Option<Device> {
-    let (major, minor) = text.split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-fn is_served(line: &str, foreign: bool) -> Option<bool> {
-    let kind = line.split_once(" - ")?.1.split(' ').next()?;
-    let over = foreign && OVER.contains(&kind);
-    Some(kind.starts_with("fuse") || SERVED.contains(&kind) || over)
+fn is_served(line: &MountLine<'_>, foreign: bool) -> bool {
+    let is_one_of = |kinds: &[&str]| kinds.iter().any(|kind| kind.as_bytes() == line.kind);
+    line.kind.starts_with(b"fuse") || is_one_of(&SERVED) || foreign && is_one_of(&OVER)
 }
 
 /// The filesystems of one process's mappings.
@@ -95,17 +83,14 @@ impl Mounts {
 /// Whether a held place is on such a filesystem; makes a request only to the kernel.
 pub(super) fn is_place_served(place: &OwnedFd, pid: u32) -> bool {
     let about = guard::text(&format!("/proc/self/fdinfo/{}", place.as_raw_fd()), 4096);
-    let id = about
-        .as_deref()
-        .and_then(|about| about.lines().find_map(|line| line.strip_prefix("mnt_id:")));
-    let Some(id) = id.map(str::trim) else { return false };
-    let mounts = |path: &str| guard::text(path, MOUNTS).unwrap_or_default();
-    let its = (mounts(&format!("/proc/{pid}/mountinfo")), is_foreign(pid));
-    let lists = [its, (mounts("/proc/self/mountinfo"), false)];
+    let Some(id) = about.as_deref().and_then(mount_id) else { return false };
+    let list = |path: &str| guard::text(path, MOUNTS).unwrap_or_default();
+    let its = (list(&format!("/proc/{pid}/mountinfo")), is_foreign(pid));
+    let lists = [its, (list("/proc/self/mountinfo"), false)];
     // A mount that no list has may have been taken away from below the process.
     let mut found = lists.iter().filter_map(|(list, foreign)| {
-        let line = list.lines().find(|line| line.split(' ').next() == Some(id))?;
-        is_served(line, *foreign)
+        let line = mounts(list.as_bytes()).find(|line| line.id == id)?;
+        Some(is_served(&line, *foreign))
     });
     found.next().unwrap_or_else(|| is_foreign(pid))
 }
