@@ -26,6 +26,11 @@ impl Answer {
         self.code == Some(0)
     }
 
+    /// Whether it was ended at its limit, by `timeout`.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(self.code, Some(124 | 137))
+    }
+
     /// The last line that is not empty, without the name of the script at its start.
     pub(crate) fn reason(&self) -> &str {
         let last = self.text.lines().rev().find(|line| !line.trim().is_empty());

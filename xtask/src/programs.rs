@@ -24,6 +24,9 @@ const AT_A_TIME: usize = 2;
 /// Tests of a program at a time. Many wait for a time to pass, or for another process.
 const THREADS: &str = "4";
 
+/// How often its budget the documentation may take by the clock.
+const BUSY: f64 = 3.0;
+
 /// Failed tests that are run once more, at most: more are no accident of a busy machine.
 const ONCE_MORE: usize = 8;
 
@@ -127,9 +130,15 @@ pub(crate) fn run(context: &Context) -> Done {
         ended_early.map(|(program, _)| format!("{} (ended before its last test)", program.name())),
     );
     say!("-- documentation");
-    let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).answer(context)?;
-    if !documented.good() {
-        bad.push("documentation".to_owned());
+    // By the clock: on a busy machine the budget is not much.
+    let seconds = (BUSY * budget as f64 * context.slowness.get()) as u64;
+    let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).limit(seconds);
+    match documented.answer(context)? {
+        answer if answer.good() => {}
+        answer if answer.is_late() => {
+            bad.push(format!("documentation (ended after {seconds} s)"));
+        }
+        _ => bad.push("documentation".to_owned()),
     }
     if results.len() != programs.len() {
         return Err(Stop::fail("a test program was not run"));
