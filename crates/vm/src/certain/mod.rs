@@ -5,6 +5,7 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+pub(crate) mod extradata;
 mod itself;
 mod looked_for;
 mod lookers;

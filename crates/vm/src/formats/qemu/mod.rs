@@ -271,7 +271,11 @@ fn command_findings(
                 .fix("-cpu host,hv-time"),
         );
     }
-    let asked = |at: usize| script.asked(at);
+    // A branch beside one with the newer spelling is for an older QEMU.
+    let asked = |at: usize| script.asked(at) || script.newer(at);
+    let conditional = |at: usize| {
+        script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
+    };
     let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.
