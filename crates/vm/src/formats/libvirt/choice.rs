@@ -1,6 +1,7 @@
 //! An invariant TSC, and its frequency, in a domain.
 
 use super::domain::{Domain, Driver};
+use super::pieces;
 use super::place;
 use crate::choice::Choices;
 use crate::document::Document;
@@ -20,6 +21,9 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
     };
+    if !pieces::all(document, &tree).is_empty() {
+        return Vec::new();
+    }
     let domains = Domain::all(&tree, document);
     let own = domains.iter().filter(|domain| domain.driver() == Driver::Qemu);
     own.filter_map(|domain| of_domain(domain, choices).ok()).filter(|it| !it.is_empty()).collect()
@@ -30,6 +34,9 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> 
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
     };
+    if !pieces::all(document, &tree).is_empty() {
+        return vec![pieces::WHY];
+    }
     let domains = Domain::all(&tree, document);
     let own = domains.iter().filter(|domain| domain.driver() == Driver::Qemu);
     let mut left: Vec<_> = own.filter_map(|it| of_domain(it, choices).err()).collect();
