@@ -58,10 +58,13 @@ pub(crate) struct Format {
 /// What there is for guests that QEMU runs.
 pub(crate) struct Qemu {
     /// The changes that make a file follow choices, those of each machine together; `None` where its kind cannot.
-    pub(crate) choose: Option<fn(&Document, &Choices) -> Vec<Vec<Edit>>>,
+    pub(crate) choose: Option<Choose>,
     /// What QEMU is told, where the file does not say it itself.
     pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,
 }
+
+/// Makes the changes by choices, those of each machine together.
+pub(crate) type Choose = fn(&Document, &Choices) -> Vec<Vec<Edit>>;
 
 /// Makes [`Kind`] of the registry.
 macro_rules! formats {

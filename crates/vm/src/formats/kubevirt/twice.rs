@@ -21,7 +21,7 @@ pub(super) fn check(root: &Node) -> Vec<Finding> {
     let finding = |key: &Key| {
         let name = &key.name;
         Finding::new(rule!("kv-duplicate-key"), key.span.clone())
-            .summary(format!("{name} stands twice in one map, and the last one counts"))
+            .summary(format!("{name} is in one map twice, and the last one counts"))
             .fix("remove one of them")
     };
     found.into_iter().map(finding).collect()
