@@ -123,3 +123,11 @@ fn invariant_tsc_that_tdx_fixes_needs_no_reason() {
         assert_eq!((fixed.chosen, fixed.undecided.len()), (0, 0), "{:?}", fixed.undecided);
     }
 }
+
+#[test]
+fn cpu_that_a_confidential_guest_has_too_is_left_for_the_other_one() {
+    let text = "#!/bin/bash\nCPU=host\nqemu-system-x86_64 -enable-kvm -cpu \"$CPU\" -m 1G\nqemu-system-x86_64 -enable-kvm -machine \
+                q35,confidential-guest-support=c0 -object tdx-guest,id=c0 -cpu \"$CPU\" -m 1G\n";
+    let why = undecided(Kind::Qemu, "a.sh", text, true);
+    assert!(why.iter().any(|it| it.contains("confidential")), "{why:?}");
+}

@@ -23,7 +23,21 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let real = real.filter(|(_, line)| line.confidential().is_none());
     let real = real.filter(|(command, line)| refuses(&script, command, line, choices).is_none());
     let edits = real.map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
-    edits.filter(|edits| !edits.is_empty() && known.insert(edits.clone())).collect()
+    // Another command line may have the same words.
+    let hidden: Vec<_> = script
+        .commands
+        .iter()
+        .map(|command| Line::of_words(&command.words))
+        .filter(|line| line.confidential().is_some())
+        .filter_map(|line| line.cpu().map(|cpu| cpu.whole.span()))
+        .collect();
+    let shared = |edit: &Edit| {
+        hidden.iter().any(|span| span.start <= edit.span.start && edit.span.end <= span.end)
+    };
+    edits
+        .filter(|edits| !edits.is_empty() && !edits.iter().any(shared))
+        .filter(|edits| known.insert(edits.clone()))
+        .collect()
 }
 
 /// Where command lines are for which the choices do nothing, or which must not have them, and why.
