@@ -25,10 +25,11 @@ impl Choices {
     }
 }
 
-/// The changes that make a file follow the choices. None where it does already, or where its kind
-/// cannot (see [`Kind::takes_choices`](crate::Kind::takes_choices)).
+/// The changes that make a file follow the choices, those of each machine together: one without the others would leave it
+/// with half of what was chosen. None where it follows them already, or where its kind cannot (see
+/// [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
-pub fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     decided(document, choices).0
 }
 
@@ -39,7 +40,7 @@ pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
     left.into_iter().map(|why| unchosen::with_words(document.kind, choices, why)).collect()
 }
 
-fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
+fn decided(document: &Document, choices: &Choices) -> (Vec<Vec<Edit>>, Vec<String>) {
     // A rule calls it impossible.
     if let Some(hertz) = choices.tsc_frequency.filter(|hz| !(MIN_HZ..=MAX_HZ).contains(hz)) {
         let why = format!("no processor has a TSC of {hertz} Hz; give the host's frequency, in Hz");
@@ -54,13 +55,13 @@ fn decided(document: &Document, choices: &Choices) -> (Vec<Edit>, Vec<String>) {
     if !choices.is_empty() && document.kind == crate::Kind::Libvirt && libvirt::emulated(document) {
         left.push("a domain of type='qemu' is emulated, and does not start with either".to_owned());
     }
-    if choices.invtsc && document.kind == crate::Kind::Libvirt {
-        left.extend(libvirt::choice::left(document).map(str::to_owned));
+    if !choices.is_empty() && document.kind == crate::Kind::Libvirt {
+        left.extend(libvirt::choice::left(document, choices).into_iter().map(str::to_owned));
     }
     if !choices.is_empty() && document.kind == crate::Kind::Qemu {
-        left.extend(qemu::choice::left(document).into_iter().map(|at| {
+        left.extend(qemu::choice::left(document, choices).into_iter().map(|(at, why)| {
             let line = document.text.place(at).line;
-            format!("line {line}: the processor is emulated, and the emulator offers neither")
+            format!("line {line}: {why}")
         }));
     }
     (edits, left)

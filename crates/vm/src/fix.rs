@@ -54,7 +54,9 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         let Ok(after) = lint(&next) else {
             break;
         };
-        let open = |document: &Document| choice::edits(document, choices).len();
+        let open = |document: &Document| {
+            choice::edits(document, choices).iter().map(Vec::len).sum::<usize>()
+        };
         let progress = if taken.is_empty() {
             open(&next) < open(&now)
         } else {
@@ -69,7 +71,8 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         report = after;
     }
     let mut undecided = choice::left(&now, choices);
-    if chosen == 0 && undecided.is_empty() && !choices.is_empty() {
+    // Another machine of the file may follow them.
+    if undecided.is_empty() && !choices.is_empty() {
         undecided.extend(unchosen::why(&now, choices));
     }
     Ok(Fixed { document: now, mended, chosen, undecided, report })
@@ -107,8 +110,8 @@ fn round(
     }
     // Choices come when the rest is done, so that they see the file as it will be.
     if taken.is_empty() {
-        for edit in choice::edits(document, choices) {
-            *chosen += usize::from(together.add(&[edit]));
+        for edits in choice::edits(document, choices) {
+            *chosen += if together.add(&edits) { edits.len() } else { 0 };
         }
     }
     (together.done(), taken)

@@ -27,6 +27,7 @@ pub mod text;
 
 mod certain;
 mod comments;
+mod dated;
 mod detect;
 mod formats;
 mod hcl;
@@ -43,6 +44,7 @@ mod template;
 mod testing;
 mod unchosen;
 mod unread;
+mod versions;
 mod wished;
 mod words;
 mod xml;

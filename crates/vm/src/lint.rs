@@ -2,6 +2,7 @@
 
 use crate::certain;
 use crate::comments;
+use crate::dated;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
@@ -105,6 +106,7 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
         without_guess(read, &mut report)?;
     }
     report.partial |= certain::of_template(document);
+    dated::lower(document, &mut report.findings);
     leave_meant(&mut report.findings);
     wished::lower(read, &mut report.findings);
     meant::leave(document, &mut report.findings);

@@ -5,6 +5,7 @@
 mod attached;
 mod prose;
 mod reason;
+mod told;
 
 use crate::document::Document;
 use crate::finding::Finding;
@@ -102,7 +103,9 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
         let option = SUBJECTS.iter().find(|(part, _)| finding.rule.id.contains(part));
         let subject = option.filter(|_| !SAME_GUEST.contains(&finding.rule.id));
         let named = subject.and_then(|(name, words)| {
-            spoken(document, &prose, words).or_else(|| date.clone().filter(|_| *name == "kvmclock"))
+            spoken(document, &prose, words)
+                .or_else(|| date.clone().filter(|_| *name == "kvmclock"))
+                .or_else(|| told::told(document, name))
         });
         // What leaves the guest as it is makes the words of a comment or a description untrue even so.
         let named = named.or_else(|| {

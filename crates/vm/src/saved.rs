@@ -63,7 +63,7 @@ pub(crate) fn keep(document: &Document, findings: &mut [Finding]) {
 }
 
 /// The changes by choices, or why none of them is made.
-pub(crate) fn choices(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<String>) {
+pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     match why(document).filter(|_| !edits.is_empty()) {
         Some(why) => (Vec::new(), vec![why]),
         None => (edits, Vec::new()),

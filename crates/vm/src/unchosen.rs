@@ -5,6 +5,8 @@ use crate::choice::Choices;
 use crate::document::Document;
 use crate::formats::Kind;
 use crate::formats::libvirt::{self, domain::Domain, domain::Driver};
+use crate::formats::proxmox::is_confidential;
+use crate::formats::qemu::confidential::WHY;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
@@ -29,7 +31,8 @@ pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
 
 /// A reason with what to write.
 pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
-    let no_use = ["emulat", "no processor", FOREIGN, "another hypervisor", "saved state"];
+    let no_use =
+        ["emulat", "no processor", FOREIGN, "another hypervisor", "saved state", "confidential"];
     if no_use.iter().any(|it| why.contains(it)) || why.contains("; write ") {
         return why;
     }
@@ -75,8 +78,13 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
         if !of_x86(command, &line) {
             return say(at, FOREIGN);
         }
+        let invtsc = line.cpu().and_then(cpu::invtsc);
         match line.cpu() {
             Some(cpu) if follows(cpu, choices) => {}
+            // TDX fixes it to on.
+            Some(_)
+                if choices.tsc_frequency.is_none()
+                    && line.confidential().is_some_and(|it| it.invtsc(invtsc) == Some(true)) => {}
             Some(cpu) if cpu.end().is_none() || cpu.whole.unknown() => {
                 return say(cpu.whole.span().start, "what -cpu holds, only a run tells");
             }
@@ -144,6 +152,9 @@ fn proxmox(document: &Document, choices: &Choices) -> Option<String> {
         (!choices.invtsc || guest.invtsc == Some(true)) && choices.tsc_frequency.is_none_or(set);
     if has {
         return None;
+    }
+    if is_confidential(document) {
+        return Some(WHY.to_owned());
     }
     let args = text.lines().any(|line| line.starts_with("args:") && line.contains("-cpu"));
     Some(match args {

@@ -5,6 +5,7 @@
 use crate::certain::{is_python, is_shell};
 use crate::document::Document;
 use crate::formats::Kind;
+use crate::sh;
 use crate::shell::is_unit;
 use crate::words::{base, here_document, listed};
 use std::ops::Range;
@@ -29,6 +30,7 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
     } else if is_shell(document) {
         let mut spans = shown(text);
         spans.extend(never(text));
+        spans.extend(remarks(text));
         spans
     } else {
         Vec::new()
@@ -45,6 +47,24 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
         }
     }
     String::from_utf8(bytes).ok().map(|text| document.with_text(text))
+}
+
+/// Words of their own that a shell passes over: `` `# ...` ``, `$(: ...)`.
+fn remarks(text: &str) -> Vec<Range<usize>> {
+    // Most scripts have none, and need not be read once more.
+    if !["`", "$(:", "${IFS", ": "].iter().any(|mark| text.contains(mark)) {
+        return Vec::new();
+    }
+    let Ok(script) = sh::read(text) else { return Vec::new() };
+    let begins = |it: &Range<usize>| {
+        let before = text.get(..it.start).and_then(|before| before.chars().next_back());
+        let behind = text.get(it.end..).and_then(|behind| behind.chars().next());
+        before.is_none_or(|c| c.is_whitespace() || c == '(')
+            && behind.is_none_or(|c| c.is_whitespace() || c == ')')
+            && text.get(it.clone()).is_some_and(|it| it.starts_with(['`', '$', ':']))
+            && !text.get(it.clone()).is_some_and(|it| it.contains('\n'))
+    };
+    script.comments.into_iter().filter(begins).collect()
 }
 
 /// Lines with their places, ends included.

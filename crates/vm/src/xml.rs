@@ -409,7 +409,15 @@ fn resolve(name: &BytesRef<'_>) -> Option<String> {
     }
 }
 
-/// The comments from `from` on: of all of the text, or up to the end of the first element where `from` is not 0. Where the text
+/// Whether an instruction is one that a person wrote for readers.
+fn is_remark(instruction: &str) -> bool {
+    let name = instruction.trim_start_matches("<?").trim_end_matches("?>");
+    let (name, words) = name.split_once(char::is_whitespace).unwrap_or((name, ""));
+    let other = ["php", "="].iter().any(|it| name.starts_with(it)) || name.starts_with("xml");
+    !other && !words.trim().is_empty()
+}
+
+/// The comments and remarks from `from` on: of all of the text, or up to the end of the first element where `from` is not 0. Where the text
 /// is no XML any more, nothing is looked for.
 pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
     let (masked, _) = mask(text);
@@ -425,6 +433,10 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
         let end = from + position(&reader);
         match event {
             Ok(Event::Comment(_)) => all.push(start..end),
+            // An instruction to a program that nothing here starts is a remark, too.
+            Ok(Event::PI(_)) if is_remark(text.get(start..end).unwrap_or_default()) => {
+                all.push(start..end);
+            }
             Ok(Event::Start(_)) => depth += 1,
             Ok(Event::End(_)) => {
                 depth = depth.saturating_sub(1);

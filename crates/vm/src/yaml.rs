@@ -48,11 +48,11 @@ impl Node {
         Some(node)
     }
 
-    /// An entry of a map.
+    /// An entry of a map. Of several with this key the last one counts, as it does for `kubectl`.
     pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
         match self {
             Node::Map { entries, .. } => {
-                entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
+                entries.iter().rfind(|(key, _)| key.name == name).map(|(key, node)| (key, node))
             }
             _ => None,
         }

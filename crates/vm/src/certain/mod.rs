@@ -5,6 +5,7 @@
 //! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
 //! is wrong with a file, and what would mend it (`formats`).
 
+pub(crate) mod extradata;
 mod itself;
 mod looked_for;
 mod lookers;
@@ -207,17 +208,17 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
 }
 
 /// The changes by choices that are certain, and why the others are not made.
-pub(crate) fn certain(document: &Document, edits: Vec<Edit>) -> (Vec<Edit>, Vec<String>) {
+pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     if edits.is_empty() {
         return (edits, Vec::new());
     }
-    let places: Vec<_> = edits.iter().map(|edit| edit.span.clone()).collect();
+    let places: Vec<_> = edits.iter().flatten().map(|edit| edit.span.clone()).collect();
     let judge = Judge::new(document, &places);
     let mut kept = Vec::new();
     let mut left = Vec::new();
-    for edit in edits {
-        match judge.all(&[edit]) {
-            Ok(edits) => kept.extend(edits),
+    for edits in edits {
+        match judge.all(&edits) {
+            Ok(edits) => kept.push(edits),
             Err(why) => left.push(why),
         }
     }

@@ -5,10 +5,9 @@
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
+use crate::versions::{Version, any_version, has_image, version_near};
+use crate::words::listed;
 use std::ops::Range;
-
-/// A version of QEMU.
-type Version = (u32, u32);
 
 /// Options that newer versions do not have, and which one removed them (docs/about/removed-features.rst). None of them
 /// is newer than 9.0, which removed `-no-hpet` and `-no-acpi`.
@@ -63,12 +62,32 @@ const IMAGES: &str = "debian:wheezy debian:jessie debian:stretch debian:buster d
     ubuntu:12.04 ubuntu:14.04 ubuntu:16.04 ubuntu:18.04 ubuntu:20.04 ubuntu:trusty ubuntu:xenial ubuntu:bionic \
     ubuntu:focal centos:6 centos:7 alpine:3.8 alpine:3.9 alpine:3.10 alpine:3.11 nixos-17 nixos-18 nixos-19 nixos-20";
 
+/// Systems whose own QEMU is older than 5.0, as comments name them: the name, and the versions.
+const SYSTEMS: [(&str, &[&str]); 9] = [
+    ("centos", &["5", "6", "7"]),
+    ("rhel", &["5", "6", "7"]),
+    ("red hat", &["6", "7"]),
+    ("scientific", &["6", "7"]),
+    ("debian", &["7", "8", "9", "10", "wheezy", "jessie", "stretch", "buster"]),
+    (
+        "ubuntu",
+        &["12.04", "14.04", "16.04", "18.04", "20.04", "trusty", "xenial", "bionic", "focal"],
+    ),
+    ("sles", &["11", "12"]),
+    (
+        "fedora",
+        &["19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31", "32"],
+    ),
+    ("leap", &["42", "15.0", "15.1", "15.2"]),
+];
+
+/// Words between the name of a system and its version.
+const BETWEEN: &str = "linux enterprise release version lts server opensuse";
+
 /// Words of lines that choose a source by its version.
 const SOURCES: [&str; 9] =
     ["git", "checkout", "clone", "branch", "archive", "wget", "curl", "download", "tag"];
 
-/// How far behind the name of QEMU its version may be, in bytes.
-const NEAR: usize = 40;
 /// The most of a line that is looked at, in bytes.
 const MOST_OF_LINE: usize = 2048;
 
@@ -89,6 +108,12 @@ pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
     if let Some((place, name, version)) = gone(document) {
         return Err(format!(
             "line {}: QEMU {version} removed {name}, so the file is for an older one, which may not know {with}",
+            at(place)
+        ));
+    }
+    if let Some((place, system)) = system_of(document) {
+        return Err(format!(
+            "line {}: the comment names {system}, whose own QEMU may not know {with}",
             at(place)
         ));
     }
@@ -150,6 +175,45 @@ fn gone(document: &Document) -> Option<(usize, &str, &'static str)> {
     found
 }
 
+/// A system of long ago in a comment, or in the name of a package: its place, and its name with the version.
+fn system_of(document: &Document) -> Option<(usize, String)> {
+    let text = document.text.as_str();
+    for span in comments::of(document) {
+        let said = text.get(span.clone()).unwrap_or_default().to_ascii_lowercase();
+        for (line, at) in said.split('\n').map(|line| (line, crate::text::offset(&said, line))) {
+            if let Some(system) = system_in(line) {
+                return Some((span.start + at, system));
+            }
+        }
+    }
+    let package = text.match_indices(".el7").chain(text.match_indices(".el6"));
+    let mut package = package.filter(|(at, mark)| {
+        let behind = text.get(at + mark.len()..).and_then(|rest| rest.chars().next());
+        !behind.is_some_and(|c| c.is_ascii_digit())
+    });
+    let (at, mark) = package.next()?;
+    Some((at, format!("RHEL {}", mark.trim_start_matches(".el"))))
+}
+
+/// The system of long ago that a line in small letters names.
+fn system_in(line: &str) -> Option<String> {
+    SYSTEMS.iter().find_map(|(name, versions)| {
+        let mut found = line.match_indices(name);
+        found.find_map(|(at, _)| {
+            let behind = line.get(at + name.len()..)?;
+            let ends = |c: char| !c.is_ascii_alphanumeric() && c != '.';
+            let mut words = behind.split(ends).filter(|word| !word.is_empty());
+            let word = words.find(|word| !listed(BETWEEN, word))?.trim_end_matches('.');
+            let named = |version: &&&str| {
+                word == **version
+                    || word.strip_prefix(**version).is_some_and(|rest| rest.starts_with('.'))
+            };
+            let version = versions.iter().find(named)?;
+            Some(format!("{name} {version}"))
+        })
+    })
+}
+
 /// What a file says of an older QEMU: a version that is installed, built, asked for or spoken of.
 fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
     let mut start = 0;
@@ -191,91 +255,6 @@ fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
         }
     }
     None
-}
-
-/// Whether a line has the name of an image, or of a release, and not of a longer one.
-fn has_image(line: &str, image: &str) -> bool {
-    let release = image.starts_with("nixos-");
-    line.match_indices(image).any(|(at, _)| {
-        let behind = line.get(at + image.len()..).and_then(|it| it.chars().next());
-        let before = line.get(..at).and_then(|it| it.chars().next_back());
-        let own = !before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-');
-        // `debian:10` is none of `debian:100`; `debian:10-slim` is one.
-        own && (release && behind == Some('.')
-            || !release && !behind.is_some_and(|c| c.is_ascii_digit() || c == '.'))
-    })
-}
-
-/// A version just behind the name of QEMU: `qemu-4.2`, `qemu-kvm-ev-2.12.0`, `qemu-system-x86=1:4.2-3`, `QEMU version 3.1`.
-fn version_near(behind: &str) -> Option<(Version, String)> {
-    let bytes = behind.as_bytes();
-    let mut at = 0;
-    while at < bytes.len().min(NEAR) {
-        let c = bytes.get(at).copied().unwrap_or_default();
-        if c.is_ascii_digit() {
-            let before = at.checked_sub(1).and_then(|n| bytes.get(n)).copied().unwrap_or(b'-');
-            if let Some(found) = version_at(behind, at, before) {
-                return Some(found);
-            }
-            while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) {
-                at += 1;
-            }
-            continue;
-        }
-        let next = bytes.get(at + 1).copied().unwrap_or_default();
-        let goes_on = match c {
-            // The next option, and the value of this one.
-            b' ' => next != b'-',
-            b'/' => next.is_ascii_digit() || next == b'v',
-            _ => c.is_ascii_alphanumeric() || b"-_:=@\"'()[]{}~^<>.,".contains(&c),
-        };
-        if !goes_on {
-            return None;
-        }
-        at += 1;
-    }
-    None
-}
-
-/// A version of a source anywhere on a line.
-fn any_version(line: &str, first: Version) -> Option<String> {
-    let bytes = line.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if !bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-            continue;
-        }
-        let before = at.checked_sub(1).and_then(|n| bytes.get(n)).copied().unwrap_or(b' ');
-        if let Some((_, shown)) = version_at(line, at, before).filter(|(it, _)| *it < first) {
-            return Some(shown);
-        }
-        while bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.') {
-            at += 1;
-        }
-    }
-    None
-}
-
-/// A version that begins at a place: two numbers at least, and no size, no address, no type of a machine.
-fn version_at(text: &str, at: usize, before: u8) -> Option<(Version, String)> {
-    let word = text.get(..at).unwrap_or_default();
-    let machine = ["i440fx-", "q35-", "rhel", "virt-", "pc-"].iter().any(|it| word.ends_with(it));
-    // `x86` is none, `v4.2` is one.
-    let begins = !before.is_ascii_alphanumeric() && before != b'.'
-        || before == b'v'
-            && !word.trim_end_matches('v').ends_with(|c: char| c.is_ascii_alphanumeric());
-    if machine || !begins {
-        return None;
-    }
-    let rest = text.get(at..)?;
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    let shown = rest.get(..end)?.trim_end_matches('.');
-    let mut parts = shown.split('.');
-    let (major, minor) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    // `10.0.2.15`, `4.5G`.
-    let size = rest.get(shown.len()..).is_some_and(|it| it.starts_with(['g', 'm', 'k', 't']));
-    (shown.split('.').count() <= 3 && !size).then(|| ((major, minor), shown.to_owned()))
 }
 
 #[cfg(test)]
@@ -325,6 +304,11 @@ mod tests {
             ),
             ("qemu-kvm -M pc-i440fx-rhel7.6.0 -no-hpet", "RHEL 7"),
             ("docker run ubuntu:20.04 true\nQEMU64 -no-hpet", "ubuntu:20.04"),
+            ("# tested on CentOS 7\nQEMU64 -no-hpet", "line 1: the comment names centos 7"),
+            ("# CentOS Linux release 7.9.2009\nQEMU64 -no-hpet", "centos 7"),
+            ("# for Ubuntu 18.04 LTS\nQEMU64 -no-hpet", "ubuntu 18.04"),
+            ("# runs on debian/buster\nQEMU64 -no-hpet", "debian buster"),
+            ("yum install qemu-kvm.el7\nQEMU64 -no-hpet", "RHEL 7"),
         ] {
             let why = why(text);
             assert!(why.as_deref().is_some_and(|why| why.contains(said)), "{text}: {why:?}");
@@ -342,6 +326,9 @@ mod tests {
             "QEMU64 -netdev user,id=n,hostfwd=tcp:127.0.0.1:2222-10.0.2.15:22 -no-hpet",
             "wget https://dl-cdn.alpinelinux.org/alpine-virt-3.12.0-x86_64.iso\nQEMU64 -no-hpet",
             "QEMU64 -drive file=ubuntu-20.04.qcow2 -no-hpet",
+            "# CentOS Stream 9, Debian 12\nQEMU64 -no-hpet",
+            "# Ubuntu 22.04, 7 vCPUs\nQEMU64 -no-hpet",
+            "QEMU64 -drive file=debian-10.qcow2 -no-hpet",
             "# QEMU 8.2\nQEMU64 -device virtio-blk,serial=a -no-hpet",
             "QEMU64 -bios /usr/share/qemu/ovmf-2.0.fd -no-hpet",
         ] {

@@ -142,6 +142,9 @@ impl<'a> Guard<'a> {
             return Err("what would be written has quotes".to_owned());
         }
         self.looked_for(edit)?;
+        if self.document.kind == Kind::Virtualbox {
+            self.extradata(edit)?;
+        }
         if self.document.kind == Kind::Virtualbox && edit.with.is_empty() {
             return self.removed(edit);
         }

@@ -16,7 +16,7 @@ mod nova;
 mod ovf;
 mod packer;
 mod persist;
-mod proxmox;
+pub(crate) mod proxmox;
 pub(crate) mod pve;
 pub(crate) mod qemu;
 mod quickemu;
@@ -57,11 +57,14 @@ pub(crate) struct Format {
 
 /// What there is for guests that QEMU runs.
 pub(crate) struct Qemu {
-    /// The changes that make a file follow choices; `None` where its kind cannot.
-    pub(crate) choose: Option<fn(&Document, &Choices) -> Vec<Edit>>,
+    /// The changes that make a file follow choices, those of each machine together; `None` where its kind cannot.
+    pub(crate) choose: Option<Choose>,
     /// What QEMU is told, where the file does not say it itself.
     pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,
 }
+
+/// Makes the changes by choices, those of each machine together.
+pub(crate) type Choose = fn(&Document, &Choices) -> Vec<Vec<Edit>>;
 
 /// Makes [`Kind`] of the registry.
 macro_rules! formats {

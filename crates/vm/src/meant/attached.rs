@@ -207,8 +207,9 @@ impl<'a> Attached<'a> {
             }
             at = at.max(comment.end);
         }
-        // The mark that ends a comment may be no part of it.
-        at > span.start && (at >= span.end || self.document.text.slice(at..span.end).trim() == "*/")
+        // The mark that ends a comment may be no part of it, and a command may go on behind one.
+        let rest = || self.document.text.slice(at..span.end).trim();
+        at > span.start && (at >= span.end || matches!(rest(), "*/" | "\\"))
     }
 
     fn text(&self, line: usize) -> Option<&'a str> {
@@ -227,6 +228,18 @@ fn number(line: usize) -> u32 {
 /// Whether a line of a comment may give a reason.
 pub(super) fn may_give(line: &str) -> bool {
     let line = line.trim().trim_end_matches('\\').trim_end();
+    // Words that a shell passes over.
+    let idle = ["`", "$(:", "${IFS#", "${IFS%", ": ", "<?"];
+    let opened = idle.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+    // The delimiter of a text is none of its words.
+    if opened.starts_with("<<") {
+        return false;
+    }
+    let line = if opened.len() < line.len() {
+        opened.trim_end_matches(['`', ')', '}', '?', '>'])
+    } else {
+        line
+    };
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "#/;*!".contains(c));
     // `#!` is the first line of a script.
     let bare = if line.starts_with("#!") { line.get(1..).unwrap_or_default() } else { bare };

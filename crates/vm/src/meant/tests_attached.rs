@@ -127,3 +127,72 @@ fn comment_of_a_whole_statement_leaves_it_only_with_a_reason() {
     assert_eq!(vm("    # as on all our machines\n", ""), None);
     assert!(vm("", "        # as on all our machines\n").is_some());
 }
+
+/// What a script is changed to, where it is.
+fn changes(text: &str) -> bool {
+    let report = crate::lint::lint(&document(Kind::Qemu, "run.sh", text)).unwrap();
+    report.findings.iter().any(|it| !it.edits.is_empty())
+}
+
+#[test]
+fn remark_that_a_shell_passes_over_beside_an_option_is_a_comment() {
+    let of = |remark: &str| {
+        format!(
+            "#!/bin/bash\nqemu-system-x86_64 -accel kvm {remark} \\\n  -cpu host,kvmclock=off -kernel vmlinuz\n"
+        )
+    };
+    for remark in [
+        "`# see the ticket of the lab`",
+        "$(: measured without it)",
+        "${IFS# the fallback is wanted}",
+        "\\\n  `# the fallback is wanted`",
+    ] {
+        // On the option's own line, and above it.
+        let beside = of("").replace(
+            "kvmclock=off",
+            &format!("kvmclock=off {}", remark.trim_start_matches("\\\n ")),
+        );
+        assert!(!changes(&beside), "{beside}");
+    }
+    assert!(!changes(&of("\\\n  `# the fallback is wanted`")));
+    assert!(!changes(
+        "#!/bin/bash\n: <<'DOC'\nThe fallback is wanted here, bug 12.\nDOC\nqemu-system-x86_64 -accel kvm -cpu host,kvmclock=off -kernel vmlinuz\n"
+    ));
+    assert!(!changes(
+        "#!/bin/bash\n: the fallback is wanted here\nqemu-system-x86_64 -accel kvm -cpu host,kvmclock=off -kernel vmlinuz\n"
+    ));
+    for plain in ["", "`# CPU`", "$(: cpu options)"] {
+        assert!(changes(&of(plain)), "{plain}");
+    }
+}
+
+#[test]
+fn option_in_a_remark_that_a_shell_passes_over_is_none() {
+    for remark in [
+        "`# -cpu host,kvmclock=off`",
+        "$(: -cpu host,kvmclock=off)",
+        "${IFS# -cpu host,kvmclock=off}",
+    ] {
+        let text = format!(
+            "#!/bin/bash\nqemu-system-x86_64 -accel kvm -machine q35,hpet=off -kernel vmlinuz {remark}\n"
+        );
+        let bad = crate::testing::bad(Kind::Qemu, "run.sh", &text);
+        assert_eq!(bad, [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn instruction_in_xml_above_a_setting_is_a_comment() {
+    let of = |instruction: &str| {
+        let text = format!(
+            "<domain type='kvm'>\n  <name>a</name>\n  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n    \
+             <kernel>/boot/vmlinuz</kernel>\n  </os>\n  <clock offset='utc'>\n    {instruction}\n    \
+             <timer name='kvmclock' present='no'/>\n    <timer name='hpet' present='no'/>\n  </clock>\n</domain>\n"
+        );
+        let report = crate::lint::lint(&document(Kind::Libvirt, "a.xml", &text)).unwrap();
+        report.findings.iter().any(|it| !it.edits.is_empty())
+    };
+    assert!(!of("<?note the replay breaks with it?>"));
+    assert!(of("<?xml-model href='a.rng'?>"));
+    assert!(of(""));
+}

@@ -150,3 +150,34 @@ fn snapshot_with_memory_or_a_description_of_the_option_leaves_a_machine_of_proxm
     assert_eq!(of("-no-hpet", "", "", "q-no-hpet-removed"), None);
     assert!(of("-no-hpet", "#started with -no-hpet\n", "", "q-no-hpet-removed").is_some());
 }
+
+#[test]
+fn clock_that_the_guests_command_line_refuses_or_asks_for_is_left() {
+    let qemu = |cpu: &str, machine: &str, append: &str| {
+        let text = format!(
+            "#!/bin/sh\nqemu-system-x86_64 -accel kvm -machine q35{machine} -cpu {cpu} -kernel vmlinuz -append \"root=/dev/vda{append}\"\n"
+        );
+        let report = lint(&document(Kind::Qemu, "run.sh", &text)).unwrap();
+        report.findings.iter().any(|it| !it.edits.is_empty())
+    };
+    assert!(qemu("host,kvmclock=off", "", " clocksource=kvm-clock"));
+    for word in ["no-kvmclock", "nopv", "clocksource=acpi_pm", "clocksource=tsc"] {
+        assert!(!qemu("host,kvmclock=off", "", &format!(" {word}")), "{word}");
+    }
+    assert!(qemu("host", ",hpet=on", " hpet=disable"));
+    for word in ["hpet=force", "hpet=verbose", "clocksource=hpet"] {
+        assert!(!qemu("host", ",hpet=on", &format!(" {word}")), "{word}");
+    }
+    let xml = |cmdline: &str| {
+        let text = format!(
+            "<domain type='kvm'>\n  <name>a</name>\n  <os>\n    <type arch='x86_64' machine='q35'>hvm</type>\n    \
+             <kernel>/boot/vmlinuz</kernel>\n    <cmdline>{cmdline}</cmdline>\n  </os>\n  <clock offset='utc'>\n    \
+             <timer name='kvmclock' present='no'/>\n    <timer name='hpet' present='no'/>\n  </clock>\n</domain>\n"
+        );
+        let report = lint(&document(Kind::Libvirt, "a.xml", &text)).unwrap();
+        report.findings.iter().any(|it| !it.edits.is_empty())
+    };
+    assert!(xml("root=/dev/vda"));
+    assert!(!xml("root=/dev/vda no-kvmclock"));
+    assert!(!xml("root=/dev/vda clocksource=hpet"));
+}

@@ -1,5 +1,6 @@
 //! Lists, pipelines, compound commands and simple commands.
 
+use super::remark::{does_nothing, finish};
 use super::torn::torn;
 use super::word::ends;
 use super::{Assign, Command, Input, Obstacle, Place, Script, Value, Word};
@@ -53,6 +54,8 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
     reader.list(&[""])?;
     let mut script = reader.script;
     script.commands.sort_by_key(|command| (command.span.start, usize::MAX - command.span.end));
+    script.documents.sort_by_key(|document| document.start);
+    finish(text, &mut script);
     Ok(script)
 }
 
@@ -461,6 +464,9 @@ impl<'a> Reader<'a> {
             return Err(self.obstacle("something that is not understood"));
         }
         command.span = start..end;
+        if does_nothing(&command) {
+            self.script.comments.push(start..end);
+        }
         self.script.commands.push(command);
         Ok(Some(self.script.commands.len() - 1))
     }

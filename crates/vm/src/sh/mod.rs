@@ -6,6 +6,7 @@
 
 mod compound;
 mod grammar;
+mod remark;
 mod torn;
 mod word;
 

@@ -1,6 +1,7 @@
 //! Words: quotes and expansions.
 
 use super::grammar::Reader;
+use super::remark::is_remark;
 use super::{Form, Obstacle, Use, Word};
 use crate::shell::name_length;
 
@@ -93,7 +94,12 @@ impl Reader<'_> {
                     self.at += 1;
                     self.quoted(&mut open)?;
                 }
-                '$' | '`' => self.dollar(&mut open, false)?,
+                '$' | '`' => {
+                    self.dollar(&mut open, false)?;
+                    if is_remark(self.slice(at)) {
+                        self.script.comments.push(at..self.at);
+                    }
+                }
                 _ => {
                     patterns |= matches!(c, '*' | '?' | '[' | '{' | '}' | '~');
                     open.push(c, at);

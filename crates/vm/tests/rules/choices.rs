@@ -60,3 +60,74 @@ fn file_that_has_what_is_chosen_needs_no_reason() {
     let xml = domain("a", "", &cpu, &clock("    <timer name='tsc' frequency='2994372000'/>\n"), "");
     assert!(undecided(Kind::Libvirt, "a.xml", &xml, true).is_empty());
 }
+
+#[test]
+fn choice_that_a_machine_can_have_only_half_of_changes_nothing() {
+    let bare = domain("a", "", "", QUIET_CLOCK, "");
+    let why = undecided(Kind::Libvirt, "a.xml", &bare, true);
+    assert!(why.len() == 1 && why[0].contains("no <cpu> with a mode"), "{why:?}");
+    // Without the invariant TSC that is asked for, the frequency alone binds the guest to its hosts.
+    let part = "<clock offset='utc'>\n  <timer name='hpet' present='no'/>\n</clock>\n";
+    let why = undecided(Kind::Libvirt, "a.xml", part, true);
+    assert!(why.len() == 1 && why[0].contains("part of a domain"), "{why:?}");
+    let alone =
+        fix(&document(Kind::Libvirt, &bare), &Choices { invtsc: false, tsc_frequency: Some(HZ) });
+    assert_eq!(alone.unwrap().chosen, 1);
+}
+
+#[test]
+fn second_machine_that_cannot_follow_is_named_beside_one_that_does() {
+    let text = "qemu-system-x86_64 -enable-kvm -cpu host -m 1G -name a\n\
+                qemu-system-x86_64 -enable-kvm -m 2G -name b\n";
+    let document = Document::of_kind("a.sh", text.as_bytes(), Kind::Qemu).unwrap();
+    let fixed = fix(&document, &Choices { invtsc: true, tsc_frequency: Some(HZ) }).unwrap();
+    assert!(fixed.chosen > 0);
+    assert!(fixed.undecided.iter().any(|it| it.starts_with("line 2")), "{:?}", fixed.undecided);
+}
+
+#[test]
+fn choice_for_a_confidential_guest_is_refused_with_the_reason() {
+    for kind in ["sev", "sev-snp", "tdx"] {
+        let security = format!(
+            "  <launchSecurity type='{kind}'>\n    <policy>0x1</policy>\n  </launchSecurity>\n"
+        );
+        let text = domain("a", "", PLAIN_CPU, QUIET_CLOCK, &security);
+        let why = undecided(Kind::Libvirt, "a.xml", &text, true);
+        assert!(why.len() == 1 && why[0].contains("confidential"), "{kind}: {why:?}");
+    }
+    for object in ["sev-guest", "sev-snp-guest", "tdx-guest"] {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -machine q35,confidential-guest-support=c0 -object {object},id=c0 -cpu host -m 1G\n"
+        );
+        let why = undecided(Kind::Qemu, "a.sh", &text, true);
+        assert!(why.len() == 1 && why[0].contains("confidential"), "{object}: {why:?}");
+    }
+    let conf = "ostype: l26\namd-sev: type=snp\nargs: -cpu host\ncores: 2\n";
+    let why = undecided(Kind::Proxmox, "100.conf", conf, true);
+    assert!(why.len() == 1 && why[0].contains("confidential"), "{why:?}");
+}
+
+#[test]
+fn invariant_tsc_that_tdx_fixes_needs_no_reason() {
+    let tdx = "  <launchSecurity type='tdx'/>\n";
+    let text = domain("a", "", PLAIN_CPU, QUIET_CLOCK, tdx);
+    for (kind, text) in [
+        (Kind::Libvirt, text.as_str()),
+        (
+            Kind::Qemu,
+            "qemu-system-x86_64 -enable-kvm -machine q35,confidential-guest-support=c0 -object tdx-guest,id=c0 -cpu host -m 1G\n",
+        ),
+    ] {
+        let fixed =
+            fix(&document(kind, text), &Choices { invtsc: true, tsc_frequency: None }).unwrap();
+        assert_eq!((fixed.chosen, fixed.undecided.len()), (0, 0), "{:?}", fixed.undecided);
+    }
+}
+
+#[test]
+fn cpu_that_a_confidential_guest_has_too_is_left_for_the_other_one() {
+    let text = "#!/bin/bash\nCPU=host\nqemu-system-x86_64 -enable-kvm -cpu \"$CPU\" -m 1G\nqemu-system-x86_64 -enable-kvm -machine \
+                q35,confidential-guest-support=c0 -object tdx-guest,id=c0 -cpu \"$CPU\" -m 1G\n";
+    let why = undecided(Kind::Qemu, "a.sh", text, true);
+    assert!(why.iter().any(|it| it.contains("confidential")), "{why:?}");
+}

@@ -194,3 +194,28 @@ fn kubevirt_annotation_that_goes_on_in_the_column_of_its_key() {
         assert_eq!(fixed.document.text.as_str(), text(indent, "true"));
     }
 }
+
+#[test]
+fn kubevirt_key_that_stands_twice_is_named_and_the_last_one_counts() {
+    let text = |first: &str, last: &str| {
+        format!(
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata:\n  name: a\nspec:\n  template:\n    spec:\n      domain:\n        clock:\n          timer:\n            hpet: {{present: {first}}}\n            hpet: {{present: {last}}}\n        devices: {{}}\n"
+        )
+    };
+    let on = ("kv-hpet-on", Severity::Warn);
+    let twice = ("kv-duplicate-key", Severity::Warn);
+    let all = ids(Kind::Kubevirt, &text("false", "true"));
+    assert!(all.contains(&on) && all.contains(&twice), "{all:?}");
+    let all = ids(Kind::Kubevirt, &text("true", "false"));
+    assert!(!all.contains(&on) && all.contains(&twice), "{all:?}");
+    // Branches of a template, and keys that say nothing of a clock.
+    let branches = text("false", "true").replace(
+        "            hpet: {present: true}",
+        "{{ else }}\n            hpet: {present: true}",
+    );
+    assert!(!ids(Kind::Kubevirt, &branches).contains(&twice));
+    let labels = text("true", "true")
+        .replace("            hpet: {present: true}\n        devices", "        devices");
+    let labels = labels.replace("  name: a\n", "  name: a\n  labels: {b: c, b: d}\n");
+    assert!(!ids(Kind::Kubevirt, &labels).contains(&twice));
+}

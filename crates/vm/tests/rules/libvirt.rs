@@ -538,3 +538,24 @@ fn override_gets_no_flags_that_show_a_hidden_hypervisor_and_none_but_those_of_th
     let hidden = "    <kvm><hidden state='on'/></kvm>\n";
     assert!(of("host", hidden).0.is_none());
 }
+
+#[test]
+fn each_of_several_excerpts_is_read_and_none_is_changed() {
+    let clock = |present: &str| {
+        format!("<clock offset='utc'>\n  <timer name='hpet' present='{present}'/>\n</clock>\n")
+    };
+    let text = format!("{}\nto:\n\n{}", clock("no"), clock("yes"));
+    let document = Document::of_kind("a.txt", text.as_bytes(), Kind::Libvirt).unwrap();
+    let document = document.with_guest(Some(clocksmith_vm::Guest::Linux));
+    let report = lint(&document).unwrap();
+    let on = report.findings.iter().find(|finding| finding.rule.id == "lv-hpet-on").unwrap();
+    assert_eq!(document.text.place(on.span.start).line, 8);
+    let choices = Choices { invtsc: false, tsc_frequency: Some(2_994_372_000) };
+    let fixed = fix(&document, &choices).unwrap();
+    assert_eq!(fixed.document.text.as_str(), text);
+    assert!(fixed.undecided[0].contains("several parts"), "{:?}", fixed.undecided);
+    // Different parts are of one domain.
+    let parts = format!("<cpu mode='host-passthrough'/>\n{}", clock("no"));
+    let document = Document::of_kind("a.xml", parts.as_bytes(), Kind::Libvirt).unwrap();
+    assert!(fix(&document, &choices).unwrap().chosen > 0);
+}

@@ -445,3 +445,14 @@ fn qemu_default_is_for_an_empty_variable_too() {
         );
     }
 }
+
+#[test]
+fn qemu_typographic_quotes_around_a_value_are_letters() {
+    let of = |rest: &str| {
+        ids(Kind::Qemu, &format!("#!/bin/sh\nqemu-system-x86_64 -enable-kvm {rest} -m 1G\n"))
+    };
+    let found = ("q-typographic-quote", Severity::Error);
+    assert!(of("-cpu \u{201c}host,kvmclock=off\u{201d}").contains(&found));
+    assert!(of("-machine \u{2018}q35\u{2019}").contains(&found));
+    assert!(!of("-cpu \"host\" -name \u{201c}a\u{201d}").contains(&found));
+}

@@ -142,3 +142,15 @@ fn a_function_that_is_not_understood_leaves_it_open() {
         mended(Kind::Qemu, &text, &text);
     }
 }
+
+#[test]
+fn text_that_is_taken_over_into_another_one_has_one_cpu() {
+    let text = |last: &str| {
+        format!(
+            "#!/bin/bash\nBIN=/usr/libexec/qemu-kvm\nCMD=\"${{BIN}} -accel kvm -cpu host -m 2G\"\nCMD+=\" -append \\\"root=/dev/vda1\\\" {last}\"\neval \"${{CMD}}\"\n"
+        )
+    };
+    let repeated = |text: &str| ids(Kind::Qemu, text).iter().any(|(id, _)| *id == "q-cpu-repeated");
+    assert!(!repeated(&text("")));
+    assert!(repeated(&text("-cpu max")));
+}

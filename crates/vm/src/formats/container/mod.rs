@@ -17,7 +17,7 @@ use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
 use crate::words::here_document;
 use crate::yaml::{self, Node};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What is known of this kind.
@@ -119,7 +119,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Err(_) if why.is_some() => return Ok(nothing(Guest::Unknown)),
         Err(error) => return Err(error),
     };
-    for tree in trees {
+    for tree in trees.into_iter().map(without_fragments) {
         let mut failed = None;
         tree.find(&mut |node| {
             let named = said(node, &["image"]).filter(|_| reports.len() < MOST_MACHINES);
@@ -137,6 +137,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     let mut report = together(reports).unwrap_or_else(|| nothing(Guest::Unknown));
+    // Several services may have a line of one fragment.
+    let mut known = HashSet::new();
+    report.findings.retain(|it| known.insert((it.rule.id, it.span.clone(), it.summary.clone())));
     if let Some(why) = why {
         report.partial = true;
         for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
@@ -145,6 +148,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     Ok(report)
+}
+
+/// The tree without what Compose passes over: keys that begin with `x-`, which are there to be merged into services.
+fn without_fragments(mut tree: Node) -> Node {
+    if let Node::Map { entries, .. } = &mut tree {
+        entries.retain(|(key, _)| !key.name.starts_with("x-"));
+    }
+    tree
 }
 
 /// What stands for `{{ name }}` of a template.

@@ -78,3 +78,15 @@ fn container_in_a_template_or_a_script_is_read_and_left() {
     let filled = compose("qemux/qemu", "      CPU_FLAGS: \"{{ flags }}\"\n");
     assert_eq!(testing::bad(Kind::Container, "c.yml", &filled), [""; 0]);
 }
+
+#[test]
+fn fragment_of_compose_is_no_service_and_its_lines_are_named_once() {
+    let text = |own: &str| {
+        format!(
+            "x-base: &base\n  image: dockurr/windows\n  environment:\n    HV: \"N\"\nservices:\n  a:\n    <<: *base\n{own}  b:\n    <<: *base\n{own}"
+        )
+    };
+    let own = "    environment:\n      HV: \"Y\"\n";
+    assert_eq!(testing::bad(Kind::Container, "c.yml", &text(own)), [""; 0]);
+    assert_eq!(testing::bad(Kind::Container, "c.yml", &text("")), ["q-hv-time-missing"]);
+}

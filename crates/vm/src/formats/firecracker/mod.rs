@@ -38,6 +38,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
+    // A script that talks to the socket with `curl`; it may start machines of QEMU, too.
+    let sends = ["/boot-source", "\"boot_args\"", "curl"];
+    if sends.iter().all(|mark| clues.text.contains(mark)) && !clues.text.contains("qemu-system-") {
+        return Some(Sign::Lines);
+    }
     (loads || keys.iter().any(|key| clues.quotes(key))).then_some(Sign::Json)
 }
 

@@ -100,3 +100,13 @@ fn loads() {
     assert_eq!(ids(&script("\"clock_realtime\": true")), []);
     assert_eq!(ids("#!/bin/sh\n# PUT /snapshot/load\n"), []);
 }
+
+#[test]
+fn script_that_sends_boot_args_with_curl_is_of_firecracker() {
+    let text = "#!/bin/sh\ncurl --unix-socket /tmp/fc -X PUT 'http://localhost/boot-source' -d '{\n  \"kernel_image_path\": \"k\",\n  \
+                \"boot_args\": \"console=ttyS0 notsc\"\n}'\n";
+    assert_eq!(Kind::detect("run.sh", text), Some(Kind::Firecracker));
+    assert!(testing::bad(Kind::Firecracker, "run.sh", text).contains(&"cmdline-notsc"));
+    let other = format!("{text}qemu-system-x86_64 -enable-kvm -cpu host -hda a.img\n");
+    assert_eq!(Kind::detect("run.sh", &other), Some(Kind::Qemu));
+}

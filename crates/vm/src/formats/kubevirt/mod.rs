@@ -2,6 +2,8 @@
 //!
 //! [`crate::yaml`] makes a tree with places.
 
+mod twice;
+
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
@@ -90,6 +92,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let elsewhere = preference.is_some()
             || ["preference", "instancetype"].iter().any(|key| root.at(&["spec", key]).is_some());
         report.partial |= elsewhere;
+        // Branches of a template may have the same keys.
+        if !template && !domains.is_empty() {
+            let twice = twice::check(root).into_iter();
+            report.findings.extend(
+                twice.map(|it| Finding { object: object(root, kind, named.as_deref()), ..it }),
+            );
+        }
         let foreign = other_architecture(root);
         for domain in domains {
             found += 1;

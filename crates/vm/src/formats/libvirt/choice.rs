@@ -1,54 +1,80 @@
 //! An invariant TSC, and its frequency, in a domain.
 
 use super::domain::{Domain, Driver};
+use super::pieces;
 use super::place;
 use crate::choice::Choices;
 use crate::document::Document;
 use crate::edit::Edit;
+use crate::formats::qemu::confidential::WHY;
 
-/// The changes of a file.
-pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+/// Why a domain gets no invariant TSC, and so no frequency either.
+const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
+    policy='require' name='invtsc'/></cpu>";
+/// Why a part of a domain is left.
+const PART: &str = "the file is a part of a domain";
+/// Why a domain gets no frequency, and so no invariant TSC either.
+const WITHOUT_PLACE: &str = "the domain has no <clock>, and no place is certain for one";
+
+/// The changes of a file, those of each domain together.
+pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
     };
-    let mut out = Vec::new();
-    for domain in Domain::all(&tree, document) {
-        if domain.driver() == Driver::Qemu {
-            out.extend(of_domain(&domain, choices));
-        }
-    }
-    out
-}
-
-/// Why a domain gets no invariant TSC, where it could have one.
-pub(crate) fn left(document: &Document) -> Option<&'static str> {
-    let tree = super::read(&document.text).ok()?;
-    let without = |domain: &Domain<'_>| {
-        domain.driver() == Driver::Qemu
-            && domain.element.is_some()
-            && !domain.emulated()
-            && domain.x86()
-            && domain.line.cpu().is_none()
-            && domain.feature("invtsc").is_none()
-            && domain.cpu_mode().is_empty()
-    };
-    Domain::all(&tree, document).iter().any(without).then_some(
-        "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
-         policy='require' name='invtsc'/></cpu>",
-    )
-}
-
-fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
-    // With them, libvirt does not start what it emulates.
-    if domain.emulated() || !domain.x86() {
+    if !pieces::all(document, &tree).is_empty() {
         return Vec::new();
     }
+    let domains = Domain::all(&tree, document);
+    let own = domains.iter().filter(|domain| domain.driver() == Driver::Qemu);
+    own.filter_map(|domain| of_domain(domain, choices).ok()).filter(|it| !it.is_empty()).collect()
+}
+
+/// Why domains do not get what is chosen, where they could have it.
+pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> {
+    let Ok(tree) = super::read(&document.text) else {
+        return Vec::new();
+    };
+    if !pieces::all(document, &tree).is_empty() {
+        return vec![pieces::WHY];
+    }
+    let domains = Domain::all(&tree, document);
+    let own = domains.iter().filter(|domain| domain.driver() == Driver::Qemu);
+    let mut left: Vec<_> = own.filter_map(|it| of_domain(it, choices).err()).collect();
+    left.sort_unstable();
+    left.dedup();
+    left
+}
+
+/// The changes of a domain; all of them, or none.
+///
+/// # Errors
+/// It cannot have all, with the reason.
+fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'static str> {
+    // With them, libvirt does not start what it emulates.
+    if domain.emulated() || !domain.x86() {
+        return Ok(Vec::new());
+    }
     if let Some(cpu) = domain.line.cpu() {
-        let whole = cpu.whole.exact().is_some();
-        return if whole { crate::formats::qemu::choice::of_cpu(cpu, choices) } else { Vec::new() };
+        let edits = match cpu.whole.exact() {
+            Some(_) => crate::formats::qemu::choice::of_cpu(cpu, choices),
+            None => Vec::new(),
+        };
+        return if edits.is_empty() || domain.confidential().is_none() {
+            Ok(edits)
+        } else {
+            Err(WHY)
+        };
+    }
+    let hertz = choices.tsc_frequency.map(|hertz| hertz.to_string());
+    let hertz = hertz.filter(|hertz| domain.frequency() != Some(hertz.as_str()));
+    // A value that only a template tells is not added to.
+    let lacks = choices.invtsc && domain.invtsc() == Some(false);
+    let hidden = choices.invtsc && domain.confidential().is_some() && domain.invtsc() != Some(true);
+    if domain.confidential().is_some() && (lacks || hidden || hertz.is_some()) {
+        return Err(WHY);
     }
     let mut out = Vec::new();
-    if choices.invtsc && domain.invtsc() == Some(false) {
+    if lacks {
         match (domain.feature("invtsc"), domain.cpu) {
             (Some((feature, _)), _) => out.push(place::set(domain, feature, "policy", "require")),
             // Without a mode or a model, <cpu> cannot have features.
@@ -57,14 +83,13 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Vec<Edit> {
                     place::element(domain, "feature", &[("policy", "require"), ("name", "invtsc")]);
                 out.push(place::insert(domain, cpu, &xml));
             }
-            _ => {}
+            _ if domain.element.is_none() => return Err(PART),
+            _ => return Err(WITHOUT_MODE),
         }
     }
-    if let Some(hertz) = choices.tsc_frequency {
-        let hertz = hertz.to_string();
-        if domain.frequency() != Some(hertz.as_str()) {
-            out.extend(place::timer(domain, "tsc", "frequency", &hertz));
-        }
+    if let Some(hertz) = hertz {
+        let timer = place::timer(domain, "tsc", "frequency", &hertz);
+        out.push(timer.ok_or(if domain.element.is_none() { PART } else { WITHOUT_PLACE })?);
     }
-    out
+    Ok(out)
 }

@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod choice;
 pub(crate) mod domain;
 pub(crate) mod made;
+mod pieces;
 mod place;
 pub(crate) mod predict;
 mod timer;
@@ -17,6 +18,7 @@ use crate::document::Document;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::guest::Known;
+use crate::inner::together;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use crate::words::here_documents;
@@ -82,6 +84,14 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Err(_) if script => return Err(LintError::whole(NO_MACHINE)),
         tree => tree?,
     };
+    let reports: Result<Vec<Report>, _> = pieces::all(document, &tree).iter().map(lint).collect();
+    if let Some(mut report) = together(reports?) {
+        for finding in report.findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
+            finding.edits.clear();
+            finding.left = Some(pieces::WHY.to_owned());
+        }
+        return Ok(report);
+    }
     let mut report = Report::of(Known::default(), tree.template, Vec::new());
     for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;

@@ -396,8 +396,18 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     out
 }
 
+/// Whether the machine's memory is hidden from its host.
+pub(crate) fn is_confidential(document: &Document) -> bool {
+    let sections = sections(&document.text);
+    let section = sections.iter().find(|section| !section.snapshot);
+    section.is_some_and(|section| {
+        let of_args = || section.args(&document.text).and_then(|line| line.confidential());
+        section.confidential().or_else(of_args).is_some()
+    })
+}
+
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
-fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
+fn choice(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let text = document.text.as_str();
     if text.starts_with("#!") || commands::any(text) {
         return Vec::new();
@@ -405,11 +415,13 @@ fn choice(document: &Document, choices: &Choices) -> Vec<Edit> {
     let sections = sections(&document.text);
     // The emulator offers neither.
     let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");
-    let section = section.filter(|it| it.value("arch") != "aarch64");
+    let section = section.filter(|it| it.value("arch") != "aarch64" && it.confidential().is_none());
     let line = section.and_then(|section| section.args(&document.text));
     line.as_ref()
-        .filter(|line| !line.tcg())
+        .filter(|line| !line.tcg() && line.confidential().is_none())
         .and_then(Line::cpu)
         .map(|cpu| crate::formats::qemu::choice::of_cpu(cpu, choices))
-        .unwrap_or_default()
+        .filter(|edits| !edits.is_empty())
+        .into_iter()
+        .collect()
 }

@@ -97,6 +97,12 @@ impl Branches {
         here.map(|arm| (arm.fork, arm.arm)).collect()
     }
 
+    /// Whether one place runs where another one does not: they are in two branches of one condition.
+    pub(crate) fn apart(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (self.at(one), self.at(other));
+        one.iter().any(|(fork, arm)| other.get(fork).is_some_and(|it| it != arm))
+    }
+
     /// Whether two places are on one straight path: whenever one of them runs, so does the other.
     pub(crate) fn together(&self, one: usize, other: usize) -> bool {
         self.at(one) == self.at(other)

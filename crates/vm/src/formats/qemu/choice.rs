@@ -1,5 +1,6 @@
 //! An invariant TSC, and its frequency, in a `-cpu`.
 
+use super::confidential::WHY;
 use super::cpu::{frequency, invtsc};
 use super::line::Line;
 use super::machine::of_x86;
@@ -11,29 +12,67 @@ use crate::edit::Edit;
 use crate::placed::Placed;
 use std::collections::HashSet;
 
-/// The changes of a whole file.
-pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Edit> {
+/// The changes of a whole file, those of each command line together.
+pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let script = Script::of(document);
     let mut known = HashSet::new();
     let lines = script.commands.iter().filter(|command| !command.written);
     let lines = lines.map(|command| (command, Line::of_words(&command.words)));
-    // The emulator offers neither, and other architectures have none.
-    let real = lines.filter(|(command, line)| !emulated(&script, command, line));
-    let real = real.filter(|(command, line)| of_x86(command, line));
-    let edits = real.flat_map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
-    edits.filter(|edit| known.insert(edit.clone())).collect()
+    // Other architectures have none.
+    let real = lines.filter(|(command, line)| of_x86(command, line));
+    let real = real.filter(|(_, line)| line.confidential().is_none());
+    let real = real.filter(|(command, line)| refuses(&script, command, line, choices).is_none());
+    let edits = real.map(|(_, l)| l.cpu().map(|cpu| of_cpu(cpu, choices)).unwrap_or_default());
+    // Another command line may have the same words.
+    let hidden: Vec<_> = script
+        .commands
+        .iter()
+        .map(|command| Line::of_words(&command.words))
+        .filter(|line| line.confidential().is_some())
+        .filter_map(|line| line.cpu().map(|cpu| cpu.whole.span()))
+        .collect();
+    let shared = |edit: &Edit| {
+        hidden.iter().any(|span| span.start <= edit.span.start && edit.span.end <= span.end)
+    };
+    edits
+        .filter(|edits| !edits.is_empty() && !edits.iter().any(shared))
+        .filter(|edits| known.insert(edits.clone()))
+        .collect()
 }
 
-/// Where command lines are whose processor is emulated, so that the choices do nothing there.
-pub(crate) fn left(document: &Document) -> Vec<usize> {
+/// Where command lines are for which the choices do nothing, or which must not have them, and why.
+pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<(usize, &'static str)> {
     let script = Script::of(document);
     let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
-    let lines = lines.filter(|(command, line)| emulated(&script, command, line));
-    let cpus = lines.filter_map(|(_, line)| line.cpu().map(|cpu| cpu.whole.span().start));
-    let mut at: Vec<usize> = cpus.collect();
+    let refused = lines.filter_map(|(command, line)| {
+        let why = refuses(&script, command, &line, choices)?;
+        Some((line.cpu()?.whole.span().start, why))
+    });
+    let mut at: Vec<_> = refused.collect();
     at.sort_unstable();
     at.dedup();
     at
+}
+
+/// Why a command line does not get what is chosen.
+fn refuses(
+    script: &Script,
+    command: &Command,
+    line: &Line,
+    choices: &Choices,
+) -> Option<&'static str> {
+    if emulated(script, command, line) {
+        return Some("the processor is emulated, and the emulator offers neither");
+    }
+    // What such a guest has already needs no change.
+    let kind = line.confidential().filter(|_| of_x86(command, line))?;
+    let cpu = line.cpu()?;
+    let has = (!choices.invtsc || kind.invtsc(invtsc(cpu)) == Some(true))
+        && choices.tsc_frequency.is_none_or(|hertz| {
+            let said = frequency(cpu).and_then(|it| it.value.as_ref());
+            said.is_some_and(|it| it.as_str() == hertz.to_string())
+        });
+    (!has).then_some(WHY)
 }
 
 fn emulated(script: &Script, command: &Command, line: &Line) -> bool {

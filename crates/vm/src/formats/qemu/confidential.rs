@@ -35,13 +35,13 @@ impl Confidential {
     }
 }
 
+/// Why nothing of such a guest is changed.
+pub(crate) const WHY: &str = "the guest is a confidential one: what it sees of its host may be measured, and is for its owner to change";
+
 /// Leaves everything as it is, and says why.
 pub(crate) fn leave(findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         finding.edits.clear();
-        finding.left = Some(
-            "the guest is a confidential one: what it sees of its host may be measured, and is for its owner to change"
-                .to_owned(),
-        );
+        finding.left = Some(WHY.to_owned());
     }
 }

@@ -21,6 +21,12 @@ struct Open {
     below: bool,
 }
 
+/// Whether a text may have such a condition.
+pub(super) fn may_ask(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["-help", "version", "_ver", "major"].iter().any(|mark| lower.contains(mark))
+}
+
 /// The ranges that run only where a version or a feature was asked for.
 pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> {
     let mut names = functions(text);
@@ -99,7 +105,8 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
 fn mentions(source: &str, names: &HashSet<String>) -> bool {
     let version = |word: &str| {
         let lower = word.to_ascii_lowercase();
-        lower.contains("version") || lower.split('_').any(|part| matches!(part, "ver" | "vers"))
+        lower.contains("version")
+            || lower.split('_').any(|part| matches!(part, "ver" | "vers" | "major"))
     };
     MARKS.iter().any(|mark| source.contains(mark))
         || source

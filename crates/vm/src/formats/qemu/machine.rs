@@ -119,9 +119,11 @@ pub(crate) fn check(
     if command.program.is_some() {
         out.extend(stray_cpu(line));
     }
-    if line.cpus.len() > 1 {
-        for cpu in line.cpus.iter().take(line.cpus.len() - 1) {
-            if !conditional(cpu.whole.span().start) {
+    if let Some((last, others)) = line.cpus.split_last() {
+        for cpu in others {
+            // A text that is taken over into another one is one -cpu all the same.
+            let same = cpu.whole.span() == last.whole.span();
+            if !same && !conditional(cpu.whole.span().start) {
                 let words = "put all properties into one -cpu";
                 out.push(Finding::new(rule!("q-cpu-repeated"), cpu.whole.span()).fix(words));
             }

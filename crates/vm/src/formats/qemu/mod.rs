@@ -192,6 +192,10 @@ fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
 pub(crate) const WITHOUT_CPU: &str =
     "Windows without a -cpu: QEMU's own model has no hv-time, so there is no reference TSC page";
 
+/// Quotes of a printed text, which a shell takes as letters.
+const TYPOGRAPHIC: [char; 6] =
+    ['\u{2018}', '\u{2019}', '\u{201a}', '\u{201c}', '\u{201d}', '\u{201e}'];
+
 /// What is known of a command besides its words.
 struct Around<'a> {
     script: &'a Script,
@@ -271,7 +275,18 @@ fn command_findings(
                 .fix("-cpu host,hv-time"),
         );
     }
-    let asked = |at: usize| script.asked(at);
+    let lists = line.cpu().into_iter().chain(&line.machines).map(|list| &list.whole);
+    for word in lists.filter(|word| word.as_str().contains(TYPOGRAPHIC)) {
+        out.push(
+            Finding::new(rule!("q-typographic-quote"), word.span())
+                .fix("write the quotes of a shell, \" or '"),
+        );
+    }
+    // A branch beside one with the newer spelling is for an older QEMU.
+    let asked = |at: usize| script.asked(at) || script.newer(at);
+    let conditional = |at: usize| {
+        script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
+    };
     let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.

@@ -2,7 +2,7 @@
 
 use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
-use super::guards::asking;
+use super::guards::{asking, may_ask};
 use super::variables::Variables;
 use super::{manifest, python};
 use crate::certain::{is_python, is_yaml};
@@ -18,6 +18,8 @@ pub(super) const MOST_WORDS: usize = 4096;
 const MOST_COMMANDS: usize = 256;
 /// The most that runs under conditions, in pieces.
 const MOST_CONDITIONS: usize = 2048;
+/// The most newer spellings of options.
+const MOST_NEWER: usize = 64;
 
 /// Options that only a start of a machine has.
 const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enable-kvm -accel -device \
@@ -48,6 +50,8 @@ pub(crate) struct Script {
     pub(crate) asks: bool,
     /// What runs only where such a condition asked.
     asking: Vec<Range<usize>>,
+    /// Where options are spelled as newer versions take them.
+    newer: Vec<usize>,
     /// Whether there is more in it than is looked at: what is absent may be there all the same.
     pub(crate) cut: bool,
     /// A function that gets options of QEMU, and of which it is not known what it makes of them.
@@ -65,6 +69,11 @@ impl Script {
     /// Whether what stands at an offset runs only where a version or a feature was asked for.
     pub(crate) fn asked(&self, at: usize) -> bool {
         self.cut || self.asking.iter().any(|range| range.contains(&at))
+    }
+
+    /// Whether what stands at an offset has another branch of its condition that writes the same as newer versions take it.
+    pub(crate) fn newer(&self, at: usize) -> bool {
+        self.newer.iter().any(|other| self.branches.apart(at, *other))
     }
 
     /// Reads a document by its language.
@@ -119,8 +128,10 @@ impl Script {
         let mut script =
             Self { cut: conditional.len() > MOST_CONDITIONS, branches, ..Self::default() };
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
+        let spelled = ["hpet=off", "acpi=off"].iter().flat_map(|it| text.match_indices(it));
+        script.newer = spelled.map(|(at, _)| at).take(MOST_NEWER).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
-        if script.asks {
+        if script.asks || may_ask(text) {
             script.asking = asking(text, &statements);
             script.cut |= script.asking.len() > MOST_CONDITIONS;
             script.asking.truncate(MOST_CONDITIONS);

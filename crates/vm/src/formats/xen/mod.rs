@@ -148,9 +148,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let mut findings = Vec::new();
     // A device tree is for ARM, which has neither a TSC nor an HPET.
     if domain.get("device_tree").is_none() {
-        tsc_mode(&domain, guest, partial, &mut findings);
+        let old = old_reader(&domain, document.text.as_str());
+        tsc_mode(&domain, guest, partial, old, &mut findings);
         features(&domain, guest, &mut findings);
-        timers(&domain, guest, partial, &mut findings);
+        timers(&domain, guest, partial, old, &mut findings);
     }
     for key in ["extra", "cmdline", "root"] {
         let Some(setting) = domain.get(key) else { continue };
@@ -172,7 +173,35 @@ fn mode(modes: &[&'static str], text: &str) -> Option<&'static str> {
 
 const MODES: [&str; 4] = ["default", "always_emulate", "native", "native_paravirt"];
 
-fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Finding>) {
+/// Why a number stays, where the file may be for xm, or for the first xl (Xen 4.1, `tools/libxl/xl_cmdimpl.c`): they know no
+/// names.
+fn old_reader(domain: &Domain, text: &str) -> Option<&'static str> {
+    let model = domain.get("device_model").is_some_and(|it| it.text().contains("qemu-dm"));
+    let lower = text.to_ascii_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let words: Vec<&str> = words.map(|word| word.trim_end_matches('.')).collect();
+    let version = |word: &str| {
+        let mut numbers = word.split('.');
+        matches!(
+            (numbers.next(), numbers.next()),
+            (Some("3"), Some(_)) | (Some("4"), Some("0" | "1"))
+        )
+    };
+    let versioned = words
+        .windows(2)
+        .any(|two| matches!(two, [name, word] if matches!(*name, "xen" | "xl") && version(word)));
+    let named = words.iter().any(|word| matches!(*word, "xm" | "xend"));
+    (model || versioned || named)
+        .then_some("the file may be for xm or for xl of Xen 4.1, which know numbers only")
+}
+
+fn tsc_mode(
+    domain: &Domain,
+    guest: Guest,
+    partial: bool,
+    old: Option<&'static str>,
+    findings: &mut Vec<Finding>,
+) {
     let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
     let setting = domain.get("tsc_mode");
     let span = setting.map_or_else(|| head.clone(), |setting| setting.span.clone());
@@ -184,12 +213,14 @@ fn tsc_mode(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Fin
         && mode != "native_paravirt"
     {
         numeric = true;
-        findings.push(
-            Finding::new(rule!("xen-tsc-mode-numeric"), span.clone())
-                .summary(format!("tsc_mode = {text}: numbers are deprecated"))
-                .fix(format!("tsc_mode = \"{mode}\""))
-                .edit(value.span.clone(), format!("\"{mode}\"")),
-        );
+        let mut finding = Finding::new(rule!("xen-tsc-mode-numeric"), span.clone())
+            .summary(format!("tsc_mode = {text}: numbers are deprecated"))
+            .fix(format!("tsc_mode = \"{mode}\""));
+        match old {
+            Some(why) => finding.left = Some(why.to_owned()),
+            None => finding = finding.edit(value.span.clone(), format!("\"{mode}\"")),
+        }
+        findings.push(finding);
     }
     let nomigrate = domain.on("nomigrate") == Some(true);
     let invariant = nomigrate || domain.feature(&["invtsc", "itsc"]) == Some(true);
@@ -255,7 +286,13 @@ fn features(domain: &Domain, guest: Guest, findings: &mut Vec<Finding>) {
     }
 }
 
-fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Finding>) {
+fn timers(
+    domain: &Domain,
+    guest: Guest,
+    partial: bool,
+    old: Option<&'static str>,
+    findings: &mut Vec<Finding>,
+) {
     let head = domain.settings.first().map_or(0..0, |first| first.span.clone());
     let hvm = domain.machine() == Machine::Hvm;
     match domain.get("hpet") {
@@ -277,12 +314,12 @@ fn timers(domain: &Domain, guest: Guest, partial: bool, findings: &mut Vec<Findi
         let text = setting.text();
         match mode(&MODES, &text) {
             Some("delay_for_missed_ticks") if guest != Guest::Windows => {
-                let value = setting.one().map(|value| value.span.clone());
-                findings.push(
-                    Finding::new(rule!("xen-timer-mode-delay"), setting.span.clone())
-                        .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default")
-                        .edit_at(value, "\"no_delay_for_missed_ticks\""),
-                );
+                let value = setting.one().filter(|_| old.is_none()).map(|value| value.span.clone());
+                let mut finding = Finding::new(rule!("xen-timer-mode-delay"), setting.span.clone())
+                    .fix("timer_mode = \"no_delay_for_missed_ticks\", which is the default")
+                    .edit_at(value, "\"no_delay_for_missed_ticks\"");
+                finding.left = old.map(str::to_owned);
+                findings.push(finding);
             }
             None if !text.is_empty() && !text.contains(['$', '{', '%']) => findings.push(
                 Finding::new(rule!("xen-timer-mode-unknown"), setting.span.clone())

@@ -107,3 +107,18 @@ fn xen_device_tree_is_a_domain_on_arm() {
     let board = "kernel=kernel8.img\ndevice_tree=board.dtb\n";
     assert_eq!(Kind::detect("config.txt", board), None);
 }
+
+#[test]
+fn number_stays_where_the_reader_may_know_no_names() {
+    let edited = |text: &str| testing::mended(Kind::Xen, "m.cfg", text) != text;
+    let of = |rest: &str| format!("{HVM}tsc_mode = 1\ntimer_mode = 0\n{rest}");
+    assert!(edited(&of("")));
+    assert!(edited(&of("device_model_version = \"qemu-xen\"\n")));
+    for rest in [
+        "device_model = '/usr/lib/xen/bin/qemu-dm'\n",
+        "# xl 4.1: numbers only\n",
+        "# xm create m.cfg\n",
+    ] {
+        assert!(!edited(&of(rest)), "{rest}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Keys that a map of a manifest has twice: programs do not agree on what that is. `kubectl` and Helm take the last one
+//! without a word, Kustomize refuses the file.
+
+use crate::finding::Finding;
+use crate::words::listed;
+use crate::yaml::{Key, Node};
+use std::collections::HashMap;
+
+/// Keys around a domain, and those of one that say something of its clock.
+const AROUND: &str = "spec template domain clock features cpu";
+/// Those below which every key does.
+const WITHIN: &str = "clock features cpu";
+/// More of them are no mistake of a person.
+const MOST: usize = 64;
+
+/// What is found of an object with a machine.
+pub(super) fn check(root: &Node) -> Vec<Finding> {
+    let mut found = Vec::new();
+    walk(root, false, &mut found);
+    found.truncate(MOST);
+    let finding = |key: &Key| {
+        let name = &key.name;
+        Finding::new(rule!("kv-duplicate-key"), key.span.clone())
+            .summary(format!("{name} is in one map twice, and the last one counts"))
+            .fix("remove one of them")
+    };
+    found.into_iter().map(finding).collect()
+}
+
+fn walk<'a>(node: &'a Node, within: bool, found: &mut Vec<&'a Key>) {
+    match node {
+        Node::Map { entries, .. } => {
+            let mut last: HashMap<&str, &Key> = HashMap::new();
+            for (key, value) in entries {
+                let name = key.name.as_str();
+                if within || listed(AROUND, name) {
+                    found.extend(last.insert(name, key).filter(|_| found.len() < MOST));
+                }
+                walk(value, within || listed(WITHIN, name), found);
+            }
+        }
+        Node::List { items } => items.iter().for_each(|item| walk(item, within, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,102 @@
+//! Versions of programs that a text names: behind the name of a program, in the name of a package, an image or a source.
+//! What must not live here: what a version means for a file.
+
+/// The first two numbers of a version.
+pub(crate) type Version = (u32, u32);
+
+/// How far behind the name of a program its version may be, in bytes.
+const NEAR: usize = 40;
+/// Whether a line has the name of an image, or of a release, and not of a longer one.
+pub(crate) fn has_image(line: &str, image: &str) -> bool {
+    let release = image.starts_with("nixos-");
+    line.match_indices(image).any(|(at, _)| {
+        let behind = line.get(at + image.len()..).and_then(|it| it.chars().next());
+        let before = line.get(..at).and_then(|it| it.chars().next_back());
+        let own = !before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-');
+        // `debian:10` is none of `debian:100`; `debian:10-slim` is one.
+        own && (release && behind == Some('.')
+            || !release && !behind.is_some_and(|c| c.is_ascii_digit() || c == '.'))
+    })
+}
+
+/// A version just behind the name of QEMU: `qemu-4.2`, `qemu-kvm-ev-2.12.0`, `qemu-system-x86=1:4.2-3`, `QEMU version 3.1`.
+pub(crate) fn version_near(behind: &str) -> Option<(Version, String)> {
+    let bytes = behind.as_bytes();
+    let mut at = 0;
+    while at < bytes.len().min(NEAR) {
+        let c = bytes.get(at).copied().unwrap_or_default();
+        if c.is_ascii_digit() {
+            let before = at.checked_sub(1).and_then(|n| bytes.get(n)).copied().unwrap_or(b'-');
+            if let Some(found) = version_at(behind, at, before) {
+                return Some(found);
+            }
+            while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) {
+                at += 1;
+            }
+            continue;
+        }
+        let next = bytes.get(at + 1).copied().unwrap_or_default();
+        let goes_on = match c {
+            // The next option, and the value of this one.
+            b' ' => next != b'-',
+            b'/' => next.is_ascii_digit() || next == b'v',
+            _ => c.is_ascii_alphanumeric() || b"-_:=@\"'()[]{}~^<>.,".contains(&c),
+        };
+        if !goes_on {
+            return None;
+        }
+        at += 1;
+    }
+    None
+}
+
+/// A series just behind the name of a program: ` 4.x`.
+pub(crate) fn written_out(behind: &str) -> Option<(Version, String)> {
+    let word = behind.trim_start_matches([' ', '-', '_', ':']);
+    let end = word.find(|c: char| !c.is_ascii_digit())?;
+    let major = word.get(..end)?.parse().ok()?;
+    let rest = word.get(end..)?;
+    let series = rest.starts_with(".x") && !rest[2..].starts_with(|c: char| c.is_alphanumeric());
+    series.then(|| ((major, 0), format!("{major}.x")))
+}
+
+/// A version of a source anywhere on a line.
+pub(crate) fn any_version(line: &str, first: Version) -> Option<String> {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+            continue;
+        }
+        let before = at.checked_sub(1).and_then(|n| bytes.get(n)).copied().unwrap_or(b' ');
+        if let Some((_, shown)) = version_at(line, at, before).filter(|(it, _)| *it < first) {
+            return Some(shown);
+        }
+        while bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.') {
+            at += 1;
+        }
+    }
+    None
+}
+
+/// A version that begins at a place: two numbers at least, and no size, no address, no type of a machine.
+fn version_at(text: &str, at: usize, before: u8) -> Option<(Version, String)> {
+    let word = text.get(..at).unwrap_or_default();
+    let machine = ["i440fx-", "q35-", "rhel", "virt-", "pc-"].iter().any(|it| word.ends_with(it));
+    // `x86` is none, `v4.2` is one.
+    let begins = !before.is_ascii_alphanumeric() && before != b'.'
+        || before == b'v'
+            && !word.trim_end_matches('v').ends_with(|c: char| c.is_ascii_alphanumeric());
+    if machine || !begins {
+        return None;
+    }
+    let rest = text.get(at..)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let shown = rest.get(..end)?.trim_end_matches('.');
+    let mut parts = shown.split('.');
+    let (major, minor) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    // `10.0.2.15`, `4.5G`.
+    let size = rest.get(shown.len()..).is_some_and(|it| it.starts_with(['g', 'm', 'k', 't']));
+    (shown.split('.').count() <= 3 && !size).then(|| ((major, minor), shown.to_owned()))
+}
