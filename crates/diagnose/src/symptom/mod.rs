@@ -198,6 +198,8 @@ impl Judged {
     }
 }
 
+pub(crate) use profile::programs_do_not_show;
+
 /// The clocksource that a profile shows in use.
 pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
     let now = judged(facts).into_iter().filter(|one| !one.before_write);

@@ -8,6 +8,7 @@
 mod complete;
 mod cpuid;
 mod discipline;
+mod gutter;
 mod headings;
 mod hosts;
 mod identity;
@@ -309,6 +310,7 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
         *line = bare;
         before.clone_from(line);
     }
+    gutter::take_off(&mut lines);
     Ok((lines, depths))
 }
 

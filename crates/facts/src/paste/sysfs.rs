@@ -130,9 +130,10 @@ fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> 
     let of_names = |line: &str| {
         let names = line.split_ascii_whitespace();
         let one = |name: &str| {
-            names::is_known(name)
+            names::may_be_listed(name)
                 || is_name(name)
                     && !name.ends_with(':')
+                    && name.starts_with(|c: char| c.is_ascii_lowercase())
                     && name.bytes().all(|b| !b.is_ascii_uppercase())
         };
         (1..=8).contains(&names.clone().count()) && names.clone().all(one)
@@ -197,8 +198,7 @@ fn files(line: &str) -> Vec<File> {
 /// Whether a line has the value of one of the files.
 fn kind(value: &str) -> Option<File> {
     let mut words = value.split_ascii_whitespace();
-    let device = |name: &str| name.contains(['@', '.']) && name.bytes().any(|b| b.is_ascii_digit());
-    let all = words.clone().all(|name| names::is_known(name) || device(name));
+    let all = words.clone().all(names::may_be_listed);
     let any = words.clone().any(names::is_known);
     if !all || !any || words.clone().count() > 16 {
         return None;
