@@ -189,8 +189,8 @@ fn of_clocksource(
             (false, true) => (
                 format!("{name} was in use, and {} of the time went into reading it", percent(share)),
                 format!(
-                    "who reads it, programs or the kernel for itself (accounting, timers, the scheduler): this profile \
-                     has neither the stacks nor a system call that reads a clock; and why the kernel uses {name}"
+                    "who reads it, programs or the kernel for itself (accounting, timers, the scheduler), which stacks or a \
+                     system call that reads a clock would show; and why the kernel uses {name}"
                 ),
                 spent,
             ),

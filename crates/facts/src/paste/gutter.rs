@@ -59,7 +59,9 @@ fn pass(lines: &mut [String], kind: fn(&str) -> Option<(Front<'_>, &str)>) -> bo
     let mut last: Option<Front<'_>> = None;
     let mut end = |run: &mut Vec<(usize, &str)>| {
         let whole = run.len() >= 2 && run.len() == filled;
-        if (run.len() >= LINES || whole) && !run.iter().any(|(_, rest)| is_logged(rest)) {
+        let counts = |found: Option<(Front<'_>, &str)>| matches!(found, Some((Front::Number(..) | Front::Name(_), _)));
+        let of_log = |(number, rest): &(usize, &str)| !counts(kind(&lines[*number])) && is_logged(rest);
+        if (run.len() >= LINES || whole) && !run.iter().any(of_log) {
             bare.extend(run.iter().map(|(number, rest)| (*number, (*rest).to_owned())));
         }
         run.clear();
@@ -168,6 +170,12 @@ mod tests {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         take_off(&mut lines);
         lines.join("\n")
+    }
+
+    #[test]
+    fn numbers_in_front_of_lines_of_the_kernel_are_taken_off() {
+        let log = "1\t[    0.1] tsc: a\n2\t[    0.2] tsc: b\n3\t$ uname -r\n";
+        assert_eq!(bare(log), "[    0.1] tsc: a\n[    0.2] tsc: b\n$ uname -r");
     }
 
     const PLAIN: &str = "web:~ # cat current_clocksource\nhpet\nweb:~ # cat available_clocksource\ntsc hpet acpi_pm\n 1.0  2.0\n";

@@ -152,8 +152,10 @@ pub enum Rule {
     /// More than a tenth of the CPU time of a loop of reads was spent in the kernel.
     #[default]
     KernelTime,
-    /// The name of the clocksource is not among those that the server calls fast.
+    /// The clocksource is not called tsc (ClickHouse before 22.10, and other servers).
     Name,
+    /// The clocksource is none of `tsc`, `kvm-clock` and `arch_sys_counter` (ClickHouse, `programs/server/Server.cpp`).
+    NotFast,
     /// The clocksource is xen.
     Xen,
     /// The check by time passed.
