@@ -232,7 +232,16 @@ mod tests {
 
     #[test]
     fn numbers_and_dates_are_no_names_of_a_list() {
-        for word in ["4", "4:tsc", "12|", "2026-09-14T10:11:04.123456789Z", "10:11:04", "2026-09-14", "1.5", "0100.5"] {
+        for word in [
+            "4",
+            "4:tsc",
+            "12|",
+            "2026-09-14T10:11:04.123456789Z",
+            "10:11:04",
+            "2026-09-14",
+            "1.5",
+            "0100.5",
+        ] {
             assert!(!may_be_listed(word), "{word}");
         }
         for word in ["tsc", "timer@f0001000", "timer0", "10050000.timer", "c3tsc", "sun4i"] {

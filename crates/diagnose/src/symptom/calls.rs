@@ -53,9 +53,13 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
             .weighs(Weight::Nothing, format!("The traced calls read {name}, which is a system call on every machine."));
     }
     // Only clocks that the vDSO serves late, on a kernel that is older or of unknown version.
-    let late = || calls.clocks.iter().map(|(name, _)| Late::of(name)).collect::<Option<Vec<Late>>>();
+    let late =
+        || calls.clocks.iter().map(|(name, _)| Late::of(name)).collect::<Option<Vec<Late>>>();
     let late = if calls.clocks.is_empty() { None } else { late() };
-    if let Some(late) = late.as_deref().and_then(|late| late.iter().find(|late| late.is_served(facts) != Some(true))) {
+    if let Some(late) = late
+        .as_deref()
+        .and_then(|late| late.iter().find(|late| late.is_served(facts) != Some(true)))
+    {
         let (name, since) = (&calls.clocks[0].0, late.since());
         return match late.is_served(facts) {
             Some(false) => judged

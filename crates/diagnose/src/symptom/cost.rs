@@ -149,7 +149,13 @@ fn coarse(judged: Judged, measured: &str) -> Judged {
 }
 
 /// What a slow read of a clock says that the vDSO serves late.
-fn not_served(judged: Judged, measured: &str, late: Late, facts: &Facts, symptom: &Symptom) -> Judged {
+fn not_served(
+    judged: Judged,
+    measured: &str,
+    late: Late,
+    facts: &Facts,
+    symptom: &Symptom,
+) -> Judged {
     let since = late.since();
     let beside = facts.symptoms.iter().any(|other| match &other.seen {
         Seen::Cost(cost) => {

@@ -57,11 +57,22 @@ mod tests {
 
     #[test]
     fn clocks_are_known_by_their_names() {
-        for clock in ["CLOCK_MONOTONIC_RAW", "clock-gettime-monotonic-raw", "CLOCK_BOOTTIME", "clock-gettime-boottime"] {
+        for clock in [
+            "CLOCK_MONOTONIC_RAW",
+            "clock-gettime-monotonic-raw",
+            "CLOCK_BOOTTIME",
+            "clock-gettime-boottime",
+        ] {
             assert_eq!(Late::of(clock), Some(Late::Generic), "{clock}");
         }
         assert_eq!(Late::of("CLOCK_TAI"), Some(Late::Tai));
-        for clock in ["CLOCK_MONOTONIC", "CLOCK_REALTIME", "gettimeofday", "CLOCK_BOOTTIME_ALARM", "CLOCK_MONOTONIC_COARSE"] {
+        for clock in [
+            "CLOCK_MONOTONIC",
+            "CLOCK_REALTIME",
+            "gettimeofday",
+            "CLOCK_BOOTTIME_ALARM",
+            "CLOCK_MONOTONIC_COARSE",
+        ] {
             assert_eq!(Late::of(clock), None, "{clock}");
         }
     }

@@ -255,7 +255,8 @@ pub(crate) fn weigh(
     // Of equals the first one leads, of traces the one that counted most.
     let Some(first) = telling.clone().rev().max_by_key(|one| one.weight) else { return out };
     let more = telling.rev().filter(|one| one.weight == first.weight && one.calls > first.calls);
-    let main = if first.calls > 0 { more.max_by_key(|one| one.calls).unwrap_or(first) } else { first };
+    let main =
+        if first.calls > 0 { more.max_by_key(|one| one.calls).unwrap_or(first) } else { first };
     if let (Some(name), Some((shown, _))) = (current, main.in_use)
         && name != shown
         && verdict != Verdict::Untrustworthy
@@ -337,7 +338,7 @@ fn unknown(
         None if case.current.passing.is_some() => return,
         None => match main.under.as_deref() {
             Some(under) if main.sentence.contains("measured") => format!(
-                " It was taken with {under}, by this text; which clocksource is in use now is not in it."
+                " By this text it was taken with {under} chosen; which clocksource is in use now is not in it."
             ),
             _ => " Which clocksource is in use is not in this text.".to_owned(),
         },

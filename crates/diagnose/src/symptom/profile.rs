@@ -52,7 +52,11 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
         "{} of the samples are in {}{}",
         percent(share.percent),
         share.name,
-        if share.role == Role::Page { String::new() } else { beside(profile, |role| role == Role::Page) }
+        if share.role == Role::Page {
+            String::new()
+        } else {
+            beside(profile, |role| role == Role::Page)
+        }
     );
     let judged = Judged::new(symptom, says);
     let spent =
@@ -117,7 +121,8 @@ pub(crate) fn programs_do_not_show(symptoms: &[Symptom]) -> bool {
         Seen::Profile(profile) => Some(profile),
         _ => None,
     });
-    let reads = |profile: &Profile| profile.greatest(|role| matches!(role, Role::Reads(_))).is_some();
+    let reads =
+        |profile: &Profile| profile.greatest(|role| matches!(role, Role::Reads(_))).is_some();
     let others = symptoms.iter().any(|symptom| !matches!(symptom.seen, Seen::Profile(_)));
     let first = profiles.next();
     !others
@@ -171,23 +176,32 @@ fn of_clocksource(
         let spent_there = format!("{} of the time went there", percent(share));
         let (proves, open, spent) = match (by_programs, readers.is_empty()) {
             (true, true) => (
-                format!("{name} was in use, and programs read it by system call and device access: {spent_there}"),
+                format!(
+                    "{name} was in use, and programs read it by system call and device access: {spent_there}"
+                ),
                 format!("why the kernel uses {name}"),
                 spent,
             ),
             (true, false) => (
-                format!("{name} was in use, and programs and the kernel itself, in {readers}, read it: {spent_there}"),
+                format!(
+                    "{name} was in use, and programs and the kernel itself, in {readers}, read it: {spent_there}"
+                ),
                 format!("why the kernel uses {name}"),
                 spent,
             ),
             (false, false) => (
-                format!("{name} was in use, and the kernel read it for itself, in {readers}: {spent_there}. Another \
-                         clocksource helps, cheaper reads of a program do not"),
+                format!(
+                    "{name} was in use, and the kernel read it for itself, in {readers}: {spent_there}. Another \
+                         clocksource helps, cheaper reads of a program do not"
+                ),
                 format!("why the kernel uses {name}, and whether programs read the time, too"),
                 format!("{} The kernel read it for itself.", spent.trim_end()),
             ),
             (false, true) => (
-                format!("{name} was in use, and {} of the time went into reading it", percent(share)),
+                format!(
+                    "{name} was in use, and {} of the time went into reading it",
+                    percent(share)
+                ),
                 format!(
                     "who reads it, programs or the kernel for itself (accounting, timers, the scheduler), which stacks or a \
                      system call that reads a clock would show; and why the kernel uses {name}"

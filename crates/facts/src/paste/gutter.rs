@@ -1,5 +1,6 @@
 //! What programs put in front of each line, or around it: numbers (`cat -n`, `grep -n`, editors), dates and names of
-//! containers (`kubectl logs --timestamps`, `docker compose logs`), the `+` of a patch, frames, scroll bars.
+//! containers (`kubectl logs --timestamps`, `docker compose logs`), the `+` of a patch, bullets, marks of code, frames, scroll
+//! bars.
 //!
 //! It is taken off where neighbouring lines show that it is no part of them: numbers count up, and the rest is the same
 //! in each line. Lines stay where they are. What the kernel's own log has in front is left to its own reader.
@@ -22,9 +23,23 @@ enum Front<'a> {
     Name(&'a str),
     /// A line that a patch adds.
     Added,
+    /// Marks of code around the line.
+    Code,
+    /// The bullet of a list.
+    Item,
 }
 
 impl Front<'_> {
+    /// Lines that show it, where the text has others.
+    fn lines(self) -> usize {
+        match self {
+            Self::Code => 2,
+            // A list is a list, unless the whole text is one.
+            Self::Item => usize::MAX,
+            _ => LINES,
+        }
+    }
+
     /// Whether the next line may have this one behind its own.
     fn precedes(self, next: Self) -> bool {
         match (self, next) {
@@ -44,7 +59,8 @@ pub(super) fn take_off(lines: &mut [String]) {
         }
     }
     for _ in 0..PASSES {
-        let kinds: [fn(&str) -> Option<(Front<'_>, &str)>; 4] = [number, date, name, added];
+        let kinds: [fn(&str) -> Option<(Front<'_>, &str)>; 6] =
+            [number, date, name, added, code, item];
         if !kinds.into_iter().any(|kind| pass(lines, kind)) {
             return;
         }
@@ -59,9 +75,16 @@ fn pass(lines: &mut [String], kind: fn(&str) -> Option<(Front<'_>, &str)>) -> bo
     let mut last: Option<Front<'_>> = None;
     let mut end = |run: &mut Vec<(usize, &str)>| {
         let whole = run.len() >= 2 && run.len() == filled;
-        let counts = |found: Option<(Front<'_>, &str)>| matches!(found, Some((Front::Number(..) | Front::Name(_), _)));
-        let of_log = |(number, rest): &(usize, &str)| !counts(kind(&lines[*number])) && is_logged(rest);
-        if (run.len() >= LINES || whole) && !run.iter().any(of_log) {
+        let counts = |found: Option<(Front<'_>, &str)>| {
+            matches!(found, Some((Front::Number(..) | Front::Name(_), _)))
+        };
+        let of_log =
+            |(number, rest): &(usize, &str)| !counts(kind(&lines[*number])) && is_logged(rest);
+        let least = run
+            .first()
+            .and_then(|(number, _)| kind(&lines[*number]))
+            .map_or(LINES, |(front, _)| front.lines());
+        if (run.len() >= least || whole) && !run.iter().any(of_log) {
             bare.extend(run.iter().map(|(number, rest)| (*number, (*rest).to_owned())));
         }
         run.clear();
@@ -97,7 +120,8 @@ fn is_logged(rest: &str) -> bool {
         return true;
     }
     let mut words = rest.split_ascii_whitespace();
-    words.next().is_some() && words.next().is_some_and(|word| word.ends_with("]:") || word == "kernel:")
+    words.next().is_some()
+        && words.next().is_some_and(|word| word.ends_with("]:") || word == "kernel:")
 }
 
 /// `    12\ttext`, `12:text`, `12-text`, ` 12 | text`, ` 12 │ text`.
@@ -106,7 +130,15 @@ fn number(line: &str) -> Option<(Front<'_>, &str)> {
     let digits = begin.bytes().take_while(u8::is_ascii_digit).count();
     let number = begin.get(..digits).filter(|_| (1..=7).contains(&digits))?.parse().ok()?;
     let rest = &begin[digits..];
-    let signs = [("\t", "\t"), (":", ":"), ("-", ":"), (" | ", "|"), (" |", "|"), (" \u{2502} ", "|"), (" \u{2502}", "|")];
+    let signs = [
+        ("\t", "\t"),
+        (":", ":"),
+        ("-", ":"),
+        (" | ", "|"),
+        (" |", "|"),
+        (" \u{2502} ", "|"),
+        (" \u{2502}", "|"),
+    ];
     let (sign, rest) = signs
         .into_iter()
         .find_map(|(sign, kind)| rest.strip_prefix(sign).map(|rest| (kind, rest)))
@@ -123,8 +155,14 @@ fn date(line: &str) -> Option<(Front<'_>, &str)> {
     };
     let is = |at: usize, sign: u8| bytes.get(at) == Some(&sign);
     let whole = digits(0..4) && is(4, b'-') && digits(5..7) && is(7, b'-') && digits(8..10);
-    let time = is(10, b'T') && digits(11..13) && is(13, b':') && digits(14..16) && is(16, b':') && digits(17..19);
-    let zone = stamp.ends_with('Z') || stamp.get(19..).is_some_and(|rest| rest.contains(['+', '-']));
+    let time = is(10, b'T')
+        && digits(11..13)
+        && is(13, b':')
+        && digits(14..16)
+        && is(16, b':')
+        && digits(17..19);
+    let zone =
+        stamp.ends_with('Z') || stamp.get(19..).is_some_and(|rest| rest.contains(['+', '-']));
     (whole && time && zone).then_some((Front::Date, rest))
 }
 
@@ -145,20 +183,34 @@ fn added(line: &str) -> Option<(Front<'_>, &str)> {
     (!rest.starts_with(['+', '-', '='])).then_some((Front::Added, rest))
 }
 
+/// `` `text` ``.
+fn code(line: &str) -> Option<(Front<'_>, &str)> {
+    let inside = line.trim().strip_prefix('`')?.strip_suffix('`')?;
+    (!inside.contains('`')).then_some((Front::Code, inside))
+}
+
+/// `- text`, `* text`.
+fn item(line: &str) -> Option<(Front<'_>, &str)> {
+    let rest = ["- ", "* ", "\u{2022} "].into_iter().find_map(|sign| line.strip_prefix(sign))?;
+    Some((Front::Item, rest))
+}
+
 /// A line without the frame around it and without the scroll bar at its end.
 fn unframed(line: &str) -> Option<&str> {
     if line.is_ascii() {
         return None;
     }
     let is_bar = |c: char| matches!(c, '\u{2502}' | '\u{2503}' | '\u{2551}');
-    let is_scroll =
-        |c: char| is_bar(c) || matches!(c, '\u{2580}'..='\u{259f}' | '\u{25c6}' | '\u{25b2}' | '\u{25bc}');
+    let is_scroll = |c: char| {
+        is_bar(c) || matches!(c, '\u{2580}'..='\u{259f}' | '\u{25c6}' | '\u{25b2}' | '\u{25bc}')
+    };
     let begin = line.trim_start();
     let framed = begin.strip_prefix(is_bar).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
     let inside = framed.unwrap_or(line).trim_end();
     let bare = inside.trim_end_matches(is_scroll);
     // A bar of a diagram stands behind its number without a blank.
-    let bare = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { inside };
+    let bare =
+        if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { inside };
     (bare.len() < line.trim_end().len()).then_some(bare)
 }
 
@@ -195,6 +247,8 @@ mod tests {
             with(|_, line| format!("redis-1  | {line}")),
             with(|n, line| format!("web-1  | 2026-09-14T10:11:{n:02}Z {line}")),
             with(|_, line| format!("+{line}")),
+            with(|_, line| format!("`{line}`")),
+            with(|_, line| format!("- {line}")),
             with(|_, line| format!("\u{2502} {line:60} \u{2502}")),
             with(|_, line| format!("{line:60} \u{2592}")),
         ] {
@@ -218,6 +272,9 @@ mod tests {
             "12 | a\n9 | b\n10 | c\n",
             // A table.
             "clock | cost\ntsc | 20\nhpet | 500\n",
+            // A list in a text, and names in a sentence.
+            "clocks:\n- tsc\n- hpet\n- acpi_pm\n",
+            "`tsc` and `hpet`\n`hpet` or `tsc`\n",
             // Two lines of many.
             "+a\n+b\nc\n",
             "2: a\n3: b\nc\n",

@@ -359,7 +359,8 @@ fn shown(line: &str) -> &str {
     let line = line.trim();
     let signs = ["#=>", "# =>", "#->", "# ->", "//=>", "// =>", "//", "#", "=>", "->", "\u{2192}"];
     let rest = signs.into_iter().find_map(|sign| line.strip_prefix(sign)).unwrap_or(line).trim();
-    let labels = ["Output:", "output:", "Prints:", "prints:", "Returns:", "returns:", "Result:", "result:"];
+    let labels =
+        ["Output:", "output:", "Prints:", "prints:", "Returns:", "returns:", "Result:", "result:"];
     labels.into_iter().find_map(|label| rest.strip_prefix(label)).unwrap_or(rest).trim()
 }
 

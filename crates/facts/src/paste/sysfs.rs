@@ -354,11 +354,16 @@ mod tests {
     #[test]
     fn value_in_a_comment_below_or_behind_the_command_is_read() {
         let path = "/sys/devices/system/clocksource/clocksource0";
-        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "] {
+        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "]
+        {
             let below = format!(
                 "$ cat {path}/current_clocksource\n{sign}hpet\n$ cat {path}/available_clocksource\n{sign}tsc hpet\n"
             );
-            assert_eq!(told(&below), (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]), "{below}");
+            assert_eq!(
+                told(&below),
+                (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]),
+                "{below}"
+            );
             let behind = format!("$ cat {path}/current_clocksource  {sign}hpet\n");
             assert_eq!(told(&behind).0.as_deref(), Some("hpet"), "{behind}");
         }

@@ -98,9 +98,12 @@ mod tests {
 
     #[test]
     fn stack_that_shows_neither_is_open() {
-        for stack in
-            ["main;work;read_hpet", "a;entry_SYSCALL_64_after_hwframe;do_syscall_64;read_hpet", "a;b", ""]
-        {
+        for stack in [
+            "main;work;read_hpet",
+            "a;entry_SYSCALL_64_after_hwframe;do_syscall_64;read_hpet",
+            "a;b",
+            "",
+        ] {
             assert_eq!(called(stack), Called::Open, "{stack}");
         }
     }

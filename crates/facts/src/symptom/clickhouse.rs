@@ -43,10 +43,6 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     let rule = if line.contains("using a fast clock source") { Rule::NotFast } else { Rule::Name };
-    page.symptom(
-        at,
-        READER.name,
-        Seen::Warning(Warning { product, rule, ..Warning::default() }),
-    );
+    page.symptom(at, READER.name, Seen::Warning(Warning { product, rule, ..Warning::default() }));
     1
 }

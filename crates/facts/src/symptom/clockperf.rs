@@ -20,9 +20,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         };
         let by_instruction = matches!(name, "tsc" | "rdtsc" | "rdtscp" | "cpuid+rdtsc");
         let clock = match name {
-            "realtime" | "monotonic" | "realtime_coarse" | "monotonic_coarse" => {
-                format!("CLOCK_{}", name.to_ascii_uppercase())
-            }
+            "realtime" | "monotonic" => format!("CLOCK_{}", name.to_ascii_uppercase()),
+            "realtime_crs" => "CLOCK_REALTIME_COARSE".to_owned(),
+            "monotonic_crs" => "CLOCK_MONOTONIC_COARSE".to_owned(),
             "gettimeofday" => name.to_owned(),
             _ if by_instruction => name.to_owned(),
             // Those of processes say nothing of the clocksource.

@@ -165,7 +165,9 @@ pub(super) fn is_of_kernel(name: &str) -> bool {
 
 /// Whether a function passes the time on, so that what calls it is what reads.
 pub(super) fn is_passed(name: &str) -> bool {
-    name.starts_with("timekeeping_get") || name.starts_with("read_seqcount") || name == "clocksource_read"
+    name.starts_with("timekeeping_get")
+        || name.starts_with("read_seqcount")
+        || name == "clocksource_read"
 }
 
 /// `sys_clock_gettime`, `__x64_sys_gettimeofday`, `__do_sys_clock_gettime` and what they call.

@@ -175,9 +175,8 @@ impl<'a> Tree<'a> {
             return;
         }
         let of = |name: &str| functions::role(name);
-        let reads = |name: &str| {
-            matches!(of(name), Some(Role::Reads(_) | Role::Page | Role::Keeps))
-        };
+        let reads =
+            |name: &str| matches!(of(name), Some(Role::Reads(_) | Role::Page | Role::Keeps));
         let names = || self.frames.iter().map(|(_, name)| *name);
         let row = Some(self.row).filter(|row| names().next() != Some(row));
         let has = |role: Role| row.into_iter().chain(names()).any(|name| of(name) == Some(role));

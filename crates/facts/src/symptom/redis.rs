@@ -35,7 +35,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let is_broken = page.line(at).trim_start().starts_with(BROKEN)
         && at > 0
         && page.line(at - 1).trim_end().ends_with("low");
-    let (warns_of_xen, is_slow) = (begins(XEN, "configured"), begins(SLOW, "low system") || is_broken);
+    let (warns_of_xen, is_slow) =
+        (begins(XEN, "configured"), begins(SLOW, "low system") || is_broken);
     let line = page.line(at);
     let product = if line.to_ascii_lowercase().contains("valkey") { "Valkey" } else { "Redis" };
     // The whole message of the server's log names the other check behind it.
@@ -124,14 +125,20 @@ mod tests {
         let slow = "# Slow system clocksource detected. Current clocksource: hpet. Available clocksources: tsc hpet.";
         let clickhouse = "Linux is not using a fast clock source. Performance can be degraded.";
         let old = "Linux is not using a fast TSC clock source. Performance can be degraded.";
-        for (text, rule) in
-            [(xen, Rule::Xen), (slow, Rule::KernelTime), (clickhouse, Rule::NotFast), (old, Rule::Name)]
-        {
+        for (text, rule) in [
+            (xen, Rule::Xen),
+            (slow, Rule::KernelTime),
+            (clickhouse, Rule::NotFast),
+            (old, Rule::Name),
+        ] {
             assert_eq!(rules(text), [rule], "{text}");
             for text in wrapped(text) {
                 assert_eq!(rules(&text), [rule], "{text}");
             }
         }
-        assert_eq!(rules("The server is configured to use the clocksource tsc.\nIt is a slow system.\n"), []);
+        assert_eq!(
+            rules("The server is configured to use the clocksource tsc.\nIt is a slow system.\n"),
+            []
+        );
     }
 }

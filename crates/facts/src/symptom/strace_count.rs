@@ -19,7 +19,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             continue;
         }
         let is_rule = line.bytes().all(|byte| byte == b'-' || byte == b' ');
-        let is_row = line.split_ascii_whitespace().next().is_some_and(|word| word.parse::<f64>().is_ok());
+        let is_row =
+            line.split_ascii_whitespace().next().is_some_and(|word| word.parse::<f64>().is_ok());
         if !is_rule && !is_row {
             break;
         }
@@ -55,7 +56,8 @@ fn row(line: &str) -> Option<Row<'_>> {
     if !matches!(*name, "clock_gettime" | "clock_gettime64" | "gettimeofday" | "time") {
         return None;
     }
-    let percent: f64 = numbers.first()?.parse().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    let percent: f64 =
+        numbers.first()?.parse().ok().filter(|share| (0.0..=100.0).contains(share))?;
     // Only this column has digits behind the point, six of them: a number that stands in front of the row moves it.
     let seconds = numbers.get(1).filter(|word| word.contains(['.', ',']))?.replace(',', ".");
     let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
@@ -64,8 +66,12 @@ fn row(line: &str) -> Option<Row<'_>> {
         Some(count) => (third.parse().ok()?, count.parse().ok()?),
         None => parted(third, seconds)?,
     };
-    ((1..1_000_000_000_000_000).contains(&count) && agree(seconds, us, count))
-        .then_some(Row { percent, us, count, name })
+    ((1..1_000_000_000_000_000).contains(&count) && agree(seconds, us, count)).then_some(Row {
+        percent,
+        us,
+        count,
+        name,
+    })
 }
 
 /// Whether the mean is that of the sum: strace rounds it down.
@@ -102,9 +108,18 @@ mod tests {
 
     #[test]
     fn rows_are_read_with_and_without_errors() {
-        assert_eq!(of(" 96.62   22.894570         422     54182           clock_gettime"), Some((422.0, 54182)));
-        assert_eq!(of(" 96.62   22.894570         422     54182         3 clock_gettime"), Some((422.0, 54182)));
-        assert_eq!(of("100.00    0.003379           0    156119           gettimeofday"), Some((0.0, 156_119)));
+        assert_eq!(
+            of(" 96.62   22.894570         422     54182           clock_gettime"),
+            Some((422.0, 54182))
+        );
+        assert_eq!(
+            of(" 96.62   22.894570         422     54182         3 clock_gettime"),
+            Some((422.0, 54182))
+        );
+        assert_eq!(
+            of("100.00    0.003379           0    156119           gettimeofday"),
+            Some((0.0, 156_119))
+        );
         assert_eq!(of("100.00    0.003379           0    156119           futex"), None);
     }
 
@@ -119,7 +134,8 @@ mod tests {
     #[test]
     fn number_in_front_of_a_row_is_no_column() {
         for front in ["4 ", "4\t", "4: "] {
-            let line = format!("{front}96.62   22.894570         422     54182           clock_gettime");
+            let line =
+                format!("{front}96.62   22.894570         422     54182           clock_gettime");
             assert_eq!(of(&line), None, "{line}");
         }
     }
