@@ -51,6 +51,9 @@ impl Front<'_> {
     }
 }
 
+/// Reads what stands in front of a line: it, and the rest of the line.
+type Kind = fn(&str) -> Option<(Front<'_>, &str)>;
+
 /// Takes it off the lines of a text.
 pub(super) fn take_off(lines: &mut [String]) {
     for line in lines.iter_mut() {
@@ -59,8 +62,7 @@ pub(super) fn take_off(lines: &mut [String]) {
         }
     }
     for _ in 0..PASSES {
-        let kinds: [fn(&str) -> Option<(Front<'_>, &str)>; 6] =
-            [number, date, name, added, code, item];
+        let kinds: [Kind; 6] = [number, date, name, added, code, item];
         if !kinds.into_iter().any(|kind| pass(lines, kind)) {
             return;
         }
@@ -68,7 +70,7 @@ pub(super) fn take_off(lines: &mut [String]) {
 }
 
 /// Takes one kind off; whether there was any.
-fn pass(lines: &mut [String], kind: fn(&str) -> Option<(Front<'_>, &str)>) -> bool {
+fn pass(lines: &mut [String], kind: Kind) -> bool {
     let mut bare: Vec<(usize, String)> = Vec::new();
     let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
     let mut run: Vec<(usize, &str)> = Vec::new();

@@ -83,10 +83,10 @@ impl Sum {
         self.through_vdso |= in_vdso && in_library;
         match caller.finish() {
             Called::ByProgram => self.called = true,
-            Called::ByKernel(name) if self.kernel_readers.len() < 64 => {
-                if !self.kernel_readers.contains(&name) {
-                    self.kernel_readers.push(name);
-                }
+            Called::ByKernel(name)
+                if self.kernel_readers.len() < 64 && !self.kernel_readers.contains(&name) =>
+            {
+                self.kernel_readers.push(name);
             }
             _ => {}
         }
