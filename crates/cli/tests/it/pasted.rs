@@ -111,7 +111,7 @@ const CASES: &[Case] = &[
     ),
     case("flame-graph-acpi_pm", "slow", Some("acpi_pm"), &["37 % of the time is acpi_pm_read"]),
     case("async-profiler-flat", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
-    case("go-pprof", "unknown", None, &["runtime.nanotime1 takes 32 %", "no kernel functions"]),
+    case("go-pprof", "unknown", None, &["time.Now takes 43 %", "no kernel functions"]),
     case(
         "perf-script-kvm-clock",
         "unknown",
