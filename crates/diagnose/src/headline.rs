@@ -141,8 +141,10 @@ pub(crate) fn headline(
         }
         Verdict::Unknown if case.open.contains(&OpenInput::Choice) => {
             let more = also_open(case.open, OpenInput::Choice);
+            let first = case.current_name().unwrap_or_default();
             format!(
-                "Which clocksource is in use is not in this evidence: it is {name}, and the others cost something else.{more}"
+                "Which clocksource is in use is not in this evidence: {first} is the first of the list, which the kernel \
+                 chooses by itself, but another one may have been chosen, and the others cost something else.{more}"
             )
         }
         // `current::silent` says why.

@@ -171,6 +171,22 @@ pub fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
+/// Whether a word of a list of clocksources may be the name of one: known, or one of a board's device tree or driver, also by
+/// the address of its timer (`fff10600.timer`, `10050000.timer`). No number and no date is one.
+#[must_use]
+pub fn may_be_listed(word: &str) -> bool {
+    let of_an_address = || {
+        word.split_once('.').is_some_and(|(address, name)| {
+            (4..=16).contains(&address.len())
+                && address.bytes().all(|b| b.is_ascii_hexdigit())
+                && name.len() <= 24
+                && name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        })
+    };
+    is_known(word) || may_be_of_a_board(word) || of_an_address()
+}
+
 /// Whether a word, printed where a kernel prints the name of a clocksource, is one: no word of a shell, no sentence.
 #[must_use]
 pub fn is_bare_word(word: &str) -> bool {
@@ -208,4 +224,28 @@ pub fn is_slow_by_nature(name: &str) -> bool {
             | "cyclone"
             | "scx200_hrt"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_dates_are_no_names_of_a_list() {
+        for word in [
+            "4",
+            "4:tsc",
+            "12|",
+            "2026-09-14T10:11:04.123456789Z",
+            "10:11:04",
+            "2026-09-14",
+            "1.5",
+            "0100.5",
+        ] {
+            assert!(!may_be_listed(word), "{word}");
+        }
+        for word in ["tsc", "timer@f0001000", "timer0", "10050000.timer", "c3tsc", "sun4i"] {
+            assert!(may_be_listed(word), "{word}");
+        }
+    }
 }

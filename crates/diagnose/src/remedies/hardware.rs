@@ -201,6 +201,10 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     if plan.case.slow != Some(true) && !plan.has(C::CounterTrapped) {
         return None;
     }
+    // No program is known to read it.
+    if crate::symptom::programs_do_not_show(&plan.case.facts.symptoms) {
+        return None;
+    }
     let machine = plan.case.machine;
     let exist = |m: &Machine| Feature::CoarseClocks.of(&m.kernel.value);
     let coarse = open::ask_over(machine, &INPUTS, exist).same;

@@ -1,7 +1,9 @@
 //! System calls that read a clock: which of them the vDSO should have served.
 
+use super::late::Late;
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight};
 use crate::names;
+use clocksmith_facts::Facts;
 use clocksmith_facts::symptom::{Calls, Symptom};
 
 /// Clocks that the vDSO of x86 and arm64 serves where the clocksource has a path: REALTIME and MONOTONIC since ever,
@@ -16,7 +18,7 @@ const SERVED: [&str; 7] = [
     "CLOCK_TAI",
 ];
 
-pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
+pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     let plural = if calls.count == 1 { "" } else { "s" };
     let mut says = format!("{} call{plural} of {}", calls.count, calls.call);
     let clocks: Vec<String> =
@@ -50,9 +52,44 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
             )
             .weighs(Weight::Nothing, format!("The traced calls read {name}, which is a system call on every machine."));
     }
+    // Only clocks that the vDSO serves late, on a kernel that is older or of unknown version.
+    let late =
+        || calls.clocks.iter().map(|(name, _)| Late::of(name)).collect::<Option<Vec<Late>>>();
+    let late = if calls.clocks.is_empty() { None } else { late() };
+    if let Some(late) = late
+        .as_deref()
+        .and_then(|late| late.iter().find(|late| late.is_served(facts) != Some(true)))
+    {
+        let (name, since) = (&calls.clocks[0].0, late.since());
+        return match late.is_served(facts) {
+            Some(false) => judged
+                .proves(
+                    format!(
+                        "nothing about the clocksource: the vDSO serves {name} {since}, so that on this kernel its \
+                         reads are system calls on every clocksource"
+                    ),
+                    "what reads of CLOCK_MONOTONIC and CLOCK_REALTIME cost",
+                    MEASURE,
+                )
+                .weighs(
+                    Weight::Nothing,
+                    format!("The traced calls read {name}, which is a system call on this kernel whatever the clocksource is."),
+                ),
+            _ => judged
+                .proves(
+                    format!("for this program these reads entered the kernel. The vDSO of x86 serves {name} {since}"),
+                    "whether the clocksource is the reason, or the kernel's version",
+                    "uname -r",
+                )
+                .weighs(
+                    Weight::Nothing,
+                    format!("The traced calls read {name}, which the vDSO of x86 serves {since}: whether the kernel is older is open."),
+                ),
+        };
+    }
     let open = "why: a clocksource without a vDSO path (hpet, acpi_pm, and xen or kvm-clock on some hosts), or the \
                 program: linked statically, 32-bit, in a sandbox, or calling syscall(2) itself";
-    let open = if calls.clocks.is_empty() {
+    let open = if calls.clocks.is_empty() && calls.call.starts_with("clock_") {
         format!("which clock is read (CPU-time clocks are system calls everywhere), and {open}")
     } else {
         open.to_owned()
@@ -60,6 +97,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls) -> Judged {
     let under = symptom.under.as_deref();
     let settled = if under.is_some() { MEASURE } else { SHOW_CURRENT };
     let fits = under.is_some_and(names::is_slow_by_nature);
+    let mut judged = judged;
+    judged.calls = calls.count;
     judged
         .proves(
             "for this program these reads entered the kernel: calls that the vDSO serves do not show in a trace",

@@ -1,8 +1,10 @@
 //! What another program measured of a read.
 
+use super::late::Late;
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight, ns};
 use crate::names;
-use clocksmith_facts::symptom::{Cost, Symptom};
+use clocksmith_facts::Facts;
+use clocksmith_facts::symptom::{Cost, Seen, Symptom};
 
 /// Nanoseconds below which a read stays in user space: a system call alone takes as much on the fastest machines, and
 /// with the loop around it a read by system call takes more.
@@ -12,7 +14,16 @@ const SLOW: f64 = 200.0;
 /// Part of the cost of a system call from which on a read is one.
 const LIKE_A_CALL: f64 = 0.8;
 
-pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
+/// Judges what a program measured; `None` where that is of no interest: a coarse clock that is read from memory.
+pub(super) fn judge(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Option<Judged> {
+    let is_call = match cost.syscall_ns.filter(|syscall| *syscall > 0.0) {
+        Some(syscall) => cost.ns >= LIKE_A_CALL * syscall,
+        None => cost.ns > SLOW,
+    };
+    (is_call || !is_coarse(&cost.clock)).then(|| judge_read(symptom, cost, facts))
+}
+
+fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
     let tool = symptom.tool;
     let under =
         symptom.under.as_deref().map_or_else(String::new, |name| format!(", with {name} in use"));
@@ -41,6 +52,16 @@ pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
                 SHOW_CURRENT,
             )
         };
+    }
+    let is_call = match cost.syscall_ns.filter(|syscall| *syscall > 0.0) {
+        Some(syscall) => cost.ns >= LIKE_A_CALL * syscall,
+        None => cost.ns >= FAST,
+    };
+    if is_coarse(&cost.clock) {
+        return coarse(judged, &measured);
+    }
+    if is_call && let Some(late) = Late::of(&cost.clock) {
+        return not_served(judged, &measured, late, facts, symptom);
     }
     if let Some(syscall) = cost.syscall_ns.filter(|syscall| *syscall > 0.0) {
         return if cost.ns >= LIKE_A_CALL * syscall {
@@ -105,4 +126,87 @@ pub(super) fn judge(symptom: &Symptom, cost: &Cost) -> Judged {
             SHOW_CURRENT,
         )
         .weighs(Weight::PerhapsSlow, format!("{measured}: not the vDSO, or a busy machine."))
+}
+
+/// Whether a clock is read from memory alone wherever a vDSO serves: `CLOCK_MONOTONIC_COARSE`, `clock-gettime-realtime-coarse`.
+fn is_coarse(clock: &str) -> bool {
+    clock.to_ascii_lowercase().contains("coarse")
+}
+
+/// A coarse clock reads no counter: what it costs is the way into the kernel.
+fn coarse(judged: Judged, measured: &str) -> Judged {
+    judged
+        .proves(
+            "reads enter the kernel whatever the clocksource is: a coarse clock reads no counter, and where the vDSO \
+             serves it takes a few nanoseconds",
+            "why: a kernel without this vDSO (32 bits before 3.15), a sandbox or a tracer, a static program",
+            MEASURE,
+        )
+        .weighs(
+            Weight::PerhapsSlow,
+            format!("{measured}, which reads no counter: all reads enter the kernel there, whatever the clocksource is."),
+        )
+}
+
+/// What a slow read of a clock says that the vDSO serves late.
+fn not_served(
+    judged: Judged,
+    measured: &str,
+    late: Late,
+    facts: &Facts,
+    symptom: &Symptom,
+) -> Judged {
+    let since = late.since();
+    let beside = facts.symptoms.iter().any(|other| match &other.seen {
+        Seen::Cost(cost) => {
+            other.tool == symptom.tool
+                && other.under == symptom.under
+                && Late::of(&cost.clock).is_none()
+                && !is_coarse(&cost.clock)
+                && !cost.by_instruction
+                && cost.syscall_ns.map_or(cost.ns < FAST, |syscall| cost.ns < LIKE_A_CALL * syscall)
+        }
+        _ => false,
+    });
+    let open = "what reads of CLOCK_MONOTONIC and CLOCK_REALTIME cost";
+    match late.is_served(facts) {
+        Some(false) => judged
+            .proves(
+                format!(
+                    "nothing about the clocksource: the vDSO serves this clock {since}, so that on this kernel its \
+                     reads are system calls on every clocksource"
+                ),
+                open,
+                MEASURE,
+            )
+            .weighs(Weight::Nothing, format!("{measured}, a system call on this kernel whatever the clocksource is.")),
+        // Reads of other clocks stay in user space, so the clocksource has its path.
+        _ if beside => judged
+            .proves(
+                format!(
+                    "that this clock is not served from user space there, while others are: the clocksource is not the \
+                     reason. The vDSO of x86 serves this clock {since}"
+                ),
+                "the kernel's version",
+                "uname -r",
+            )
+            .weighs(Weight::Nothing, String::new()),
+        None => judged
+            .proves(
+                format!("that reads of this clock enter the kernel. The vDSO of x86 serves it {since}"),
+                format!("whether the clocksource is the reason, or the kernel's version; and {open}"),
+                "uname -r",
+            )
+            .weighs(
+                Weight::Nothing,
+                format!("{measured}: a system call, as on every clocksource of x86 where the kernel is older (the vDSO serves this clock {since})."),
+            ),
+        Some(true) => judged
+            .proves(
+                "the vDSO hands these reads on to the kernel: this kernel's could serve the clock",
+                "why the clocksource in use has no path in the vDSO",
+                SHOW_CURRENT,
+            )
+            .weighs(Weight::PerhapsSlow, format!("{measured}: not the vDSO.")),
+    }
 }

@@ -6,6 +6,7 @@
 
 mod calls;
 mod cost;
+mod late;
 mod profile;
 mod warning;
 
@@ -118,6 +119,8 @@ pub(crate) struct Judged {
     under: Option<String>,
     /// Another clocksource was written to current_clocksource behind it: it is of the time before.
     before_write: bool,
+    /// System calls that a trace counted: of two traces the one with more of them leads.
+    calls: u64,
     /// It in one sentence for the headline.
     sentence: String,
 }
@@ -129,7 +132,7 @@ const MEASURE: &str = "clocksmith why";
 
 /// Judges the symptoms of a text.
 pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
-    let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(judge).collect();
+    let mut out: Vec<Judged> = facts.symptoms.iter().filter_map(|one| judge(one, facts)).collect();
     for one in &mut out {
         one.before_write = is_before_write(facts, one);
     }
@@ -145,11 +148,11 @@ fn is_before_write(facts: &Facts, one: &Judged) -> bool {
     written.is_some_and(|(_, name)| of != Some(name))
 }
 
-fn judge(symptom: &Symptom) -> Option<Judged> {
+fn judge(symptom: &Symptom, facts: &Facts) -> Option<Judged> {
     match &symptom.seen {
         Seen::Profile(profile) => profile::judge(symptom, profile),
-        Seen::Calls(calls) => Some(calls::judge(symptom, calls)),
-        Seen::Cost(cost) => Some(cost::judge(symptom, cost)),
+        Seen::Calls(calls) => Some(calls::judge(symptom, calls, facts)),
+        Seen::Cost(cost) => cost::judge(symptom, cost, facts),
         Seen::Warning(warning) => Some(warning::judge(symptom, warning)),
         Seen::Domain => Some(Judged::new(symptom, "the description of a virtual machine").proves(
             "what this virtual machine is given as clocks: `clocksmith vm lint` reads it",
@@ -175,6 +178,7 @@ impl Judged {
             in_use: None,
             under: symptom.under.clone(),
             before_write: false,
+            calls: 0,
             sentence: String::new(),
         }
     }
@@ -197,6 +201,8 @@ impl Judged {
         self
     }
 }
+
+pub(crate) use profile::programs_do_not_show;
 
 /// The clocksource that a profile shows in use.
 pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
@@ -246,8 +252,11 @@ pub(crate) fn weigh(
         holds && same
     };
     let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
-    // Of equals the first one leads.
-    let Some(main) = telling.rev().max_by_key(|one| one.weight) else { return out };
+    // Of equals the first one leads, of traces the one that counted most.
+    let Some(first) = telling.clone().rev().max_by_key(|one| one.weight) else { return out };
+    let more = telling.rev().filter(|one| one.weight == first.weight && one.calls > first.calls);
+    let main =
+        if first.calls > 0 { more.max_by_key(|one| one.calls).unwrap_or(first) } else { first };
     if let (Some(name), Some((shown, _))) = (current, main.in_use)
         && name != shown
         && verdict != Verdict::Untrustworthy
@@ -327,7 +336,12 @@ fn unknown(
     let tail = match named {
         Some(name) => format!(" In use is {name}."),
         None if case.current.passing.is_some() => return,
-        None => " Which clocksource is in use is not in this text.".to_owned(),
+        None => match main.under.as_deref() {
+            Some(under) if main.sentence.contains("measured") => format!(
+                " By this text it was taken with {under} chosen; which clocksource is in use now is not in it."
+            ),
+            _ => " Which clocksource is in use is not in this text.".to_owned(),
+        },
     };
     let slow_by_nature = named.is_some_and(names::is_slow_by_nature);
     match weight {

@@ -2,7 +2,7 @@
 
 use super::{Judged, MEASURE, Weight, percent};
 use crate::{Confidence, names};
-use clocksmith_facts::symptom::{Profile, Role, Symptom};
+use clocksmith_facts::symptom::{Profile, Role, Seen, Symptom};
 
 /// Percent from which on a read function is more than the kernel's own reads: the watchdog reads its reference twice a
 /// second, and timers read the time.
@@ -24,8 +24,11 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
         return Some(of_clocksource(symptom, profile, name, &share.name, share.percent, by_call));
     }
     if let Some(calls) = by_call {
-        let says =
-            format!("{} of the samples are in the system call that reads a clock", percent(calls));
+        let says = format!(
+            "{} of the samples are in the system call that reads a clock{}",
+            percent(calls),
+            beside(profile, |role| role == Role::Page)
+        );
         let sentence = format!(
             "In this profile {} of the time is system calls that read a clock.",
             percent(calls)
@@ -41,8 +44,20 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 .weighs(Weight::PerhapsSlow, sentence),
         );
     }
-    let share = profile.functions.first()?;
-    let says = format!("{} of the samples are in {}", percent(share.percent), share.name);
+    // The kernel's own functions read the time for all kinds of reasons: any other says more.
+    let share = profile
+        .greatest(|role| !matches!(role, Role::Keeps | Role::Reads(_)))
+        .or_else(|| profile.functions.first())?;
+    let says = format!(
+        "{} of the samples are in {}{}",
+        percent(share.percent),
+        share.name,
+        if share.role == Role::Page {
+            String::new()
+        } else {
+            beside(profile, |role| role == Role::Page)
+        }
+    );
     let judged = Judged::new(symptom, says);
     let spent =
         format!("In this profile {} takes {} of the time;", share.name, percent(share.percent));
@@ -55,13 +70,8 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 MEASURE,
             )
             .weighs(Weight::Nothing, format!("{spent} it also serves the scheduler's clock.")),
-        Role::Vdso => judged
-            .proves(
-                "programs read the time through the vDSO, and often",
-                "whether the vDSO goes on into the kernel; kernel functions of the same reads would stand beside it",
-                MEASURE,
-            )
-            .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often.")),
+        Role::Vdso => through_vdso(judged, &spent),
+        Role::Library if profile.through_vdso => through_vdso(judged, &spent),
         Role::Library => judged
             .proves(
                 format!("the program spends {} of its time in reading the clock", percent(share.percent)),
@@ -75,6 +85,72 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             MEASURE,
         ),
     })
+}
+
+fn through_vdso(judged: Judged, spent: &str) -> Judged {
+    judged
+        .proves(
+            "programs read the time through the vDSO, and often",
+            "whether the vDSO goes on into the kernel; kernel functions of the same reads would stand beside it",
+            MEASURE,
+        )
+        .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often."))
+}
+
+/// The greatest share of another kind, behind what was said: `, 13 % in pvclock_clocksource_read`.
+fn beside(profile: &Profile, of: impl Fn(Role) -> bool) -> String {
+    profile
+        .greatest(of)
+        .map_or_else(String::new, |share| format!(", {} in {}", percent(share.percent), share.name))
+}
+
+/// Whether a profile shows that programs read the time by system call, or does not show that the kernel reads it for itself.
+fn shows_programs(profile: &Profile) -> bool {
+    let shown = |share: &clocksmith_facts::symptom::Share| share.percent >= 0.05;
+    profile.called_by_programs
+        || profile.in_system_calls.is_some_and(|share| share >= 0.05)
+        || profile
+            .greatest(|role| matches!(role, Role::SystemCall | Role::Vdso | Role::Library))
+            .is_some_and(shown)
+}
+
+/// Whether profiles are all that shows reads of the time, and none of them shows a program that reads it: cheaper reads of a
+/// program would help nobody.
+pub(crate) fn programs_do_not_show(symptoms: &[Symptom]) -> bool {
+    let mut profiles = symptoms.iter().filter_map(|symptom| match &symptom.seen {
+        Seen::Profile(profile) => Some(profile),
+        _ => None,
+    });
+    let reads =
+        |profile: &Profile| profile.greatest(|role| matches!(role, Role::Reads(_))).is_some();
+    let others = symptoms.iter().any(|symptom| !matches!(symptom.seen, Seen::Profile(_)));
+    let first = profiles.next();
+    !others
+        && first.is_some_and(|first| {
+            std::iter::once(first)
+                .chain(profiles)
+                .all(|profile| reads(profile) && !shows_programs(profile))
+        })
+}
+
+/// The functions of the kernel that read the time for itself, and what some of them are.
+fn kernel_readers(profile: &Profile) -> String {
+    let kind = |name: &str| {
+        let kinds = [
+            ("delayacct", "delay accounting"),
+            ("tick_", "the tick"),
+            ("idle", "idle processors"),
+            ("hrtimer", "timers"),
+            ("sched", "the scheduler"),
+            ("blk", "block devices"),
+        ];
+        kinds.into_iter().find(|(mark, _)| name.contains(mark)).map(|(_, kind)| kind)
+    };
+    let names = profile.kernel_readers.iter().map(|name| match kind(name) {
+        Some(kind) => format!("{name} ({kind})"),
+        None => name.clone(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn of_clocksource(
@@ -95,16 +171,46 @@ fn of_clocksource(
     );
     let why = "dmesg | grep -i -e clocksource -e tsc -e 'Linux version'";
     if names::is_slow_by_nature(name) {
-        return judged
-            .proves(
+        let by_programs = by_call.is_some() || shows_programs(profile);
+        let readers = kernel_readers(profile);
+        let spent_there = format!("{} of the time went there", percent(share));
+        let (proves, open, spent) = match (by_programs, readers.is_empty()) {
+            (true, true) => (
                 format!(
-                    "{name} was in use, and programs read it by system call and device access: {} of the time went \
-                     there",
-                    percent(share)
+                    "{name} was in use, and programs read it by system call and device access: {spent_there}"
                 ),
                 format!("why the kernel uses {name}"),
-                why,
-            )
+                spent,
+            ),
+            (true, false) => (
+                format!(
+                    "{name} was in use, and programs and the kernel itself, in {readers}, read it: {spent_there}"
+                ),
+                format!("why the kernel uses {name}"),
+                spent,
+            ),
+            (false, false) => (
+                format!(
+                    "{name} was in use, and the kernel read it for itself, in {readers}: {spent_there}. Another \
+                         clocksource helps, cheaper reads of a program do not"
+                ),
+                format!("why the kernel uses {name}, and whether programs read the time, too"),
+                format!("{} The kernel read it for itself.", spent.trim_end()),
+            ),
+            (false, true) => (
+                format!(
+                    "{name} was in use, and {} of the time went into reading it",
+                    percent(share)
+                ),
+                format!(
+                    "who reads it, programs or the kernel for itself (accounting, timers, the scheduler), which stacks or a \
+                     system call that reads a clock would show; and why the kernel uses {name}"
+                ),
+                spent,
+            ),
+        };
+        return judged
+            .proves(proves, open, why)
             .weighs(if share >= CLEAR { Weight::Slow } else { Weight::PerhapsSlow }, spent);
     }
     if by_call.is_some() || profile.called_by_programs {
@@ -115,7 +221,17 @@ fn of_clocksource(
                  without the stable bit), or the program does not use the vDSO",
                 MEASURE,
             )
-            .weighs(Weight::PerhapsSlow, format!("{} Reads enter the kernel.", spent.trim_end()));
+            .weighs(
+                Weight::PerhapsSlow,
+                match by_call.filter(|calls| *calls > share) {
+                    Some(calls) => format!(
+                        "{} System calls that read a clock take {}.",
+                        spent.trim_end(),
+                        percent(calls)
+                    ),
+                    None => format!("{} Reads enter the kernel.", spent.trim_end()),
+                },
+            );
     }
     judged.proves(
         format!("{name} was in use: the kernel itself read it"),

@@ -36,6 +36,20 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
                 Weight::Nothing,
                 format!("{product} warns because the clocksource was not called tsc, which alone proves no slow read."),
             ),
+        Rule::NotFast => Judged::new(symptom, format!("{product} warns of the clocksource's name{named}"))
+            .proves(
+                "the clocksource was none of tsc, kvm-clock and arch_sys_counter when the server started. Of the others \
+                 hpet and acpi_pm are slow, hyperv_clocksource_tsc_page is fast, and xen depends on the host",
+                "which clocksource it is, and whether its reads are slow: the rule goes by the name",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::Nothing,
+                format!(
+                    "{product} warns because the clocksource was none of tsc, kvm-clock and arch_sys_counter; not all \
+                     others are slow."
+                ),
+            ),
         Rule::Xen => Judged::new(symptom, format!("{product} warns of the clocksource xen"))
             .proves(
                 "xen is in use. Its reads are system calls before 4.15 and on hosts without the stable bit, as on EC2",

@@ -22,6 +22,7 @@ mod no_more_than_evidence;
 mod old_kernels;
 mod one_interval;
 mod other_machine;
+mod other_programs;
 mod parts_of_logs;
 mod remedies_that_help;
 mod says_what_it_knows;

@@ -86,11 +86,9 @@ fn reads(current: bool, value: &str, printed: bool) -> Option<Event> {
     }
     let list: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
     // Boards add names from their device trees to the list.
-    let device =
-        |name: &String| name.contains(|c: char| c.is_ascii_digit()) && super::parse::is_name(name);
     let plausible = list.len() <= 16
         && (list.iter().any(|name| names::is_known(name)) || printed && !list.is_empty())
-        && list.iter().all(|name| names::is_known(name) || device(name));
+        && list.iter().all(|name| names::may_be_listed(name));
     plausible.then_some(Event::ReadAvailable(list))
 }
 

@@ -1,6 +1,6 @@
 //! Which kernel: `uname`, `/proc/version`, `/proc/cmdline`.
 
-use super::{Page, Reader, prompt};
+use super::{Page, Reader, prompt, shown};
 use crate::cmdline::CommandLine;
 use crate::version::{Kernel, Version};
 use crate::{Arch, Fact};
@@ -19,7 +19,7 @@ fn uname(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(found) = prompt::read(line) {
         // `uname -r` and its answer.
         let asks = found.command.starts_with("uname") && !found.command.contains('|');
-        let next = page.line(at + 1).trim();
+        let next = shown(page.line(at + 1));
         if !asks || next.contains(' ') || Version::parse(next).is_none() {
             return 0;
         }
@@ -76,7 +76,7 @@ fn cmdline(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(found) = prompt::read(line) {
         let asks =
             found.command.ends_with("/proc/cmdline") || found.command.ends_with("/proc/cmdline;");
-        let next = page.line(at + 1).trim();
+        let next = shown(page.line(at + 1));
         if !asks
             || next.is_empty()
             || page.is_prompt(at + 1)

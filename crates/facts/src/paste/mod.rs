@@ -8,6 +8,7 @@
 mod complete;
 mod cpuid;
 mod discipline;
+mod gutter;
 mod headings;
 mod hosts;
 mod identity;
@@ -104,6 +105,20 @@ impl<'a> Page<'a> {
     /// A line, empty behind the end.
     pub(crate) fn line(&self, number: usize) -> &'a str {
         self.lines.get(number).map_or("", String::as_str)
+    }
+
+    /// A line and those behind it that a mailer may have wrapped from it, as one line.
+    pub(crate) fn joined(&self, at: usize, lines: usize) -> String {
+        let mut text = self.line(at).trim_end().to_owned();
+        for number in at + 1..at + lines {
+            let next = self.line(number).trim();
+            if next.is_empty() || self.is_prompt(number) {
+                break;
+            }
+            text.push(' ');
+            text.push_str(next);
+        }
+        text
     }
 
     /// Whether a line is a prompt of a shell.
@@ -309,6 +324,7 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
         *line = bare;
         before.clone_from(line);
     }
+    gutter::take_off(&mut lines);
     Ok((lines, depths))
 }
 
@@ -335,6 +351,17 @@ fn is_manual(lines: &[String]) -> bool {
         })
     };
     HEADINGS.into_iter().all(heading) && !lines.iter().any(|line| strip_prefix(line).1)
+}
+
+/// What a command printed, where the text shows it as a comment below or behind the command: `# Output: x`, `# x`, `#=> x`,
+/// `// x`, `-> x`.
+fn shown(line: &str) -> &str {
+    let line = line.trim();
+    let signs = ["#=>", "# =>", "#->", "# ->", "//=>", "// =>", "//", "#", "=>", "->", "\u{2192}"];
+    let rest = signs.into_iter().find_map(|sign| line.strip_prefix(sign)).unwrap_or(line).trim();
+    let labels =
+        ["Output:", "output:", "Prints:", "prints:", "Returns:", "returns:", "Result:", "result:"];
+    labels.into_iter().find_map(|label| rest.strip_prefix(label)).unwrap_or(rest).trim()
 }
 
 fn has(line: &str, word: &str) -> bool {

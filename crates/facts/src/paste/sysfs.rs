@@ -1,7 +1,7 @@
 //! The files of `/sys/devices/system/clocksource` in transcripts: `cat`, `head` and `tail` with `==> f <==`, `grep -r`,
 //! several files at once; and the metric of node_exporter.
 
-use super::{Page, Reader};
+use super::{Page, Reader, shown};
 use crate::log::is_name;
 use crate::{Fact, names};
 
@@ -64,6 +64,15 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         let Some(file) = wanted.last() else { return 0 };
         return usize::from(told(page, at, *file, value));
     }
+    // `cat .../current_clocksource  # hpet`.
+    if let ([file], Some((_, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
+        && rest.trim_start().starts_with(['#', '/', '=', '-', '\u{2192}'])
+        && rest.starts_with(' ')
+        && kind(shown(rest)) == Some(*file)
+        && shown(rest) != rest.trim()
+    {
+        return usize::from(told(page, at, *file, shown(rest)));
+    }
     let is_label = line.trim().starts_with("==>") || line.trim().ends_with(':');
     let is_command = ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
         line.split(['$', '#', '%', ' ', '\t', '|', '(', '&', ';']).any(|word| word == *name)
@@ -79,7 +88,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return taken;
     }
     while end < page.len().min(at + 1 + OUTPUT) && !left.is_empty() {
-        let value = page.line(end).trim();
+        let value = shown(page.line(end));
         if value.is_empty() {
             // A blank line behind the command only.
             if end > at + 1 {
@@ -92,6 +101,10 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             break;
         }
         let Some(kind) = kind(value).or_else(|| board(page, end)) else { break };
+        // A comment that is a name, and no value that another one hides.
+        if value != page.line(end).trim() && !value.split_ascii_whitespace().all(names::is_known) {
+            break;
+        }
         // One name is what is in use, several are what there is; one name may also be the only one there is.
         let slot = left.iter().position(|file| *file == kind).or_else(|| {
             left.iter().position(|file| *file == File::Available && kind == File::Current)
@@ -130,9 +143,10 @@ fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> 
     let of_names = |line: &str| {
         let names = line.split_ascii_whitespace();
         let one = |name: &str| {
-            names::is_known(name)
+            names::may_be_listed(name)
                 || is_name(name)
                     && !name.ends_with(':')
+                    && name.starts_with(|c: char| c.is_ascii_lowercase())
                     && name.bytes().all(|b| !b.is_ascii_uppercase())
         };
         (1..=8).contains(&names.clone().count()) && names.clone().all(one)
@@ -197,8 +211,7 @@ fn files(line: &str) -> Vec<File> {
 /// Whether a line has the value of one of the files.
 fn kind(value: &str) -> Option<File> {
     let mut words = value.split_ascii_whitespace();
-    let device = |name: &str| name.contains(['@', '.']) && name.bytes().any(|b| b.is_ascii_digit());
-    let all = words.clone().all(|name| names::is_known(name) || device(name));
+    let all = words.clone().all(names::may_be_listed);
     let any = words.clone().any(names::is_known);
     if !all || !any || words.clone().count() > 16 {
         return None;
@@ -331,6 +344,43 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::paste::Pasted;
+
+    fn told(text: &str) -> (Option<String>, Vec<String>) {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let told = Pasted::read(&lines, "text").told;
+        (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn value_in_a_comment_below_or_behind_the_command_is_read() {
+        let path = "/sys/devices/system/clocksource/clocksource0";
+        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "]
+        {
+            let below = format!(
+                "$ cat {path}/current_clocksource\n{sign}hpet\n$ cat {path}/available_clocksource\n{sign}tsc hpet\n"
+            );
+            assert_eq!(
+                told(&below),
+                (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]),
+                "{below}"
+            );
+            let behind = format!("$ cat {path}/current_clocksource  {sign}hpet\n");
+            assert_eq!(told(&behind).0.as_deref(), Some("hpet"), "{behind}");
+        }
+        for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
+            let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
+            assert_eq!(told(&text).0, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn number_of_a_line_is_no_name_of_a_list() {
+        let path = "/sys/devices/system/clocksource/clocksource0";
+        for front in ["4 ", "4:", "2026-09-14T10:11:04.123456789Z "] {
+            let text = format!("$ cat {path}/available_clocksource\n{front}tsc hpet\n");
+            assert_eq!(told(&text).1, [""; 0], "{text}");
+        }
+    }
 
     #[test]
     fn inxi_lists_the_others() {

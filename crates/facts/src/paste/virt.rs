@@ -1,6 +1,6 @@
 //! The hypervisor: `systemd-detect-virt`, `dmidecode`, the modules of guests in `lsmod`.
 
-use super::{Page, Reader, prompt};
+use super::{Page, Reader, prompt, shown};
 use crate::Fact;
 use crate::hypervisor::HypervisorKind;
 
@@ -58,7 +58,7 @@ fn detect(page: &mut Page<'_>, at: usize) -> usize {
     let asks = prompt::read(line).is_some_and(|found| found.command.contains("virt"));
     let (number, answer) = match line.split_once("systemd-detect-virt:") {
         Some((_, answer)) => (at, answer.trim()),
-        None if asks => (at + 1, page.line(at + 1).trim()),
+        None if asks => (at + 1, shown(page.line(at + 1))),
         None => return 0,
     };
     let told = match answer {

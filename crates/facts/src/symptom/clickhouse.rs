@@ -7,6 +7,9 @@ use crate::paste::{Page, Reader};
 pub(super) const READER: Reader = Reader {
     name: "warning of a server",
     words: &[
+        // The sentence may go on in the next line.
+        "not using",
+        "using a fast",
         "fast TSC clock source",
         "fast clock source",
         "slow clock source",
@@ -16,23 +19,30 @@ pub(super) const READER: Reader = Reader {
     read,
 };
 
+/// Lines over which a mailer may have wrapped the sentence.
+const WRAPPED: usize = 3;
+
 fn read(page: &mut Page<'_>, at: usize) -> usize {
-    let line = page.line(at);
-    let product = if line.contains("not using a fast") {
+    let line = page.joined(at, WRAPPED);
+    let first = page.line(at);
+    // The sentence begins on this line.
+    let named = |text: &str| READER.words[2..].iter().any(|word| text.contains(word));
+    let broken = first.contains("not using") || first.trim_start().starts_with("using a fast");
+    if !named(&line) || !(named(first) || broken) {
+        return 0;
+    }
+    let product = if line.contains("using a fast") {
         "ClickHouse"
     } else if line.contains("assandra") {
         "Cassandra"
     } else {
-        "a server"
+        "A server"
     };
     let warns = product == "ClickHouse" || line.contains("WARN") || line.contains("warning");
     if !warns {
         return 0;
     }
-    page.symptom(
-        at,
-        READER.name,
-        Seen::Warning(Warning { product, rule: Rule::Name, ..Warning::default() }),
-    );
+    let rule = if line.contains("using a fast clock source") { Rule::NotFast } else { Rule::Name };
+    page.symptom(at, READER.name, Seen::Warning(Warning { product, rule, ..Warning::default() }));
     1
 }

@@ -7,30 +7,38 @@ pub(super) const READER: Reader = Reader { name: "clockperf", words: &["Cost(ns)
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut end = at + 1;
-    while end < page.len().min(at + 60) {
-        let mut words = page.line(end).split_ascii_whitespace();
+    let mut number = at + 1;
+    while number < page.len().min(at + 60) {
+        let line = page.line(number);
+        number += 1;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mut words = line.split_ascii_whitespace();
         let (Some(name), Some(Ok(ns))) = (words.next(), words.next().map(str::parse::<f64>)) else {
             break;
         };
         let by_instruction = matches!(name, "tsc" | "rdtsc" | "rdtscp" | "cpuid+rdtsc");
         let clock = match name {
             "realtime" | "monotonic" => format!("CLOCK_{}", name.to_ascii_uppercase()),
+            "realtime_crs" => "CLOCK_REALTIME_COARSE".to_owned(),
+            "monotonic_crs" => "CLOCK_MONOTONIC_COARSE".to_owned(),
             "gettimeofday" => name.to_owned(),
             _ if by_instruction => name.to_owned(),
-            // Coarse clocks and those of processes say nothing of the clocksource.
+            // Those of processes say nothing of the clocksource.
             _ => {
-                end += 1;
+                end = number;
                 continue;
             }
         };
         if ns > 0.0 && ns < 1e9 {
             page.symptom(
-                end,
+                number - 1,
                 READER.name,
                 Seen::Cost(Cost { clock, ns, by_instruction, ..Cost::default() }),
             );
         }
-        end += 1;
+        end = number;
     }
     end - at
 }

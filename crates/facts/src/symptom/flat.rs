@@ -18,7 +18,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             break;
         }
         if let Some((share, symbol)) = row(page.line(number)) {
-            profile.add(symbol, share);
+            profile.add(symbol, share, None);
             last = number;
         }
     }

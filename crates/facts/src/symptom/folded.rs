@@ -1,5 +1,6 @@
 //! Folded stacks, as `stackcollapse-perf.pl`, bcc and async-profiler write them: `main;clock_gettime;read_hpet 382`.
 
+use super::callers::{Called, Caller};
 use super::{Profile, Role, Seen, functions};
 use crate::paste::{Page, Reader};
 use std::collections::BTreeMap;
@@ -12,18 +13,26 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let mut sum = Sum::default();
     let mut end = at;
-    while let Some((frames, count)) = (end < page.len()).then(|| stack(page.line(end))).flatten() {
-        // Root first.
-        sum.add(frames.split(';').rev(), count);
-        end += 1;
+    let (mut stacks, mut number) = (0, at);
+    while number < page.len() {
+        let line = page.line(number);
+        number += 1;
+        if let Some((frames, count)) = stack(line) {
+            // Root first.
+            sum.add(frames.split(';').rev(), count);
+            stacks += 1;
+            end = number;
+        } else if !line.trim().is_empty() {
+            break;
+        }
     }
     // One line alone may be anything.
     let lines = end - at;
-    if let Some(profile) = sum.finish().filter(|_| lines >= 2) {
+    if let Some(profile) = sum.finish().filter(|_| stacks >= 2) {
         page.symptom(at, READER.name, Seen::Profile(profile));
         return lines;
     }
-    if lines >= 3 { lines } else { 0 }
+    if stacks >= 3 { lines } else { 0 }
 }
 
 fn stack(line: &str) -> Option<(&str, u64)> {
@@ -41,6 +50,8 @@ pub(super) struct Sum {
     own: BTreeMap<String, u64>,
     in_calls: u64,
     called: bool,
+    through_vdso: bool,
+    kernel_readers: Vec<String>,
 }
 
 impl Sum {
@@ -48,6 +59,7 @@ impl Sum {
     pub(super) fn add<'a>(&mut self, frames: impl Iterator<Item = &'a str>, count: u64) {
         self.total = self.total.saturating_add(count);
         let (mut in_call, mut by_program, mut leaf) = (false, false, true);
+        let (mut in_vdso, mut in_library, mut caller) = (false, false, Caller::default());
         for frame in frames.take(512) {
             let role = functions::role(frame);
             // What reads the time may end in the exit from the kernel or in an interrupt: the innermost of these counts.
@@ -64,6 +76,19 @@ impl Sum {
             }
             in_call |= role == Some(Role::SystemCall);
             by_program |= matches!(role, Some(Role::Library | Role::Vdso));
+            in_vdso |= role == Some(Role::Vdso);
+            in_library |= role == Some(Role::Library);
+            caller.step(frame, role);
+        }
+        self.through_vdso |= in_vdso && in_library;
+        match caller.finish() {
+            Called::ByProgram => self.called = true,
+            Called::ByKernel(name)
+                if self.kernel_readers.len() < 64 && !self.kernel_readers.contains(&name) =>
+            {
+                self.kernel_readers.push(name);
+            }
+            _ => {}
         }
         if in_call {
             self.in_calls = self.in_calls.saturating_add(count);
@@ -79,10 +104,14 @@ impl Sum {
         let mut profile = Profile {
             in_system_calls: Some(share(self.in_calls)),
             called_by_programs: self.called,
+            through_vdso: self.through_vdso,
             ..Profile::default()
         };
+        for name in &self.kernel_readers {
+            profile.read_by_kernel(name);
+        }
         for (name, count) in &self.own {
-            profile.add(name, share(*count));
+            profile.add(name, share(*count), None);
         }
         profile.finish()
     }

@@ -98,13 +98,85 @@ pub fn role(name: &str) -> Option<Role> {
     })
 }
 
+/// Whether a function does the work itself, so that its own share counts: the read of a register or of a page. An interrupt
+/// that comes meanwhile is in its share with children.
+pub(super) fn is_leaf(name: &str) -> bool {
+    match role(name) {
+        Some(Role::Reads(source)) => !matches!(source, "kvm-clock" | "xen"),
+        Some(Role::Page) => name.starts_with("pvclock_"),
+        _ => false,
+    }
+}
+
+/// Whether a function is one of the kernel by its name: what reads the time for the kernel itself, and what stands around
+/// it.
+///
+/// Names: `kernel/{delayacct,sched,time,rcu,irq,softirq}`, `block`, `drivers/cpuidle`, `net/core`, 2.6.32 to 7.1.
+pub(super) fn is_of_kernel(name: &str) -> bool {
+    const BEGINS: [&str; 41] = [
+        "swapper",
+        "__delayacct_",
+        "delayacct_",
+        "tick_",
+        "__tick_",
+        "hrtimer_",
+        "__hrtimer_",
+        "clockevents_",
+        "update_wall_time",
+        "timekeeping_advance",
+        "clocksource_watchdog",
+        "do_idle",
+        "cpu_idle",
+        "cpuidle_",
+        "cpu_startup_entry",
+        "start_secondary",
+        "menu_select",
+        "irq_enter",
+        "irq_exit",
+        "__irq_",
+        "smp_apic_timer",
+        "sysvec_",
+        "asm_sysvec_",
+        "apic_timer_interrupt",
+        "__do_softirq",
+        "handle_softirqs",
+        "run_timer_softirq",
+        "rcu_",
+        "scheduler_tick",
+        "sched_clock",
+        "update_rq_clock",
+        "io_schedule",
+        "try_to_wake_up",
+        "__schedule",
+        "blk_",
+        "__blk_",
+        "submit_bio",
+        "ksys_",
+        "vfs_",
+        "kthread",
+        "ret_from_fork",
+    ];
+    let of_a_call = |mark: &str| name.starts_with(mark) && name.len() > mark.len();
+    BEGINS.iter().any(|begin| name.starts_with(begin))
+        || ["__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__se_sys_", "__do_sys_", "sys_", "SyS_"]
+            .into_iter()
+            .any(of_a_call)
+}
+
+/// Whether a function passes the time on, so that what calls it is what reads.
+pub(super) fn is_passed(name: &str) -> bool {
+    name.starts_with("timekeeping_get")
+        || name.starts_with("read_seqcount")
+        || name == "clocksource_read"
+}
+
 /// `sys_clock_gettime`, `__x64_sys_gettimeofday`, `__do_sys_clock_gettime` and what they call.
 fn is_system_call(name: &str) -> bool {
     let of_a_call = name.find("sys_").filter(|at| {
         let before = &name[..*at];
-        before.is_empty() || before.starts_with('_')
+        before.is_empty() || before.starts_with('_') || before.starts_with("compat_")
     });
-    let call = of_a_call.map(|at| &name[at + 4..]);
+    let call = name.strip_prefix("SyS_").or_else(|| of_a_call.map(|at| &name[at + 4..]));
     matches!(
         call,
         Some("clock_gettime" | "clock_gettime32" | "clock_gettime64" | "gettimeofday" | "time")
@@ -147,6 +219,9 @@ mod tests {
             ("read_tsc+0x9", Some(Role::Reads("tsc"))),
             ("__x64_sys_clock_gettime", Some(Role::SystemCall)),
             ("sys_gettimeofday", Some(Role::SystemCall)),
+            ("SyS_clock_gettime", Some(Role::SystemCall)),
+            ("__ia32_compat_sys_gettimeofday", Some(Role::SystemCall)),
+            ("SyS_write", None),
             ("pvclock_clocksource_read", Some(Role::Page)),
             // The scheduler's clock and the calibration are no clocksource.
             ("native_sched_clock", None),

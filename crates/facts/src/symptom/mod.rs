@@ -4,6 +4,7 @@
 //! What lives here: one reader for each kind of output, and the registry (`READERS`). Each symptom is a value with
 //! its source. What must not live here: what a symptom proves (`clocksmith-diagnose`).
 
+mod callers;
 mod clickhouse;
 mod clockperf;
 mod domain;
@@ -43,6 +44,11 @@ pub(crate) const READERS: [Reader; 14] = [
     domain::READER,
 ];
 
+/// Functions of the kernel that read the time for itself that are kept.
+const READERS_OF_KERNEL: usize = 4;
+/// Percent below which a share is shown as none.
+const LEAST: f64 = 0.05;
+
 /// One symptom.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Symptom {
@@ -81,9 +87,13 @@ pub struct Profile {
     pub in_system_calls: Option<f64>,
     /// Whether stacks lead from a function that programs call to the function in the kernel.
     pub called_by_programs: bool,
+    /// Whether stacks lead from a function that programs call into the vDSO.
+    pub through_vdso: bool,
+    /// Functions of the kernel that read the time for the kernel itself, as the stacks show it, in the order of the text.
+    pub kernel_readers: Vec<String>,
 }
 
-/// A function's own share of a profile.
+/// A function's share of a profile: its own, or, of a function that others do the work for, with those that it calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// Its name as the profile has it.
@@ -142,8 +152,10 @@ pub enum Rule {
     /// More than a tenth of the CPU time of a loop of reads was spent in the kernel.
     #[default]
     KernelTime,
-    /// The name of the clocksource is not among those that the server calls fast.
+    /// The clocksource is not called tsc (ClickHouse before 22.10, and other servers).
     Name,
+    /// The clocksource is none of `tsc`, `kvm-clock` and `arch_sys_counter` (ClickHouse, `programs/server/Server.cpp`).
+    NotFast,
     /// The clocksource is xen.
     Xen,
     /// The check by time passed.
@@ -159,10 +171,15 @@ impl Profile {
             .max_by(|a, b| a.percent.total_cmp(&b.percent))
     }
 
-    /// Adds a function's share.
-    pub(crate) fn add(&mut self, name: &str, percent: f64) {
-        let Some(role) = functions::role(name) else { return };
+    /// Adds a function's share: its own, and that with the functions that it calls where the profile has both.
+    pub(crate) fn add(&mut self, name: &str, own: f64, with_children: Option<f64>) {
+        // The entry into the kernel is that of every system call.
+        let Some(role) = functions::role(name).filter(|role| *role != Role::Entry) else { return };
         let name = functions::bare(name);
+        let percent = match with_children {
+            Some(all) if !functions::is_leaf(name) => all.max(own),
+            _ => own,
+        };
         if !(0.0..=100.5).contains(&percent) {
             return;
         }
@@ -177,8 +194,17 @@ impl Profile {
         }
     }
 
+    /// Notes what reads the time for the kernel itself.
+    pub(crate) fn read_by_kernel(&mut self, name: &str) {
+        let name: String = functions::bare(name).chars().take(80).collect();
+        if self.kernel_readers.len() < READERS_OF_KERNEL && !self.kernel_readers.contains(&name) {
+            self.kernel_readers.push(name);
+        }
+    }
+
     /// The same, greatest share first; `None` if nothing in it has to do with the time.
     pub(crate) fn finish(mut self) -> Option<Self> {
+        self.functions.retain(|share| share.percent >= LEAST);
         self.functions.sort_by(|a, b| b.percent.total_cmp(&a.percent));
         (!self.functions.is_empty() || self.in_system_calls.is_some_and(|share| share > 0.0))
             .then_some(self)

@@ -1,6 +1,8 @@
-//! `perf report` and `perf top`: a row has a share, the object in brackets, `[k]` or `[.]`, and the symbol. Rows of
-//! `perf top` before 3.0 have the object last.
+//! `perf report` and `perf top`: a row has a share, the object in brackets, `[k]` or `[.]`, and the symbol. With call graphs
+//! it has two shares: that of the function with those that it calls, and its own. Rows of `perf top` before 3.0 have the
+//! object last.
 
+use super::callers::{Called, Caller};
 use super::{Profile, Role, Seen, functions};
 use crate::paste::{Page, Reader};
 
@@ -8,75 +10,271 @@ pub(super) const READER: Reader = Reader { name: "perf report", words: &["%"], r
 
 /// Lines without a row that may stand between two rows: stacks.
 const GAP: usize = 60;
+/// Lines above the first row among which the names of the columns are.
+const HEADER: usize = 12;
+/// Most frames of a stack that are looked at.
+const FRAMES: usize = 256;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some(first) = row(page.line(at)) else { return 0 };
     let mut profile = Profile::default();
-    profile.add(first.1, first.0);
+    // `perf report --show-cpu-utilization` has the shares in the kernel and outside of it behind the whole.
+    let split = (at.saturating_sub(HEADER)..at).any(|number| {
+        let line = page.line(number);
+        line.contains("Overhead") && line.split_ascii_whitespace().any(|word| word == "usr")
+    });
+    let add = |profile: &mut Profile, row: &Row<'_>| match row.own {
+        Some(own) if !split => profile.add(row.symbol, own, Some(row.share)),
+        _ => profile.add(row.symbol, row.share, None),
+    };
+    add(&mut profile, &first);
+    let mut tree = Tree::below(first.symbol);
     let mut last = at;
     for number in at + 1..page.len() {
         let line = page.line(number);
         if number - last > GAP || page.is_prompt(number) {
             break;
         }
-        if let Some((percent, symbol)) = row(line) {
-            profile.add(symbol, percent);
+        if let Some(row) = row(line) {
+            std::mem::replace(&mut tree, Tree::below(row.symbol)).finish(&mut profile);
+            add(&mut profile, &row);
             last = number;
-        } else if let Some(name) = branch(line) {
-            profile.called_by_programs |= functions::role(name) == Some(Role::Library);
-            last = number;
+        } else if let Some(frame) = frame(line) {
+            if frame.share || functions::role(frame.name).is_some() {
+                last = number;
+            }
+            tree.add(frame, &mut profile);
+        } else if !is_edge(line) {
+            // A blank line ends the stacks of a row.
+            std::mem::replace(&mut tree, Tree::below("")).finish(&mut profile);
         }
     }
+    tree.finish(&mut profile);
     if let Some(profile) = profile.finish() {
         page.symptom(at, READER.name, Seen::Profile(profile));
     }
     last + 1 - at
 }
 
-/// The function's own share, and its name.
-fn row(line: &str) -> Option<(f64, &str)> {
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Row<'a> {
+    /// The first share: the only one, or that with the functions that this one calls.
+    share: f64,
+    /// The second share, of the function itself.
+    own: Option<f64>,
+    symbol: &'a str,
+}
+
+fn row(line: &str) -> Option<Row<'_>> {
     let line = line.trim_start_matches(['-', '+', ' ', '\t', '|']);
     let mut words = line.split_ascii_whitespace();
     let first = words.next()?;
-    if let Some(own) = percent(first) {
-        // With children the share of the function itself is the second one.
+    if let Some(share) = percent(first) {
         let (own, symbol) = match words.next().map(|word| (percent(word), word)) {
-            Some((Some(second), _)) => (second, words.next()),
-            Some((None, word)) => (own, Some(word)),
+            Some((Some(second), _)) => (Some(second), words.next()),
+            Some((None, word)) => (None, Some(word)),
             None => return None,
         };
         let marked = line.find("[k] ").or_else(|| line.find("[.] "));
         if let Some(mark) = marked {
-            return Some((own, line[mark + 4..].trim()));
+            return Some(Row { share, own, symbol: line[mark + 4..].trim() });
         }
         // A share and a name, and nothing else. A function that programs call is the line of a stack.
         let symbol = symbol?;
         let role = functions::role(symbol).filter(|role| *role != Role::Library);
-        return (words.next().is_none() && role.is_some()).then_some((own, symbol));
+        return (words.next().is_none() && role.is_some()).then_some(Row { share, own, symbol });
     }
     // `  3456.00 38.1% acpi_pm_read   [kernel.kallsyms]`
     first.parse::<f64>().ok()?;
-    let own = percent(words.next()?)?;
+    let share = percent(words.next()?)?;
     let symbol = words.next()?;
     let object = words.next()?;
     (object.starts_with('[') && object.ends_with(']')
         || object.contains(".so")
         || object.starts_with('/'))
-    .then_some((own, symbol))
+    .then_some(Row { share, own: None, symbol })
 }
 
-/// `--36.44%--clock_gettime` and `- 36.44% clock_gettime`: a line of a stack.
-fn branch(line: &str) -> Option<&str> {
-    let line = line.trim_start_matches(['-', '+', ' ', '\t', '|']);
-    if let Some(at) = line.find('%')
-        && percent(line.get(..=at)?.trim()).is_some()
-    {
-        return Some(line[at + 1..].trim_start_matches(['-', ' ']).trim());
+/// A frame in the stacks below a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Frame<'a> {
+    name: &'a str,
+    /// It begins a branch, with its share in front.
+    share: bool,
+    /// The column at which it begins.
+    column: usize,
+}
+
+/// `--36.44%--clock_gettime`, `- 36.44% clock_gettime`, `--- clock_gettime` and `clock_gettime`.
+fn frame(line: &str) -> Option<Frame<'_>> {
+    let begin = line.trim_start_matches(['-', '+', ' ', '\t', '|']);
+    let column = line.len() - begin.len();
+    let (share, name) = match begin.split_once('%') {
+        Some((number, rest)) if percent(begin.get(..=number.len())?).is_some() => {
+            (true, rest.trim_start_matches(['-', ' ']).trim())
+        }
+        _ => (false, begin.trim()),
+    };
+    let name = name.strip_suffix("(inlined)").map_or(name, str::trim_end);
+    // Sentences have more words; names of functions of C++ and Rust have them in brackets.
+    let is_name = !name.is_empty()
+        && (!name.contains(' ') || share || name.contains(['<', '(']))
+        && (column > 0 || share || functions::role(name).is_some());
+    is_name.then_some(Frame { name, share, column })
+}
+
+/// A line of a tree that has no frame.
+fn is_edge(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty()
+        && (percent(line).is_some() || line.bytes().all(|byte| b"|-+ ".contains(&byte)))
+}
+
+/// The stacks below a row: a trunk, and branches that begin at the columns of their shares.
+struct Tree<'a> {
+    row: &'a str,
+    /// The frames from the first to the present one, with the column of the branch that they are in.
+    frames: Vec<(usize, &'a str)>,
+    /// The present stack was not looked at yet.
+    pending: bool,
+}
+
+impl<'a> Tree<'a> {
+    fn below(row: &'a str) -> Self {
+        Self { row, frames: Vec::new(), pending: false }
     }
-    functions::role(line.trim()).map(|_| line.trim())
+
+    fn add(&mut self, frame: Frame<'a>, profile: &mut Profile) {
+        if self.row.is_empty() {
+            return;
+        }
+        let branch = self.frames.last().map_or(0, |(column, _)| *column);
+        let column = if frame.share {
+            if frame.column <= branch {
+                self.look(profile);
+                self.frames.retain(|(column, _)| *column < frame.column);
+            }
+            frame.column
+        } else {
+            branch
+        };
+        if self.frames.len() < FRAMES {
+            self.frames.push((column, frame.name));
+            self.pending = true;
+        }
+    }
+
+    fn finish(mut self, profile: &mut Profile) {
+        self.look(profile);
+    }
+
+    /// What the present stack shows.
+    fn look(&mut self, profile: &mut Profile) {
+        if !std::mem::take(&mut self.pending) {
+            return;
+        }
+        let of = |name: &str| functions::role(name);
+        let reads =
+            |name: &str| matches!(of(name), Some(Role::Reads(_) | Role::Page | Role::Keeps));
+        let names = || self.frames.iter().map(|(_, name)| *name);
+        let row = Some(self.row).filter(|row| names().next() != Some(row));
+        let has = |role: Role| row.into_iter().chain(names()).any(|name| of(name) == Some(role));
+        profile.through_vdso |= has(Role::Library) && has(Role::Vdso);
+        // Which end is the innermost depends on an option of perf.
+        let inwards = names().next_back().is_some_and(reads) && !names().next().is_some_and(reads);
+        let mut caller = Caller::default();
+        if inwards {
+            names().rev().for_each(|name| caller.step(name, of(name)));
+        } else {
+            row.into_iter().chain(names()).for_each(|name| caller.step(name, of(name)));
+        }
+        match caller.finish() {
+            Called::ByProgram => profile.called_by_programs = true,
+            Called::ByKernel(name) => profile.read_by_kernel(&name),
+            Called::Open => {}
+        }
+    }
 }
 
 pub(super) fn percent(word: &str) -> Option<f64> {
-    let number = word.strip_suffix('%')?;
+    let number = word.strip_suffix('%').filter(|number| !number.starts_with(['+', '-']))?;
     number.parse().ok().filter(|share| (0.0..=100.5).contains(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paste::Pasted;
+
+    fn profile(text: &str) -> Profile {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let symptoms = Pasted::read(&lines, "text").symptoms;
+        match symptoms.into_iter().next().map(|symptom| symptom.seen) {
+            Some(Seen::Profile(profile)) => profile,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn share(profile: &Profile, name: &str) -> Option<f64> {
+        profile.functions.iter().find(|share| share.name == name).map(|share| share.percent)
+    }
+
+    const BOTH: &str = "  Children      Self  Command  Shared Object      Symbol\n\
+        40.00%     0.50%  app  [kernel.kallsyms]  [k] __x64_sys_clock_gettime\n\
+        30.00%     0.20%  app  [kernel.kallsyms]  [k] kvm_clock_get_cycles\n\
+        29.00%    28.00%  app  [kernel.kallsyms]  [k] pvclock_clocksource_read\n\
+        21.00%    20.00%  app  [kernel.kallsyms]  [k] read_hpet\n\
+        45.00%     1.00%  app  libc.so.6          [.] clock_gettime\n\
+        70.00%     9.00%  app  [kernel.kallsyms]  [k] do_syscall_64\n";
+
+    #[test]
+    fn entry_function_counts_with_children_and_a_leaf_by_itself() {
+        let profile = profile(BOTH);
+        for (name, percent) in [
+            ("__x64_sys_clock_gettime", Some(40.0)),
+            ("kvm_clock_get_cycles", Some(30.0)),
+            ("pvclock_clocksource_read", Some(28.0)),
+            ("read_hpet", Some(20.0)),
+            ("clock_gettime", Some(45.0)),
+            // The entry of every system call says nothing of clocks.
+            ("do_syscall_64", None),
+        ] {
+            assert_eq!(share(&profile, name), percent, "{name}");
+        }
+    }
+
+    #[test]
+    fn shares_of_kernel_and_program_are_no_share_of_the_function_itself() {
+        let text = BOTH.replace("Children      Self", "Overhead sys usr");
+        assert_eq!(share(&profile(&text), "read_hpet"), Some(21.0));
+    }
+
+    #[test]
+    fn stacks_below_a_row_name_who_reads() {
+        let row = "     9.43%           dd  [kernel.kallsyms]  [k] acpi_pm_read\n";
+        let kernel = "                     |\n                     --- acpi_pm_read\n                         ktime_get_ts\n                        |\n                        |--87.75%-- __delayacct_blkio_start\n                        |          io_schedule_timeout\n                        |          sys_write\n";
+        let program = "                        |\n                         --12.25%-- sys_clock_gettime\n                                   clock_gettime\n";
+        let found = profile(&format!("{row}{kernel}"));
+        assert_eq!(found.kernel_readers, ["__delayacct_blkio_start"]);
+        assert!(!found.called_by_programs);
+        let found = profile(&format!("{row}{kernel}{program}"));
+        assert_eq!(found.kernel_readers, ["__delayacct_blkio_start"]);
+        assert!(found.called_by_programs);
+        // The other order.
+        let inwards = "            |\n            ---main\n               clock_gettime\n               entry_SYSCALL_64\n               do_syscall_64\n               sys_clock_gettime\n               ktime_get_ts64\n               acpi_pm_read\n";
+        let found = profile(&format!("{row}{inwards}"));
+        assert!(found.called_by_programs && found.kernel_readers.is_empty());
+        // No stack, and none of this row.
+        let found = profile(&format!("{row}\n   some words\n   sys_write\n"));
+        assert!(!found.called_by_programs && found.kernel_readers.is_empty());
+    }
+
+    #[test]
+    fn branches_of_a_stack_do_not_belong_to_each_other() {
+        let text = "    20.00%  app  [kernel]  [k] read_hpet\n            ---read_hpet\n               ktime_get\n               |--60.00%--tick_nohz_idle_enter\n               |          do_idle\n               |--30.00%--hrtimer_interrupt\n               |          |--20.00%--sysvec_apic_timer_interrupt\n               |           --10.00%--asm_sysvec_apic_timer_interrupt\n                --10.00%--main\n                          start\n";
+        let found = profile(text);
+        assert_eq!(found.kernel_readers, ["tick_nohz_idle_enter", "hrtimer_interrupt"]);
+        assert!(!found.called_by_programs);
+    }
 }

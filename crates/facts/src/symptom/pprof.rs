@@ -12,9 +12,16 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let mut profile = Profile::default();
     let mut last = at;
-    while let Some((share, symbol)) = (last < page.len()).then(|| row(page.line(last))).flatten() {
-        profile.add(symbol, share);
-        last += 1;
+    let mut number = at;
+    while number < page.len() {
+        let line = page.line(number);
+        number += 1;
+        if let Some((flat, cum, symbol)) = row(line) {
+            profile.add(symbol, flat, Some(cum));
+            last = number;
+        } else if !line.trim().is_empty() {
+            break;
+        }
     }
     if let Some(profile) = profile.finish() {
         page.symptom(at, READER.name, Seen::Profile(profile));
@@ -22,15 +29,21 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     last - at
 }
 
-fn row(line: &str) -> Option<(f64, &str)> {
+/// The function's own share, that with the functions that it calls, and its name.
+fn row(line: &str) -> Option<(f64, f64, &str)> {
     let mut words = line.split_ascii_whitespace();
     let flat = words.next()?;
     if !flat.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let own = percent(words.next()?)?;
+    let flat = share(words.next()?)?;
     percent(words.next()?)?;
     words.next()?;
-    percent(words.next()?)?;
-    Some((own, words.next()?))
+    let cum = share(words.next()?)?;
+    Some((flat, cum, words.next()?))
+}
+
+/// A share; pprof prints a plain 0 for none.
+fn share(word: &str) -> Option<f64> {
+    if word == "0" { Some(0.0) } else { percent(word) }
 }

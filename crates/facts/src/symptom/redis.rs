@@ -6,18 +6,41 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader {
     name: "Redis warning",
-    words: &["low system clocksource detected", "-clocksource]", XEN],
+    // A mailer may have wrapped the sentences behind these words.
+    words: &["low system", BROKEN, "-clocksource]", "configured"],
     read,
 };
+
+/// The beginning of the other one.
+const SLOW: &str = "low system clocksource detected";
+/// The same behind its first word.
+const BROKEN: &str = "system clocksource detected";
+/// Lines over which the beginning of a sentence may be wrapped.
+const WRAPPED: usize = 4;
 
 /// The beginning of the warning, in the server's log and in the answer of the check.
 const XEN: &str = "configured to use the 'xen' clocksource";
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
+    // Behind the part of the line that is of the sentence before, wrapped where the mailer did.
+    let begins = |sentence: &str, word: &str| {
+        page.line(at).contains(sentence)
+            || page.line(at).rfind(word).is_some_and(|from| {
+                // Its beginning is the end of this line.
+                let rest = page.line(at)[from..].trim_end();
+                let begin = sentence.find(word).map_or("", |from| &sentence[from..]);
+                begin.starts_with(rest) && page.joined(at, WRAPPED).contains(sentence)
+            })
+    };
+    let is_broken = page.line(at).trim_start().starts_with(BROKEN)
+        && at > 0
+        && page.line(at - 1).trim_end().ends_with("low");
+    let (warns_of_xen, is_slow) =
+        (begins(XEN, "configured"), begins(SLOW, "low system") || is_broken);
     let line = page.line(at);
     let product = if line.to_ascii_lowercase().contains("valkey") { "Valkey" } else { "Redis" };
     // The whole message of the server's log names the other check behind it.
-    if line.contains(XEN) {
+    if warns_of_xen {
         // The server reads current_clocksource for it (checkXenClocksource()).
         page.quotes_sysfs(at, "xen", &[]);
         let warning = Warning {
@@ -37,6 +60,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             page.symptom(at, READER.name, Seen::Warning(warning));
         }
         return 1;
+    }
+    if !is_slow {
+        return 0;
     }
     // A mailer may have wrapped the sentence.
     let mut text = line.to_owned();
@@ -70,4 +96,49 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         Warning { product, rule: Rule::KernelTime, current: current.map(str::to_owned), available };
     page.symptom(at, READER.name, Seen::Warning(warning));
     if complete { end - at } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paste::Pasted;
+
+    fn rules(text: &str) -> Vec<Rule> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let symptoms = Pasted::read(&lines, "text").symptoms;
+        let warnings = symptoms.into_iter().filter_map(|symptom| match symptom.seen {
+            Seen::Warning(warning) => Some(warning.rule),
+            _ => None,
+        });
+        warnings.collect()
+    }
+
+    /// The text, with a line's end in place of each of its blanks in turn.
+    fn wrapped(text: &str) -> Vec<String> {
+        let blanks = text.match_indices(' ').map(|(at, _)| at);
+        blanks.map(|at| format!("{}\n{}", &text[..at], &text[at + 1..])).collect()
+    }
+
+    #[test]
+    fn warnings_are_read_wherever_they_are_wrapped() {
+        let xen = "1:M 10 Dec 2025 # WARNING Your system is configured to use the 'xen' clocksource which might be slow.";
+        let slow = "# Slow system clocksource detected. Current clocksource: hpet. Available clocksources: tsc hpet.";
+        let clickhouse = "Linux is not using a fast clock source. Performance can be degraded.";
+        let old = "Linux is not using a fast TSC clock source. Performance can be degraded.";
+        for (text, rule) in [
+            (xen, Rule::Xen),
+            (slow, Rule::KernelTime),
+            (clickhouse, Rule::NotFast),
+            (old, Rule::Name),
+        ] {
+            assert_eq!(rules(text), [rule], "{text}");
+            for text in wrapped(text) {
+                assert_eq!(rules(&text), [rule], "{text}");
+            }
+        }
+        assert_eq!(
+            rules("The server is configured to use the clocksource tsc.\nIt is a slow system.\n"),
+            []
+        );
+    }
 }

@@ -5,39 +5,138 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "strace -c", words: &["usecs/call"], read };
 
+/// Most lines of a table.
+const LINES: usize = 400;
+
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     if !(page.line(at).contains("% time") && page.line(at).contains("syscall")) {
         return 0;
     }
     let mut end = at + 1;
-    while end < page.len().min(at + 400) {
-        let line = page.line(end).trim();
-        let is_rule = !line.is_empty() && line.bytes().all(|byte| byte == b'-' || byte == b' ');
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let number = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
-        if !is_rule && number(0).is_none() {
+    for number in at + 1..page.len().min(at + LINES) {
+        let line = page.line(number).trim();
+        if line.is_empty() {
+            continue;
+        }
+        let is_rule = line.bytes().all(|byte| byte == b'-' || byte == b' ');
+        let is_row =
+            line.split_ascii_whitespace().next().is_some_and(|word| word.parse::<f64>().is_ok());
+        if !is_rule && !is_row {
             break;
         }
-        if let (Some(percent), Some(us), Some(count), Some(name)) =
-            (number(0), number(2), number(3), words.last())
-            && matches!(*name, "clock_gettime" | "clock_gettime64" | "gettimeofday" | "time")
-            && (0.0..=100.0).contains(&percent)
-            && (1.0..1e15).contains(&count)
-        {
-            // In range by the check.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let count = count as u64;
-            let us = (us > 0.0).then_some(us);
+        if let Some(row) = row(line) {
             let calls = Calls {
-                call: (*name).to_owned(),
-                count,
-                us,
-                percent: Some(percent),
+                call: row.name.to_owned(),
+                count: row.count,
+                us: (row.us > 0.0).then_some(row.us),
+                percent: Some(row.percent),
                 ..Calls::default()
             };
-            page.symptom(end, READER.name, Seen::Calls(calls));
+            page.symptom(number, READER.name, Seen::Calls(calls));
         }
-        end += 1;
+        end = number + 1;
     }
     end - at
+}
+
+/// A row of a call that reads a clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Row<'a> {
+    percent: f64,
+    us: f64,
+    count: u64,
+    name: &'a str,
+}
+
+/// ` 91.20    0.812345          10     75000           clock_gettime`, with the number of errors in front of the name, if
+/// there were any.
+fn row(line: &str) -> Option<Row<'_>> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let (name, numbers) = words.split_last()?;
+    if !matches!(*name, "clock_gettime" | "clock_gettime64" | "gettimeofday" | "time") {
+        return None;
+    }
+    let percent: f64 =
+        numbers.first()?.parse().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    // Only this column has digits behind the point, six of them: a number that stands in front of the row moves it.
+    let seconds = numbers.get(1).filter(|word| word.contains(['.', ',']))?.replace(',', ".");
+    let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
+    let third = *numbers.get(2)?;
+    let (us, count) = match numbers.get(3) {
+        Some(count) => (third.parse().ok()?, count.parse().ok()?),
+        None => parted(third, seconds)?,
+    };
+    ((1..1_000_000_000_000_000).contains(&count) && agree(seconds, us, count)).then_some(Row {
+        percent,
+        us,
+        count,
+        name,
+    })
+}
+
+/// Whether the mean is that of the sum: strace rounds it down.
+#[allow(clippy::cast_precision_loss)]
+fn agree(seconds: f64, us: f64, count: u64) -> bool {
+    let mean = seconds * 1e6 / count as f64;
+    // The sum is rounded, too.
+    (mean - us).abs() <= 1.0 + mean * 0.01
+}
+
+/// The mean and the number of calls where a copy of a web page has lost the blanks between them: the one place at which the
+/// mean is that of the sum.
+fn parted(word: &str, seconds: f64) -> Option<(f64, u64)> {
+    if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let mut places = (1..word.len()).filter_map(|at| {
+        let (us, count) = word.split_at(at);
+        let whole = !count.starts_with('0') && (us == "0" || !us.starts_with('0'));
+        let (us, count) = (us.parse::<f64>().ok()?, count.parse::<u64>().ok()?);
+        (whole && agree(seconds, us, count)).then_some((us, count))
+    });
+    let found = places.next()?;
+    places.next().is_none().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Option<(f64, u64)> {
+        row(line).map(|row| (row.us, row.count))
+    }
+
+    #[test]
+    fn rows_are_read_with_and_without_errors() {
+        assert_eq!(
+            of(" 96.62   22.894570         422     54182           clock_gettime"),
+            Some((422.0, 54182))
+        );
+        assert_eq!(
+            of(" 96.62   22.894570         422     54182         3 clock_gettime"),
+            Some((422.0, 54182))
+        );
+        assert_eq!(
+            of("100.00    0.003379           0    156119           gettimeofday"),
+            Some((0.0, 156_119))
+        );
+        assert_eq!(of("100.00    0.003379           0    156119           futex"), None);
+    }
+
+    #[test]
+    fn columns_that_were_glued_are_parted_where_only_one_place_fits() {
+        assert_eq!(of("0.00 0.000000 0100 gettimeofday"), Some((0.0, 100)));
+        assert_eq!(of("96.62 22.894570 42254182 clock_gettime"), Some((422.0, 54182)));
+        assert_eq!(of("96.62 22.894570 99999999 clock_gettime"), None);
+        assert_eq!(of("96.62 22.894570 54182 clock_gettime"), None);
+    }
+
+    #[test]
+    fn number_in_front_of_a_row_is_no_column() {
+        for front in ["4 ", "4\t", "4: "] {
+            let line =
+                format!("{front}96.62   22.894570         422     54182           clock_gettime");
+            assert_eq!(of(&line), None, "{line}");
+        }
+    }
 }

@@ -10,8 +10,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some((test, _, _)) = row(page.line(at)) else { return 0 };
     let test = test.to_owned();
     let (mut syscall, mut vdso, mut end) = (None, None, at);
-    while end < page.len().min(at + 6) {
-        let Some((_, way, ns)) = row(page.line(end)).filter(|(same, ..)| *same == test) else {
+    let mut number = at;
+    while number < page.len().min(at + 12) {
+        let line = page.line(number);
+        number += 1;
+        let Some((_, way, ns)) = row(line).filter(|(same, ..)| *same == test) else {
+            if line.trim().is_empty() {
+                continue;
+            }
             break;
         };
         match way {
@@ -20,10 +26,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             "libc" => vdso = vdso.or(Some(ns)),
             _ => {}
         }
-        end += 1;
+        end = number;
     }
-    let of_the_clocksource =
-        !test.contains("coarse") && !test.contains("getcpu") && !test.contains("getres");
+    let of_the_clocksource = !test.contains("getcpu") && !test.contains("getres");
     if let Some(ns) = vdso.filter(|_| of_the_clocksource) {
         let cost = Cost { clock: test, ns, syscall_ns: syscall, by_instruction: false };
         page.symptom(at, READER.name, Seen::Cost(cost));
