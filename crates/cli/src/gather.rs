@@ -278,6 +278,17 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
+        let words = clocksmith_diagnose::explain::of_wall_clock(&lines.join("\n"));
+        if !words.is_empty() {
+            let pages: Vec<String> =
+                words.iter().map(|word| format!("`clocksmith explain '{word}'`")).collect();
+            bail!(
+                "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It seems to be \
+                 about a clock that shows the wrong time: {} says what is known of that. What settles it is \
+                 `clocksmith why` on that machine, or here the output of `timedatectl` and `chronyc tracking` from there",
+                pages.join(", ")
+            );
+        }
         bail!(
             "{shown} has no line that looks like a Linux kernel message{}, and nothing else that is known here \
              (profiles, traces of system calls, readings of /sys and /proc). Give the output of `dmesg` or \

@@ -7,7 +7,10 @@
 mod contrary;
 mod difference;
 mod judge;
+mod masters;
+mod remarks;
 mod report;
+mod start;
 #[cfg(test)]
 mod tests;
 mod unsynchronised;
