@@ -1,7 +1,7 @@
 //! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use clocksmith_diagnose::Measured;
+use clocksmith_diagnose::{Measured, explain};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
@@ -152,6 +152,8 @@ pub(crate) struct Part {
     pub(crate) facts: Facts,
     /// Another part of the text quotes it, and is newer.
     pub(crate) is_older: bool,
+    /// The words with pages that the whole text has, where it is about a wall clock.
+    pub(crate) about: Vec<&'static str>,
 }
 
 /// A text, read.
@@ -167,6 +169,13 @@ struct Text {
 impl Text {
     fn facts(self) -> Facts {
         facts_of_text(self.log, &self.lines, &self.name)
+    }
+
+    /// What its prose is about, where that is a wall clock of something that has a page.
+    fn about(&self) -> Vec<&'static str> {
+        let mut words = explain::of_wall_clock(&self.lines.join("\n"));
+        words.retain(|word| *word != explain::WALL_CLOCK);
+        words
     }
 }
 
@@ -201,7 +210,8 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
             return Ok(parts);
         }
     }
-    Ok(vec![Part { section: None, facts: text.facts(), is_older: false }])
+    let about = text.about();
+    Ok(vec![Part { section: None, facts: text.facts(), is_older: false, about }])
 }
 
 /// The machines of a log that names them in its lines, or above them.
@@ -227,7 +237,7 @@ fn part(section: Section, is_older: bool, whole: &Text) -> Result<Option<Part>> 
         return Ok(None);
     }
     let facts = facts_of_text(log, &lines, &whole.name);
-    Ok(Some(Part { section: Some(section), facts, is_older }))
+    Ok(Some(Part { section: Some(section), facts, is_older, about: whole.about() }))
 }
 
 fn read_text(path: &Path) -> Result<Text> {
@@ -278,7 +288,7 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
-        let words = clocksmith_diagnose::explain::of_wall_clock(&lines.join("\n"));
+        let words = explain::of_wall_clock(&lines.join("\n"));
         if !words.is_empty() {
             let pages: Vec<String> =
                 words.iter().map(|word| format!("`clocksmith explain '{word}'`")).collect();

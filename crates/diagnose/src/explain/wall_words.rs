@@ -54,7 +54,7 @@ const PAGES: [(&str, &str); 22] = [
     ("vmware-toolbox-cmd", "vmware-toolbox-cmd timesync"),
     ("vmware tools", "vmware-toolbox-cmd timesync"),
     ("virtualbox", "VirtualBox"),
-    ("hyper-v", "Hyper-V time synchronization"),
+    ("hyper-v", "Hyper-V"),
     ("kubevirt", "KubeVirt"),
     ("resumed session", "wall-clock-stale-after-restore"),
     ("checkpoint", "wall-clock-stale-after-restore"),
@@ -85,7 +85,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     }
     found.truncate(MOST);
     if found.is_empty() {
-        found.push("wall clock");
+        found.push(super::WALL_CLOCK);
     }
     found
 }

@@ -25,7 +25,10 @@ pub(super) struct Contrary {
 
 /// The rate by which the clock is slow (negative: fast), in parts per million, and the line that says so, where it is beyond
 /// what a daemon and the kernel correct and is known well enough.
-fn wrong_rate<'a>(told: &'a TimeSource, source: &'a Source) -> Option<(f64, &'a Source)> {
+pub(crate) fn wrong_rate<'a>(
+    told: &'a TimeSource,
+    source: &'a Source,
+) -> Option<(f64, &'a Source)> {
     let grows = told.drift_ppm.zip(Some(&told.places.drift));
     // A rate that is not known to a half of itself is none.
     let known = |ppm: &f64| told.skew_ppm.is_none_or(|skew| skew < ppm.abs() / 2.0);

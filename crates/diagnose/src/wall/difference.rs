@@ -147,13 +147,14 @@ fn seconds(ns: i64) -> f64 {
     seconds
 }
 
-/// A duration for people: `61.0 s`, `23 min`, `5.2 h`.
+/// A duration for people: `61.0 s`, `23 min`, `5.2 h`, `95.1 years`.
 pub(super) fn text(seconds: f64) -> String {
     match seconds.abs() {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
         s if s < 600.0 => format!("{s:.1} s"),
         s if s < 36_000.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.1} days", s / 86_400.0),
+        s if s < 86_400.0 * 731.0 => format!("{:.1} days", s / 86_400.0),
+        s => format!("{:.1} years", s / (86_400.0 * 365.25)),
     }
 }

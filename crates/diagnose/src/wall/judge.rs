@@ -111,7 +111,7 @@ impl<'a> View<'a> {
             || self.restored.is_some()
             || self.keepers.is_some_and(|(keepers, _)| !keepers.seen.is_empty())
             || self.difference != Difference::Unknown
-            || self.facts.wall.tools.value().is_some_and(|tools| tools.steer)
+            || self.facts.wall.tools.is_known()
             || self.facts.wall.apart.is_known()
             || self.leap_second().is_some()
             || self.wrong_from_the_start().is_some()

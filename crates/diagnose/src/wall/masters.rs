@@ -53,6 +53,10 @@ impl View<'_> {
     fn tools_and_daemon(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) {
         let Fact::Known { value: tools, source } = &self.facts.wall.tools else { return };
         if !tools.steer {
+            words.push(format!(
+                "{} do not set this guest's clock all the time: their periodic synchronisation is off.",
+                tools.name
+            ));
             return;
         }
         let told = self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(true));

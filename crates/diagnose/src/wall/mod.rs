@@ -16,6 +16,7 @@ mod tests;
 mod unsynchronised;
 mod words;
 
+pub(crate) use contrary::wrong_rate;
 pub(crate) use judge::judge;
 pub use report::{KeeperReport, StepReport, WallClockReport, WallState};
 

@@ -100,7 +100,7 @@ impl View<'_> {
         for remark in said {
             let Some((summary, severity, sure)) = self.sentence(remark) else { continue };
             words.push(sentence(&summary));
-            let evidence = Evidence::new(remark.source.0.clone(), short(&remark.what).to_owned());
+            let evidence = Evidence::new(remark.source.0.clone(), short(&remark.what));
             // The end of a line that a program printed is no fault of this clock by itself.
             let (Some(severity), Some(sure)) = (severity, sure) else { continue };
             let id = CauseId::WallClockUnsynchronised;
@@ -221,7 +221,7 @@ impl View<'_> {
 }
 
 /// What the line says, as evidence.
-fn short(what: &What) -> &'static str {
+pub(super) fn short(what: &What) -> &'static str {
     match what {
         What::Jumped { forward: true } => "the wall clock jumped ahead",
         What::Jumped { forward: false } => "the wall clock jumped back",

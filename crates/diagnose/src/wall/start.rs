@@ -45,7 +45,7 @@ impl View<'_> {
                     remark.program
                 ),
             };
-            Some((words.clone(), Evidence::new(remark.source.0.clone(), words)))
+            Some((words, Evidence::new(remark.source.0.clone(), super::remarks::short(&remark.what))))
         })
     }
 }

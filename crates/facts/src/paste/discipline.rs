@@ -89,19 +89,27 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "set local clock to ",
         "frequency error ",
         "exceeds sanity limit",
-        "Radical host time change: ",
+    ],
+    read: daemon_log,
+};
+
+pub(super) const PROGRAMS: Reader = Reader {
+    name: "messages of programs about the clock",
+    words: &[
         "SystemTimeWarning",
         "is not yet valid",
         "CertificateNotYetValidException",
         "Clock skew detected.",
         "clock leap detected",
+        "Radical host time change: ",
     ],
     read: daemon_log,
 };
 
 /// The same of a line that came through the kernel's log, with its stamp.
 pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
-    if DAEMON_LOG.words.iter().any(|word| page.line(at).contains(word)) {
+    let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
+    if words.any(|word| page.line(at).contains(word)) {
         daemon_log(page, at);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 22] = [
+const READERS: [Reader; 23] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -80,6 +80,7 @@ const READERS: [Reader; 22] = [
     discipline::PEERS,
     discipline::TIMESYNC,
     discipline::DAEMON_LOG,
+    discipline::PROGRAMS,
     wall::VARIABLES,
     wall::ASSOCIATIONS,
     wall::TOOLS,

@@ -58,7 +58,7 @@ pub(super) const MOST: usize = 32;
 /// in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c, `clock_apply_epoch()` and
 /// `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py; crypto/x509/x509_txt.c of OpenSSL; `remake.c` of
 /// GNU make; HikariCP's `HouseKeeper`.
-const WORDS: [(&str, &str, What); 15] = [
+const WORDS: [(&str, &str, What); 14] = [
     ("Forward time jump detected!", "chronyd", What::Jumped { forward: true }),
     ("Backward time jump detected!", "chronyd", What::Jumped { forward: false }),
     ("Could not step system clock", "chronyd", What::NotSet),
@@ -69,7 +69,6 @@ const WORDS: [(&str, &str, What); 15] = [
     ("System time advanced to timestamp on ", "systemd", What::Recorded),
     ("System time changed. Resyncing.", "systemd-timesyncd", What::Set),
     ("SystemTimeWarning: System time is way off", "urllib3", What::BeforeAnyDate),
-    ("certificate is not yet valid", "TLS", What::NotYetValid),
     ("CertificateNotYetValidException", "TLS", What::NotYetValid),
     ("Clock skew detected.  Your build may be incomplete", "make", What::FilesOfTheFuture),
     ("Clock skew detected. Your build may be incomplete", "make", What::FilesOfTheFuture),
@@ -85,6 +84,14 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     // systemd, PID 1 (`manager_dispatch_time_change_fd()`).
     if line.contains("systemd[1]: Time has been changed") {
         return remark("systemd", What::Set);
+    }
+    // In the output of a program: `curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)`.
+    let programs = ["curl: (", "SSL", "error 9 at ", "verify error", "ERROR", "x509: "];
+    if line.contains("certificate is not yet valid")
+        && programs.iter().any(|word| line.contains(word))
+        && !line.contains("has expired or is")
+    {
+        return remark("TLS", What::NotYetValid);
     }
     // Go's crypto/x509: `certificate has expired or is not yet valid: current time T is before N`.
     if line.contains("certificate has expired or is not yet valid: current time ")
@@ -179,6 +186,9 @@ mod tests {
 
     #[test]
     fn of_line_certificates_that_ran_out_are_no_remark() {
+        let curl = "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
+        assert_eq!(said(curl), Some(("TLS", What::NotYetValid)));
+        assert_eq!(said("they fail with *certificate is not yet valid* then"), None);
         let go = "x509: certificate has expired or is not yet valid: current time 2021-01-01T00:00:00Z is";
         assert_eq!(said(&format!("{go} before 2024-05-01T00:00:00Z")), Some(("TLS", What::NotYetValid)));
         assert_eq!(said(&format!("{go} after 2020-05-01T00:00:00Z")), None);
