@@ -7,8 +7,21 @@ use clocksmith_facts::wall::What;
 
 /// 2001-01-01: real-time clocks without power begin at 1970, 1980 or 2000, and no kernel that prints the line is as old.
 const FIRST_DATE: i64 = 978_307_200;
-/// Mean seconds of a year.
-const YEAR_S: i64 = 31_556_952;
+
+/// The year of a time before [`FIRST_DATE`], in seconds since 1970.
+fn year(epoch: i64) -> i64 {
+    let mut days = epoch.max(0) / 86_400;
+    let mut year = 1970;
+    loop {
+        // 2000 was a leap year.
+        let length = if year % 4 == 0 { 366 } else { 365 };
+        if days < length {
+            return year;
+        }
+        days -= length;
+        year += 1;
+    }
+}
 
 impl View<'_> {
     /// Why the clock was wrong from the start, as a clause, and the line that says so.
@@ -22,7 +35,7 @@ impl View<'_> {
             let words = match entry.event {
                 Event::SetByRtc(epoch) => format!(
                     "the real-time clock began in {}, so it has no battery, an empty one, or was never set",
-                    1970 + epoch.max(0) / YEAR_S
+                    year(epoch)
                 ),
                 _ => "the kernel found no real-time clock that holds a date".to_owned(),
             };
