@@ -209,7 +209,7 @@ pub(crate) fn headline(
                                    the TSC. Which clock was wrong is not."
                     .to_owned()
             }
-                _ => NOTHING_KNOWN.to_owned(),
+            _ => NOTHING_KNOWN.to_owned(),
         },
     }
 }
@@ -250,7 +250,10 @@ pub(crate) fn with_wall_clock(
         (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
         // Nothing of the text is about the clocksource.
         (Some(cause), None) if headline == NOTHING_KNOWN => {
-            format!("Which clocksource is in use is not in this evidence; what is: {}.", lead(cause))
+            format!(
+                "Which clocksource is in use is not in this evidence; what is: {}.",
+                lead(cause)
+            )
         }
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
             format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")

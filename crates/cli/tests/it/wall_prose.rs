@@ -26,7 +26,10 @@ fn prose_about_a_wall_clock_is_refused_with_its_pages() {
         ("We restore Firecracker guests; CLOCK_REALTIME is that of then.\n", "Firecracker"),
         ("In podman machine chronyd is active and the system clock is late.\n", "podman machine"),
         ("VMware Tools and NTP: who does the time sync?\n", "vmware-toolbox-cmd timesync"),
-        ("After a checkpoint of QEMU the guest clock is stale.\n", "wall-clock-stale-after-restore"),
+        (
+            "After a checkpoint of QEMU the guest clock is stale.\n",
+            "wall-clock-stale-after-restore",
+        ),
     ] {
         let (code, said) = said_of(text);
         assert_eq!(code, Some(2), "{said}");
@@ -40,7 +43,8 @@ fn prose_about_a_wall_clock_is_refused_with_its_pages() {
 
 #[test]
 fn prose_about_something_else_is_asked_for_its_log() {
-    for text in ["Docker Desktop uses much memory here.\n", "My entry in the printer's logbook.\n"] {
+    for text in ["Docker Desktop uses much memory here.\n", "My entry in the printer's logbook.\n"]
+    {
         let (code, said) = said_of(text);
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("dmesg") && !said.contains("clocksmith explain"), "{said}");
@@ -76,6 +80,10 @@ fn explain_words_of_wall_clocks_have_their_own_pages() {
         let out = clocksmith(&["explain", word]);
         let said = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{word}");
-        assert_eq!(said.lines().next().map(|line| line.starts_with(title)), Some(true), "{word}: {said}");
+        assert_eq!(
+            said.lines().next().map(|line| line.starts_with(title)),
+            Some(true),
+            "{word}: {said}"
+        );
     }
 }

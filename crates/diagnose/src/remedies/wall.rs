@@ -4,9 +4,9 @@ use super::offer::Offer;
 use super::table::Advice;
 use super::{Layer, Plan};
 use crate::CauseId as C;
-use clocksmith_facts::hypervisor::HypervisorKind;
 use crate::wall::wrong_rate;
 use clocksmith_facts::Fact;
+use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::wall::{PtpClock, Role, TimeSource};
 
 /// Set it once.
@@ -306,7 +306,8 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
     let other = ["hpet", "acpi_pm"].into_iter().find(|name| listed.iter().any(|one| one == name));
     let mut offer = Offer::default();
     if plan.case.current_name().is_none() {
-        offer = offer.command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource");
+        offer =
+            offer.command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource");
     }
     offer = offer.command("sudo dmesg | grep -i 'tsc.*MHz'");
     let test = "then compare the offset again, minutes later; if it holds still, keep that clocksource with clocksource= on \

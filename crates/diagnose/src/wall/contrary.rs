@@ -33,7 +33,8 @@ pub(crate) fn wrong_rate<'a>(
     // A rate that is not known to a half of itself is none.
     let known = |ppm: &f64| told.skew_ppm.is_none_or(|skew| skew < ppm.abs() / 2.0);
     let steered = told.frequency_ppm.filter(known).zip(Some(&told.places.frequency));
-    let (ppm, place) = [grows, steered].into_iter().flatten().find(|(ppm, _)| ppm.abs() >= RATE_PPM)?;
+    let (ppm, place) =
+        [grows, steered].into_iter().flatten().find(|(ppm, _)| ppm.abs() >= RATE_PPM)?;
     Some((ppm, place.as_ref().unwrap_or(source)))
 }
 
@@ -242,12 +243,7 @@ impl View<'_> {
     }
 
     /// A rate that nothing can hold, of the TSC: the kernel took a wrong frequency for it.
-    fn wrong_rate(
-        &self,
-        found: &Contrary,
-        report: &mut WallClockReport,
-        causes: &mut Vec<Cause>,
-    ) {
+    fn wrong_rate(&self, found: &Contrary, report: &mut WallClockReport, causes: &mut Vec<Cause>) {
         let Some((ppm, evidence)) = &found.rate else { return };
         let tsc = self.current.filter(|name| name.starts_with("tsc"));
         let Some(name) = tsc else { return };
@@ -257,9 +253,17 @@ impl View<'_> {
              frequency of the TSC is wrong by as much, unless this machine is stopped again and again, as a guest may be",
             ppm.abs()
         );
-        report.settles.push(settle("the frequency that the kernel took", "sudo dmesg | grep -i 'tsc.*MHz'"));
+        report
+            .settles
+            .push(settle("the frequency that the kernel took", "sudo dmesg | grep -i 'tsc.*MHz'"));
         let id = CauseId::TscMiscalibrated;
-        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, vec![evidence.clone()]));
+        causes.push(cause(
+            id,
+            Severity::Warning,
+            Confidence::Medium,
+            summary,
+            vec![evidence.clone()],
+        ));
     }
 
     /// A daemon's own figures do not go with a clock that is kept.
@@ -293,7 +297,8 @@ impl View<'_> {
 
     /// What daemons found and wrote to their logs; whether there is any of it.
     pub(super) fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
-        let Some((summary, evidence, set)) = self.told.and_then(|(told, _)| of_corrections(told, self.wrong_from_the_start()))
+        let Some((summary, evidence, set)) =
+            self.told.and_then(|(told, _)| of_corrections(told, self.wrong_from_the_start()))
         else {
             return false;
         };

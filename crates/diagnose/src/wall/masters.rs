@@ -79,7 +79,10 @@ impl View<'_> {
         );
         words.push(sentence(&summary));
         let evidence = vec![
-            Evidence::new(source.0.clone(), format!("periodic synchronisation of {} is on", tools.name)),
+            Evidence::new(
+                source.0.clone(),
+                format!("periodic synchronisation of {} is on", tools.name),
+            ),
             Evidence::new(place.0.clone(), format!("{other} is active")),
         ];
         causes.push(cause(CauseId::TwoMasters, Severity::Warning, sure, summary, evidence));

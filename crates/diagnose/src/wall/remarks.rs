@@ -77,7 +77,8 @@ impl View<'_> {
                     .to_owned(),
             });
             if !inserted {
-                let summary = "a leap second was left out, which no time source should announce".to_owned();
+                let summary =
+                    "a leap second was left out, which no time source should announce".to_owned();
                 let id = CauseId::WallClockUnsynchronised;
                 causes.push(cause(id, Severity::Info, Confidence::Medium, summary, vec![evidence]));
             }

@@ -32,9 +32,13 @@ fn disagreement(told: &TimeSource) -> String {
     };
     let daemon = told.daemon;
     let who = match (told.disagree, told.answering) {
-        (some, all) if some >= all => format!("the sources of {daemon} answer, and it holds all of them for wrong"),
+        (some, all) if some >= all => {
+            format!("the sources of {daemon} answer, and it holds all of them for wrong")
+        }
         (1, all) => format!("{all} sources of {daemon} answer, and it holds one of them for wrong"),
-        (some, all) => format!("{all} sources of {daemon} answer, and it holds {some} of them for wrong"),
+        (some, all) => {
+            format!("{all} sources of {daemon} answer, and it holds {some} of them for wrong")
+        }
     };
     format!("{who}, because they disagree (falsetickers){apart}")
 }

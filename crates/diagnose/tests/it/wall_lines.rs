@@ -43,14 +43,23 @@ const PEER: &str = "$ ntpq -c 'rv 20111'\n\
 fn rate_beyond_what_ntp_corrects_is_not_nothing_to_fix() {
     let tracking = "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\n\
         System time     : 0.000003 seconds slow of NTP time\nFrequency       : 3100.5 ppm slow\nLeap status     : Normal\n";
-    let tolerance = "Sep 14 10:00:01 a ntpd[9]: frequency error 3100 PPM exceeds tolerance 500 PPM\n";
-    for (text, ppm) in [(PEER, "3125 ppm slow"), (tracking, "3100 ppm slow"), (tolerance, "3100 ppm slow")] {
+    let tolerance =
+        "Sep 14 10:00:01 a ntpd[9]: frequency error 3100 PPM exceeds tolerance 500 PPM\n";
+    for (text, ppm) in
+        [(PEER, "3125 ppm slow"), (tracking, "3100 ppm slow"), (tolerance, "3100 ppm slow")]
+    {
         let report = why(&format!("{ON_TSC}{text}"));
         assert!(!report.headline.contains("Nothing to fix"), "{}", report.headline);
         let found = cause(&report, CauseId::TscMiscalibrated).unwrap();
-        assert!(found.confidence == Confidence::Medium && found.summary.contains(ppm), "{found:#?}");
+        assert!(
+            found.confidence == Confidence::Medium && found.summary.contains(ppm),
+            "{found:#?}"
+        );
         let offered = remedies(&report);
-        assert!(offered.contains(&"wall-counter-rate") && !offered.contains(&"wall-ask-the-daemon"), "{offered:?}");
+        assert!(
+            offered.contains(&"wall-counter-rate") && !offered.contains(&"wall-ask-the-daemon"),
+            "{offered:?}"
+        );
         let rate = report.remedies.iter().find(|remedy| remedy.id == "wall-counter-rate").unwrap();
         assert!(rate.commands.iter().any(|command| command.contains("echo hpet")), "{rate:#?}");
     }
@@ -103,7 +112,8 @@ fn sources_that_disagree_answer() {
         let said = summary(&report);
         assert!(said.contains("falsetickers") && said.contains("1.2 s apart"), "{said}");
         assert!(!said.contains("follows no source"), "{said}");
-        let asked = report.remedies.iter().find(|remedy| remedy.id == "wall-ask-the-daemon").unwrap();
+        let asked =
+            report.remedies.iter().find(|remedy| remedy.id == "wall-ask-the-daemon").unwrap();
         assert!(asked.summary.contains("disagree"), "{asked:#?}");
     }
     // One of several is what a daemon copes with.
@@ -116,25 +126,40 @@ fn first_step_without_a_real_time_clock_was_wrong_from_the_start() {
     let step = "a chronyd[7]: System clock wrong by 19461.487274 seconds\n\
         a chronyd[7]: System clock was stepped by 19461.487274 seconds\n";
     for (line, word) in [
-        ("a kernel: rpi-rtc soc:rpi_rtc: setting system clock to 1970-01-01T00:00:17 UTC (17)\n", "began in 1970"),
-        ("a kernel: rtc_cmos 00:02: setting system clock to 1980-01-01T00:00:17 UTC (315532817)\n", "began in 1980"),
+        (
+            "a kernel: rpi-rtc soc:rpi_rtc: setting system clock to 1970-01-01T00:00:17 UTC (17)\n",
+            "began in 1970",
+        ),
+        (
+            "a kernel: rtc_cmos 00:02: setting system clock to 1980-01-01T00:00:17 UTC (315532817)\n",
+            "began in 1980",
+        ),
         ("a kernel: hctosys: unable to open rtc device (rtc0)\n", "no real-time clock"),
-        ("a systemd-timesyncd[3]: System clock time unset or jumped backwards, restored from recorded timestamp: x\n", "recorded"),
+        (
+            "a systemd-timesyncd[3]: System clock time unset or jumped backwards, restored from recorded timestamp: x\n",
+            "recorded",
+        ),
     ] {
         let said = summary(&why(&format!("{line}{step}"))).to_owned();
         assert!(said.contains("wrong from the start") && said.contains(word), "{line}: {said}");
         // Also where no daemon corrected it yet.
         let alone = summary(&why(line)).to_owned();
-        assert!(alone.contains("wrong when the machine started") && alone.contains(word), "{line}: {alone}");
+        assert!(
+            alone.contains("wrong when the machine started") && alone.contains(word),
+            "{line}: {alone}"
+        );
     }
-    let good = "a kernel: rtc_cmos 00:02: setting system clock to 2026-06-01T10:00:00 UTC (1780308000)\n";
+    let good =
+        "a kernel: rtc_cmos 00:02: setting system clock to 2026-06-01T10:00:00 UTC (1780308000)\n";
     let said = summary(&why(&format!("{good}{step}"))).to_owned();
     assert!(!said.contains("from the start") && said.contains("without a battery"), "{said}");
 }
 
 #[test]
 fn corrections_by_their_size_have_their_reasons() {
-    let of = |by: &str| summary(&why(&format!("a chronyd[7]: System clock wrong by {by} seconds\n"))).to_owned();
+    let of = |by: &str| {
+        summary(&why(&format!("a chronyd[7]: System clock wrong by {by} seconds\n"))).to_owned()
+    };
     assert!(of("-32398.026858").contains("local time"), "{}", of("-32398.026858"));
     assert!(of("31.5").contains("runs too slow"));
     let far = of("-3002385021.274820");
@@ -147,17 +172,27 @@ fn jump_beside_a_suspend_is_one() {
     let slept = "Sep 14 09:00:00 a kernel: PM: suspend entry (deep)\nSep 14 09:00:01 a kernel: PM: suspend exit\n";
     assert!(summary(&why(&format!("{slept}{jump}"))).contains("shows that the machine slept"));
     let alone = summary(&why(jump)).to_owned();
-    assert!(alone.contains("jump ahead") && !alone.contains("shows that the machine slept"), "{alone}");
+    assert!(
+        alone.contains("jump ahead") && !alone.contains("shows that the machine slept"),
+        "{alone}"
+    );
     let back = summary(&why(&jump.replace("Forward", "Backward"))).to_owned();
     assert!(back.contains("jump back"), "{back}");
 }
 
 #[test]
 fn leap_second_is_told_and_blames_nothing() {
-    for line in ["Clock: inserting leap second 23:59:60 UTC\n", "[10703552.860274] Clock: inserting leap second 23:59:60 UTC\n"] {
+    for line in [
+        "Clock: inserting leap second 23:59:60 UTC\n",
+        "[10703552.860274] Clock: inserting leap second 23:59:60 UTC\n",
+    ] {
         let report = why(line);
         assert!(summary(&report).contains("inserted a leap second"), "{}", summary(&report));
-        assert!(report.causes.iter().all(|cause| !cause.id.concerns_wall_clock()), "{:#?}", report.causes);
+        assert!(
+            report.causes.iter().all(|cause| !cause.id.concerns_wall_clock()),
+            "{:#?}",
+            report.causes
+        );
     }
 }
 
@@ -165,7 +200,10 @@ fn leap_second_is_told_and_blames_nothing() {
 fn daemon_that_cannot_set_the_clock_warns() {
     let report = why("a chronyd[7]: Could not step system clock\n");
     let found = cause(&report, CauseId::WallClockUnsynchronised).unwrap();
-    assert!(found.severity >= Severity::Warning && found.summary.contains("CAP_SYS_TIME"), "{found:#?}");
+    assert!(
+        found.severity >= Severity::Warning && found.summary.contains("CAP_SYS_TIME"),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -188,9 +226,15 @@ fn tools_of_a_hypervisor_beside_ntp_are_two_masters() {
 
 #[test]
 fn two_dates_that_differ_are_evidence() {
-    let of = |here: &str, inside: &str| why(&format!("$ date -u ; docker run busybox date\n{here}\n{inside}\n"));
+    let of = |here: &str, inside: &str| {
+        why(&format!("$ date -u ; docker run busybox date\n{here}\n{inside}\n"))
+    };
     let report = of("Fr  3 Nov 2017 15:20:43 UTC", "Fri Nov  3 15:26:26 UTC 2017");
-    assert!(summary(&report).contains("5.7 min ahead") || summary(&report).contains("343.0 s ahead"), "{}", summary(&report));
+    assert!(
+        summary(&report).contains("5.7 min ahead") || summary(&report).contains("343.0 s ahead"),
+        "{}",
+        summary(&report)
+    );
     assert!(cause(&report, CauseId::WallClockUnsynchronised).is_some());
     let behind = of("Fri Nov  3 15:26:26 UTC 2017", "Fri Nov  3 14:26:26 UTC 2017");
     assert!(cause(&behind, CauseId::WallClockStaleAfterRestore).is_some(), "{}", summary(&behind));
@@ -204,15 +248,25 @@ fn two_dates_that_differ_are_evidence() {
 #[test]
 fn programs_that_run_into_a_clock_are_symptoms() {
     for (line, word) in [
-        ("HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=1m13s50ms).\n", "CLOCK_MONOTONIC"),
-        ("make[2]: warning:  Clock skew detected.  Your build may be incomplete.\n", "changed in the future"),
+        (
+            "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=1m13s50ms).\n",
+            "CLOCK_MONOTONIC",
+        ),
+        (
+            "make[2]: warning:  Clock skew detected.  Your build may be incomplete.\n",
+            "changed in the future",
+        ),
         ("SystemTimeWarning: System time is way off (before 2024-01-01).\n", "earlier than any"),
         ("curl: (60) SSL certificate problem: certificate is not yet valid\n", "not yet valid"),
     ] {
         let report = why(line);
         assert!(summary(&report).contains(word), "{line}: {}", summary(&report));
         let grave = |cause: &&Cause| cause.severity >= Severity::Warning;
-        assert_eq!(report.causes.iter().filter(grave).find(|cause| cause.id.concerns_wall_clock()), None, "{line}");
+        assert_eq!(
+            report.causes.iter().filter(grave).find(|cause| cause.id.concerns_wall_clock()),
+            None,
+            "{line}"
+        );
     }
 }
 
@@ -240,8 +294,18 @@ fn tracking_in_any_dress_is_read() {
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n")
         .collect();
-    let quoted = |mark: &str| plain.lines().map(|line| format!("{mark}{line}{mark}\n")).collect::<String>();
-    for text in [plain.to_owned(), indented("    "), indented("  "), indented("\t"), single, quoted("\""), quoted("`"), indented("> ")] {
+    let quoted =
+        |mark: &str| plain.lines().map(|line| format!("{mark}{line}{mark}\n")).collect::<String>();
+    for text in [
+        plain.to_owned(),
+        indented("    "),
+        indented("  "),
+        indented("\t"),
+        single,
+        quoted("\""),
+        quoted("`"),
+        indented("> "),
+    ] {
         let report = why(&text);
         let figures = report.wall_clock.as_ref().unwrap();
         assert_eq!(figures.frequency_ppm, Some(31244.098), "{text}");

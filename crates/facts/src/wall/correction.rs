@@ -59,7 +59,9 @@ impl TimeSource {
         }
         // ntpd's event (`report_event()` in ntp_control.c), NTPsec's `CLOCK: time stepped by`, and what ntpd prints with -q.
         let of = |program: &str| line.contains(program);
-        for (words, unit) in [(" clock_step ", "s"), ("CLOCK: time stepped by ", ""), ("ntpd: time set ", "s")] {
+        for (words, unit) in
+            [(" clock_step ", "s"), ("CLOCK: time stepped by ", ""), ("ntpd: time set ", "s")]
+        {
             if let Some(rest) = behind(line, words) {
                 return correction("ntpd", seconds(rest, unit), true);
             }
@@ -68,7 +70,8 @@ impl TimeSource {
         if let Some(rest) = behind(line, "frequency error ")
             && rest.contains(" PPM exceeds tolerance ")
         {
-            let frequency_ppm = Some(rest.split(' ').next()?.parse().ok().filter(|ppm: &f64| ppm.is_finite())?);
+            let frequency_ppm =
+                Some(rest.split(' ').next()?.parse().ok().filter(|ppm: &f64| ppm.is_finite())?);
             return Some(Self { daemon: "ntpd", frequency_ppm, ..Self::default() });
         }
         // ntpd_settime() of OpenNTPD: `set local clock to DATE (offset 3600.1s)`.

@@ -33,7 +33,8 @@ impl Apart {
     /// A command line that runs `date` here and there: whether the first of the two is the one inside, and with what.
     #[must_use]
     pub fn asked(command: &str) -> Option<(bool, &'static str)> {
-        let mut parts = command.split([';', '&', '|']).map(str::trim).filter(|part| !part.is_empty());
+        let mut parts =
+            command.split([';', '&', '|']).map(str::trim).filter(|part| !part.is_empty());
         let (first, second) = (parts.next()?, parts.next()?);
         let (first, second) = (date_of(first)?, date_of(second)?);
         match (parts.next(), first, second) {
@@ -50,7 +51,9 @@ fn date_of(command: &str) -> Option<Option<&'static str>> {
     let first = words.next()?;
     if first == "date" {
         // A format may leave the date out.
-        return words.all(|word| matches!(word, "-u" | "--utc" | "-R" | "--universal")).then_some(None);
+        return words
+            .all(|word| matches!(word, "-u" | "--utc" | "-R" | "--universal"))
+            .then_some(None);
     }
     let with = INSIDE.into_iter().find(|name| *name == first)?;
     let rest: Vec<&str> = words.collect();
@@ -67,7 +70,8 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     if !(5..=8).contains(&words.len()) {
         return None;
     }
-    let (mut day, mut month, mut year, mut clock, mut zone, mut half) = (None, None, None, None, None, 0);
+    let (mut day, mut month, mut year, mut clock, mut zone, mut half) =
+        (None, None, None, None, None, 0);
     for word in words {
         let bare = word.trim_end_matches([',', '.']);
         let lower = bare.to_ascii_lowercase();
@@ -78,13 +82,18 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
             day = number;
         } else if bare.len() == 4 && number.is_some_and(|n| (1970..=2200).contains(&n)) {
             year = number;
-        } else if let [hour, minute, second] = &bare.split(':').map(str::parse::<i64>).collect::<Vec<_>>()[..] {
+        } else if let [hour, minute, second] =
+            &bare.split(':').map(str::parse::<i64>).collect::<Vec<_>>()[..]
+        {
             let (Ok(hour), Ok(minute), Ok(second)) = (hour, minute, second) else { return None };
-            let sane = (0..24).contains(hour) && (0..60).contains(minute) && (0..=60).contains(second);
+            let sane =
+                (0..24).contains(hour) && (0..60).contains(minute) && (0..=60).contains(second);
             clock = sane.then_some(hour * 3600 + minute * 60 + second);
         } else if matches!(lower.as_str(), "am" | "pm") {
             half = if lower == "pm" { 1 } else { -1 };
-        } else if bare.len() >= 3 && bare.bytes().all(|byte| byte.is_ascii_uppercase()) || is_offset(bare) {
+        } else if bare.len() >= 3 && bare.bytes().all(|byte| byte.is_ascii_uppercase())
+            || is_offset(bare)
+        {
             zone = Some(bare);
         }
     }
@@ -118,7 +127,13 @@ mod tests {
     fn asked_one_here_and_one_inside() {
         assert_eq!(Apart::asked("date -u ; docker run busybox date"), Some((false, "docker")));
         assert_eq!(Apart::asked("podman machine ssh date -u && date -u"), Some((true, "podman")));
-        for other in ["date; date", "docker run a date; docker run b date", "date +%s; docker run a date", "date", "cal; docker ps"] {
+        for other in [
+            "date; date",
+            "docker run a date; docker run b date",
+            "date +%s; docker run a date",
+            "date",
+            "cal; docker ps",
+        ] {
             assert_eq!(Apart::asked(other), None, "{other}");
         }
     }

@@ -45,7 +45,8 @@ fn growth_ppm(text: &str) -> Option<f64> {
         .take_while(|(_, dispersion)| *dispersion < EMPTY_MS)
         .collect();
     let steps: Vec<f64> = samples.windows(2).map(|pair| pair[0].0 - pair[1].0).collect();
-    let all_ways = steps.iter().all(|step| *step >= STEP_MS) || steps.iter().all(|step| *step <= -STEP_MS);
+    let all_ways =
+        steps.iter().all(|step| *step >= STEP_MS) || steps.iter().all(|step| *step <= -STEP_MS);
     let (newest, oldest) = (samples.first()?, samples.last()?);
     let seconds = (oldest.1 - newest.1) / 1e3 / PHI;
     (samples.len() >= SAMPLES && all_ways && seconds > 1.0)
@@ -64,9 +65,18 @@ impl TimeSource {
         let ahead_s = number(text, "offset").map(|ms| -ms / 1e3);
         if of_daemon {
             // decodestatus() of ntpq: the source of synchronisation.
-            let by = ["sync_ntp", "sync_pps", "sync_uhf_radio", "sync_hf_radio", "sync_lf_radio", "sync_local"];
+            let by = [
+                "sync_ntp",
+                "sync_pps",
+                "sync_uhf_radio",
+                "sync_hf_radio",
+                "sync_lf_radio",
+                "sync_local",
+            ];
             let none = head.contains("sync_unspec") || head.contains("leap_alarm");
-            told.follows = none.then_some(false).or_else(|| by.iter().any(|word| head.contains(word)).then_some(true));
+            told.follows = none
+                .then_some(false)
+                .or_else(|| by.iter().any(|word| head.contains(word)).then_some(true));
             told.frequency_ppm = number(text, "frequency");
             told.ahead_s = ahead_s;
             return (told.follows.is_some() || told.frequency_ppm.is_some()).then_some(told);
@@ -92,7 +102,9 @@ impl TimeSource {
         let (mut all, mut reached, mut follows, mut rows) = (0, 0, false, 0);
         for line in lines {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [index, id, status, conf, reach, _, condition, ..] = words.as_slice() else { break };
+            let [index, id, status, conf, reach, _, condition, ..] = words.as_slice() else {
+                break;
+            };
             let is_yes = |word: &&str| matches!(*word, "yes" | "no");
             if index.parse::<u16>().is_err()
                 || id.parse::<u32>().is_err()
@@ -145,7 +157,10 @@ mod tests {
         let text = "associd=0 status=0615 leap_none, sync_ntp, 1 event, clock_sync,\nversion=\"ntpd 4.2.8\", stratum=3,\n\
                     offset=-1.5, frequency=-12.25, sys_jitter=0.1\n";
         let told = TimeSource::of_variables(text).unwrap();
-        assert_eq!((told.follows, told.frequency_ppm, told.ahead_s), (Some(true), Some(-12.25), Some(0.0015)));
+        assert_eq!(
+            (told.follows, told.frequency_ppm, told.ahead_s),
+            (Some(true), Some(-12.25), Some(0.0015))
+        );
         assert_eq!(TimeSource::of_variables("associd=0 what"), None);
     }
 
@@ -155,7 +170,10 @@ mod tests {
                     \x20 2 20112  911a   yes   yes  none falsetick    sys_peer  1\n\
                     \x20 3 20113  8011   yes    no  none    reject    mobilize  1\n";
         let (told, lines) = TimeSource::of_associations(rows.lines()).unwrap();
-        assert_eq!((lines, told.sources, told.follows, told.disagree), (3, Some((3, 2)), Some(false), 1));
+        assert_eq!(
+            (lines, told.sources, told.follows, told.disagree),
+            (3, Some((3, 2)), Some(false), 1)
+        );
         assert_eq!(TimeSource::of_associations("1 2 3 four".lines()), None);
     }
 

@@ -127,7 +127,9 @@ impl TimeSource {
     pub fn of_remark(line: &str, source: &Source) -> Option<Self> {
         // `manager_adjust_clock()` and its callers in systemd's timesyncd-manager.c.
         let synchronised = line.contains("Initial clock synchronization to ")
-            || line.contains("timesyncd") && line.contains("ynchroniz") && line.contains("to time server ");
+            || line.contains("timesyncd")
+                && line.contains("ynchroniz")
+                && line.contains("to time server ");
         if synchronised {
             let logged = Some(true);
             return Some(Self { daemon: "systemd-timesyncd", logged, ..Self::default() });
@@ -162,35 +164,43 @@ mod tests {
         let jump = |forward| Some(("chronyd", What::Jumped { forward }));
         assert_eq!(said("Sep 1 10:00:01 a chronyd[7]: Forward time jump detected!"), jump(true));
         assert_eq!(said("chronyd[7]: Backward time jump detected!"), jump(false));
-        assert_eq!(said("chronyd[7]: Could not step system clock"), Some(("chronyd", What::NotSet)));
+        assert_eq!(
+            said("chronyd[7]: Could not step system clock"),
+            Some(("chronyd", What::NotSet))
+        );
         for line in [
             "systemd-timesyncd[3]: System clock time unset or jumped backwards, restored from recorded timestamp: x",
             "[  8.1] systemd-timesyncd: System clock time unset or jumped backwards, restoring from recorded timestamp: x",
         ] {
             assert_eq!(said(line), Some(("systemd-timesyncd", What::Recorded)), "{line}");
         }
-        assert_eq!(
-            said("a systemd[1]: Time has been changed"),
-            Some(("systemd", What::Set))
-        );
+        assert_eq!(said("a systemd[1]: Time has been changed"), Some(("systemd", What::Set)));
         assert_eq!(said("Time has been changed by us"), None);
         assert_eq!(
-            said("timesync vgsvcTimeSyncWorker: Radical host time change: 3 602 000 000 000ns (HostNow=1 ns HostLast=2 ns)"),
+            said(
+                "timesync vgsvcTimeSyncWorker: Radical host time change: 3 602 000 000 000ns (HostNow=1 ns HostLast=2 ns)"
+            ),
             Some(("VBoxService", What::HostWentOn { by_s: 3602.0 }))
         );
         assert_eq!(
-            said("ntpd[4]: time correction of -4000 seconds exceeds sanity limit (1000); set clock manually to the correct UTC time."),
+            said(
+                "ntpd[4]: time correction of -4000 seconds exceeds sanity limit (1000); set clock manually to the correct UTC time."
+            ),
             Some(("ntpd", What::TooFar { by_s: Some(-4000.0) }))
         );
     }
 
     #[test]
     fn of_line_certificates_that_ran_out_are_no_remark() {
-        let curl = "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
+        let curl =
+            "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
         assert_eq!(said(curl), Some(("TLS", What::NotYetValid)));
         assert_eq!(said("they fail with *certificate is not yet valid* then"), None);
         let go = "x509: certificate has expired or is not yet valid: current time 2021-01-01T00:00:00Z is";
-        assert_eq!(said(&format!("{go} before 2024-05-01T00:00:00Z")), Some(("TLS", What::NotYetValid)));
+        assert_eq!(
+            said(&format!("{go} before 2024-05-01T00:00:00Z")),
+            Some(("TLS", What::NotYetValid))
+        );
         assert_eq!(said(&format!("{go} after 2020-05-01T00:00:00Z")), None);
         assert_eq!(said("x509: certificate has expired or is not yet valid"), None);
     }

@@ -206,9 +206,13 @@ impl TimeSource {
                 let ahead_s = Some(-offset / 1e3).filter(|ahead| ahead.is_finite());
                 table.offer(ahead_s, !followed, tally == 'x');
                 let seconds = |word: &str| Some(word.parse::<f64>().ok()? / 1e3);
-                if let (Some(delay), Some(jitter), false) = (seconds(delay), seconds(jitter), followed) {
+                if let (Some(delay), Some(jitter), false) =
+                    (seconds(delay), seconds(jitter), followed)
+                {
                     let found = (jitter, delay);
-                    table.unsteady_s = table.unsteady_s.or((jitter > 0.1 && jitter > 20.0 * delay).then_some(found));
+                    table.unsteady_s = table
+                        .unsteady_s
+                        .or((jitter > 0.1 && jitter > 20.0 * delay).then_some(found));
                 }
             }
         }

@@ -22,10 +22,8 @@ impl Tools {
     /// Synchronization Parameters, Disabling the Guest Additions Time Synchronization.
     #[must_use]
     pub fn of_lines(line: &str, next: &str) -> Option<(Self, usize)> {
-        let (vmware, virtualbox) = (
-            |steer| Self { name: VMWARE, steer },
-            |steer| Self { name: VIRTUALBOX, steer },
-        );
+        let (vmware, virtualbox) =
+            (|steer| Self { name: VMWARE, steer }, |steer| Self { name: VIRTUALBOX, steer });
         if let Some((_, rest)) = line.split_once("vmware-toolbox-cmd timesync ") {
             let rest = rest.trim_start();
             let answer = |text: &str| match text.trim().trim_end_matches('.') {
@@ -63,7 +61,8 @@ mod tests {
 
     #[test]
     fn of_lines_the_answer_stands_behind_or_below() {
-        let steer = |line: &str, next: &str| Tools::of_lines(line, next).map(|(tools, _)| tools.steer);
+        let steer =
+            |line: &str, next: &str| Tools::of_lines(line, next).map(|(tools, _)| tools.steer);
         assert_eq!(steer("$ vmware-toolbox-cmd timesync status", "Enabled"), Some(true));
         assert_eq!(steer("# vmware-toolbox-cmd timesync status", "Disabled"), Some(false));
         assert_eq!(steer("vmware-toolbox-cmd timesync status: Enabled", ""), Some(true));
