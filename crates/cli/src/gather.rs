@@ -173,9 +173,7 @@ impl Text {
 
     /// What its prose is about, where that is a wall clock of something that has a page.
     fn about(&self) -> Vec<&'static str> {
-        let mut words = explain::of_wall_clock(&self.lines.join("\n"));
-        words.retain(|word| *word != explain::WALL_CLOCK);
-        words
+        explain::of_wall_clock(&self.lines.join("\n"))
     }
 }
 

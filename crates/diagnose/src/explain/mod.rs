@@ -40,9 +40,6 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
     wall_words::of_text(text)
 }
 
-/// The page about wall clocks as such.
-pub const WALL_CLOCK: &str = "wall clock";
-
 /// Everything that can be explained by a word, and every known message.
 #[must_use]
 pub fn all() -> Vec<Explanation> {

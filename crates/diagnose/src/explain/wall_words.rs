@@ -7,7 +7,7 @@ const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 27] = [
+const SUBJECT: [&str; 23] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -27,18 +27,26 @@ const SUBJECT: [&str; 27] = [
     "timesync",
     "clock_realtime",
     "chrony",
-    "timedatectl",
-    "ntp",
-    "date.",
     "\"date\"",
-    "`date",
     "not yet valid",
     "\u{65f6}\u{949f}",
     "\u{c2dc}\u{acc4}",
 ];
 
+/// The page of guests that were restored, and words of which a text about their clocks has one.
+const STALE: &str = "wall-clock-stale-after-restore";
+const OF_GUESTS: [&str; 7] = [
+    "guest clock",
+    "guest's clock",
+    "guest time",
+    "wall clock",
+    "wall-clock",
+    "clock_realtime",
+    "not yet valid",
+];
+
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 21] = [
     ("wsl 2", "WSL"),
     ("wsl2", "WSL"),
     ("wsl --shutdown", "WSL"),
@@ -56,11 +64,10 @@ const PAGES: [(&str, &str); 22] = [
     ("virtualbox", "VirtualBox"),
     ("hyper-v", "Hyper-V"),
     ("kubevirt", "KubeVirt"),
-    ("resumed session", "wall-clock-stale-after-restore"),
-    ("checkpoint", "wall-clock-stale-after-restore"),
-    ("snapshot", "wall-clock-stale-after-restore"),
+    ("resumed session", STALE),
+    ("checkpoint", STALE),
+    ("snapshot", STALE),
     ("not yet valid", "certificate is not yet valid"),
-    ("leap second", "leap second"),
 ];
 
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
@@ -79,13 +86,12 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     }
     let mut found = Vec::new();
     for (name, page) in PAGES {
-        if is_word(name) && !found.contains(&page) {
+        // Snapshots are of file systems, too.
+        let is_it = page != STALE || OF_GUESTS.into_iter().any(is_word);
+        if is_it && is_word(name) && !found.contains(&page) {
             found.push(page);
         }
     }
     found.truncate(MOST);
-    if found.is_empty() {
-        found.push(super::WALL_CLOCK);
-    }
     found
 }

@@ -174,24 +174,25 @@ fn why(by_s: f64, start: Option<&str>) -> String {
     if let (true, Some(start)) = (by_s > 0.0, start) {
         return format!("it was wrong from the start: {start}");
     }
-    let mut all = Vec::new();
-    if is_zone {
-        all.push("its real-time clock keeps local time, which whole hours point to");
-    }
-    if by_s > 0.0 {
-        all.push("the machine has no real-time clock, or one without a battery, if this was soon after a boot");
-        all.push("the machine or its host had slept");
-        all.push("a guest had been paused");
-    } else {
-        all.push("it had been set wrong, by hand, by its real-time clock or by a source");
-    }
-    if drifts {
-        all.push(if by_s > 0.0 { "the clock runs too slow" } else { "the clock runs too fast" });
-    }
-    match all.as_slice() {
-        [rest @ .., last] if !rest.is_empty() => format!("{}, or {last}", rest.join(", ")),
-        all => all.concat(),
-    }
+    let zone = match is_zone {
+        true => "whole hours point to a real-time clock that keeps local time; else ",
+        false => "",
+    };
+    let words = match (by_s > 0.0, drifts) {
+        (true, true) => {
+            "soon after a boot its real-time clock was missing, wrong or without a battery; later the machine or its host had \
+             slept, a guest had been paused, or the clock runs too slow"
+        }
+        (true, false) => {
+            "soon after a boot its real-time clock was missing, wrong or without a battery; later the machine or its host had \
+             slept, or a guest had been paused"
+        }
+        (false, true) => {
+            "it had been set wrong, by hand, by its real-time clock or by a source, or the clock runs too fast"
+        }
+        (false, false) => "it had been set wrong, by hand, by its real-time clock or by a source",
+    };
+    format!("{zone}{words}")
 }
 
 /// Seconds of an hour.

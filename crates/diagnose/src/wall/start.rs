@@ -37,7 +37,7 @@ impl View<'_> {
                     "the real-time clock began in {}, so it has no battery, an empty one, or was never set",
                     year(epoch)
                 ),
-                _ => "the kernel found no real-time clock that holds a date".to_owned(),
+                _ => "the kernel found no real-time clock that holds a date when it looked for one (a driver that is a module comes later)".to_owned(),
             };
             Some((words, Evidence::line(log, entry)))
         });

@@ -1,6 +1,6 @@
 //! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl`, `adjtimex --print`.
 
-use super::{Page, Reader};
+use super::{Page, Reader, has};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
 use crate::wall::TimeSource;
@@ -109,7 +109,7 @@ pub(super) const PROGRAMS: Reader = Reader {
 /// The same of a line that came through the kernel's log, with its stamp.
 pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
     let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
-    if words.any(|word| page.line(at).contains(word)) {
+    if words.any(|word| has(page.line(at), word)) {
         daemon_log(page, at);
     }
 }

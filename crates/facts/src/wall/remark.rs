@@ -63,7 +63,7 @@ const WORDS: [(&str, &str, What); 14] = [
     ("Backward time jump detected!", "chronyd", What::Jumped { forward: false }),
     ("Could not step system clock", "chronyd", What::NotSet),
     ("Failed to restore system clock: ", "systemd-timesyncd", What::NotSet),
-    ("System clock time unset or jumped backwards, restor", "systemd-timesyncd", What::Recorded),
+    ("System clock time unset or jumped backwards", "systemd-timesyncd", What::Recorded),
     ("System time before build time, advancing clock", "systemd", What::Recorded),
     ("System time advanced to built-in epoch", "systemd", What::Recorded),
     ("System time advanced to timestamp on ", "systemd", What::Recorded),
@@ -170,6 +170,7 @@ mod tests {
         );
         for line in [
             "systemd-timesyncd[3]: System clock time unset or jumped backwards, restored from recorded timestamp: x",
+            "systemd-timesyncd[3]: System clock time unset or jumped backwards,",
             "[  8.1] systemd-timesyncd: System clock time unset or jumped backwards, restoring from recorded timestamp: x",
         ] {
             assert_eq!(said(line), Some(("systemd-timesyncd", What::Recorded)), "{line}");
