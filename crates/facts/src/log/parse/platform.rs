@@ -372,6 +372,8 @@ fn wall(m: &str) -> Option<Event> {
     if let Some(rest) = after(m, ": setting system clock to ")
         && let Some(device) = m.split(": setting system clock to ").next()
         && device.split_ascii_whitespace().count() <= 2
+        && rest.contains(" UTC (")
+        && rest.bytes().take(10).filter(|byte| *byte == b'-' || byte.is_ascii_digit()).count() == 10
     {
         let epoch = rest.trim_end().strip_suffix(')').and_then(|text| text.rsplit('(').next());
         return Some(Event::SetByRtc(epoch?.parse().ok()?));
