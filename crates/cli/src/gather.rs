@@ -1,7 +1,7 @@
 //! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use clocksmith_diagnose::Measured;
+use clocksmith_diagnose::{Measured, explain};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
@@ -152,6 +152,8 @@ pub(crate) struct Part {
     pub(crate) facts: Facts,
     /// Another part of the text quotes it, and is newer.
     pub(crate) is_older: bool,
+    /// The words with pages that the whole text has, where it is about a wall clock.
+    pub(crate) about: Vec<&'static str>,
 }
 
 /// A text, read.
@@ -167,6 +169,11 @@ struct Text {
 impl Text {
     fn facts(self) -> Facts {
         facts_of_text(self.log, &self.lines, &self.name)
+    }
+
+    /// What its prose is about, where that is a wall clock of something that has a page.
+    fn about(&self) -> Vec<&'static str> {
+        explain::of_wall_clock(&self.lines.join("\n"))
     }
 }
 
@@ -201,7 +208,8 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
             return Ok(parts);
         }
     }
-    Ok(vec![Part { section: None, facts: text.facts(), is_older: false }])
+    let about = text.about();
+    Ok(vec![Part { section: None, facts: text.facts(), is_older: false, about }])
 }
 
 /// The machines of a log that names them in its lines, or above them.
@@ -227,7 +235,7 @@ fn part(section: Section, is_older: bool, whole: &Text) -> Result<Option<Part>> 
         return Ok(None);
     }
     let facts = facts_of_text(log, &lines, &whole.name);
-    Ok(Some(Part { section: Some(section), facts, is_older }))
+    Ok(Some(Part { section: Some(section), facts, is_older, about: whole.about() }))
 }
 
 fn read_text(path: &Path) -> Result<Text> {
@@ -278,6 +286,17 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
+        let words = explain::of_wall_clock(&lines.join("\n"));
+        if !words.is_empty() {
+            let pages: Vec<String> =
+                words.iter().map(|word| format!("`clocksmith explain '{word}'`")).collect();
+            bail!(
+                "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It seems to be \
+                 about a clock that shows the wrong time: {} says what is known of that. What settles it is \
+                 `clocksmith why` on that machine, or here the output of `timedatectl` and `chronyc tracking` from there",
+                pages.join(", ")
+            );
+        }
         bail!(
             "{shown} has no line that looks like a Linux kernel message{}, and nothing else that is known here \
              (profiles, traces of system calls, readings of /sys and /proc). Give the output of `dmesg` or \

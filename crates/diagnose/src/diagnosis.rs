@@ -9,7 +9,7 @@ use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
 use crate::symptom::{self, ReadReport};
-use crate::{Cause, Confidence, Measured, Severity, headline, names, timeline, wall};
+use crate::{Cause, CauseId, Confidence, Measured, Severity, headline, names, timeline, wall};
 use clocksmith_facts::path::Path;
 use clocksmith_facts::version::Version;
 use clocksmith_facts::{Arch, Fact, Facts, Missing};
@@ -132,7 +132,7 @@ pub(crate) fn judge(
         symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
     let settles = settles(&case, verdict, measured.is_some());
     // The wall clock has its own answer, which changes none of the above.
-    let wall = wall::judge(facts);
+    let wall = wall::judge(facts, case.current_name());
     let set_right = remedies::for_wall_clock(&case, &wall.causes);
     let refused = remedies.iter().position(|remedy| remedy.refused_because.is_some());
     let at = refused.unwrap_or(remedies.len());
@@ -140,7 +140,9 @@ pub(crate) fn judge(
     let headline = headline::with_wall_clock(headline, &wall.causes, wall.report.as_ref());
     let next = remedies::next_steps(facts, verdict, &causes);
     let mut causes = causes;
-    causes.extend(wall.causes);
+    // What the log proves already stands with its own evidence.
+    let known: Vec<CauseId> = causes.iter().map(|cause| cause.id).collect();
+    causes.extend(wall.causes.into_iter().filter(|cause| !known.contains(&cause.id)));
     // The model does not know the timers of boards, and the cause says why this one is in use; nor kernels that have no
     // ratings, because their time is older than the clocksources.
     let foreign = case.outranked_counter().is_some() || case.lacks_sysfs();

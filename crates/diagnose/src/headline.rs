@@ -211,7 +211,7 @@ pub(crate) fn headline(
                                    the TSC. Which clock was wrong is not."
                     .to_owned()
             }
-            _ => "Unknown: this evidence does not say which clocksource is in use.".to_owned(),
+            _ => NOTHING_KNOWN.to_owned(),
         },
     }
 }
@@ -250,12 +250,22 @@ pub(crate) fn with_wall_clock(
             format!("{fine} But {}.", hedged("the wall clock is ahead", cause))
         }
         (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
+        // Nothing of the text is about the clocksource.
+        (Some(cause), None) if headline == NOTHING_KNOWN => {
+            format!(
+                "Which clocksource is in use is not in this evidence; what is: {}.",
+                lead(cause)
+            )
+        }
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
             format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")
         }
         _ => headline,
     }
 }
+
+/// The sentence where nothing tells.
+const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksource is in use.";
 
 /// From so far ahead on, in seconds.
 const AHEAD_S: f64 = 0.5;

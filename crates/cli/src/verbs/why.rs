@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::gather::{self, Bundled, From, Part};
 use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
+use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
 use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
 use clocksmith_measure::light;
@@ -88,7 +89,15 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     let mut gravest: Option<((bool, u8, bool), String, Assessment)> = None;
     for part in parts {
         let is_older = part.is_older;
-        let seen = clocksmith_watch::assess::of(part.facts, None);
+        let mut seen = clocksmith_watch::assess::of(part.facts, None);
+        // A text in prose that says nothing of the clocksource: what is known of its subject is in the pages.
+        if let (Some(wall), None) = (&mut seen.report.wall_clock, &seen.report.clocksource.current)
+        {
+            wall.settles.extend(part.about.iter().map(|word| Settle {
+                fact: "what is known of such clocks".to_owned(),
+                how: format!("clocksmith explain '{word}'"),
+            }));
+        }
         let (name, lines) = part.section.map_or_else(Default::default, |section| {
             let lines = section.shown();
             (section.host, lines)

@@ -22,6 +22,7 @@ mod schemas;
 mod signals;
 mod verify;
 mod vm;
+mod wall_prose;
 mod watch;
 mod who;
 mod who_run;

@@ -75,7 +75,11 @@ fn word(query: &str) -> Vec<Explanation> {
     for entry in PARAMETERS.iter().filter(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Parameter));
     }
-    for entry in TERMS.iter().filter(|entry| entry.is(&folded)) {
+    // Letters tell CLOCK_REALTIME, a clock, from clock_realtime, a field: the page that spells the word as it was asked.
+    let terms = || TERMS.iter().filter(|entry| entry.is(&folded));
+    let spelled = |entry: &&super::entry::Entry| entry.words.contains(&query);
+    let exact = terms().any(|entry| spelled(&entry));
+    for entry in terms().filter(|entry| !exact || spelled(entry)) {
         all.push(entry.explanation(Kind::Term));
     }
     all.extend(policies::named(&folded));

@@ -117,6 +117,8 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::Resume => "resume",
         Event::VmFork => "vm-fork",
         Event::SetByRtc(_) => "set-by-rtc",
+        Event::NoRtc => "no-rtc",
+        Event::LeapSecond(_) => "leap-second",
         Event::ArchTimer { .. } => "arch-timer",
         Event::ArchTimerErratum(_) => "arch-erratum",
         Event::CounterTrapped => "cntvct",

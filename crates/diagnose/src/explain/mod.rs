@@ -16,6 +16,7 @@ mod parameters;
 mod policies;
 mod spelling;
 mod text;
+mod wall_words;
 
 pub use entry::{Explanation, Kind};
 
@@ -30,6 +31,13 @@ pub fn explain(query: &str) -> Vec<Explanation> {
 #[must_use]
 pub fn did_you_mean(query: &str) -> Vec<String> {
     find::close(query)
+}
+
+/// The words with pages that a text about a wall clock has: `WSL`, `Docker Desktop`. Empty: it is not about a wall clock, or has
+/// none of them.
+#[must_use]
+pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
+    wall_words::of_text(text)
 }
 
 /// Everything that can be explained by a word, and every known message.

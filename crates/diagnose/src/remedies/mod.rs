@@ -265,8 +265,12 @@ pub(crate) fn for_wall_clock(case: &Case<'_>, causes: &[Cause]) -> Vec<Remedy> {
     for advice in table::ADVICE {
         let answers =
             |id: CauseId| id.definition().remedies.iter().any(|answer| answer.id == advice.id);
-        let answered: Vec<CauseId> =
-            causes.iter().map(|c| c.id).filter(|id| answers(*id)).collect();
+        // What else a wall clock's figures prove is answered by what concerns the clock.
+        let answered: Vec<CauseId> = causes
+            .iter()
+            .map(|c| c.id)
+            .filter(|id| id.concerns_wall_clock() && answers(*id))
+            .collect();
         if !answered.is_empty()
             && let Some(offer) = (advice.offer)(&plan)
         {

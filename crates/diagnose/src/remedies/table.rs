@@ -51,6 +51,7 @@ pub const ADVICE: &[&Advice] = &[
     &CHEAPER_READS,
     &wall::STEP_NOW,
     &wall::ONE_MASTER,
+    &wall::COUNTER_RATE,
     &wall::ASK_THE_DAEMON,
     &wall::START_A_DAEMON,
     &wall::WSL_CLOCK,

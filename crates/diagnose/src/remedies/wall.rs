@@ -4,8 +4,10 @@ use super::offer::Offer;
 use super::table::Advice;
 use super::{Layer, Plan};
 use crate::CauseId as C;
+use crate::wall::wrong_rate;
+use clocksmith_facts::Fact;
 use clocksmith_facts::hypervisor::HypervisorKind;
-use clocksmith_facts::wall::{PtpClock, Role};
+use clocksmith_facts::wall::{PtpClock, Role, TimeSource};
 
 /// Set it once.
 pub const STEP_NOW: Advice = Advice {
@@ -117,6 +119,18 @@ pub const ASK_THE_DAEMON: Advice = Advice {
     risk: "none: it is asked, not changed",
     source: "chronyc(1), sources and tracking; ntpq(1); timedatectl(1)",
     offer: ask_the_daemon,
+};
+
+/// A rate that nothing can hold.
+pub const COUNTER_RATE: Advice = Advice {
+    id: "wall-counter-rate",
+    layer: Layer::Runtime,
+    summary: "find out whether the kernel's figure for the counter is wrong: under another clocksource the offset stops growing \
+              then. Time servers that answer are not what is wrong",
+    risk: "hpet and acpi_pm are read by system calls, many times slower, until the next boot or until tsc is written back",
+    source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= and tsc_early_khz= (5.8 and later); \
+             arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (6.12, 2024)",
+    offer: counter_rate,
 };
 
 /// Start one.
@@ -266,8 +280,70 @@ fn desktop_vm(plan: &Plan<'_>) -> Option<Offer> {
     (stale(plan) && is_linuxkit(plan)).then(Offer::default)
 }
 
+/// A daemon's figures show a rate that nothing holds, or one that swings.
+fn may_have_wrong_rate(plan: &Plan<'_>) -> bool {
+    let Fact::Known { value: told, source } = &plan.case.facts.wall.source else { return false };
+    wrong_rate(told, source).is_some() || told.unsteady_s.is_some() && told.follows != Some(true)
+}
+
+/// Sources of the daemon answer, by its table, by what it follows, or by what it found.
+fn sources_answer(told: &TimeSource) -> bool {
+    match told.sources {
+        Some((_, answering)) => answering > 0,
+        None => {
+            told.answering > 0
+                || told.follows == Some(true)
+                || !told.corrections.is_empty() && told.logged != Some(false)
+        }
+    }
+}
+
+fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
+    if !plan.warns(C::WallClockUnsynchronised) || !may_have_wrong_rate(plan) {
+        return None;
+    }
+    let listed = plan.case.facts.available_clocksources().unwrap_or_default();
+    let other = ["hpet", "acpi_pm"].into_iter().find(|name| listed.iter().any(|one| one == name));
+    let mut offer = Offer::default();
+    if plan.case.current_name().is_none() {
+        offer =
+            offer.command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource");
+    }
+    offer = offer.command("sudo dmesg | grep -i 'tsc.*MHz'");
+    let test = "then compare the offset again, minutes later; if it holds still, keep that clocksource with clocksource= on \
+                the kernel command line until the TSC is right";
+    match other {
+        Some(name) => {
+            offer = offer
+                .command(format!(
+                    "echo {name} | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+                ))
+                .instruction(test);
+        }
+        None => {
+            offer = offer.instruction(format!(
+                "write another name of available_clocksource into current_clocksource, {test}"
+            ));
+        }
+    }
+    if plan.case.in_guest() {
+        offer = offer.instruction(
+            "in a virtual machine the hypervisor states the frequency, or a clock page: compare it with what the host's own \
+             log says, and ask there",
+        );
+    }
+    Some(offer.instruction(
+        "a newer kernel may measure the TSC otherwise: a boot of one shows it by \"Refined TSC\". tsc_early_khz=KHZ (5.8 and \
+         later) states the frequency by hand; a wrong figure makes the clock wrong by as much",
+    ))
+}
+
 fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
-    if !plan.warns(C::WallClockUnsynchronised) {
+    let told = plan.case.facts.wall.source.value();
+    let rate = matches!(&plan.case.facts.wall.source,
+        Fact::Known { value, source } if wrong_rate(value, source).is_some());
+    // Its servers are not what is wrong.
+    if !plan.warns(C::WallClockUnsynchronised) || rate {
         return None;
     }
     let commands = [
@@ -275,7 +351,20 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         ("ntpd", "ntpq -pn"),
         ("systemd-timesyncd", "timedatectl timesync-status"),
     ];
-    let mut offer = Offer::default();
+    let disagree = told.is_some_and(|told| told.disagree > 0 && told.follows != Some(true));
+    let answer = told.is_some_and(sources_answer);
+    let mut offer = match (disagree, answer) {
+        (true, _) => Offer::saying(
+            "compare the time sources with a clock that is right, and take out the ones that are wrong: they answer, and \
+             disagree; of four or more the daemon finds a wrong one by itself",
+        )
+        .risking("if the wrong source is left, the clock is set to its time")
+        .citing("chronyc(1), sources: x; RFC 8633, 3.2, Use enough time sources (2019)"),
+        (false, true) => Offer::saying(
+            "ask the time daemon what it thinks of its sources: they answer, so no firewall is in the way",
+        ),
+        (false, false) => Offer::default(),
+    };
     for (name, command) in commands {
         if keeps(plan, name) {
             offer = offer.command(command);
@@ -299,8 +388,16 @@ fn one_master(plan: &Plan<'_>) -> Option<Offer> {
         return None;
     }
     let offer = Offer::default();
-    Some(if keeps(plan, "systemd-timesyncd") {
+    let tools = plan.case.facts.wall.tools.value().is_some_and(|tools| tools.steer);
+    Some(if !tools && keeps(plan, "systemd-timesyncd") {
         offer.command("sudo systemctl disable --now systemd-timesyncd")
+    } else if let Some(tools) = plan.case.facts.wall.tools.value().filter(|tools| tools.steer) {
+        match tools.name {
+            "VMware Tools" => offer.command("sudo vmware-toolbox-cmd timesync disable").instruction(
+                "NTP stays; after a resume or a reverted snapshot VMware Tools set the clock even so",
+            ),
+            _ => offer.instruction("start VBoxService with --disable-timesync"),
+        }
     } else if keeps(plan, "VBoxService") {
         offer.instruction("start VBoxService with --disable-timesync")
     } else {

@@ -19,6 +19,33 @@ const RATE_PPM: f64 = 500.0;
 pub(super) struct Contrary {
     pub(super) clauses: Vec<String>,
     pub(super) evidence: Vec<Evidence>,
+    /// The rate by which the clock is slow, in parts per million, where it is one that no daemon can hold, and the line.
+    pub(super) rate: Option<(f64, Evidence)>,
+}
+
+/// The rate by which the clock is slow (negative: fast), in parts per million, and the line that says so, where it is beyond
+/// what a daemon and the kernel correct and is known well enough.
+pub(crate) fn wrong_rate<'a>(
+    told: &'a TimeSource,
+    source: &'a Source,
+) -> Option<(f64, &'a Source)> {
+    let grows = told.drift_ppm.zip(Some(&told.places.drift));
+    // A rate that is not known to a half of itself is none.
+    let known = |ppm: &f64| told.skew_ppm.is_none_or(|skew| skew < ppm.abs() / 2.0);
+    let steered = told.frequency_ppm.filter(known).zip(Some(&told.places.frequency));
+    let (ppm, place) =
+        [grows, steered].into_iter().flatten().find(|(ppm, _)| ppm.abs() >= RATE_PPM)?;
+    Some((ppm, place.as_ref().unwrap_or(source)))
+}
+
+/// What sources that answer and are not followed say: the smallest offset, where all go the same way and about as far.
+fn offered(told: &TimeSource) -> Option<f64> {
+    if told.follows == Some(true) || told.disagree > 0 || told.offered_s.is_empty() {
+        return None;
+    }
+    let least = told.offered_s.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+    let most = told.offered_s.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+    (least.abs() >= OFFSET_S && (most - least).abs() <= most.abs() / 4.0).then_some(least)
 }
 
 /// What a daemon's own figures say against a synchronised clock.
@@ -30,6 +57,30 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         let way = if ahead < 0.0 { "slow" } else { "fast" };
         clauses.push(format!("by {daemon} it is {} {way} of its source", text(ahead)));
         shown.push((&told.places.ahead, format!("offset {ahead:+.3} s")));
+    } else if let Some(ahead) = offered(told) {
+        let way = if ahead < 0.0 { "slow" } else { "fast" };
+        clauses.push(format!(
+            "by a source that answers {daemon} it is {} {way}, and {daemon} does not follow that source",
+            text(ahead)
+        ));
+        shown.push((&told.places.offered, format!("offset {ahead:+.3} s")));
+        if let Some((moves, takes)) = told.unsteady_s {
+            clauses.push(format!(
+                "that offset moves by about {} between polls, though a packet takes {} there and back: one of the two clocks \
+                 runs at a wrong rate, or is set again and again",
+                text(moves),
+                text(takes)
+            ));
+        }
+    }
+    if let Some(ppm) = told.drift_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
+        let way = if ppm > 0.0 { "slow" } else { "fast" };
+        clauses.push(format!(
+            "its offset grows from poll to poll, as of a clock that is {:.0} ppm {way}, where 500 ppm is all that {daemon} \
+             and the kernel correct: the counter runs at a wrong rate",
+            ppm.abs()
+        ));
+        shown.push((&told.places.drift, format!("the offset grows by {:.0} ppm", ppm.abs())));
     }
     if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
@@ -47,7 +98,12 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         clauses.push(format!("its source may itself be {} off", text(seconds)));
         shown.push((&told.places.dispersion, format!("root dispersion {seconds:.3} s")));
     }
+    let rate = wrong_rate(told, source).map(|(ppm, place)| {
+        let way = if ppm > 0.0 { "slow" } else { "fast" };
+        (ppm, Evidence::new(place.0.clone(), format!("the clock is {:.0} ppm {way}", ppm.abs())))
+    });
     (!clauses.is_empty()).then(|| Contrary {
+        rate,
         clauses,
         evidence: shown
             .into_iter()
@@ -62,7 +118,12 @@ fn large(told: &TimeSource) -> Vec<&Correction> {
 }
 
 /// What the log of a daemon says it found, and whether the clock was set since, or the daemon followed a source.
-fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
+///
+/// `start`: why the clock was wrong from the start, if it was.
+fn of_corrections(
+    told: &TimeSource,
+    start: Option<(String, Evidence)>,
+) -> Option<(String, Vec<Evidence>, bool)> {
     let large = large(told);
     let last = *large.last()?;
     let worst = large.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))?;
@@ -88,11 +149,8 @@ fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
     } else if !worst.set {
         words.push_str(", and set it since");
     }
-    words.push_str(if worst.by_s > 0.0 {
-        ": the machine or its host had slept, a guest had been paused, or the clock runs too slow"
-    } else {
-        ": it had been set wrong, or the clock runs too fast"
-    });
+    words.push_str(": ");
+    words.push_str(&why(worst.by_s, start.as_ref().map(|(why, _)| why.as_str())));
     let evidence = large
         .iter()
         .rev()
@@ -102,9 +160,45 @@ fn of_corrections(told: &TimeSource) -> Option<(String, Vec<Evidence>, bool)> {
             let set = if one.set { ", set" } else { "" };
             Evidence::new(one.source.0.clone(), format!("{}: {:+.3} s{set}", one.program, one.by_s))
         })
+        .chain(start.map(|(_, evidence)| evidence))
         .collect();
     Some((words, evidence, last.set || last.followed))
 }
+
+/// What makes a clock wrong by so much; `start`: that it was wrong from the start, by the evidence.
+fn why(by_s: f64, start: Option<&str>) -> String {
+    // More than that no rate makes before somebody notices.
+    let drifts = by_s.abs() < DRIFTS_S;
+    let zone = (by_s / HOUR_S).round();
+    let is_zone = zone != 0.0 && zone.abs() <= 14.0 && (by_s - zone * HOUR_S).abs() < 60.0;
+    if let (true, Some(start)) = (by_s > 0.0, start) {
+        return format!("it was wrong from the start: {start}");
+    }
+    let zone = match is_zone {
+        true => "whole hours point to a real-time clock that keeps local time; else ",
+        false => "",
+    };
+    let words = match (by_s > 0.0, drifts) {
+        (true, true) => {
+            "soon after a boot its real-time clock was missing, wrong or without a battery; later the machine or its host had \
+             slept, a guest had been paused, or the clock runs too slow"
+        }
+        (true, false) => {
+            "soon after a boot its real-time clock was missing, wrong or without a battery; later the machine or its host had \
+             slept, or a guest had been paused"
+        }
+        (false, true) => {
+            "it had been set wrong, by hand, by its real-time clock or by a source, or the clock runs too fast"
+        }
+        (false, false) => "it had been set wrong, by hand, by its real-time clock or by a source",
+    };
+    format!("{zone}{words}")
+}
+
+/// Seconds of an hour.
+const HOUR_S: f64 = 3600.0;
+/// From so many seconds on a clock was not left wrong by its rate.
+const DRIFTS_S: f64 = 86_400.0;
 
 /// A real-time clock that no time zone explains, on a machine of which it is not known what keeps that clock.
 fn words_apart(other: &Other) -> String {
@@ -149,6 +243,30 @@ impl View<'_> {
         causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
     }
 
+    /// A rate that nothing can hold, of the TSC: the kernel took a wrong frequency for it.
+    fn wrong_rate(&self, found: &Contrary, report: &mut WallClockReport, causes: &mut Vec<Cause>) {
+        let Some((ppm, evidence)) = &found.rate else { return };
+        let tsc = self.current.filter(|name| name.starts_with("tsc"));
+        let Some(name) = tsc else { return };
+        let way = if *ppm > 0.0 { "slow" } else { "fast" };
+        let summary = format!(
+            "the wall clock is {:.0} ppm {way} while {name} is in use, more than NTP can correct: the kernel's figure for the \
+             frequency of the TSC is wrong by as much, unless this machine is stopped again and again, as a guest may be",
+            ppm.abs()
+        );
+        report
+            .settles
+            .push(settle("the frequency that the kernel took", "sudo dmesg | grep -i 'tsc.*MHz'"));
+        let id = CauseId::TscMiscalibrated;
+        causes.push(cause(
+            id,
+            Severity::Warning,
+            Confidence::Medium,
+            summary,
+            vec![evidence.clone()],
+        ));
+    }
+
     /// A daemon's own figures do not go with a clock that is kept.
     pub(super) fn against(
         &self,
@@ -158,6 +276,7 @@ impl View<'_> {
         causes: &mut Vec<Cause>,
     ) {
         report.state = WallState::Unsynchronised;
+        self.wrong_rate(&found, report, causes);
         let follows = self.synchronised() == Some(true);
         let although = if follows { ", although a source is followed" } else { "" };
         let summary =
@@ -179,7 +298,8 @@ impl View<'_> {
 
     /// What daemons found and wrote to their logs; whether there is any of it.
     pub(super) fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
-        let Some((summary, evidence, set)) = self.told.and_then(|(told, _)| of_corrections(told))
+        let Some((summary, evidence, set)) =
+            self.told.and_then(|(told, _)| of_corrections(told, self.wrong_from_the_start()))
         else {
             return false;
         };

@@ -57,7 +57,10 @@ pub(super) fn difference(facts: &Facts, in_guest: bool) -> Difference {
             sure: Confidence::High,
             evidence: Evidence::new(
                 format!("/dev/{} against {source}", host.device),
-                format!("the host's clock is ahead by {behind_s:+.3} s"),
+                match behind_s >= 0.0 {
+                    true => format!("the host's clock is ahead by {behind_s:.3} s"),
+                    false => format!("the host's clock is behind by {:.3} s", behind_s.abs()),
+                },
             ),
         };
         let least = HOST_MIN_S.max(2.0 * seconds(host.window_ns));
@@ -103,7 +106,10 @@ fn clock(behind_s: f64, name: &str, source: &str) -> Other {
         sure: Confidence::Medium,
         evidence: Evidence::new(
             source.to_owned(),
-            format!("the real-time clock is ahead by {behind_s:+.0} s"),
+            match behind_s >= 0.0 {
+                true => format!("the real-time clock is ahead by {behind_s:.0} s"),
+                false => format!("the real-time clock is behind by {:.0} s", behind_s.abs()),
+            },
         ),
     }
 }
@@ -131,7 +137,8 @@ fn real_time_clock(facts: &Facts) -> Option<(String, f64, bool, String)> {
     // timedatectl's clocks are read one after the other, in whole seconds.
     #[allow(clippy::cast_precision_loss)]
     let ahead = *value as f64;
-    Some(("RTC".to_owned(), ahead, false, source.0.clone()))
+    let local = facts.wall.rtc_local.value() == Some(&true);
+    Some(("RTC".to_owned(), ahead, local, source.0.clone()))
 }
 
 fn seconds(ns: i64) -> f64 {
@@ -140,13 +147,14 @@ fn seconds(ns: i64) -> f64 {
     seconds
 }
 
-/// A duration for people: `61.0 s`, `23 min`, `5.2 h`.
+/// A duration for people: `61.0 s`, `23 min`, `5.2 h`, `95.1 years`.
 pub(super) fn text(seconds: f64) -> String {
     match seconds.abs() {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
         s if s < 600.0 => format!("{s:.1} s"),
         s if s < 36_000.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.1} days", s / 86_400.0),
+        s if s < 86_400.0 * 731.0 => format!("{:.1} days", s / 86_400.0),
+        s => format!("{:.1} years", s / (86_400.0 * 365.25)),
     }
 }

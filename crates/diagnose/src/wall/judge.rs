@@ -22,8 +22,10 @@ pub(crate) struct Judged {
 }
 
 /// Judges the wall clock. Without any evidence of it there is no report.
-pub(crate) fn judge(facts: &Facts) -> Judged {
-    let view = View::of(facts);
+///
+/// `current`: the clocksource in use.
+pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> Judged {
+    let view = View::of(facts, current);
     if !view.says_anything() {
         return Judged::default();
     }
@@ -31,14 +33,39 @@ pub(crate) fn judge(facts: &Facts) -> Judged {
     let mut report = view.figures();
     let mut words = Vec::new();
     view.state(&mut report, &mut words, &mut causes);
+    view.shown_apart(&mut report, &mut words, &mut causes);
+    view.remarks(&mut report, &mut words, &mut causes);
     view.masters(&mut report, &mut words, &mut causes);
+    let causes = together(causes);
     report.summary = words.join(" ");
     Judged { report: Some(report), causes }
+}
+
+/// Each cause once: the surest stands for all, with the evidence of the others.
+fn together(causes: Vec<Cause>) -> Vec<Cause> {
+    let mut all: Vec<Cause> = Vec::new();
+    for mut cause in causes {
+        let Some(known) = all.iter_mut().find(|known| known.id == cause.id) else {
+            all.push(cause);
+            continue;
+        };
+        if (cause.severity, cause.confidence) > (known.severity, known.confidence) {
+            std::mem::swap(known, &mut cause);
+        }
+        for evidence in cause.evidence {
+            if !known.evidence.contains(&evidence) {
+                known.evidence.push(evidence);
+            }
+        }
+    }
+    all
 }
 
 /// The evidence of the wall clock.
 pub(super) struct View<'a> {
     pub(super) facts: &'a Facts,
+    /// The clocksource in use.
+    pub(super) current: Option<&'a str>,
     pub(super) kernel: Option<(&'a NtpState, &'a Source)>,
     pub(super) told: Option<(&'a TimeSource, &'a Source)>,
     pub(super) keepers: Option<(&'a Keepers, &'a Source)>,
@@ -57,7 +84,7 @@ fn known<T>(fact: &Fact<T>) -> Option<(&T, &Source)> {
 }
 
 impl<'a> View<'a> {
-    fn of(facts: &'a Facts) -> Self {
+    fn of(facts: &'a Facts, current: Option<&'a str>) -> Self {
         let in_guest = matches!(facts.hypervisor.value(), Some(Some(_)))
             || facts.dmi.value().is_some_and(|text| names_guest(text));
         let restored = facts.kernel_log().and_then(|log| {
@@ -67,6 +94,7 @@ impl<'a> View<'a> {
         });
         Self {
             facts,
+            current,
             kernel: known(&facts.ntp),
             told: known(&facts.wall.source),
             keepers: known(&facts.wall.keepers),
@@ -83,6 +111,10 @@ impl<'a> View<'a> {
             || self.restored.is_some()
             || self.keepers.is_some_and(|(keepers, _)| !keepers.seen.is_empty())
             || self.difference != Difference::Unknown
+            || self.facts.wall.tools.is_known()
+            || self.facts.wall.apart.is_known()
+            || self.leap_second().is_some()
+            || self.wrong_from_the_start().is_some()
     }
 
     /// What is read and not concluded.
@@ -373,44 +405,5 @@ impl<'a> View<'a> {
         let error =
             kernel.maximum_error_us.map_or_else(String::new, |us| format!(", maxerror {us} us"));
         Some(Evidence::new(source.0.clone(), format!("{state}{error}")))
-    }
-
-    /// Several that steer it at once.
-    fn masters(
-        &self,
-        report: &mut WallClockReport,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-    ) {
-        let steering = self.names(|role| role == Role::Steers);
-        let Some((_, source)) = self.keepers else { return };
-        if steering.len() > 1 {
-            let summary = format!(
-                "{} each steer the wall clock: one undoes what the other does, and the time jumps or swings between \
-                 them",
-                steering.join(" and ")
-            );
-            words.push(sentence(&summary));
-            let evidence = steering
-                .iter()
-                .map(|name| {
-                    Evidence::new(source.0.clone(), format!("{name} runs and may set the clock"))
-                })
-                .collect();
-            causes.push(cause(
-                CauseId::TwoMasters,
-                Severity::Warning,
-                Confidence::High,
-                summary,
-                evidence,
-            ));
-        }
-        let open = self.names(|role| role == Role::Open);
-        if !steering.is_empty() && open.contains(&"vmtoolsd") {
-            report.settles.push(settle(
-                "whether VMware Tools steer the clock as well",
-                "vmware-toolbox-cmd timesync status",
-            ));
-        }
     }
 }

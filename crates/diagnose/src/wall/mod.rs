@@ -7,12 +7,16 @@
 mod contrary;
 mod difference;
 mod judge;
+mod masters;
+mod remarks;
 mod report;
+mod start;
 #[cfg(test)]
 mod tests;
 mod unsynchronised;
 mod words;
 
+pub(crate) use contrary::wrong_rate;
 pub(crate) use judge::judge;
 pub use report::{KeeperReport, StepReport, WallClockReport, WallState};
 

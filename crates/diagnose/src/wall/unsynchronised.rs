@@ -1,6 +1,6 @@
 //! Why nothing synchronises the wall clock, as far as the evidence tells.
 
-use super::difference::Difference;
+use super::difference::{Difference, text};
 use super::judge::{FIRST_S, View};
 use super::report::{WallClockReport, WallState};
 use super::words::{cause, sentence, settle};
@@ -12,12 +12,35 @@ use clocksmith_facts::wall::{Role, TimeSource};
 fn place(told: &TimeSource) -> Option<&Source> {
     let places = &told.places;
     let silent = told.sources.is_some_and(|(_, answering)| answering == 0);
-    let of_sources = places.sources.as_ref().filter(|_| silent);
+    let of_sources = places.sources.as_ref().filter(|_| silent || told.disagree > 0);
     let said = match told.follows {
         Some(_) => &places.follows,
         None => &places.logged,
     };
     of_sources.or(said.as_ref())
+}
+
+/// Sources that answer and say different times.
+fn disagreement(told: &TimeSource) -> String {
+    let mut offsets = told.offered_s.clone();
+    offsets.sort_by(f64::total_cmp);
+    let apart = match (offsets.first(), offsets.last()) {
+        (Some(least), Some(most)) if most - least > 0.0 => {
+            format!(", the times that they say are up to {} apart", text(most - least))
+        }
+        _ => String::new(),
+    };
+    let daemon = told.daemon;
+    let who = match (told.disagree, told.answering) {
+        (some, all) if some >= all => {
+            format!("the sources of {daemon} answer, and it holds all of them for wrong")
+        }
+        (1, all) => format!("{all} sources of {daemon} answer, and it holds one of them for wrong"),
+        (some, all) => {
+            format!("{all} sources of {daemon} answer, and it holds {some} of them for wrong")
+        }
+    };
+    format!("{who}, because they disagree (falsetickers){apart}")
 }
 
 impl View<'_> {
@@ -66,11 +89,20 @@ impl View<'_> {
             self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
         {
             let why = match told.sources {
+                _ if told.disagree > 0 => disagreement(told),
                 Some((1, 0)) => format!("the only source of {} does not answer", told.daemon),
                 Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
-                _ => format!("{} follows no source", told.daemon),
+                Some((all, ok)) => format!(
+                    "{ok} of the {all} sources of {} answer, and it follows none of them",
+                    told.daemon
+                ),
+                None => format!("{} follows no source", told.daemon),
             };
-            (why, Severity::Warning, Confidence::High, "chronyc sources; ntpq -pn")
+            let how = match told.disagree {
+                0 => "chronyc sources; ntpq -pn",
+                _ => "date -u here and on a machine whose time is right",
+            };
+            (why, Severity::Warning, Confidence::High, how)
         } else if let Some((true, from)) = logged {
             report.state = WallState::Unknown;
             let why = format!(

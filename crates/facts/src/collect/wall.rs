@@ -43,8 +43,7 @@ pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
         ptp: ptp(reader),
         generation_id: generation_id(reader),
         source: source(reader),
-        shown_rtc_ahead_s: Fact::default(),
-        ntp_service: Fact::default(),
+        ..WallClock::default()
     };
 }
 

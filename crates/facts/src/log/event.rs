@@ -403,6 +403,10 @@ pub enum Event {
     VmFork,
     /// A real-time clock set the wall clock at boot, to this many seconds since 1970.
     SetByRtc(i64),
+    /// The kernel could not set the wall clock at boot: no real-time clock, or one that holds no date.
+    NoRtc,
+    /// A leap second: `true` where one was inserted, `false` where one was left out.
+    LeapSecond(bool),
     /// A KVM host (or guest) message that its TSC cannot be relied upon.
     KvmTscUnreliable(String),
     /// A program complains that the system clock drifts against a reference.

@@ -47,6 +47,9 @@ impl Pasted {
         fill(&mut facts.wall.source, told.source);
         fill(&mut facts.wall.shown_rtc_ahead_s, told.rtc_ahead_s);
         fill(&mut facts.wall.ntp_service, told.ntp_service);
+        fill(&mut facts.wall.rtc_local, told.rtc_local);
+        fill(&mut facts.wall.tools, told.tools);
+        fill(&mut facts.wall.apart, told.apart);
         facts.invariant_tsc = told.invariant_tsc;
         clocksource(facts, told.current, told.available);
         hypervisor(facts);

@@ -1,6 +1,6 @@
 //! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl`, `adjtimex --print`.
 
-use super::{Page, Reader};
+use super::{Page, Reader, has};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
 use crate::wall::TimeSource;
@@ -10,13 +10,13 @@ pub(super) const CHRONY: Reader = Reader {
     words: &[
         "Leap status",
         "Reference ID",
-        "System time     :",
+        "System time",
         "Stratum",
         "Last offset",
         "RMS offset",
-        "Frequency  ",
+        "Frequency",
         "Residual freq",
-        "Skew  ",
+        "Skew",
         "Root delay",
         "Root dispersion",
         "Update interval",
@@ -73,9 +73,46 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "synchronisation lost",
         "synchronization lost",
         "synchronized to ",
+        "time jump detected!",
+        "Could not step system clock",
+        "Failed to restore system clock: ",
+        "System clock time unset or jumped backwards",
+        "System time before build time",
+        "System time advanced to ",
+        "System time changed. Resyncing.",
+        "Time has been changed",
+        "Initial clock synchronization to ",
+        "to time server ",
+        " clock_step ",
+        "time stepped by ",
+        "time set ",
+        "set local clock to ",
+        "frequency error ",
+        "exceeds sanity limit",
     ],
     read: daemon_log,
 };
+
+pub(super) const PROGRAMS: Reader = Reader {
+    name: "messages of programs about the clock",
+    words: &[
+        "SystemTimeWarning",
+        "is not yet valid",
+        "CertificateNotYetValidException",
+        "Clock skew detected.",
+        "clock leap detected",
+        "Radical host time change: ",
+    ],
+    read: daemon_log,
+};
+
+/// The same of a line that came through the kernel's log, with its stamp.
+pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
+    let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
+    if words.any(|word| has(page.line(at), word)) {
+        daemon_log(page, at);
+    }
+}
 
 fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
     let Some(mut told) = TimeSource::of_log(page.line(at), &page.source(at)) else { return 0 };
@@ -93,10 +130,38 @@ fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
 /// Lines that a query prints before its result, one for each address of the server.
 const QUERY: usize = 8;
 
+/// The field of a line of `chronyc tracking`.
+fn tracking_field(line: &str) -> Option<&str> {
+    const FIELDS: [&str; 13] = [
+        "Reference ID",
+        "Stratum",
+        "Ref time (UTC)",
+        "System time",
+        "Last offset",
+        "RMS offset",
+        "Frequency",
+        "Residual freq",
+        "Skew",
+        "Root delay",
+        "Root dispersion",
+        "Update interval",
+        "Leap status",
+    ];
+    let (name, value) = bare(line).split_once(':')?;
+    let name = name.trim_end();
+    (FIELDS.contains(&name) && value.starts_with([' ', '\t'])).then_some(name)
+}
+
+/// A line without blanks and quotation marks around it.
+fn bare(line: &str) -> &str {
+    line.trim().trim_matches(['"', '\'', '`', '|']).trim()
+}
+
 fn chrony(page: &mut Page<'_>, at: usize) -> usize {
-    let line = page.line(at);
-    // `Name            : value`, with the colon in one column.
-    if line.find(':') != Some(16) {
+    let line = bare(page.line(at));
+    // `Name            : value`, with the colon in one column; without it, beside another field of the same output.
+    let in_column = line.find(':') == Some(16);
+    if !in_column && !page.is_output(at, "chronyc", tracking_field) {
         return 0;
     }
     if let Some(told) = line.split_once(':').and_then(|(n, v)| TimeSource::of_tracking(n, v)) {
@@ -107,7 +172,7 @@ fn chrony(page: &mut Page<'_>, at: usize) -> usize {
 }
 
 /// What a daemon says of its source, added to what the lines before said.
-fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
+pub(super) fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
     let source = page.source(at);
     let told = told.at(&source);
     match &mut page.told.source {
@@ -127,7 +192,7 @@ fn table(
     let from = if alone {
         at
     } else if page.line(at).contains("poll") || page.line(at).contains("Poll") {
-        at + 1 + usize::from(page.line(at + 1).starts_with("===="))
+        at + 1 + usize::from(page.line(at + 1).trim_start().starts_with("===="))
     } else {
         return 0;
     };
@@ -233,6 +298,11 @@ fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
     };
     if let Some(active) = service {
         page.told.ntp_service = Fact::known(active, page.source(at));
+    }
+    if let Some(local) = line.strip_prefix("RTC in local TZ: ").map(str::trim)
+        && matches!(local, "yes" | "no")
+    {
+        page.told.rtc_local = Fact::known(local == "yes", page.source(at));
     }
     // The RTC's line follows the universal time's.
     if let (Some(universal), Some(rtc)) =

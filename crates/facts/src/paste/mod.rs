@@ -19,6 +19,7 @@ mod prompt;
 mod sections;
 mod sysfs;
 mod virt;
+mod wall;
 
 use crate::cmdline::CommandLine;
 use crate::cpu::Flags;
@@ -27,7 +28,7 @@ use crate::log::{LogError, plain, strip_prefix};
 use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
-use crate::wall::TimeSource;
+use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub use headings::headed;
 pub use hosts::hosts;
@@ -61,7 +62,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 18] = [
+const READERS: [Reader; 23] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -80,6 +81,11 @@ const READERS: [Reader; 18] = [
     discipline::PEERS,
     discipline::TIMESYNC,
     discipline::DAEMON_LOG,
+    discipline::PROGRAMS,
+    wall::VARIABLES,
+    wall::ASSOCIATIONS,
+    wall::TOOLS,
+    wall::DATES,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -200,6 +206,10 @@ pub(crate) struct Told {
     pub(crate) rtc_ahead_s: Fact<i64>,
     /// Whether it shows a service of NTP as active.
     pub(crate) ntp_service: Fact<bool>,
+    /// Whether it says that the real-time clock keeps local time.
+    pub(crate) rtc_local: Fact<bool>,
+    pub(crate) tools: Fact<Tools>,
+    pub(crate) apart: Fact<Apart>,
     /// Bit 8 of EDX of CPUID leaf 0x80000007.
     pub(crate) invariant_tsc: Fact<bool>,
 }
@@ -246,6 +256,7 @@ impl Pasted {
             }
             if line.trim_start().starts_with('[') && plain::is_of_the_kernel(line) {
                 out.kernel_lines += 1;
+                discipline::stamped(&mut page, at);
                 at += 1;
                 continue;
             }

@@ -57,6 +57,28 @@ impl TimeSource {
         if let Some(rest) = behind(line, "System clock was stepped by ") {
             return correction("chronyd", seconds(rest, "seconds"), true);
         }
+        // ntpd's event (`report_event()` in ntp_control.c), NTPsec's `CLOCK: time stepped by`, and what ntpd prints with -q.
+        let of = |program: &str| line.contains(program);
+        for (words, unit) in
+            [(" clock_step ", "s"), ("CLOCK: time stepped by ", ""), ("ntpd: time set ", "s")]
+        {
+            if let Some(rest) = behind(line, words) {
+                return correction("ntpd", seconds(rest, unit), true);
+            }
+        }
+        // set_freq() in ntp_loopfilter.c: what it would need, and what it may.
+        if let Some(rest) = behind(line, "frequency error ")
+            && rest.contains(" PPM exceeds tolerance ")
+        {
+            let frequency_ppm =
+                Some(rest.split(' ').next()?.parse().ok().filter(|ppm: &f64| ppm.is_finite())?);
+            return Some(Self { daemon: "ntpd", frequency_ppm, ..Self::default() });
+        }
+        // ntpd_settime() of OpenNTPD: `set local clock to DATE (offset 3600.1s)`.
+        if let Some(rest) = behind(line, "set local clock to ") {
+            let figure = behind(rest, "(offset ")?.split("s)").next()?;
+            return correction("ntpd", figure.parse().ok(), true);
+        }
         if let Some(rest) = behind(line, "step time server ") {
             return correction("ntpdate", seconds(behind(rest, " offset ")?, "sec"), true);
         }
@@ -66,7 +88,6 @@ impl TimeSource {
         if line.contains("Can't synchronise: ") {
             return logged("chronyd", false);
         }
-        let of = |program: &str| line.contains(program);
         if let Some(rest) = behind(line, "Selected source ") {
             let first = rest.split_ascii_whitespace().next()?;
             let whole = line.trim_start().starts_with("Selected source ");
@@ -84,7 +105,7 @@ impl TimeSource {
                 return logged("ntpd", true);
             }
         }
-        None
+        Self::of_remark(line, source)
     }
 }
 
@@ -101,6 +122,9 @@ fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
 fn seconds(text: &str, unit: &str) -> Option<f64> {
     let mut words = text.split_ascii_whitespace();
     let figure = words.next()?.parse().ok()?;
+    if unit.is_empty() {
+        return Some(figure);
+    }
     let word = words.next()?.trim_end_matches([',', '.']);
     (word == unit).then_some(figure)
 }
@@ -126,6 +150,9 @@ mod tests {
             "chronyd[329]: System clock was stepped by 63297.185604 seconds",
             "20 Sep 10:46:30 ntpdate[4830]: step time server 192.0.2.1 offset +92854.955337 sec",
             "Nov 19 09:54:11 pc ntpd[1058]: time reset -0.261271 s",
+            "Nov 20 09:54:11 pc ntpd[1058]: 0.0.0.0 c61c 0c clock_step +3601.250000 s",
+            "2026-02-01T10:00:00 ntpd[5]: CLOCK: time stepped by -7.500000",
+            "ntpd[6]: set local clock to Thu Nov  5 10:00:00 UTC 2026 (offset 12.500000s)",
         ]);
         let all: Vec<(&str, f64, bool)> =
             found.corrections.iter().map(|c| (c.program, c.by_s, c.set)).collect();
@@ -134,9 +161,18 @@ mod tests {
             [
                 ("chronyd", 63_297.185_604, true),
                 ("ntpdate", 92_854.955_337, true),
-                ("ntpd", -0.261_271, true)
+                ("ntpd", -0.261_271, true),
+                ("ntpd", 3601.25, true),
+                ("ntpd", -7.5, true),
+                ("ntpd", 12.5, true),
             ]
         );
+    }
+
+    #[test]
+    fn of_log_a_frequency_that_ntpd_may_not_set_is_the_clocks_rate() {
+        let found = read(&["ntpd[9]: frequency error 612 PPM exceeds tolerance 500 PPM"]);
+        assert_eq!((found.daemon, found.frequency_ppm), ("ntpd", Some(612.0)));
     }
 
     #[test]

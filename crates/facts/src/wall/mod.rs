@@ -7,16 +7,23 @@
 mod chrony;
 mod clocks;
 mod correction;
+mod dates;
 mod keepers;
+mod ntpq;
 mod places;
+mod remark;
 mod source;
+mod tools;
 
 pub use chrony::ChronyConfig;
 pub use clocks::{Clocks, HostClock, Rtc};
 pub use correction::Correction;
+pub use dates::{Apart, date_seconds};
 pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name, is_program};
 pub use places::Places;
+pub use remark::{Remark, What};
 pub use source::TimeSource;
+pub use tools::Tools;
 
 use crate::Fact;
 use serde::Serialize;
@@ -41,6 +48,12 @@ pub struct WallClock {
     pub shown_rtc_ahead_s: Fact<i64>,
     /// Whether a service of NTP is active, by timedatectl.
     pub ntp_service: Fact<bool>,
+    /// Whether the real-time clock keeps local time, by timedatectl.
+    pub rtc_local: Fact<bool>,
+    /// What a hypervisor's tools say of their own synchronisation.
+    pub tools: Fact<Tools>,
+    /// Two outputs of `date` of one moment, from two places.
+    pub apart: Fact<Apart>,
 }
 
 /// A PTP clock of sysfs.

@@ -18,6 +18,10 @@ pub struct Places {
     pub skew: Option<Source>,
     /// Of [`TimeSource::dispersion_s`].
     pub dispersion: Option<Source>,
+    /// Of [`TimeSource::drift_ppm`].
+    pub drift: Option<Source>,
+    /// Of [`TimeSource::offered_s`] and of what is read beside it.
+    pub offered: Option<Source>,
     /// Of [`TimeSource::logged`].
     pub logged: Option<Source>,
 }
@@ -34,6 +38,8 @@ impl TimeSource {
             frequency: here(self.frequency_ppm.is_some()),
             skew: here(self.skew_ppm.is_some()),
             dispersion: here(self.dispersion_s.is_some()),
+            drift: here(self.drift_ppm.is_some()),
+            offered: here(!self.offered_s.is_empty() || self.disagree > 0),
             logged: here(self.logged.is_some()),
         };
         self
@@ -54,6 +60,8 @@ impl Places {
         first(&mut self.frequency, other.frequency);
         first(&mut self.skew, other.skew);
         first(&mut self.dispersion, other.dispersion);
+        first(&mut self.drift, other.drift);
+        first(&mut self.offered, other.offered);
         self.logged = other.logged.or(self.logged.take());
     }
 }

@@ -1,6 +1,7 @@
 //! What a time daemon says of its source: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl timesync-status`.
 
-use super::{Correction, Places};
+use super::remark::MOST;
+use super::{Correction, Places, Remark};
 use serde::Serialize;
 
 /// What a time daemon says of its source.
@@ -28,6 +29,19 @@ pub struct TimeSource {
     pub no_reference: bool,
     /// What the last line of the daemon's log says of following a source.
     pub logged: Option<bool>,
+    /// How fast the offset to a source that answers grows from poll to poll, in parts per million; positive where the
+    /// clock runs slow.
+    pub drift_ppm: Option<f64>,
+    /// How far the clock is ahead of sources that answer and are not followed, in seconds.
+    pub offered_s: Vec<f64>,
+    /// How far the offset to such a source moves between polls, and how long a packet takes to it and back, in seconds.
+    pub unsteady_s: Option<(f64, f64)>,
+    /// Sources that answer, where no table has them all.
+    pub answering: u32,
+    /// Sources that answer and that the daemon holds for wrong, because they disagree with others (`x`, falsetickers).
+    pub disagree: u32,
+    /// What lines of logs say of the clock beside corrections.
+    pub remarks: Vec<Remark>,
     /// The corrections that daemons wrote to their logs, in the order of the text.
     pub corrections: Vec<Correction>,
     /// The lines that say these things.
@@ -49,6 +63,15 @@ impl TimeSource {
         self.frequency_ppm = self.frequency_ppm.or(other.frequency_ppm);
         self.skew_ppm = self.skew_ppm.or(other.skew_ppm);
         self.dispersion_s = self.dispersion_s.or(other.dispersion_s);
+        self.drift_ppm = self.drift_ppm.or(other.drift_ppm);
+        self.unsteady_s = self.unsteady_s.or(other.unsteady_s);
+        if self.offered_s.is_empty() {
+            self.offered_s = other.offered_s;
+        }
+        self.answering = self.answering.max(other.answering);
+        self.disagree = self.disagree.max(other.disagree);
+        self.remarks.extend(other.remarks);
+        self.remarks.truncate(MOST);
         // The later line of a log counts.
         self.logged = other.logged.or(self.logged);
         if let Some(follows) = other.logged {
@@ -124,6 +147,7 @@ impl TimeSource {
     pub fn of_sources<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Self, usize)> {
         let mut table = Table::default();
         for line in lines {
+            let line = line.trim_start();
             let mut letters = line.chars();
             let (Some('^' | '=' | '#'), Some(state)) = (letters.next(), letters.next()) else {
                 break;
@@ -138,6 +162,11 @@ impl TimeSource {
                 break;
             };
             table.add(reach > 0, state == '*', line.starts_with('#'));
+            let sample = line.split_once('[').map(|(head, _)| head);
+            let ahead_s = sample.and_then(|head| span(head.split_ascii_whitespace().next_back()?));
+            if reach > 0 {
+                table.offer(ahead_s, state != '*', state == 'x');
+            }
         }
         table.finish("chronyd")
     }
@@ -147,13 +176,14 @@ impl TimeSource {
     pub fn of_peers<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Self, usize)> {
         let mut table = Table::default();
         for line in lines {
+            let line = without_indent(line);
             let Some(tally) = line.chars().next() else { break };
             if !" x.-+#*o".contains(tally) {
                 break;
             }
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
             // Name, refid, stratum, type, when, poll, reach, delay, offset, jitter.
-            let [.., kind, _, _, reach, _, offset, _] = words.as_slice() else { break };
+            let [.., kind, _, _, reach, delay, offset, jitter] = words.as_slice() else { break };
             let pool = words.get(1) == Some(&".POOL.");
             let (Ok(reach), Ok(offset)) = (u32::from_str_radix(reach, 8), offset.parse::<f64>())
             else {
@@ -172,6 +202,19 @@ impl TimeSource {
             } else {
                 table.add(reach > 0, followed, *kind == "l");
             }
+            if reach > 0 && *kind != "l" {
+                let ahead_s = Some(-offset / 1e3).filter(|ahead| ahead.is_finite());
+                table.offer(ahead_s, !followed, tally == 'x');
+                let seconds = |word: &str| Some(word.parse::<f64>().ok()? / 1e3);
+                if let (Some(delay), Some(jitter), false) =
+                    (seconds(delay), seconds(jitter), followed)
+                {
+                    let found = (jitter, delay);
+                    table.unsteady_s = table
+                        .unsteady_s
+                        .or((jitter > 0.1 && jitter > 20.0 * delay).then_some(found));
+                }
+            }
         }
         table.finish("ntpd")
     }
@@ -187,7 +230,7 @@ impl TimeSource {
     /// Whether a line is a row of `chronyc sources` by all its columns, without the heading of the table.
     #[must_use]
     pub fn is_row_of_sources(line: &str) -> bool {
-        let mut letters = line.chars();
+        let mut letters = line.trim_start().chars();
         let marks = (letters.next(), letters.next());
         let (Some('^' | '=' | '#'), Some(state)) = marks else { return false };
         let mut words = letters.as_str().split_ascii_whitespace();
@@ -239,6 +282,17 @@ impl TimeSource {
             _ => None,
         }
     }
+}
+
+/// A row of `ntpq -p` without the blanks with which code is set apart: behind them stands the tally, if it is a sign that no
+/// name begins with.
+fn without_indent(line: &str) -> &str {
+    let bare = line.trim_start();
+    let signs = ['*', '+', '-', '#', '.'];
+    if line.starts_with("  ") || line.starts_with('\t') {
+        return if bare.starts_with(signs) { bare } else { &line[line.len() - bare.len() - 1..] };
+    }
+    line
 }
 
 /// The last eight polls as bits, in octal.
@@ -295,6 +349,9 @@ struct Table {
     follows: bool,
     is_local: bool,
     ahead_s: Option<f64>,
+    offered_s: Vec<f64>,
+    unsteady_s: Option<(f64, f64)>,
+    disagree: u32,
 }
 
 impl Table {
@@ -306,6 +363,14 @@ impl Table {
         self.is_local |= followed && local;
     }
 
+    /// What a source that answers says the time is.
+    fn offer(&mut self, ahead_s: Option<f64>, other: bool, disagrees: bool) {
+        if other {
+            self.offered_s.extend(ahead_s);
+        }
+        self.disagree += u32::from(disagrees);
+    }
+
     fn finish(self, daemon: &'static str) -> Option<(TimeSource, usize)> {
         let source = TimeSource {
             daemon,
@@ -313,6 +378,10 @@ impl Table {
             sources: Some((self.sources, self.reached)),
             ahead_s: self.ahead_s,
             is_local: self.is_local,
+            answering: self.reached,
+            offered_s: if self.follows { Vec::new() } else { self.offered_s },
+            unsteady_s: self.unsteady_s.filter(|_| !self.follows),
+            disagree: self.disagree,
             ..TimeSource::default()
         };
         (self.lines > 0).then_some((source, self.lines))

@@ -238,10 +238,21 @@ fn lines_about_the_wall_clock_are_events() {
                [    0.910000] rtc-pl031 9010000.pl031: setting system clock to 2026-06-01 10:00:00 UTC (1780308000)\n\
                [ 1802.402211] random: crng reseeded due to virtual machine fork\n\
                [ 1803.000000] tmpfs: Unknown parameter 'random: crng reseeded due to virtual machine fork'\n\
-               [ 1804.000000] x: setting system clock to 1 (5)\n";
+               [ 1804.000000] x: setting system clock to 1 (5)\n\
+               [    0.920000] rpi-rtc soc:rpi_rtc: setting system clock to 1970-01-01T00:00:17 UTC (17)\n\
+               [    0.930000] hctosys: unable to open rtc device (rtc0)\n\
+               [ 9000.000000] Clock: inserting leap second 23:59:60 UTC\n\
+               [ 9001.000000] usb 1-1: Product: Clock: inserting leap second 23:59:60 UTC\n";
     assert_eq!(
         events(log.as_bytes()),
-        [Event::SetByRtc(1_780_308_000), Event::SetByRtc(1_780_308_000), Event::VmFork]
+        [
+            Event::SetByRtc(1_780_308_000),
+            Event::SetByRtc(1_780_308_000),
+            Event::VmFork,
+            Event::SetByRtc(17),
+            Event::NoRtc,
+            Event::LeapSecond(true)
+        ]
     );
 }
 

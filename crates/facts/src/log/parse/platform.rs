@@ -356,18 +356,41 @@ fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
     if m.starts_with("random: crng reseeded due to virtual machine fork") {
         return Some(Event::VmFork);
     }
-    // rtc_hctosys() in drivers/rtc/class.c (until 4.18 hctosys.c): `rtc_cmos 00:03: setting system clock to
-    // 2026-06-01T10:00:00 UTC (1780308000)`.
-    if let Some(rest) = after(m, ": setting system clock to ")
-        && m.starts_with("rtc")
-    {
-        let epoch = rest.trim_end().strip_suffix(')').and_then(|text| text.rsplit('(').next());
-        return Some(Event::SetByRtc(epoch?.parse().ok()?));
+    if let Some(event) = wall(m) {
+        return Some(event);
     }
     let resumed = m.starts_with("PM: suspend exit")
         || m.starts_with("PM: hibernation exit")
         || b.starts_with("Waking up from system sleep state");
     resumed.then_some(Event::Resume)
+}
+
+/// What sets the wall clock without being asked by a program.
+fn wall(m: &str) -> Option<Event> {
+    // rtc_hctosys() in drivers/rtc/class.c (until 4.18 hctosys.c): `rtc_cmos 00:03: setting system clock to
+    // 2026-06-01T10:00:00 UTC (1780308000)`. In front are the driver and the device: `rpi-rtc soc:rpi_rtc`.
+    if let Some(rest) = after(m, ": setting system clock to ")
+        && let Some(device) = m.split(": setting system clock to ").next()
+        && device.split_ascii_whitespace().count() <= 2
+        && rest.contains(" UTC (")
+        && rest.bytes().take(10).filter(|byte| *byte == b'-' || byte.is_ascii_digit()).count() == 10
+    {
+        let epoch = rest.trim_end().strip_suffix(')').and_then(|text| text.rsplit('(').next());
+        return Some(Event::SetByRtc(epoch?.parse().ok()?));
+    }
+    // The same functions, where there is no such clock, or it lost its power.
+    let none = m.contains("hctosys: unable to read the hardware clock")
+        || m.contains("unable to open rtc device (rtc")
+            && (m.starts_with("hctosys") || m.starts_with("drivers/rtc/hctosys.c"));
+    if none {
+        return Some(Event::NoRtc);
+    }
+    // second_overflow() in kernel/time/ntp.c, also before 2.6.18 in kernel/timer.c.
+    match m.trim_end() {
+        "Clock: inserting leap second 23:59:60 UTC" => Some(Event::LeapSecond(true)),
+        "Clock: deleting leap second 23:59:59 UTC" => Some(Event::LeapSecond(false)),
+        _ => None,
+    }
 }
 
 fn clip(text: &str, chars: usize) -> String {

@@ -1,0 +1,239 @@
+//! What single lines say of the wall clock: that it jumped, that something set it, what programs run into.
+
+use super::difference::text;
+use super::judge::View;
+use super::report::{WallClockReport, WallState};
+use super::words::{cause, sentence, settle};
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::Fact;
+use clocksmith_facts::log::Event;
+use clocksmith_facts::wall::{Remark, What};
+
+/// Two outputs of `date` below which nothing is said, in seconds: the second one has a container to start.
+const APART_S: i64 = 5;
+/// From so many days on a difference is no drift.
+const DATE: &str = "date -u here and on another machine";
+
+impl View<'_> {
+    /// The line by which the kernel says that it put a leap second in or left one out.
+    pub(super) fn leap_second(&self) -> Option<(bool, Evidence)> {
+        let log = self.facts.kernel_log()?;
+        log.entries.iter().rev().find_map(|entry| match entry.event {
+            Event::LeapSecond(inserted) => Some((inserted, Evidence::line(log, entry))),
+            _ => None,
+        })
+    }
+
+    /// Two outputs of `date` that differ.
+    pub(super) fn shown_apart(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let Fact::Known { value: apart, source } = &self.facts.wall.apart else { return };
+        if apart.behind_s.abs() < APART_S {
+            return;
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let seconds = apart.behind_s as f64;
+        let (way, id) = match seconds > 0.0 {
+            true => ("behind", CauseId::WallClockStaleAfterRestore),
+            false => ("ahead of", CauseId::WallClockUnsynchronised),
+        };
+        let summary = format!(
+            "the clock below {} is {} {way} that of the machine on which the command was given: containers have the clock of \
+             their kernel, so this is the clock of a virtual machine between the two, which nothing keeps",
+            apart.with,
+            text(seconds)
+        );
+        words.push(sentence(&summary));
+        if seconds > 0.0 {
+            report.state = WallState::Stale;
+        } else {
+            report.state = WallState::Unsynchronised;
+        }
+        report.settles.push(settle("the right time", DATE));
+        let shown = format!("two outputs of date, {} apart", text(seconds));
+        let evidence = vec![Evidence::new(source.0.clone(), shown)];
+        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
+    }
+
+    /// What lines say, as sentences; what they prove of the clock, as a cause.
+    pub(super) fn remarks(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        if let Some((inserted, evidence)) = self.leap_second() {
+            words.push(match inserted {
+                true => "The kernel inserted a leap second: CLOCK_REALTIME went back by one second at midnight UTC, \
+                         CLOCK_MONOTONIC did not. The last one was that of 2016-12-31; one with a later date was announced \
+                         falsely by a time source."
+                    .to_owned(),
+                false => "The kernel left out a leap second: CLOCK_REALTIME jumped ahead by one second at midnight UTC. \
+                          There has never been one of that kind: a time source announced it falsely."
+                    .to_owned(),
+            });
+            if !inserted {
+                let summary =
+                    "a leap second was left out, which no time source should announce".to_owned();
+                let id = CauseId::WallClockUnsynchronised;
+                causes.push(cause(id, Severity::Info, Confidence::Medium, summary, vec![evidence]));
+            }
+        }
+        self.start(words, causes);
+        if self.facts.wall.rtc_local.value() == Some(&true) {
+            words.push(
+                "The real-time clock keeps local time, which Linux supports badly: at changes of summer time, and beside \
+                 another system, it is set wrong (timedatectl set-local-rtc 0 ends that)."
+                    .to_owned(),
+            );
+        }
+        let Some((told, _)) = self.told else { return };
+        let mut said: Vec<&Remark> = Vec::new();
+        for remark in &told.remarks {
+            if !said.iter().any(|one| one.what == remark.what && one.program == remark.program) {
+                said.push(remark);
+            }
+        }
+        for remark in said {
+            let Some((summary, severity, sure)) = self.sentence(remark) else { continue };
+            words.push(sentence(&summary));
+            let evidence = Evidence::new(remark.source.0.clone(), short(&remark.what));
+            // The end of a line that a program printed is no fault of this clock by itself.
+            let (Some(severity), Some(sure)) = (severity, sure) else { continue };
+            let id = CauseId::WallClockUnsynchronised;
+            causes.push(cause(id, severity, sure, summary, vec![evidence]));
+        }
+        let asks = told.remarks_of(|what| {
+            matches!(what, What::NotYetValid | What::FilesOfTheFuture | What::BeforeAnyDate)
+        });
+        if asks.count() > 0 {
+            report.settles.push(settle("the right time", DATE));
+        }
+    }
+
+    /// A clock that was wrong from the start, where no correction says so already.
+    fn start(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) {
+        let Some((why, evidence)) = self.wrong_from_the_start() else { return };
+        if words.iter().any(|word| word.contains(&why)) {
+            return;
+        }
+        let summary = format!("the wall clock was wrong when the machine started: {why}");
+        words.push(sentence(&summary));
+        if self.synchronised() != Some(true) {
+            let id = CauseId::WallClockUnsynchronised;
+            causes.push(cause(id, Severity::Info, Confidence::Medium, summary, vec![evidence]));
+        }
+    }
+
+    /// A remark in words; without a severity it is no cause.
+    fn sentence(&self, remark: &Remark) -> Option<(String, Option<Severity>, Option<Confidence>)> {
+        let slept = self
+            .facts
+            .kernel_log()
+            .is_some_and(|log| log.any(|event| matches!(event, Event::Suspend | Event::Resume)));
+        let program = remark.program;
+        let info = (Some(Severity::Info), Some(Confidence::Low));
+        let (words, (severity, sure)) = match &remark.what {
+            What::Jumped { forward: true } if slept => (
+                format!(
+                    "{program} saw the wall clock jump ahead, and the kernel's log shows that the machine slept: chronyd \
+                     starts over after it, so it follows no source until it has measured again"
+                ),
+                info,
+            ),
+            What::Jumped { forward: true } => (
+                format!(
+                    "{program} saw the wall clock jump ahead by more than ten seconds that it had not waited: the machine \
+                     slept, this guest or the process stood still, or something else set the clock"
+                ),
+                info,
+            ),
+            What::Jumped { forward: false } => (
+                format!(
+                    "{program} saw the wall clock jump back by more than ten seconds: something else set it, such as date, \
+                     another time daemon or a hypervisor's tools"
+                ),
+                info,
+            ),
+            What::NotSet => (
+                format!(
+                    "{program} tried to set the wall clock, and the kernel refused it: it lacks CAP_SYS_TIME, as in a \
+                     container, or the time was one that the kernel does not take"
+                ),
+                (Some(Severity::Warning), Some(Confidence::High)),
+            ),
+            What::TooFar { by_s } => (
+                match by_s {
+                    Some(by) => format!(
+                        "{program} found the wall clock {} {} and ended, because that is more than it sets by itself (ntpd -g \
+                         allows it once)",
+                        text(*by),
+                        if *by > 0.0 { "behind" } else { "ahead" }
+                    ),
+                    None => format!("{program} found the wall clock farther off than it sets it by itself"),
+                },
+                (Some(Severity::Warning), Some(Confidence::High)),
+            ),
+            What::Set => (
+                format!("{program} says that something set the wall clock; by how much its line does not say"),
+                (None, None),
+            ),
+            What::HostWentOn { by_s } if *by_s > 0.0 => (
+                format!(
+                    "{program} saw the host's clock go on by {} between two looks: this guest stood still so long, because it \
+                     was paused or its host slept; {program} then sets the guest's clock",
+                    text(*by_s)
+                ),
+                info,
+            ),
+            What::HostWentOn { by_s } => (
+                format!("{program} saw the host's clock go back by {}: it was set there", text(*by_s)),
+                info,
+            ),
+            What::NotYetValid => (
+                "TLS refused a certificate as not yet valid: the wall clock here is behind, or the one that made the \
+                 certificate was ahead"
+                    .to_owned(),
+                info,
+            ),
+            What::FilesOfTheFuture => (
+                "make found files that were changed in the future (\"Clock skew detected\"): the wall clock here is behind that \
+                 of the machine that wrote them, which may be a server of files, or it was set back since; no clocksource is \
+                 meant"
+                    .to_owned(),
+                info,
+            ),
+            What::Late => (
+                "HikariCP found that its thread ran more than 15 s late (\"Thread starvation or clock leap detected\"): threads \
+                 stood still for the time it shows, by garbage collection, by too little processor time or because the machine \
+                 was paused. On Linux it measures with CLOCK_MONOTONIC, so a wall clock that was set is not the reason, and \
+                 the line does not say which of the others is"
+                    .to_owned(),
+                (None, None),
+            ),
+            What::Recorded | What::BeforeAnyDate => return None,
+        };
+        Some((words, severity, sure))
+    }
+}
+
+/// What the line says, as evidence.
+pub(super) fn short(what: &What) -> &'static str {
+    match what {
+        What::Jumped { forward: true } => "the wall clock jumped ahead",
+        What::Jumped { forward: false } => "the wall clock jumped back",
+        What::NotSet => "the clock could not be set",
+        What::TooFar { .. } => "the clock is farther off than is set",
+        What::Recorded => "set to a recorded time",
+        What::Set => "the clock was set",
+        What::HostWentOn { .. } => "the host's clock went on",
+        What::BeforeAnyDate => "a date that is too early",
+        What::NotYetValid => "certificate is not yet valid",
+        What::FilesOfTheFuture => "Clock skew detected",
+        What::Late => "a thread ran late",
+    }
+}

@@ -1,0 +1,316 @@
+//! The wall clock by what single lines and other tools say: rates that cannot be held, sources that disagree, jumps, a clock that
+//! was wrong from the start, two masters in a guest.
+#![allow(clippy::unwrap_used)]
+
+use clocksmith_diagnose::wall::WallState;
+use clocksmith_diagnose::{Cause, CauseId, Confidence, Measured, Report, Severity, assess};
+use clocksmith_facts::Facts;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::paste::{self, Pasted};
+
+fn why(text: &str) -> Report {
+    let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
+    let lines = paste::lines(text.as_bytes(), "text").unwrap();
+    Pasted::read(&lines, "text").complete(&mut facts);
+    assess(facts, Measured::default()).report
+}
+
+fn summary(report: &Report) -> &str {
+    report.wall_clock.as_ref().map_or("", |wall| &wall.summary)
+}
+
+fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
+    report.causes.iter().find(|cause| cause.id == id)
+}
+
+fn remedies(report: &Report) -> Vec<&str> {
+    report.remedies.iter().map(|remedy| remedy.id.as_str()).collect()
+}
+
+const ON_TSC: &str = "$ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\n\
+    tsc hpet acpi_pm\n\
+    $ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\
+    tsc\n";
+
+const PEER: &str = "$ ntpq -c 'rv 20111'\n\
+    associd=20111 status=9014 conf, reach, sel_reject, 1 event, reachable,\n\
+    srcadr=ntp.example, srcport=123, reach=037, unreach=0, hpoll=6, ppoll=6,\n\
+    flash=400 peer_dist, keyid=0, offset=900.500, delay=0.9, jitter=700.1,\n\
+    filtoffset=  900.50  700.50  500.50  300.50    0.00,\n\
+    filtdisp=      0.00    0.96    1.92    2.88 16000.0\n";
+
+#[test]
+fn rate_beyond_what_ntp_corrects_is_not_nothing_to_fix() {
+    let tracking = "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\n\
+        System time     : 0.000003 seconds slow of NTP time\nFrequency       : 3100.5 ppm slow\nLeap status     : Normal\n";
+    let tolerance =
+        "Sep 14 10:00:01 a ntpd[9]: frequency error 3100 PPM exceeds tolerance 500 PPM\n";
+    for (text, ppm) in
+        [(PEER, "3125 ppm slow"), (tracking, "3100 ppm slow"), (tolerance, "3100 ppm slow")]
+    {
+        let report = why(&format!("{ON_TSC}{text}"));
+        assert!(!report.headline.contains("Nothing to fix"), "{}", report.headline);
+        let found = cause(&report, CauseId::TscMiscalibrated).unwrap();
+        assert!(
+            found.confidence == Confidence::Medium && found.summary.contains(ppm),
+            "{found:#?}"
+        );
+        let offered = remedies(&report);
+        assert!(
+            offered.contains(&"wall-counter-rate") && !offered.contains(&"wall-ask-the-daemon"),
+            "{offered:?}"
+        );
+        let rate = report.remedies.iter().find(|remedy| remedy.id == "wall-counter-rate").unwrap();
+        assert!(rate.commands.iter().any(|command| command.contains("echo hpet")), "{rate:#?}");
+    }
+}
+
+#[test]
+fn rate_of_another_clocksource_blames_no_tsc() {
+    let on_hpet = ON_TSC.replace("current_clocksource\ntsc", "current_clocksource\nhpet");
+    let report = why(&format!("{on_hpet}{PEER}"));
+    assert!(cause(&report, CauseId::TscMiscalibrated).is_none(), "{:#?}", report.causes);
+    assert!(cause(&report, CauseId::WallClockUnsynchronised).is_some());
+}
+
+#[test]
+fn rate_that_is_hardly_known_is_no_rate() {
+    let text = "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\n\
+        System time     : 0.000003 seconds slow of NTP time\nFrequency       : 900.0 ppm slow\n\
+        Skew            : 800.0 ppm\nLeap status     : Normal\n";
+    let report = why(&format!("{ON_TSC}{text}"));
+    assert!(cause(&report, CauseId::TscMiscalibrated).is_none(), "{:#?}", report.causes);
+}
+
+#[test]
+fn source_that_answers_and_is_not_followed_is_no_firewall() {
+    let text = "$ ntpq -pn\n\
+        \x20    remote           refid      st t when poll reach   delay   offset  jitter\n\
+        ==============================================================================\n\
+        \x20192.0.2.10      192.0.2.99       2 u   24   64   37    0.979 1869.194 1198.290\n";
+    let report = why(&format!("{ON_TSC}{text}"));
+    let said = summary(&report);
+    assert!(said.contains("1.9 s slow") && said.contains("wrong rate"), "{said}");
+    assert!(!report.headline.contains("Nothing to fix"), "{}", report.headline);
+    for remedy in &report.remedies {
+        assert!(!remedy.summary.contains("none of its servers answers"), "{remedy:#?}");
+    }
+}
+
+#[test]
+fn sources_that_disagree_answer() {
+    let text = "MS Name/IP address         Stratum Poll Reach LastRx Last sample\n\
+        ===============================================================================\n\
+        ^x ntp1.example                  2   6   377    49    +23ms[  +23ms] +/-   29ms\n\
+        ^x ntp2.example                  2   6   377    49  +1203ms[+1203ms] +/-   29ms\n";
+    let peers = "     remote           refid      st t when poll reach   delay   offset  jitter\n\
+        ==============================================================================\n\
+        x192.0.2.1       192.0.2.99       2 u   24   64  377    0.979  -23.000   1.290\n\
+        x192.0.2.2       192.0.2.98       2 u   24   64  377    0.979 -1203.00   1.290\n";
+    for text in [text, peers] {
+        let report = why(text);
+        let said = summary(&report);
+        assert!(said.contains("falsetickers") && said.contains("1.2 s apart"), "{said}");
+        assert!(!said.contains("follows no source"), "{said}");
+        let asked =
+            report.remedies.iter().find(|remedy| remedy.id == "wall-ask-the-daemon").unwrap();
+        assert!(asked.summary.contains("disagree"), "{asked:#?}");
+    }
+    // One of several is what a daemon copes with.
+    let fine = text.replacen("^x", "^*", 1);
+    assert_eq!(why(&fine).wall_clock.unwrap().state, WallState::Synchronised);
+}
+
+#[test]
+fn first_step_without_a_real_time_clock_was_wrong_from_the_start() {
+    let step = "a chronyd[7]: System clock wrong by 19461.487274 seconds\n\
+        a chronyd[7]: System clock was stepped by 19461.487274 seconds\n";
+    for (line, word) in [
+        (
+            "a kernel: rpi-rtc soc:rpi_rtc: setting system clock to 1970-01-01T00:00:17 UTC (17)\n",
+            "began in 1970",
+        ),
+        (
+            "a kernel: rtc_cmos 00:02: setting system clock to 1980-01-01T00:00:17 UTC (315532817)\n",
+            "began in 1980",
+        ),
+        ("a kernel: hctosys: unable to open rtc device (rtc0)\n", "no real-time clock"),
+        (
+            "a systemd-timesyncd[3]: System clock time unset or jumped backwards, restored from recorded timestamp: x\n",
+            "recorded",
+        ),
+    ] {
+        let said = summary(&why(&format!("{line}{step}"))).to_owned();
+        assert!(said.contains("wrong from the start") && said.contains(word), "{line}: {said}");
+        // Also where no daemon corrected it yet.
+        let alone = summary(&why(line)).to_owned();
+        assert!(
+            alone.contains("wrong when the machine started") && alone.contains(word),
+            "{line}: {alone}"
+        );
+    }
+    let good =
+        "a kernel: rtc_cmos 00:02: setting system clock to 2026-06-01T10:00:00 UTC (1780308000)\n";
+    let said = summary(&why(&format!("{good}{step}"))).to_owned();
+    assert!(!said.contains("from the start") && said.contains("without a battery"), "{said}");
+}
+
+#[test]
+fn corrections_by_their_size_have_their_reasons() {
+    let of = |by: &str| {
+        summary(&why(&format!("a chronyd[7]: System clock wrong by {by} seconds\n"))).to_owned()
+    };
+    assert!(of("-32398.026858").contains("local time"), "{}", of("-32398.026858"));
+    assert!(of("31.5").contains("runs too slow"));
+    let far = of("-3002385021.274820");
+    assert!(far.contains("95.1 years ahead") && !far.contains("too fast"), "{far}");
+}
+
+#[test]
+fn jump_beside_a_suspend_is_one() {
+    let jump = "Sep 14 10:00:01 a chronyd[7]: Forward time jump detected!\n";
+    let slept = "Sep 14 09:00:00 a kernel: PM: suspend entry (deep)\nSep 14 09:00:01 a kernel: PM: suspend exit\n";
+    assert!(summary(&why(&format!("{slept}{jump}"))).contains("shows that the machine slept"));
+    let alone = summary(&why(jump)).to_owned();
+    assert!(
+        alone.contains("jump ahead") && !alone.contains("shows that the machine slept"),
+        "{alone}"
+    );
+    let back = summary(&why(&jump.replace("Forward", "Backward"))).to_owned();
+    assert!(back.contains("jump back"), "{back}");
+}
+
+#[test]
+fn leap_second_is_told_and_blames_nothing() {
+    for line in [
+        "Clock: inserting leap second 23:59:60 UTC\n",
+        "[10703552.860274] Clock: inserting leap second 23:59:60 UTC\n",
+    ] {
+        let report = why(line);
+        assert!(summary(&report).contains("inserted a leap second"), "{}", summary(&report));
+        assert!(
+            report.causes.iter().all(|cause| !cause.id.concerns_wall_clock()),
+            "{:#?}",
+            report.causes
+        );
+    }
+}
+
+#[test]
+fn daemon_that_cannot_set_the_clock_warns() {
+    let report = why("a chronyd[7]: Could not step system clock\n");
+    let found = cause(&report, CauseId::WallClockUnsynchronised).unwrap();
+    assert!(
+        found.severity >= Severity::Warning && found.summary.contains("CAP_SYS_TIME"),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn tools_of_a_hypervisor_beside_ntp_are_two_masters() {
+    let tools = "$ vmware-toolbox-cmd timesync status\nEnabled\n";
+    let active = "$ timedatectl\n               Local time: Sat 2027-12-25 00:02:26 UTC\n\
+        \x20          Universal time: Sat 2027-12-25 00:02:26 UTC\n\
+        System clock synchronized: yes\n              NTP service: active\n";
+    let follows = "^* 192.0.2.1   2   6   377    34    -12us[  -16us] +/-   14ms\n";
+    let of = |text: &str| cause(&why(text), CauseId::TwoMasters).map(|cause| cause.confidence);
+    assert_eq!(of(&format!("{tools}{active}")), Some(Confidence::Medium));
+    assert_eq!(of(&format!("{tools}{follows}")), Some(Confidence::High));
+    assert_eq!(of(&format!("tools.syncTime = \"TRUE\"\n{follows}")), Some(Confidence::High));
+    assert_eq!(of(&format!("{}{active}", tools.replace("Enabled", "Disabled"))), None);
+    assert_eq!(of(&format!("{tools}{}", active.replace("active", "inactive"))), None);
+    let report = why(&format!("{tools}{follows}"));
+    let master = report.remedies.iter().find(|remedy| remedy.id == "wall-one-master").unwrap();
+    assert_eq!(master.commands, ["sudo vmware-toolbox-cmd timesync disable"]);
+}
+
+#[test]
+fn two_dates_that_differ_are_evidence() {
+    let of = |here: &str, inside: &str| {
+        why(&format!("$ date -u ; docker run busybox date\n{here}\n{inside}\n"))
+    };
+    let report = of("Fr  3 Nov 2017 15:20:43 UTC", "Fri Nov  3 15:26:26 UTC 2017");
+    assert!(
+        summary(&report).contains("5.7 min ahead") || summary(&report).contains("343.0 s ahead"),
+        "{}",
+        summary(&report)
+    );
+    assert!(cause(&report, CauseId::WallClockUnsynchronised).is_some());
+    let behind = of("Fri Nov  3 15:26:26 UTC 2017", "Fri Nov  3 14:26:26 UTC 2017");
+    assert!(cause(&behind, CauseId::WallClockStaleAfterRestore).is_some(), "{}", summary(&behind));
+    let same = of("Fri Nov  3 15:26:26 UTC 2017", "Fri Nov  3 15:26:27 UTC 2017");
+    assert!(same.causes.iter().all(|cause| !cause.id.concerns_wall_clock()));
+    // Another zone proves nothing.
+    let zones = of("Fri Nov  3 16:26:26 CET 2017", "Fri Nov  3 15:26:27 UTC 2017");
+    assert!(zones.wall_clock.is_none());
+}
+
+#[test]
+fn programs_that_run_into_a_clock_are_symptoms() {
+    for (line, word) in [
+        (
+            "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=1m13s50ms).\n",
+            "CLOCK_MONOTONIC",
+        ),
+        (
+            "make[2]: warning:  Clock skew detected.  Your build may be incomplete.\n",
+            "changed in the future",
+        ),
+        ("SystemTimeWarning: System time is way off (before 2024-01-01).\n", "earlier than any"),
+        ("curl: (60) SSL certificate problem: certificate is not yet valid\n", "not yet valid"),
+    ] {
+        let report = why(line);
+        assert!(summary(&report).contains(word), "{line}: {}", summary(&report));
+        let grave = |cause: &&Cause| cause.severity >= Severity::Warning;
+        assert_eq!(
+            report.causes.iter().filter(grave).find(|cause| cause.id.concerns_wall_clock()),
+            None,
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn cause_that_two_findings_prove_is_listed_once() {
+    let report = why("$ timedatectl\n\
+        \x20              Local time: Tue 2026-08-11 10:24:57 UTC\n\
+        \x20          Universal time: Tue 2026-08-11 10:24:57 UTC\n\
+        \x20                RTC time: Mon 2024-06-17 10:47:28\n\
+        System clock synchronized: no\n              NTP service: active\n          RTC in local TZ: yes\n");
+    let all: Vec<&Cause> =
+        report.causes.iter().filter(|cause| cause.id == CauseId::WallClockUnsynchronised).collect();
+    let [one] = all.as_slice() else { panic!("{all:#?}") };
+    assert!(one.evidence.iter().any(|line| line.text.contains("behind by")), "{one:#?}");
+    assert!(one.evidence.iter().all(|line| !line.text.contains("by -")), "{one:#?}");
+    assert!(summary(&report).contains("keeps local time"), "{}", summary(&report));
+}
+
+#[test]
+fn tracking_in_any_dress_is_read() {
+    let plain = "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\nStratum         : 3\n\
+        System time     : 7.810536861 seconds slow of NTP time\nFrequency       : 31244.098 ppm slow\nLeap status     : Normal\n";
+    let indented = |by: &str| plain.lines().map(|line| format!("{by}{line}\n")).collect::<String>();
+    let single: String = plain
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n")
+        .collect();
+    let quoted =
+        |mark: &str| plain.lines().map(|line| format!("{mark}{line}{mark}\n")).collect::<String>();
+    for text in [
+        plain.to_owned(),
+        indented("    "),
+        indented("  "),
+        indented("\t"),
+        single,
+        quoted("\""),
+        quoted("`"),
+        indented("> "),
+    ] {
+        let report = why(&text);
+        let figures = report.wall_clock.as_ref().unwrap();
+        assert_eq!(figures.frequency_ppm, Some(31244.098), "{text}");
+        assert_eq!(figures.offset_ns, Some(7_810_536_861), "{text}");
+    }
+    // A field of that name alone is anything.
+    assert!(why("Frequency: 3000.0 ppm slow\n").wall_clock.is_none());
+}

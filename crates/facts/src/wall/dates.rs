@@ -1,0 +1,159 @@
+//! Two outputs of `date` of one moment: on a machine, and in a container or a guest that runs on it.
+
+use serde::Serialize;
+
+/// How far two clocks are apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Apart {
+    /// What the second one was asked with: `docker`, `wsl`.
+    pub with: &'static str,
+    /// How far it is behind the first one, in seconds.
+    pub behind_s: i64,
+}
+
+/// Programs that run a command in a container or a guest.
+const INSIDE: [&str; 14] = [
+    "docker",
+    "podman",
+    "wsl",
+    "wsl.exe",
+    "limactl",
+    "lima",
+    "colima",
+    "minikube",
+    "multipass",
+    "vagrant",
+    "nerdctl",
+    "kubectl",
+    "orb",
+    "docker-machine",
+];
+
+impl Apart {
+    /// A command line that runs `date` here and there: whether the first of the two is the one inside, and with what.
+    #[must_use]
+    pub fn asked(command: &str) -> Option<(bool, &'static str)> {
+        let mut parts =
+            command.split([';', '&', '|']).map(str::trim).filter(|part| !part.is_empty());
+        let (first, second) = (parts.next()?, parts.next()?);
+        let (first, second) = (date_of(first)?, date_of(second)?);
+        match (parts.next(), first, second) {
+            (None, None, Some(with)) => Some((false, with)),
+            (None, Some(with), None) => Some((true, with)),
+            _ => None,
+        }
+    }
+}
+
+/// What a command that runs `date` runs it with: `None` inside for here.
+fn date_of(command: &str) -> Option<Option<&'static str>> {
+    let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
+    let first = words.next()?;
+    if first == "date" {
+        // A format may leave the date out.
+        return words
+            .all(|word| matches!(word, "-u" | "--utc" | "-R" | "--universal"))
+            .then_some(None);
+    }
+    let with = INSIDE.into_iter().find(|name| *name == first)?;
+    let rest: Vec<&str> = words.collect();
+    let at = rest.iter().position(|word| word.trim_matches(['"', '\'']) == "date")?;
+    rest[at + 1..].iter().all(|word| word.trim_matches(['"', '\'']) == "-u").then_some(Some(with))
+}
+
+/// Seconds since 1970 of what `date` prints, and its time zone: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3 Nov 2017 15:20:43 UTC`.
+#[must_use]
+pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    if !(5..=8).contains(&words.len()) {
+        return None;
+    }
+    let (mut day, mut month, mut year, mut clock, mut zone, mut half) =
+        (None, None, None, None, None, 0);
+    for word in words {
+        let bare = word.trim_end_matches([',', '.']);
+        let lower = bare.to_ascii_lowercase();
+        let number = bare.parse::<i64>().ok();
+        if let Some(found) = MONTHS.iter().position(|name| lower == *name) {
+            month = i64::try_from(found).ok().map(|at| at + 1);
+        } else if bare.len() <= 2 && number.is_some_and(|n| (1..=31).contains(&n)) {
+            day = number;
+        } else if bare.len() == 4 && number.is_some_and(|n| (1970..=2200).contains(&n)) {
+            year = number;
+        } else if let [hour, minute, second] =
+            &bare.split(':').map(str::parse::<i64>).collect::<Vec<_>>()[..]
+        {
+            let (Ok(hour), Ok(minute), Ok(second)) = (hour, minute, second) else { return None };
+            let sane =
+                (0..24).contains(hour) && (0..60).contains(minute) && (0..=60).contains(second);
+            clock = sane.then_some(hour * 3600 + minute * 60 + second);
+        } else if matches!(lower.as_str(), "am" | "pm") {
+            half = if lower == "pm" { 1 } else { -1 };
+        } else if bare.len() >= 3 && bare.bytes().all(|byte| byte.is_ascii_uppercase())
+            || is_offset(bare)
+        {
+            zone = Some(bare);
+        }
+    }
+    let (year, month, day) = (year?, month?, day?);
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    let clock = clock?;
+    let clock = match (half, clock / 3600) {
+        (1, hour) if hour < 12 => clock + 12 * 3600,
+        (-1, 12) => clock - 12 * 3600,
+        _ => clock,
+    };
+    Some((days * 86_400 + clock, zone?))
+}
+
+/// `+0200`
+fn is_offset(word: &str) -> bool {
+    word.len() == 5
+        && word.starts_with(['+', '-'])
+        && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn asked_one_here_and_one_inside() {
+        assert_eq!(Apart::asked("date -u ; docker run busybox date"), Some((false, "docker")));
+        assert_eq!(Apart::asked("podman machine ssh date -u && date -u"), Some((true, "podman")));
+        for other in [
+            "date; date",
+            "docker run a date; docker run b date",
+            "date +%s; docker run a date",
+            "date",
+            "cal; docker ps",
+        ] {
+            assert_eq!(Apart::asked(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn date_seconds_orders_and_halves_of_days() {
+        let of = |text: &str| date_seconds(text).unwrap().0;
+        assert_eq!(of("Fri Nov  3 15:26:26 UTC 2017"), 1_509_722_786);
+        assert_eq!(of("Fr  3 Nov 2017 15:26:26 UTC"), 1_509_722_786);
+        assert_eq!(of("Fri  3 Nov 03:26:26 PM UTC 2017"), 1_509_722_786);
+        assert_eq!(of("Fri, 03 Nov 2017 15:26:26 +0000"), 1_509_722_786);
+        assert_eq!(date_seconds("Fri Nov  3 15:26:26 2017"), None);
+        assert_eq!(date_seconds("the date is 3 Nov 2017 UTC today"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in "\\PC{0,80}") {
+            let _ = date_seconds(&text);
+            let _ = Apart::asked(&text);
+        }
+    }
+}

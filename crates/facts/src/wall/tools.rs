@@ -1,0 +1,75 @@
+//! What the settings of a hypervisor's tools say of periodic synchronisation with the host.
+
+use serde::Serialize;
+
+/// The tools of a hypervisor, and whether they set the guest's clock all the time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tools {
+    /// `VMware Tools`, `VirtualBox Guest Additions`.
+    pub name: &'static str,
+    /// They do; `false`: on occasions alone, such as a resume.
+    pub steer: bool,
+}
+
+const VMWARE: &str = "VMware Tools";
+const VIRTUALBOX: &str = "VirtualBox Guest Additions";
+
+impl Tools {
+    /// A line of settings, or one that asks for them and its answer: `vmware-toolbox-cmd timesync status` and `Enabled`;
+    /// `tools.syncTime = "TRUE"` of a .vmx file; `GetHostTimeDisabled` of VirtualBox. Also how many lines it took.
+    ///
+    /// Sources: VMware Tools 12.4.0, Configuring Time Synchronization; VirtualBox manual, Tuning the Guest Additions Time
+    /// Synchronization Parameters, Disabling the Guest Additions Time Synchronization.
+    #[must_use]
+    pub fn of_lines(line: &str, next: &str) -> Option<(Self, usize)> {
+        let (vmware, virtualbox) =
+            (|steer| Self { name: VMWARE, steer }, |steer| Self { name: VIRTUALBOX, steer });
+        if let Some((_, rest)) = line.split_once("vmware-toolbox-cmd timesync ") {
+            let rest = rest.trim_start();
+            let answer = |text: &str| match text.trim().trim_end_matches('.') {
+                "Enabled" => Some(true),
+                "Disabled" => Some(false),
+                _ => None,
+            };
+            if let Some(rest) = rest.strip_prefix("status") {
+                let inline = rest.trim_start_matches(['`', ':', '=', ' ', '-', '>', '→']);
+                return match answer(inline) {
+                    Some(steer) => Some((vmware(steer), 1)),
+                    None => answer(next).map(|steer| (vmware(steer), 2)),
+                };
+            }
+            return None;
+        }
+        let (name, value) = line.split_once('=')?;
+        if name.trim().eq_ignore_ascii_case("tools.syncTime") {
+            return match value.trim().trim_matches('"').to_ascii_uppercase().as_str() {
+                "TRUE" | "1" => Some((vmware(true), 1)),
+                "FALSE" | "0" => Some((vmware(false), 1)),
+                _ => None,
+            };
+        }
+        if line.contains("VMMDev/0/Config/GetHostTimeDisabled") {
+            return value.contains("\"1\"").then(|| (virtualbox(false), 1));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_lines_the_answer_stands_behind_or_below() {
+        let steer =
+            |line: &str, next: &str| Tools::of_lines(line, next).map(|(tools, _)| tools.steer);
+        assert_eq!(steer("$ vmware-toolbox-cmd timesync status", "Enabled"), Some(true));
+        assert_eq!(steer("# vmware-toolbox-cmd timesync status", "Disabled"), Some(false));
+        assert_eq!(steer("vmware-toolbox-cmd timesync status: Enabled", ""), Some(true));
+        assert_eq!(steer("$ vmware-toolbox-cmd timesync enable", "Enabled"), None);
+        assert_eq!(steer("$ vmware-toolbox-cmd timesync status", "Time sync is odd"), None);
+        assert_eq!(steer("tools.syncTime = \"TRUE\"", ""), Some(true));
+        assert_eq!(steer("tools.synctime = \"FALSE\"", ""), Some(false));
+        assert_eq!(steer("tools.syncTime = maybe", ""), None);
+    }
+}
