@@ -18,7 +18,7 @@ use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{Machine, predict};
 use idle::{may_be_watched, may_halt};
 use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
-pub(crate) use rivals::{is_paravirtual, outranks_tsc};
+pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
 use silent::{is_silent, says_nothing, unread};
 
@@ -397,11 +397,18 @@ fn standing_of_usual(
     // A switch upwards that a search for words has hidden looks like this one, unless all lines are there.
     let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
     let tick = name.contains("jiffies") && !(reaches_late && shows);
-    if !tick && after_tsc {
+    if !tick && after_tsc && is_of_one_boot(log, entry) {
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
+    }
+    if !tick && after_tsc {
+        return Standing::Passing(
+            "a boot begins with such a choice, and these lines do not show that it is of the same boot as the better one \
+             in front of it"
+                .to_owned(),
+        );
     }
     if let Some(later) = tsc_follows(log, entry) {
         if is_paravirtual(name) && name != "tsc-early" {

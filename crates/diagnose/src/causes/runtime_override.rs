@@ -72,6 +72,9 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     {
         return;
     }
+    if !is_of_one_boot(log, last) {
+        return;
+    }
     let demotes = |event: &Event| {
         demoted_by(event).is_some()
             || matches!(event, Event::WatchdogSkewed { .. } | Event::SchedClockUnstable)
