@@ -7,8 +7,8 @@ mod silent;
 
 use crate::{Confidence, demotion, symptom};
 use alone::{
-    never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_written,
-    two_states,
+    never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_unbound,
+    read_then_written, two_states,
 };
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
@@ -113,7 +113,8 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         || log.any(|event| {
             matches!(
                 event,
-                Event::WatchdogKept { .. }
+                Event::Unbound(_)
+                    | Event::WatchdogKept { .. }
                     | Event::WatchdogOld { .. }
                     | Event::TscUnstable(_)
                     | Event::WroteCurrent(_)
@@ -251,7 +252,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         return current;
     }
     let story = || {
-        let told = read_then_restarted(log).or_else(|| read_then_written(log));
+        let told = read_then_restarted(log).or_else(|| read_then_unbound(log));
+        let told = told.or_else(|| read_then_written(log));
         unknown(told.as_deref().unwrap_or("the log does not say"))
     };
     only_counter(facts, log).unwrap_or_else(story)
@@ -331,8 +333,8 @@ fn standing_of_usual(
         // of idle states.
         let loaded = match entry.at {
             Some(_) => end.is_some_and(|end| end >= IDLE_DRIVER_BY),
-            // Without stamps the lines behind have to show it.
-            None => reaches_late,
+            // Without stamps, dates have to show it.
+            None => log.seconds_behind(entry).is_some_and(|s| s >= IDLE_DRIVER_BY),
         };
         let halts = may_halt(machine, log) && !loaded;
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.

@@ -3,7 +3,7 @@
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
-use crate::current::VERIFIED_WITHIN;
+use crate::current::{VERIFIED_WITHIN, is_of_one_boot};
 use crate::demotion::demoted_by;
 use crate::names;
 use crate::remedies::table;

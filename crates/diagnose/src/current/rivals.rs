@@ -70,7 +70,8 @@ const FIRST_CHOICES_BY: f64 = 10.0;
 /// Whether the log shows that a choice is of the same boot as those in front of it. Lines that were picked out of the log of
 /// several boots have the first choice of the last boot behind the last choice of the one before.
 pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
-    let late = || entry.at.is_some_and(|at| at >= FIRST_CHOICES_BY) && !super::is_of_the_boot(log, entry);
+    let late =
+        || entry.at.is_some_and(|at| at >= FIRST_CHOICES_BY) && !super::is_of_the_boot(log, entry);
     // All lines from the first one of the boot on are there.
     let whole = || log.from_boot && log.extent.is_ordinary();
     let written = |name: &str| {

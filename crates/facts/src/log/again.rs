@@ -33,7 +33,8 @@ pub(super) fn part(log: &mut KernelLog, prompted: bool) {
     if boots > 0 {
         let line = log.entries[begin].line;
         log.entries.retain(|entry| {
-            entry.line >= line || matches!(entry.event, Event::ReadFlags(_) | Event::CpuModel { .. })
+            entry.line >= line
+                || matches!(entry.event, Event::ReadFlags(_) | Event::CpuModel { .. })
         });
         log.boots = log.boots.saturating_add(boots);
         log.from_boot = false;
@@ -70,7 +71,10 @@ fn begins(boot: &[Entry], entry: &Entry, prompted: bool) -> bool {
 fn is_of_a_boot(event: &Event) -> bool {
     match event {
         Event::Registered { name, .. } => {
-            matches!(name.as_str(), "refined-jiffies" | "jiffies" | "hpet" | "tsc-early" | "acpi_pm")
+            matches!(
+                name.as_str(),
+                "refined-jiffies" | "jiffies" | "hpet" | "tsc-early" | "acpi_pm"
+            )
         }
         Event::Switched(name) => name == "tsc-early" || name.contains("jiffies"),
         Event::CommandLine(_)
@@ -91,6 +95,7 @@ fn is_printed(event: &Event) -> bool {
         Event::ReadCurrent(_)
             | Event::ReadAvailable(_)
             | Event::WroteCurrent(_)
+            | Event::Unbound(_)
             | Event::ReadFlags(_)
             | Event::ReadSynchronized(_)
             | Event::SetForNextBoot(_)
@@ -147,7 +152,8 @@ fn switches_again(boot: &[Entry], entry: &Entry, name: &str) -> bool {
     // The switch in between was taken out, and what tells why this one comes was not.
     let told = boot[place + 1..].iter().any(|before| {
         let near = between(before, entry).is_none_or(|passed| passed <= TOLD_BEFORE_S);
-        near && (matches!(before.event, Event::WroteCurrent(_)) || super::order::gives_up(&before.event))
+        near && (matches!(before.event, Event::WroteCurrent(_))
+            || super::order::gives_up(&before.event))
     });
     !told
         && match between(&boot[place], entry) {
@@ -216,12 +222,10 @@ mod tests {
     fn first_lines_of_a_boot_behind_a_choice_begin_another_one() {
         let dated = |time: &str, message: &str| format!("Jan {time} pc kernel: {message}\n");
         for message in [JIFFIES, HPET, "tsc: Detected 3600.000 MHz processor"] {
-            let text =
-                format!("{}{}", dated("05 17:29:44", TSC), dated("05 19:02:01", message));
+            let text = format!("{}{}", dated("05 17:29:44", TSC), dated("05 19:02:01", message));
             let log = scan(&text);
             assert_eq!((log.boots, switches(&log)), (2, vec![]), "{message}");
-            let text =
-                format!("{}{}", dated("05 17:29:44", TSC), dated("05 17:29:45", message));
+            let text = format!("{}{}", dated("05 17:29:44", TSC), dated("05 17:29:45", message));
             assert_eq!(scan(&text).boots, 1, "{message}");
         }
         assert_eq!(scan(&format!("{TSC}\n{JIFFIES}\n{HPET}\n")).boots, 2);
@@ -252,13 +256,20 @@ mod tests {
         let line = |date: &str, at: &str, name: &str| {
             format!("Jan 13 {date} pc kernel: [    {at}] Switching to clocksource {name}\n")
         };
-        let jiffies = |date: &str, at: &str| {
-            format!("Jan 13 {date} pc kernel: [    {at}] {HPET}\n")
-        };
+        let jiffies =
+            |date: &str, at: &str| format!("Jan 13 {date} pc kernel: [    {at}] {HPET}\n");
         let first = line("01:10:37", "0.387569", "tsc");
-        let log = scan(&format!("{first}{}{}", jiffies("10:19:37", "0.500000"), line("10:19:37", "0.670801", "hpet")));
+        let log = scan(&format!(
+            "{first}{}{}",
+            jiffies("10:19:37", "0.500000"),
+            line("10:19:37", "0.670801", "hpet")
+        ));
         assert_eq!((log.boots, switches(&log)), (2, vec!["hpet"]));
-        let log = scan(&format!("{first}{}{}", jiffies("01:10:38", "0.500000"), line("01:10:38", "0.670801", "hpet")));
+        let log = scan(&format!(
+            "{first}{}{}",
+            jiffies("01:10:38", "0.500000"),
+            line("01:10:38", "0.670801", "hpet")
+        ));
         assert_eq!((log.boots, switches(&log)), (1, vec!["tsc", "hpet"]));
     }
 }
