@@ -317,6 +317,13 @@ fn next_boot(line: &str) -> Option<Event> {
     let begins = |words: &[&str]| words.iter().any(|word| command.starts_with(word.trim_end()));
     let configures =
         begins(&OTHERS) || begins(&TOOLS) && CHANGES.iter().any(|word| command.contains(word));
+    // A comment goes on with words.
+    let comment = prompt == 0
+        && command
+            .split(' ')
+            .nth(1)
+            .is_some_and(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let configures = configures && !comment;
     let edits = begins(&EDITORS) && command.contains("/etc/default/grub");
     (configures || edits).then(|| Event::SetForNextBoot(String::new()))
 }
@@ -454,6 +461,7 @@ mod tests {
         ] {
             assert_eq!(told(line), changed, "{line}");
         }
+        assert_eq!(told("# grub-mkconfig helper script."), None);
         assert_eq!(told("# grubby --info=ALL"), None);
         assert_eq!(told("$ cat /etc/default/grub"), None);
         let unbound = Some(Event::Unbound("tsc".into()));
