@@ -78,7 +78,26 @@ pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
         let writes = |event: &Event| matches!(event, Event::WroteCurrent(wanted) if wanted == name);
         log.all(writes).any(|write| write.line < entry.line)
     };
-    late() || whole() || matches!(&entry.event, Event::Switched(name) if written(name))
+    // Kernels that say it in these words lower the TSC without a message.
+    let silent = entry.text.contains("clocksource has been installed");
+    // `dmesg -T` shows one boot alone, with dates in brackets.
+    let ring = || {
+        let dated =
+            entry.at.is_none() && entry.text.trim_start_matches(['>', ' ']).starts_with('[');
+        let mut former = log
+            .all(|event| matches!(event, Event::Switched(_)))
+            .filter(|one| one.line < entry.line);
+        dated
+            && former
+                .next()
+                .and_then(|first| log.seconds_between(first, entry))
+                .is_some_and(|s| s >= FIRST_CHOICES_BY)
+    };
+    silent
+        || ring()
+        || late()
+        || whole()
+        || matches!(&entry.event, Event::Switched(name) if written(name))
 }
 
 /// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
