@@ -63,7 +63,7 @@ fn attachment(line: &str) -> Option<&str> {
     let header = ["content-type:", "content-disposition:", "name=", "filename="];
     let is_header =
         |name: &&str| line.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-    if line.len() > 256 || !header.iter().any(|name| is_header(&name)) {
+    if line.len() > 256 || !header.iter().any(is_header) {
         return None;
     }
     let at = line.find("name=")?;
@@ -86,7 +86,7 @@ pub(super) fn author(line: &str) -> Option<&str> {
         return kinds.iter().any(|word| kind.starts_with(word)).then_some(name);
     }
     let behind = rest.strip_prefix(" commented")?.trim_end_matches([':', '*', '_', ' ']);
-    let dated = behind.starts_with(|c: char| c == ' ')
+    let dated = behind.starts_with(' ')
         && (behind[1..].starts_with(|c: char| c.is_ascii_digit())
             || BEHIND.iter().any(|word| behind.starts_with(word.trim_end())));
     (behind.is_empty() || dated && behind.len() < LONGEST).then_some(name)
