@@ -198,7 +198,11 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
     // The order of their lines is that of the boots.
     let ordered = !text.log.is_diff && !text.log.newest_first && text.log.turned.is_empty();
-    let sections = if sections.len() > 1 || !ordered { sections } else { told_apart(&text.lines) };
+    let sections = if sections.len() > 1 || !ordered {
+        sections
+    } else {
+        told_apart(&text.lines, &text.depths)
+    };
     if sections.len() > 1 {
         let older = paste::older(&sections, &text.lines, &text.depths);
         let parts = sections.into_iter().zip(older);
@@ -213,7 +217,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
 }
 
 /// The machines of a log that names them in its lines, or above them.
-fn told_apart(lines: &[String]) -> Vec<Section> {
+fn told_apart(lines: &[String], depths: &[usize]) -> Vec<Section> {
     let headed = paste::headed(lines);
     if headed.len() > 1 {
         return headed;
@@ -221,7 +225,7 @@ fn told_apart(lines: &[String]) -> Vec<Section> {
     match paste::hosts(lines) {
         hosts if hosts.len() > HOSTS => Vec::new(),
         hosts if hosts.len() > 1 => hosts,
-        _ => paste::machines(lines),
+        _ => paste::machines(lines, depths),
     }
 }
 

@@ -7,8 +7,8 @@ mod silent;
 
 use crate::{Confidence, demotion, symptom};
 use alone::{
-    never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_written,
-    two_states,
+    never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_unbound,
+    read_then_written, two_states,
 };
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
@@ -18,7 +18,7 @@ use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{Machine, predict};
 use idle::{may_be_watched, may_halt};
 use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
-pub(crate) use rivals::{is_paravirtual, outranks_tsc};
+pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
 use silent::{is_silent, says_nothing, unread};
 
@@ -113,7 +113,8 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         || log.any(|event| {
             matches!(
                 event,
-                Event::WatchdogKept { .. }
+                Event::Unbound(_)
+                    | Event::WatchdogKept { .. }
                     | Event::WatchdogOld { .. }
                     | Event::TscUnstable(_)
                     | Event::WroteCurrent(_)
@@ -251,7 +252,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         return current;
     }
     let story = || {
-        let told = read_then_restarted(log).or_else(|| read_then_written(log));
+        let told = read_then_restarted(log).or_else(|| read_then_unbound(log));
+        let told = told.or_else(|| read_then_written(log));
         unknown(told.as_deref().unwrap_or("the log does not say"))
     };
     only_counter(facts, log).unwrap_or_else(story)
@@ -331,8 +333,8 @@ fn standing_of_usual(
         // of idle states.
         let loaded = match entry.at {
             Some(_) => end.is_some_and(|end| end >= IDLE_DRIVER_BY),
-            // Without stamps the lines behind have to show it.
-            None => reaches_late,
+            // Without stamps, dates have to show it.
+            None => log.seconds_behind(entry).is_some_and(|s| s >= IDLE_DRIVER_BY),
         };
         let halts = may_halt(machine, log) && !loaded;
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
@@ -397,11 +399,18 @@ fn standing_of_usual(
     // A switch upwards that a search for words has hidden looks like this one, unless all lines are there.
     let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
     let tick = name.contains("jiffies") && !(reaches_late && shows);
-    if !tick && after_tsc {
+    if !tick && after_tsc && is_of_one_boot(log, entry) {
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
         return high;
+    }
+    if !tick && after_tsc {
+        return Standing::Passing(
+            "a boot begins with such a choice, and these lines do not show that it is of the same boot as the better one \
+             in front of it"
+                .to_owned(),
+        );
     }
     if let Some(later) = tsc_follows(log, entry) {
         if is_paravirtual(name) && name != "tsc-early" {

@@ -72,6 +72,7 @@ fn step(event: &Event) -> Option<Step> {
         Event::Switched(_) | Event::TimeSource { .. } => Step::Switched,
         Event::Override { .. }
         | Event::WroteCurrent(_)
+        | Event::Unbound(_)
         | Event::SetForNextBoot(_)
         | Event::Restarted
         | Event::NotscIgnored

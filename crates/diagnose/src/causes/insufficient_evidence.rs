@@ -110,6 +110,7 @@ fn is_kernel_line(event: &Event) -> bool {
         Event::ReadCurrent(_)
             | Event::ReadAvailable(_)
             | Event::WroteCurrent(_)
+            | Event::Unbound(_)
             | Event::SetForNextBoot(_)
             | Event::Restarted
             | Event::ReadFlags(_)

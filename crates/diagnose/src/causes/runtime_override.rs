@@ -3,7 +3,7 @@
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
-use crate::current::VERIFIED_WITHIN;
+use crate::current::{VERIFIED_WITHIN, is_of_one_boot};
 use crate::demotion::demoted_by;
 use crate::names;
 use crate::remedies::table;
@@ -70,6 +70,9 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     if previous.at.zip(last.at).is_some_and(|(then, now)| now < then)
         || log.seconds_between(previous, last).is_some_and(|seconds| seconds < 0.0)
     {
+        return;
+    }
+    if !is_of_one_boot(log, last) {
         return;
     }
     let demotes = |event: &Event| {

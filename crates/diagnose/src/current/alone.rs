@@ -90,12 +90,35 @@ pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     let (entry, was) = log.last(read)?;
     let (restart, ()) = log.last(|event| matches!(event, Event::Restarted).then_some(()))?;
     (entry.line < asked.line && asked.line < restart.line && was != wanted).then(|| {
+        let change = match wanted.as_str() {
+            "" => "the parameters of the next boot were changed".to_owned(),
+            _ => format!("the next boot was asked for {wanted}"),
+        };
         format!(
-            "it was {was} ({}); then the next boot was asked for {wanted} ({}) and the machine was restarted ({}), and no \
-             reading follows",
+            "it was {was} ({}); then {change} ({}) and the machine was restarted ({}), and no reading follows",
             log.source(entry),
             log.source(asked),
             log.source(restart)
+        )
+    })
+}
+
+/// A reading of the file, and behind it a command that unregisters what was read.
+pub(super) fn read_then_unbound(log: &KernelLog) -> Option<String> {
+    let (gone, name) = log.last(|event| match event {
+        Event::Unbound(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let (read, was) = log.last(|event| match event {
+        Event::ReadCurrent(was) => Some(was.clone()),
+        _ => None,
+    })?;
+    (read.line < gone.line && was == name).then(|| {
+        format!(
+            "it was {was} ({}), which was then unregistered by unbind_clocksource ({}); the kernel chose another one, and no \
+             reading follows",
+            log.source(read),
+            log.source(gone)
         )
     })
 }
@@ -131,6 +154,8 @@ impl Current {
         let words = [
             "was written to current_clocksource",
             "the next boot was asked for",
+            "the parameters of the next boot were changed",
+            "unregistered by unbind_clocksource",
             "this text has two states",
             "whatever counter the time is read from",
         ];

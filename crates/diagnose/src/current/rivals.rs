@@ -64,6 +64,42 @@ pub(super) fn switches_of_this_boot<'a>(
         .filter_map(name)
 }
 
+/// Seconds after the start of a kernel from which on a choice is none of its first ones, unless lines of the boot are near.
+const FIRST_CHOICES_BY: f64 = 10.0;
+
+/// Whether the log shows that a choice is of the same boot as those in front of it. Lines that were picked out of the log of
+/// several boots have the first choice of the last boot behind the last choice of the one before.
+pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
+    let late =
+        || entry.at.is_some_and(|at| at >= FIRST_CHOICES_BY) && !super::is_of_the_boot(log, entry);
+    // All lines from the first one of the boot on are there.
+    let whole = || log.from_boot && log.extent.is_ordinary();
+    let written = |name: &str| {
+        let writes = |event: &Event| matches!(event, Event::WroteCurrent(wanted) if wanted == name);
+        log.all(writes).any(|write| write.line < entry.line)
+    };
+    // Kernels that say it in these words lower the TSC without a message.
+    let silent = entry.text.contains("clocksource has been installed");
+    // `dmesg -T` shows one boot alone, with dates in brackets.
+    let ring = || {
+        let dated =
+            entry.at.is_none() && entry.text.trim_start_matches(['>', ' ']).starts_with('[');
+        let mut former = log
+            .all(|event| matches!(event, Event::Switched(_)))
+            .filter(|one| one.line < entry.line);
+        dated
+            && former
+                .next()
+                .and_then(|first| log.seconds_between(first, entry))
+                .is_some_and(|s| s >= FIRST_CHOICES_BY)
+    };
+    silent
+        || ring()
+        || late()
+        || whole()
+        || matches!(&entry.event, Event::Switched(name) if written(name))
+}
+
 /// In every machine that the evidence allows, this paravirtual clock outranks the TSC, or the TSC is not usable.
 pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
     let yields_since = match name {

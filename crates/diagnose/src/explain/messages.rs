@@ -106,7 +106,7 @@ pub(super) fn id(event: &Event) -> &'static str {
         Event::DriftReport(_) => "drift",
         Event::ReadCurrent(_) => "read-current",
         Event::ReadAvailable(_) => "read-available",
-        Event::WroteCurrent(_) => "wrote-current",
+        Event::WroteCurrent(_) | Event::Unbound(_) => "wrote-current",
         Event::SetForNextBoot(_) | Event::Restarted => "next-boot",
         Event::ReadFlags(_) => "flags",
         Event::ReadSynchronized(_) => "read-synchronized",

@@ -470,8 +470,12 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
 }
 
 /// Behind a reading on this line, a command asked the next boot for another clocksource and restarted the machine: the
-/// reading is of the boot before.
+/// reading is of the boot before. Or a command unregistered the one that was read, so that the kernel chose another one.
 pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> bool {
+    let unbound = |event: &Event| matches!(event, Event::Unbound(name) if name == read);
+    if log.all(unbound).any(|entry| entry.line > line) {
+        return true;
+    }
     let asked = log.entries.iter().find(|entry| {
         entry.line > line && matches!(&entry.event, Event::SetForNextBoot(name) if name != read)
     });

@@ -417,7 +417,10 @@ pub enum Event {
     ReadAvailable(Vec<String>),
     /// Somebody wrote a name to `current_clocksource` in a transcript.
     WroteCurrent(String),
-    /// Somebody asked for another clocksource by a parameter of the next boot: `grubby --args=clocksource=hpet ...`.
+    /// Somebody unregistered a clocksource in a transcript: `echo tsc > .../unbind_clocksource`.
+    Unbound(String),
+    /// Somebody asked for another clocksource by a parameter of the next boot: `grubby --args=clocksource=hpet ...`. Empty
+    /// where the parameters were changed, and the command does not say to what.
     SetForNextBoot(String),
     /// Somebody restarted the machine in a transcript.
     Restarted,

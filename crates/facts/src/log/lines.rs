@@ -147,6 +147,7 @@ pub(super) fn is_comment(raw: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
         && super::prefix::commented(raw).is_none()
         && !transcript::is_prompt(raw)
+        && !transcript::is_of_next_boot(raw)
 }
 
 /// Whether a line is a string of a program's source that has its line end in it: `"...\n"`, `pr_info("...\n");`. What was

@@ -6,6 +6,7 @@
 //! goes into `parse/`. What must not live here: what a message *means* for the choice of a
 //! clocksource (`clocksmith-kernel`), or who is to blame (`clocksmith-diagnose`).
 
+mod again;
 mod arch;
 mod bounds;
 mod columns;

@@ -2,14 +2,15 @@
 //! up twice, or boot again days later.
 
 use super::event::Event;
-use super::{Entry, KernelLog, wall};
+use super::{Entry, KernelLog, again, wall};
 
 /// Keeps the entries of the last boot, where dates tell which one that is. Stamps that go back behind a demotion are of
 /// another boot, or of another machine, and alone they do not tell which is the later one.
-pub(super) fn part_boots(log: &mut KernelLog) {
+pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     if log.newest_first {
         return;
     }
+    again::part(log, prompted);
     part_by_dates(log);
     part_by_marks(log);
     let Some((given_up, chosen)) = impossible(&log.entries) else { return };
@@ -238,7 +239,7 @@ pub(super) fn forms(log: &KernelLog) -> Option<String> {
 }
 
 /// Whether a message takes the TSC away until the next boot.
-fn gives_up(event: &Event) -> bool {
+pub(super) fn gives_up(event: &Event) -> bool {
     match event {
         Event::TscUnstable(_) => true,
         Event::WatchdogMarked { name, .. } | Event::WatchdogOld { name, .. } => {

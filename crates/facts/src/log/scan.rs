@@ -136,6 +136,12 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     scanner.finish()
 }
 
+/// Whether a line is of the kernel that kexec starts after a crash, which finds the memory of the other one by this parameter
+/// (`setup_elfcorehdr()` in kernel/crash_dump.c).
+fn captures(event: &Event) -> bool {
+    matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
+}
+
 /// Reads until the buffer is full or the input ends.
 fn fill(reader: &mut impl Read, buffer: &mut [u8], name: &str) -> Result<usize, LogError> {
     let mut filled = 0;
@@ -190,6 +196,10 @@ struct Scanner {
     gather: Gather,
     /// The boot before the one that is read, where only its stamps tell that another one began.
     former: Option<Boot>,
+    /// The last boot in front of this one that saves no crash dump.
+    worked: Option<Boot>,
+    /// This boot saves the memory of a kernel that crashed.
+    captures: bool,
     /// Lines that are alike.
     repeated: Repeated,
     /// Parts of the text with boots that cannot be passed over.
@@ -232,6 +242,8 @@ impl Scanner {
             sampled: 0,
             gather: Gather::default(),
             former: None,
+            worked: None,
+            captures: false,
             repeated: Repeated::default(),
             mixed: 0,
             columns: Columns::default(),
@@ -494,7 +506,7 @@ impl Scanner {
             }
             self.banner = Some(banner.clone());
             // This one is a boot: none before it can be the last one.
-            self.former = None;
+            self.leave_former();
             self.log.from_boot = true;
         }
         // It registers before the kernel has a choice (`register_refined_jiffies()` in `setup_arch()`, 3.9 and later):
@@ -506,6 +518,7 @@ impl Scanner {
             self.last_at = at;
             self.log.last_at = at;
         }
+        self.captures |= captures(&event);
         self.runs_elsewhere(&event);
         self.log.looks_like_kernel = true;
         self.told = Some(event.kind());
@@ -533,12 +546,13 @@ impl Scanner {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
         std::mem::take(&mut self.repeated).finish(&mut self.store);
+        self.leave_capture();
         self.take_back_former();
         (self.log.entries, self.log.omitted) = self.store.into_entries();
         cut::take_out_cut_names(&mut self.log, self.columns);
         cut::take_out_cut_rates(&mut self.log);
         cut::complete_cut_reasons(&mut self.log);
-        order::part_boots(&mut self.log);
+        order::part_boots(&mut self.log, self.prompted);
         if !self.log.is_diff {
             let turned = self.log.newest_first || !self.log.turned.is_empty();
             let back = self.stamp_back.filter(|_| !turned);
@@ -546,6 +560,13 @@ impl Scanner {
             let doubt = doubt.or_else(|| order::switch_goes_back(&self.log, back?));
             let doubt = doubt.or_else(|| order::forms(&self.log).filter(|_| !turned));
             self.log.mixed = self.log.mixed.take().or(doubt);
+        }
+        if let Some((entry, ())) = self.log.last(|event| captures(event).then_some(())) {
+            self.log.mixed = Some(format!(
+                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr=), and not of the system itself: give \
+                 the log of the kernel that crashed, or of the boot behind it",
+                self.log.source(entry)
+            ));
         }
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;

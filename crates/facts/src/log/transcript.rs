@@ -125,6 +125,9 @@ pub(super) fn told(line: &str) -> Option<Event> {
     let at = find(line, "_clocksource")?;
     let head = &line[..at];
     let tail = &line[at + 12..];
+    if let Some(name) = unbound(head) {
+        return Some(Event::Unbound(name.to_owned()));
+    }
     let current = head.ends_with("current");
     if !current && !head.ends_with("available") {
         return None;
@@ -267,22 +270,60 @@ fn expects(sentence: &str) -> bool {
     !BUT.iter().any(|word| behind.contains(word) || front.contains(word))
 }
 
+/// The clocksource that a command unregisters, by what stands in front of the end of the path.
+fn unbound(head: &str) -> Option<&str> {
+    let echo = after(head.strip_suffix("unbind")?, "echo ")?;
+    let name = word(echo.trim_start_matches("-n "))?;
+    ((echo.contains('>') || echo.contains("tee ")) && names::is_known(name)).then_some(name)
+}
+
+/// Whether a line that begins like a comment is a command of root that [`next_boot`] reads.
+pub(super) fn is_of_next_boot(line: &str) -> bool {
+    line.trim_start().starts_with("# ") && next_boot(line).is_some()
+}
+
 /// A command behind a prompt that asks the next boot for a clocksource, or that restarts the machine.
 fn next_boot(line: &str) -> Option<Event> {
     const EDITS: [&str; 4] = ["grubby ", "GRUB_CMDLINE_LINUX", "kargs ", "kernelstub "];
-    const RESTARTS: [&str; 5] =
-        ["reboot", "systemctl reboot", "shutdown -r now", "reboot -f", "/sbin/reboot"];
+    // What writes the configuration of a boot loader, or edits it.
+    const OTHERS: [&str; 4] =
+        ["update-grub", "grub-mkconfig", "grub2-mkconfig", "update-bootloader"];
+    const TOOLS: [&str; 3] = ["grubby ", "rpm-ostree kargs ", "kernelstub "];
+    const EDITORS: [&str; 6] = ["vi ", "vim ", "nano ", "emacs ", "sed -i", "sudoedit "];
+    const CHANGES: [&str; 6] =
+        ["--args", "--remove-args", "--append", "--delete", "--add-options", "--delete-options"];
+    const RESTARTS: [&str; 8] = [
+        "reboot",
+        "systemctl reboot",
+        "shutdown -r now",
+        "shutdown -r",
+        "reboot -f",
+        "/sbin/reboot",
+        "init 6",
+        "systemctl kexec",
+    ];
     let prompt = line.find(['#', '$']).filter(|at| *at < 120)?;
     let command = line[prompt + 1..].trim();
     let command = command.strip_prefix("sudo ").unwrap_or(command).trim_end_matches(';');
     if RESTARTS.contains(&command) {
         return Some(Event::Restarted);
     }
-    if !EDITS.iter().any(|edit| command.contains(edit)) || command.contains("remove-args") {
-        return None;
+    let asks = EDITS.iter().any(|edit| command.contains(edit)) && !command.contains("remove-args");
+    if asks && let Some(name) = after(command, "clocksource=").and_then(word) {
+        return names::is_known(name).then(|| Event::SetForNextBoot(name.to_owned()));
     }
-    let name = word(after(command, "clocksource=")?)?;
-    names::is_known(name).then(|| Event::SetForNextBoot(name.to_owned()))
+    let begins = |words: &[&str]| words.iter().any(|word| command.starts_with(word.trim_end()));
+    let configures =
+        begins(&OTHERS) || begins(&TOOLS) && CHANGES.iter().any(|word| command.contains(word));
+    // A comment goes on with words.
+    let comment = prompt == 0
+        && command
+            .split(' ')
+            .nth(1)
+            .is_some_and(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let configures = configures && !comment;
+    let edits = begins(&EDITORS) && command.contains("/etc/default/grub");
+    (configures || edits).then(|| Event::SetForNextBoot(String::new()))
 }
 
 /// Whether a line says what the file is to have, and not what it has. What programs set or check for has the whole path:
@@ -408,7 +449,23 @@ mod tests {
         let hpet = Some(Event::SetForNextBoot("hpet".into()));
         assert_eq!(told("[root@h]# grubby --args=clocksource=hpet --update-kernel=DEFAULT"), hpet);
         assert_eq!(told("$ sudo grubby --update-kernel=ALL --args=\"clocksource=hpet\""), hpet);
-        assert_eq!(told("# grubby --remove-args=clocksource=hpet --update-kernel=ALL"), None);
+        let changed = Some(Event::SetForNextBoot(String::new()));
+        for line in [
+            "# grubby --remove-args=clocksource=hpet --update-kernel=ALL",
+            "root@h:~# update-grub",
+            "[root@h ~]# grub2-mkconfig -o /boot/grub2/grub.cfg",
+            "$ sudo vim /etc/default/grub",
+            "# sed -i s/quiet/notsc/ /etc/default/grub",
+        ] {
+            assert_eq!(told(line), changed, "{line}");
+        }
+        assert_eq!(told("# grub-mkconfig helper script."), None);
+        assert_eq!(told("# grubby --info=ALL"), None);
+        assert_eq!(told("$ cat /etc/default/grub"), None);
+        let unbound = Some(Event::Unbound("tsc".into()));
+        assert_eq!(told("# echo tsc > /sys/x/clocksource0/unbind_clocksource"), unbound);
+        assert_eq!(told("$ echo tsc | sudo tee /sys/x/clocksource0/unbind_clocksource"), unbound);
+        assert_eq!(told("see unbind_clocksource"), None);
         assert_eq!(told("[root@h ~]# reboot"), Some(Event::Restarted));
         assert_eq!(told("# reboot to see it"), None);
         let tsc = Some(Event::ReadCurrent("tsc".into()));

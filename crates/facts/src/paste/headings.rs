@@ -1,7 +1,7 @@
 //! The machines of one text, told apart by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
 //! headings of programs that run a command on many machines.
 
-use super::{Section, prompt};
+use super::{Section, files, prompt};
 use crate::log::times;
 
 /// Characters and words that a heading has at most.
@@ -31,6 +31,10 @@ struct Of {
     pairs: [Option<usize>; PAIRS.len()],
     version: Option<String>,
     host: Option<String>,
+    /// A file.
+    file: Option<String>,
+    /// The author of a part of an issue.
+    author: Option<String>,
     /// `Server A`, `host1`: a word for a machine with its number or letter.
     numbered: Option<String>,
     /// `My laptop`, `The Raspberry Pi next to it`.
@@ -47,11 +51,18 @@ const KINDS: [&str; 8] =
     ["laptop", "desktop", "workstation", "server", "pi", "router", "phone", "nas"];
 
 impl Of {
+    /// A program writes such a heading, also in long texts and around code.
+    fn is_of_a_program(&self) -> bool {
+        self.host.is_some() || self.file.is_some() || self.author.is_some()
+    }
+
     fn differs(&self, other: &Self) -> bool {
         let pairs = self.pairs.iter().zip(&other.pairs);
         pairs.into_iter().any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
             || matches!((&self.version, &other.version), (Some(a), Some(b)) if a != b)
             || matches!((&self.host, &other.host), (Some(a), Some(b)) if a != b)
+            || matches!((&self.file, &other.file), (Some(a), Some(b)) if a != b)
+            || matches!((&self.author, &other.author), (Some(a), Some(b)) if a != b)
             || matches!((&self.numbered, &other.numbered), (Some(a), Some(b)) if a != b)
             || matches!((self.kind, other.kind), (Some(a), Some(b)) if a != b)
     }
@@ -89,7 +100,7 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     let mut active = 0;
     let mut begin = 0;
     for (number, line) in lines.iter().enumerate() {
-        let Some((name, of)) = heading(line).filter(|(_, of)| by_people || of.host.is_some())
+        let Some((name, of)) = heading(line).filter(|(_, of)| by_people || of.is_of_a_program())
         else {
             continue;
         };
@@ -105,15 +116,24 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
         );
     }
     found[active].0.add(begin, lines.len());
-    let tells = |section: &Section| {
-        let mut all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
-        all.any(|line| TELLING.iter().any(|word| super::has(line, word)))
+    let telling = |section: &Section| {
+        let all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
+        let telling = all.filter(|line| TELLING.iter().any(|word| super::has(line, word)));
+        telling.map(|line| line.trim()).collect::<Vec<&str>>()
     };
-    if tells(&found[0].0) {
+    // What one author quotes of another one tells nothing of a machine of his own.
+    let mut told: Vec<&str> = Vec::new();
+    found.retain(|(section, of)| {
+        let lines = telling(section);
+        let tells = lines.iter().any(|line| of.author.is_none() || !told.contains(line));
+        told.extend(lines);
+        tells
+    });
+    let parts = found.iter().filter(|(_, of)| of.file.is_some() || of.author.is_some()).count();
+    if parts < 2 && found.first().is_some_and(|(_, of)| *of == Of::default()) {
         return Vec::new();
     }
-    let sections: Vec<Section> =
-        found.into_iter().map(|(section, _)| section).filter(tells).collect();
+    let sections: Vec<Section> = found.into_iter().map(|(section, _)| section).collect();
     if (2..=SECTIONS).contains(&sections.len()) { sections } else { Vec::new() }
 }
 
@@ -154,6 +174,12 @@ fn of_ssh(line: &str) -> Option<&str> {
 
 fn heading(line: &str) -> Option<(String, Of)> {
     let line = line.trim();
+    if let Some(name) = files::begins(line) {
+        return Some((name.to_owned(), Of { file: Some(name.to_owned()), ..Of::default() }));
+    }
+    if let Some(name) = files::author(line) {
+        return Some((name.to_owned(), Of { author: Some(name.to_owned()), ..Of::default() }));
+    }
     if let Some(host) = of_ssh(line) {
         return Some((host.to_owned(), Of { host: Some(host.to_owned()), ..Of::default() }));
     }
@@ -214,6 +240,45 @@ fn numbered(word: &str, next: Option<&str>) -> Option<String> {
     let is_letter = next.len() == 1 && next.bytes().all(|b| b.is_ascii_alphanumeric());
     let is_number = next.len() <= 3 && next.bytes().all(|b| b.is_ascii_digit());
     (is_letter || is_number).then(|| next.to_owned())
+}
+
+#[cfg(test)]
+mod tests_of_parts {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<(Option<String>, String)> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        headed(&lines).iter().map(|one| (one.host.clone(), one.shown())).collect()
+    }
+
+    const TSC: &str = "[    1.910000] clocksource: Switched to clocksource tsc\n";
+    const FRONT: &str = "[    0.910000] clocksource: Switched to clocksource tsc-early\n";
+    const HPET: &str = "[ 5000.120000] clocksource: Switched to clocksource hpet\n";
+
+    #[test]
+    fn files_and_authors_are_parts_of_their_own() {
+        for (one, two) in [
+            ("==> bad/dmesg.txt <==", "==> good/dmesg.txt <=="),
+            (
+                "Content-Type: text/plain; name=\"dmesg-bad.txt\"",
+                "Content-Disposition: attachment; filename=\"dmesg-good.txt\"",
+            ),
+            ("joe \u{b7} description \u{b7} 2024-01-01\n```", "```\nann \u{b7} comment\n```"),
+            ("@joe commented on Jan 1", "@ann commented 2 days ago"),
+        ] {
+            let text = format!("{one}\n{HPET}\n{two}\n{TSC}");
+            assert_eq!(shown(&text).len(), 2, "{text}");
+            // The same name again.
+            assert_eq!(shown(&format!("{one}\n{HPET}{one}\n{TSC}")).len(), 0, "{text}");
+            // People quote each other.
+            let parts = if one.contains("joe") { 0 } else { 2 };
+            assert_eq!(shown(&format!("{one}\n{TSC}{two}\n{TSC}")).len(), parts, "{text}");
+            // Behind what the mail or the issue begins with.
+            assert_eq!(shown(&format!("On it:\n{FRONT}{text}")).len(), 3, "{text}");
+        }
+        let logs = format!("==> /var/log/kern.log.1 <==\n{HPET}==> /var/log/kern.log <==\n{TSC}");
+        assert!(shown(&logs).is_empty());
+    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
 fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
     let is_label = |line: &str, host: &Host<'_>| {
         let rest = line.trim_start().strip_prefix(host.name);
-        rest.is_some_and(|rest| rest.starts_with([':', '.', ' ', '|']))
+        rest.is_some_and(|rest| rest.starts_with([':', '.', ' ', '\t', '|', '/']))
     };
     let bare = lines
         .iter()

@@ -26,6 +26,12 @@ enum Kind {
     Host,
     /// The family of the processor that the kernel was built for, by its release or its compiler.
     Family,
+    /// `smpboot: CPU0: Intel(R) Xeon(R) E-2288G CPU @ 3.70GHz (family: 0x6, ...)`.
+    Cpu,
+    /// The hardware itself, or a hypervisor's guest.
+    Under,
+    /// How often the banner is quoted: the log of a mail, and that of the mail which it answers.
+    Quoted,
 }
 
 /// Words of a release or of a compiler's name. Kernels of 32 and of 64 bits run on one machine.
@@ -62,38 +68,59 @@ impl Names {
 
     /// Whether both name their machines in the same way, by another name.
     fn differ(&self, other: &Self) -> bool {
-        self.0.iter().any(|(kind, name)| other.of(*kind).is_some_and(|other| other != name))
+        let same = |kind: Kind| self.of(kind).is_some() && self.of(kind) == other.of(kind);
+        // A guest may boot on another processor, and a machine under a hypervisor.
+        let weak = |kind: Kind| match kind {
+            Kind::Cpu | Kind::Quoted => same(Kind::Host),
+            Kind::Under => same(Kind::Host) || same(Kind::Dmi),
+            _ => false,
+        };
+        self.0
+            .iter()
+            .any(|(kind, name)| !weak(*kind) && other.of(*kind).is_some_and(|other| other != name))
     }
 
     /// The name that people use.
     fn shown(&self) -> Option<String> {
-        let order =
-            [Kind::Host, Kind::Model, Kind::Vector, Kind::Dmi, Kind::Hardware, Kind::Processor];
+        let order = [
+            Kind::Host,
+            Kind::Model,
+            Kind::Vector,
+            Kind::Dmi,
+            Kind::Hardware,
+            Kind::Processor,
+            Kind::Cpu,
+            Kind::Under,
+        ];
         order.iter().find_map(|kind| self.of(*kind)).map(|name| name.chars().take(60).collect())
     }
 }
 
 /// The machines of a text with the boots of several; one section, or none, for a text of one machine.
+/// `depths`: how often each line was quoted; empty where nobody counted.
 #[must_use]
-pub fn machines(lines: &[String]) -> Vec<Section> {
+pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
     let banners: Vec<usize> =
         lines.iter().enumerate().filter(|(_, line)| is_banner(line)).map(|(at, _)| at).collect();
     if banners.len() < 2 {
         return Vec::new();
     }
+    let quoted = |at: &usize| depths.get(*at).copied().unwrap_or_default();
+    let quoted: Vec<usize> = banners.iter().map(quoted).collect();
     let banners: Vec<usize> = banners.into_iter().map(|at| first_line(lines, at)).collect();
     let mut found: Vec<(Section, Names)> = Vec::new();
     let mut active = None;
     for (number, begin) in banners.iter().enumerate() {
         let end = banners.get(number + 1).copied().unwrap_or(lines.len());
-        let names = names(&lines[*begin..end]);
+        let mut names = names(&lines[*begin..end]);
+        names.0.push((Kind::Quoted, quoted[number].to_string()));
         // What stands in front of the first banner belongs to it.
         let begin = if number == 0 { 0 } else { *begin };
         let same = |(_, known): &(Section, Names)| !known.differ(&names);
         // The machine before, where nothing is against it: then one that is named alike.
         let place = active
             .filter(|at: &usize| found.get(*at).is_some_and(same))
-            .or_else(|| found.iter().position(|one| same(one) && !names.0.is_empty()));
+            .or_else(|| found.iter().position(|one| same(one) && names.0.len() > 1));
         let at = place.unwrap_or_else(|| {
             found.push((Section::default(), Names::default()));
             found.len() - 1
@@ -148,7 +175,52 @@ fn names(lines: &[String]) -> Names {
     if let Some(host) = host(lines) {
         names.add((Kind::Host, host));
     }
+    let under = under(lines, names.of(Kind::Dmi));
+    names.0.extend(under.map(|under| (Kind::Under, under.to_owned())));
     names
+}
+
+/// Words in the names that hypervisors give to the machines of their guests.
+const VIRTUAL: [&str; 22] = [
+    "QEMU",
+    "KVM",
+    "VMware",
+    "VirtualBox",
+    "innotek",
+    "Xen",
+    "Virtual Machine",
+    "Amazon EC2",
+    "Google",
+    "OpenStack",
+    "Bochs",
+    "Standard PC",
+    "Red Hat",
+    "RHEV",
+    "oVirt",
+    "DigitalOcean",
+    "Droplet",
+    "Alibaba",
+    "Nutanix",
+    "Parallels",
+    "BHYVE",
+    "Cloud",
+];
+
+/// Whether a boot is of the hardware itself or of a guest, where it says so. The first domain of Xen has both signs.
+fn under(lines: &[String], dmi: Option<&str>) -> Option<&'static str> {
+    let said = lines.iter().take(HEAD).any(|line| {
+        let (message, stamped) = strip_prefix(line);
+        stamped
+            && (message.starts_with("Hypervisor detected: ")
+                || message.starts_with("Booting paravirtualized kernel on ")
+                    && !message.ends_with("bare hardware"))
+    });
+    let real = dmi.is_some_and(|name| !VIRTUAL.iter().any(|word| super::has(name, word)));
+    match (said, real) {
+        (true, false) => Some("a guest"),
+        (false, true) => Some("the hardware itself"),
+        _ => None,
+    }
 }
 
 /// The family that a banner names: `6.1.0-rpi (a@b) (aarch64-linux-gnu-gcc 12) #1`. Who built it where is in between.
@@ -198,6 +270,12 @@ fn name(message: &str) -> Option<(Kind, String)> {
             return found(Kind::Processor, rest);
         }
     }
+    let model = message.strip_prefix("smpboot: ").unwrap_or(message).strip_prefix("CPU0: ");
+    if let Some(rest) = model {
+        let end = [" (fam", " stepping"].iter().find_map(|word| rest.find(word))?;
+        let words: Vec<&str> = rest[..end].split_ascii_whitespace().collect();
+        return found(Kind::Cpu, &words.join(" "));
+    }
     // The revision of the processor's main ID register; a kernel may boot on another core of the same machine.
     let rest = message.strip_prefix("CPU: ").filter(|rest| rest.contains("] revision "))?;
     found(Kind::Processor, rest.split(" revision ").next()?)
@@ -234,7 +312,7 @@ mod tests {
 
     fn shown(text: &str) -> Vec<(Option<String>, String)> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        machines(&lines).iter().map(|one| (one.host.clone(), one.shown())).collect()
+        machines(&lines, &[]).iter().map(|one| (one.host.clone(), one.shown())).collect()
     }
 
     const FIRST: &str = "[    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n";
@@ -269,6 +347,24 @@ mod tests {
             "{FIRST}[    0.000000] DMI: Acme R1/B1, BIOS 1.0\n{OTHER}[    0.000000] DMI: Acme R1/B1, BIOS 1.4\n"
         );
         assert_eq!(shown(&bios).len(), 1);
+    }
+
+    #[test]
+    fn processors_guests_and_quotations_tell_machines_apart() {
+        let intel = "[    0.200000] smpboot: CPU0: Intel(R) Xeon(R) E-2288G CPU @ 3.70GHz (family: 0x6, model: 0x9e)\n";
+        let old = "[    0.200000] CPU0: Intel(R) Xeon(R)  E-2288G CPU @ 3.70GHz stepping 0d\n";
+        let amd = "[    0.200000] smpboot: CPU0: AMD EPYC 7502 32-Core Processor (family: 0x17, model: 0x31)\n";
+        assert_eq!(shown(&format!("{FIRST}{intel}{OTHER}{amd}")).len(), 2);
+        assert_eq!(shown(&format!("{FIRST}{intel}{OTHER}{old}")).len(), 1);
+        let dmi = "[    0.100000] DMI: LENOVO 20L7/20L7, BIOS N22ET 2020\n";
+        let guest = "[    0.000000] Hypervisor detected: KVM\n";
+        assert_eq!(shown(&format!("{FIRST}{dmi}{OTHER}{guest}")).len(), 2);
+        assert_eq!(shown(&format!("{FIRST}{dmi}{OTHER}{dmi}{guest}")).len(), 1);
+        let virtual_dmi = dmi.replace("LENOVO 20L7", "QEMU Standard PC");
+        assert_eq!(shown(&format!("{FIRST}{virtual_dmi}{OTHER}{guest}")).len(), 1);
+        let lines: Vec<String> = [FIRST, OTHER].map(str::to_owned).to_vec();
+        assert_eq!(machines(&lines, &[1, 0]).len(), 2);
+        assert_eq!(machines(&lines, &[1, 1]).len(), 1);
     }
 
     #[test]

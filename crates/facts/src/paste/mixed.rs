@@ -1,7 +1,7 @@
 //! Texts of several machines, or of several states of one, that nothing tells apart line by line: what their lines say
 //! together holds for none of them.
 
-use super::{Section, headings, hosts, prompt};
+use super::{Section, headings, hosts, prompt, reprinted};
 use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
 
@@ -34,6 +34,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| families(lines))
         .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
+        .or_else(|| reprinted::open(lines))
 }
 
 /// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that tells the boots apart.

@@ -146,6 +146,10 @@ pub(crate) const KEYWORDS: &[(&str, Group)] = &[
     ("Leap status", Group::Separator),
     ("dmesg", Group::Separator),
     ("reboot", Group::Separator),
+    ("grub", Group::Separator),
+    ("rpm-ostree kargs", Group::Separator),
+    ("shutdown -r", Group::Separator),
+    ("init 6", Group::Separator),
     ("-- Reboot --", Group::Separator),
     ("-- Boot ", Group::Separator),
 ];

@@ -73,7 +73,8 @@ fn chosen(rest: &str) -> Option<String> {
 /// `clocksource: NAME: mask: 0x.. max_cycles: 0x.., max_idle_ns: N ns` (4.2+), 4.1 without the colon.
 fn registered(m: &str) -> Option<Event> {
     let rest = m.strip_prefix("clocksource").unwrap_or(m);
-    let mask_at = find(rest, ": mask: ").filter(|at| *at < 64)?;
+    let mask_at = find(rest, ": mask: ").or_else(|| rest.strip_suffix(": mask:").map(str::len));
+    let mask_at = mask_at.filter(|at| *at < 64)?;
     let name = rest[..mask_at].trim_start_matches(':').trim();
     // `logcat` has the first word elsewhere.
     let whole = m.starts_with("clocksource") && is_name(name) && !name.contains(' ');
@@ -81,7 +82,7 @@ fn registered(m: &str) -> Option<Event> {
         return None;
     }
     let rest = &rest[mask_at..];
-    let mask = hex_before(rest, "mask: 0x", "max_cycles: ")?;
+    let mask = hex_before(rest, "mask: 0x", "max_cycles: ").or_else(|| cut_mask(rest))?;
     let figures = || {
         let max_cycles = hex_before(rest, "max_cycles: 0x", ", max_idle_ns: ")?;
         Some((max_cycles, nanoseconds(after(rest, "max_idle_ns: ")?)?))
@@ -93,9 +94,29 @@ fn registered(m: &str) -> Option<Event> {
         Some((cycles, ns)) if !takes_rate(name) || rates::agree(mask, cycles, ns) => (cycles, ns),
         Some(_) => (0, 0),
         None if rest.contains("max_cycles: ") || is_cut_behind(rest, &words) => (0, 0),
+        None if cut_mask(rest).is_some() => (0, 0),
         None => return None,
     };
     Some(Event::Registered { name: name.to_owned(), mask, max_cycles, max_idle_ns })
+}
+
+/// The mask of a registration that ends before the figure behind it; 0 where the mask itself may be cut.
+fn cut_mask(rest: &str) -> Option<u64> {
+    let value = rest.trim_start_matches(": ").strip_prefix("mask:")?.trim_start();
+    let (digits, behind) = match value.find(' ') {
+        Some(end) => (&value[..end], value[end..].trim()),
+        None => (value, ""),
+    };
+    if !"max_cycles:".starts_with(behind) {
+        return None;
+    }
+    if behind.is_empty() {
+        let begun = digits.strip_prefix("0x").map_or("0x".starts_with(digits), |digits| {
+            digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
+        return begun.then_some(0);
+    }
+    u64::from_str_radix(digits.strip_prefix("0x")?, 16).ok()
 }
 
 /// Counters that the kernel registers by their rate, and whose rate is taken from this line.

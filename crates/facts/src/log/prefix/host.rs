@@ -3,6 +3,7 @@
 
 use super::date;
 use crate::log::parse::begins_like_kernel;
+use std::net::IpAddr;
 
 /// Who a line says that it is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +37,19 @@ const OTHERS: [&str; 22] = [
 /// The host of a line, if it names one.
 pub(crate) fn of(line: &str) -> Option<Host<'_>> {
     let line = line.trim_start();
-    labelled(line).or_else(|| in_header(line)).or_else(|| in_front(line))
+    labelled(line)
+        .or_else(|| in_header(line))
+        .or_else(|| in_front(line))
+        .or_else(|| undated(line))
+        .or_else(|| sender(line))
+        .or_else(|| of_file(line))
 }
 
 fn name(text: &str) -> Option<&str> {
     let text = text.trim_matches('"');
+    if text.parse::<IpAddr>().is_ok() {
+        return Some(text);
+    }
     let is_name = (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         && text.bytes().any(|b| b.is_ascii_alphabetic());
@@ -111,6 +120,56 @@ fn in_front(line: &str) -> Option<Host<'_>> {
     Some(Host { name: name(&line[..end])?, of_kernel: true })
 }
 
+/// The file that `grep -r` names in front of a line, where its name tells machines apart: `web1/dmesg:[    0.000000] ...`.
+fn of_file(line: &str) -> Option<Host<'_>> {
+    let (path, rest) = line.split_once(':').filter(|(path, _)| path.len() <= 160)?;
+    let is_path = path.contains('/') || [".txt", ".log"].iter().any(|end| path.ends_with(end));
+    if !is_path || path.contains(char::is_whitespace) {
+        return None;
+    }
+    let number = rest.split_once(':').filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
+    let rest = number.map_or(rest, |(_, rest)| rest);
+    if let Some(host) = in_header(rest) {
+        return Some(host);
+    }
+    super::printk_stamp(rest.trim_start())?;
+    Some(Host { name: crate::paste::label(path)?, of_kernel: true })
+}
+
+/// `web1 kernel: ...`, of a log whose dates were taken off.
+fn undated(line: &str) -> Option<Host<'_>> {
+    let (host, rest) = line.split_once(' ')?;
+    rest.strip_prefix("kernel: ")?;
+    Some(Host { name: name(host)?, of_kernel: true })
+}
+
+/// What stands alone in front of a stamp: the address that netconsole sends from, with its port, the id of an instance, a
+/// name with a tab behind it.
+fn sender(line: &str) -> Option<Host<'_>> {
+    let end = line.find([' ', '\t']).filter(|end| *end <= 64)?;
+    super::printk_stamp(line[end..].trim_start())?;
+    let word = &line[..end];
+    let address = |text: &str| text.parse::<IpAddr>().is_ok();
+    let of_address = match word.rsplit_once(':') {
+        _ if address(word) => Some(word),
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            address(host).then_some(host)
+        }
+        _ => None,
+    };
+    let instance = || {
+        let id = word.strip_prefix("i-")?;
+        (id.len() >= 3 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(word)
+    };
+    let tabbed = || {
+        let level = OTHERS.iter().any(|other| word.eq_ignore_ascii_case(other));
+        if line.as_bytes()[end] == b'\t' && !level { name(word) } else { None }
+    };
+    let name = of_address.or_else(instance).or_else(tabbed)?;
+    Some(Host { name, of_kernel: true })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +190,23 @@ mod tests {
             let line = format!("{front}{message}");
             assert_eq!(of(&line), Some(Host { name: "web1", of_kernel: true }), "{line}");
         }
+        for (front, name) in [
+            ("10.0.0.5:6665 ", "10.0.0.5"),
+            ("10.0.0.5 ", "10.0.0.5"),
+            ("[fe80::1]:6665 ", "fe80::1"),
+            ("10.0.0.5: ", "10.0.0.5"),
+            ("Nov 24 01:10:01 10.1.1.2 kernel: ", "10.1.1.2"),
+            ("web1 kernel: ", "web1"),
+            ("i-0abc12\t", "i-0abc12"),
+            ("i-0abc12 ", "i-0abc12"),
+            ("web1\t", "web1"),
+            ("web1/dmesg:", "web1"),
+            ("logs/web1/dmesg.txt:12:", "logs/web1"),
+            ("web1/messages:Nov 24 01:10:01 db kernel: ", "db"),
+        ] {
+            let line = format!("{front}{message}");
+            assert_eq!(of(&line), Some(Host { name, of_kernel: true }), "{line}");
+        }
         let other = Some(Host { name: "web1", of_kernel: false });
         assert_eq!(of("Nov 24 01:10:01 web1 ntpd[77]: time reset"), other);
         for line in [
@@ -141,6 +217,10 @@ mod tests {
             "Mon Nov 24 01:10:01 2026: x",
             "[    1.430694] usb 1-1: x",
             "web1: tsc",
+            "info\t[    1.430694] tsc: x",
+            "1.2.3: [    1.430694] tsc: x",
+            "web1 [    1.430694] tsc: x",
+            "/var/log/dmesg.0:[    1.430694] tsc: x",
         ] {
             assert_eq!(of(line), None, "{line}");
         }

@@ -15,6 +15,8 @@ pub(super) struct Boot {
     from_boot: bool,
     first_at: Option<f64>,
     last_at: Option<f64>,
+    /// It saves the memory of the one before it.
+    captures: bool,
 }
 
 /// Boots of which the refined frequency is kept.
@@ -124,15 +126,8 @@ impl Scanner {
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > far);
         if restarted && !self.prompted {
             std::mem::take(&mut self.repeated).finish(&mut self.store);
-            let former = (self.banner.is_some() || self.store.has_decided()).then(|| Boot {
-                store: std::mem::take(&mut self.store),
-                banner: self.banner.clone(),
-                boots: self.log.boots,
-                from_boot: self.log.from_boot,
-                first_at: self.log.first_at,
-                last_at: self.log.last_at,
-            });
-            if let Some(former) = former {
+            let is_boot = self.banner.is_some() || self.store.has_decided();
+            if let Some(former) = is_boot.then(|| self.take_boot()) {
                 let refined = former.store.refined();
                 self.begin_boot();
                 self.note_refined(refined);
@@ -163,9 +158,13 @@ impl Scanner {
     }
 
     pub(super) fn begin_boot(&mut self) {
-        self.log.boots = self.log.boots.saturating_add(1);
         let refined = self.store.refined();
         self.note_refined(refined);
+        if !self.captures && !self.store.is_empty() {
+            self.worked = Some(self.take_boot());
+        }
+        self.captures = false;
+        self.log.boots = self.log.boots.saturating_add(1);
         self.store.clear();
         self.repeated.clear();
         self.recent.clear();
@@ -182,6 +181,34 @@ impl Scanner {
         self.gather.restart();
     }
 
+    fn take_boot(&mut self) -> Boot {
+        Boot {
+            store: std::mem::take(&mut self.store),
+            banner: self.banner.clone(),
+            boots: self.log.boots,
+            from_boot: self.log.from_boot,
+            first_at: self.log.first_at,
+            last_at: self.log.last_at,
+            captures: self.captures,
+        }
+    }
+
+    /// The banner of a boot shows that none before it is the last one.
+    pub(super) fn leave_former(&mut self) {
+        self.worked = self.former.take().filter(|former| !former.captures).or(self.worked.take());
+    }
+
+    /// The kernel that saves a crash dump is another system, on one processor: the machine's is the one that crashed.
+    pub(super) fn leave_capture(&mut self) {
+        if !self.captures {
+            return;
+        }
+        let worked = self.former.take().filter(|former| !former.captures).or(self.worked.take());
+        if let Some(worked) = worked {
+            self.restore(worked);
+        }
+    }
+
     /// Lines of a boot that are quoted behind a whole one, or of another machine's, do not take its place.
     pub(super) fn take_back_former(&mut self) {
         let is_boot =
@@ -190,13 +217,20 @@ impl Scanner {
         if former.store.refined().is_some() {
             self.log.refined_before.pop();
         }
-        self.store = former.store;
-        self.banner = former.banner;
-        self.log.boots = former.boots;
-        self.log.from_boot = former.from_boot;
-        self.log.first_at = former.first_at;
-        self.log.last_at = former.last_at;
-        self.log.extent.last_at = former.last_at;
+        self.restore(former);
+    }
+
+    fn restore(&mut self, boot: Boot) {
+        self.store = boot.store;
+        self.banner = boot.banner;
+        self.captures = boot.captures;
+        self.log.boots = boot.boots;
+        self.log.from_boot = boot.from_boot;
+        self.log.first_at = boot.first_at;
+        self.log.last_at = boot.last_at;
+        self.log.extent.last_at = boot.last_at;
+        self.log.change_cut = None;
+        self.stamp_back = None;
     }
 }
 
@@ -233,6 +267,37 @@ mod tests {
         let boots = |end: &str| KernelLog::scan(text(end).as_bytes(), "log").unwrap().boots;
         assert_eq!(boots("[  800.100002] usb 1-1: new device\n"), 2);
         assert_eq!(boots("[    0.320000] usb 1-1: new device\n"), 1);
+    }
+
+    #[test]
+    fn kernel_that_saves_a_dump_is_not_the_last_boot() {
+        let boot = |command: &str, name: &str| {
+            format!(
+                "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n[    0.000000] Command line: {command}\n\
+                 [    1.910000] clocksource: Switched to clocksource {name}\n[   60.000000] usb 1-1: x\n"
+            )
+        };
+        let scan = |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let last = |log: &KernelLog| {
+            let name = log.last(|event| match event {
+                Event::Switched(name) => Some(name.clone()),
+                _ => None,
+            });
+            name.map(|(_, name)| name)
+        };
+        let works = boot("ro crashkernel=256M", "hpet");
+        let captures = boot("ro nr_cpus=1 reset_devices elfcorehdr=867700K", "tsc");
+        for text in [format!("{works}{captures}"), format!("{works}{captures}{captures}")] {
+            let log = scan(&text);
+            assert_eq!((last(&log).as_deref(), log.boots), (Some("hpet"), 1), "{text}");
+            assert_eq!((log.mixed, log.last_at), (None, Some(1.91)));
+        }
+        let log = scan(&format!("{works}{captures}{}", boot("ro", "tsc")));
+        assert_eq!((last(&log).as_deref(), log.boots), (Some("tsc"), 3));
+        assert!(scan(&captures).mixed.is_some());
+        // Many boots, of which the older ones are passed over.
+        let many = works.repeat(800);
+        assert_eq!(last(&scan(&format!("{many}{captures}{captures}"))).as_deref(), Some("hpet"));
     }
 
     #[test]

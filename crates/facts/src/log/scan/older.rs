@@ -94,6 +94,10 @@ impl Scanner {
         if boot - at < WORTH || newlines_within(&window[boot..part.end], AGAIN) < AGAIN {
             return at;
         }
+        // What the kernel prints that saves a crash dump is not the machine's last boot.
+        if memmem::find(&window[at..part.end], b"elfcorehdr=").is_some() {
+            return at;
+        }
         let (boots, last_at) = match self.plain_boots(finder, window, at..boot) {
             Plain::Boots { boots, last_at } => (boots, last_at),
             Plain::Later => return at,
