@@ -6,7 +6,7 @@ use super::capture::{capture, sync_file};
 use super::entry::{Entry, Phase, Planned, State};
 use super::found::{Found, found};
 use super::prepare::{now, prepare};
-use super::put_back::{Former, Mode, decide, keep_open, put_back};
+use super::put_back::{Former, Mode, decide, keep_open, leave_default, put_back};
 use super::stage::{clear, enough_descriptors, hold, stage, sweep};
 use super::surroundings::{self, Surroundings};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
@@ -156,6 +156,7 @@ fn back(
     written: &Written,
 ) -> Result<super::Report, JournalError> {
     let mut kept = leave_others(journal, entry, written);
+    leave_default(journal, entry)?;
     let mut decided = decide(journal, entry, Mode::JustFailed, &Former::new());
     // Written by others in between.
     for _ in 0..AGAIN {
@@ -244,7 +245,7 @@ fn make(
         return Err(JournalError::Stopped);
     }
     clear(journal.place.tree(), entry)?;
-    appeared(journal, entry, |_, _| true)?;
+    appeared(journal, entry, |_, _, _| true)?;
     look_again(journal, entry, &work.written)?;
     super::observed::forget(entry);
     entry.owned.clear();

@@ -1,7 +1,9 @@
 //! Reverts a change: first the action for every file is decided, with nothing changed; then the
 //! actions are made, so that a repetition after half of them gives the same result.
 
-mod running;
+pub(super) mod origin;
+pub(super) mod running;
+mod words;
 
 use super::appeared::appeared;
 use super::capture::{capture, make_link, set_time};
@@ -11,8 +13,14 @@ use super::run::TIMEOUT;
 use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
 use super::{Conflict, Journal, JournalError, Report};
+use crate::boot::made::is_entry_file;
 use crate::plan::Action;
+use origin::{
+    Gone, boots_here, fits, gone, is_half_made, is_made_by_program, is_of_program, is_rerun,
+    kernels_of, makes_entries,
+};
 use running::{clocksource, commands};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -45,14 +53,31 @@ pub(super) fn decide(
         super::observed::leave(journal, entry);
     }
     if entry.phase == Phase::Applying {
-        let begun = entry.steps_begun.clone();
-        appeared(journal, entry, |step, state| {
-            begun.get(step).is_some_and(|&begun| mode == Mode::JustFailed || in_time(begun, state))
+        let before = entry.clone();
+        // Names that stay: another process may have made them.
+        let others = RefCell::new(Vec::new());
+        appeared(journal, entry, |step, path, state| {
+            let made = match before.begun(step) {
+                None => return false,
+                Some(_) if mode == Mode::JustFailed => !installed_since(journal, &before, path),
+                Some(begun) if !makes_entries(&before) => return in_time(begun, state),
+                Some(begun) => in_time(begun, state) && is_made_by_program(journal, &before, path),
+            };
+            if !made {
+                others.borrow_mut().push(path.to_owned());
+            }
+            made
         })?;
+        let others = others.into_inner();
+        entry.neighbours.extend(others.into_iter().filter(|it| !before.neighbours.contains(it)));
     }
     let mut conflicts = Vec::new();
     let mut decisions = Vec::new();
-    for record in &entry.records {
+    if mode != Mode::JustFailed {
+        gone_entries(journal, entry, mode)?;
+    }
+    let mut left = BTreeMap::new();
+    for (index, record) in entry.records.iter().enumerate() {
         // Why nothing can be changed there.
         let mut hidden = None;
         let current = match former.get(&record.path) {
@@ -70,10 +95,17 @@ pub(super) fn decide(
                 Err(error) => return Err(error),
             },
         };
-        let decision = if mode == Mode::Forced
+        let by_program = record.planned.is_empty() && makes_entries(entry);
+        let decision = if mode == Mode::Forced && !(by_program && can_regenerate(entry, record))
             || hidden.is_some() && mode == Mode::JustFailed
-            || ours(entry, record, &current, mode)
+            || ours(journal, entry, record, &current, mode)
         {
+            Decision::PutBack
+        } else if is_rerun(entry) && mode != Mode::JustFailed {
+            // Where it boots as it is, the undo that ran the program runs it again.
+            if !is_half_made(journal, entry, record, &current) {
+                left.insert(index, current.clone());
+            }
             Decision::PutBack
         } else if can_regenerate(entry, record) {
             Decision::Regenerate
@@ -88,9 +120,14 @@ pub(super) fn decide(
     if !conflicts.is_empty() {
         return Err(JournalError::Conflicts { conflicts });
     }
+    for (index, state) in left {
+        let Some(record) = entry.records.get_mut(index) else { continue };
+        leave_as_it_is(journal, record, state)?;
+    }
     // Files that were created since (a kernel's) belong to other changes: the program makes them all
     // again.
-    let grown = if entry.phase.is_made() && mode == Mode::Later {
+    let half = entry.phase == Phase::Applying && makes_entries(entry);
+    let grown = if (entry.phase.is_made() || half) && mode != Mode::JustFailed {
         grown(journal, entry)?
     } else {
         Vec::new()
@@ -105,8 +142,11 @@ pub(super) fn decide(
         .collect();
     for (index, (decision, current)) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
-        let together =
-            record.planned.is_empty() && record.rewritten_by.iter().any(|step| anew.contains(step));
+        // What a killed program left beside its files is removed.
+        let remains = entry.phase == Phase::Applying && record.old == State::Absent;
+        let together = record.planned.is_empty()
+            && !(remains && decision == Decision::PutBack)
+            && record.rewritten_by.iter().any(|step| anew.contains(step));
         record.decision = Some(if together { Decision::Regenerate } else { decision });
         record.seen = Some(current);
     }
@@ -114,7 +154,7 @@ pub(super) fn decide(
 }
 
 /// Whether the present state is the former one, or one that this change made.
-fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
+fn ours(journal: &Journal, entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
         return true;
     }
@@ -129,11 +169,98 @@ fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     // A directory with a mode, or a link's owner, need not be as planned while it is being made.
     record.planned.iter().any(|planned| current.is(planned))
         || entry.phase == Phase::Applying
-            && record
-                .rewritten_by
-                .iter()
-                .filter_map(|step| entry.begun(*step))
-                .any(|begun| mode == Mode::JustFailed || in_time(begun, current))
+            && record.rewritten_by.iter().filter_map(|step| entry.begun(*step)).any(|begun| {
+                mode == Mode::JustFailed
+                    || in_time(begun, current)
+                        && (!makes_entries(entry) || is_of_program(journal, entry, record, current))
+            })
+}
+
+/// Takes the present state of a file, which another process has given it, for the one to restore.
+fn leave_as_it_is(
+    journal: &Journal,
+    record: &mut Record,
+    state: State,
+) -> Result<(), JournalError> {
+    let content = match journal.place.tree().spot(&record.path)? {
+        Some(spot) => capture(&spot)?.1,
+        None => None,
+    };
+    if let Some(content) = content {
+        journal.store.keep(&content)?;
+    }
+    record.old = state;
+    Ok(())
+}
+
+/// Follows entry files that have another name since, and leaves those that are gone as they are: an entry of a kernel that was
+/// removed boots nothing.
+fn gone_entries(journal: &Journal, entry: &mut Entry, mode: Mode) -> Result<(), JournalError> {
+    let by_force = mode == Mode::Forced || entry.phase == Phase::Applying;
+    let mut notes = Vec::new();
+    for index in 0..entry.records.len() {
+        let Some(record) = entry.records.get(index) else { continue };
+        let there = found(journal.place.tree(), &record.path);
+        if !matches!(there, Ok(Found { state: State::Absent, link: None })) {
+            continue;
+        }
+        let Some(gone) = gone(journal.place.tree(), record)? else { continue };
+        let shown = journal.place.shown(&record.path);
+        let shown = shown.display();
+        // A program may have removed it.
+        let program = !record.rewritten_by.is_empty() || mode == Mode::Forced;
+        let back = by_force && program && fits(journal, entry, record);
+        let known = |path: &PathBuf| entry.records.iter().any(|it| it.path == *path);
+        let renamed = match gone {
+            Gone::Renamed(path) if !known(&path) => Some(path),
+            _ if back => continue,
+            _ => None,
+        };
+        let Some(record) = entry.records.get_mut(index) else { continue };
+        if let Some(path) = renamed {
+            notes.push(format!("{shown}: it is {} by now", path.display()));
+            record.path = path;
+            continue;
+        }
+        if record.old != State::Absent {
+            notes.push(format!("{shown}: it was removed since, and stays away"));
+        }
+        record.old = State::Absent;
+    }
+    entry.notes.extend(notes);
+    Ok(())
+}
+
+/// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.
+/// Words of kernels are not kept so.
+pub(super) fn leave_default(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
+    let installed: Vec<String> = entry
+        .neighbours
+        .iter()
+        .filter(|path| installed_since(journal, entry, path))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    for index in 0..entry.records.len() {
+        let Some(record) = entry.records.get(index) else { continue };
+        let block = record.path.ends_with("grubenv") && !record.rewritten_by.is_empty();
+        if !installed.is_empty() && block && origin::chooses(journal, record, &installed) {
+            let now = found(journal.place.tree(), &record.path)?.state;
+            let Some(record) = entry.records.get_mut(index) else { continue };
+            leave_as_it_is(journal, record, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path has an entry of a kernel that was installed while the program of a step ran: no boot loader's program installs
+/// kernels.
+fn installed_since(journal: &Journal, entry: &Entry, path: &Path) -> bool {
+    is_entry_file(path)
+        && !entry.owned.is_empty()
+        && kernels_of(journal, path)
+            .iter()
+            .any(|kernel| !entry.owned.iter().any(|owned| owned.path == *kernel))
+        && boots_here(journal, path)
 }
 
 /// Whether a program that was begun then, and killed, may have left this state. A later change by
@@ -294,6 +421,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     report.restored.extend(owned);
     open.extend(still);
     report.kept.extend(snapshots(journal, entry));
+    report.kept.extend(entry.notes.iter().cloned());
     // No step counts as reverted that cannot be seen to be.
     if open.is_empty() {
         open = remaining(journal, entry, &report);
@@ -304,6 +432,10 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     }
     if !open.is_empty() {
         return Err(JournalError::Partly { restored: report.restored, open });
+    }
+    if entry.phase != Phase::Applying || makes_entries(entry) && !is_rerun(entry) {
+        report.kept.extend(words::adopted(journal, entry));
+        report.troubles.extend(words::kept_by_entries(journal, entry));
     }
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());
@@ -366,7 +498,10 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
 /// Keeps in the entry what a run could not put back a moment after its programs changed it: a later run knows that they did,
 /// and puts it back, too.
 pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
-    for record in entry.records.iter_mut().filter(|record| record.observed) {
+    let touched = |record: &&mut Record| {
+        record.observed || record.new.is_none() && !record.rewritten_by.is_empty()
+    };
+    for record in entry.records.iter_mut().filter(touched) {
         let now = journal.place.tree().spot(&record.path).ok().flatten().map(|spot| capture(&spot));
         let (now, content) = match now {
             Some(Ok(now)) => now,
