@@ -66,17 +66,20 @@ pub(super) fn apply(
 }
 
 /// Runs a program that makes boot entries again, in an undo: as a change of its own, so that what it does is looked at and
-/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards.
+/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards. Also
+/// returns the names that appeared beside its files.
 pub(super) fn make_again(
     journal: &mut Journal,
     plan: &Plan,
     observer: &mut dyn Observer,
-) -> Result<Applied, ApplyError> {
+) -> Result<(Applied, Vec<PathBuf>), ApplyError> {
     // The next run takes back one on trial: it is killed before it is known to be good.
     let applied = carry_out(journal, plan, observer, Phase::Trial)?;
+    let entry = journal.store.entries().iter().find(|entry| entry.id == applied.id);
+    let beside = entry.map(|entry| entry.neighbours.clone()).unwrap_or_default();
     let removed = journal.store.remove(applied.id);
     removed.map_err(|cause| untouched(None, cause))?;
-    Ok(applied)
+    Ok((applied, beside))
 }
 
 fn carry_out(

@@ -118,7 +118,7 @@ pub enum JournalError {
     /// A change of an earlier run is neither made nor reverted.
     #[error(
         "change {id} of an earlier run is half done, and files that it touched were changed by other programs \
-         or users since: {}. Look at them, then revert it by force",
+         or users since: {}",
         paths(conflicts)
     )]
     Unfinished {

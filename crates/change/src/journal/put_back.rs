@@ -1,27 +1,25 @@
 //! Reverts a change: first the action for every file is decided, with nothing changed; then the
 //! actions are made, so that a repetition after half of them gives the same result.
 
+mod decide;
+mod leave;
 pub(super) mod origin;
 pub(super) mod running;
 mod words;
 
-use super::appeared::appeared;
+pub(super) use decide::decide;
+pub(super) use leave::leave_default;
+
 use super::capture::{capture, make_link, set_time};
 use super::entry::{Decision, Entry, Phase, Record, State};
 use super::found::{Found, behind, found};
-use super::run::TIMEOUT;
 use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
-use super::{Conflict, Journal, JournalError, Report};
-use crate::boot::made::is_entry_file;
+use super::{Journal, JournalError, Report};
 use crate::plan::Action;
-use origin::{
-    Gone, boots_here, fits, gone, is_half_made, is_made_by_program, is_of_program, is_rerun,
-    kernels_of, makes_entries,
-};
+use origin::{is_rerun, makes_entries};
 use running::{clocksource, commands};
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The state of each file if later changes are reverted first.
@@ -40,283 +38,6 @@ pub(super) enum Mode {
     Later,
     /// The change is reverted whatever the current state is.
     Forced,
-}
-
-/// Decides the action for every file, or reports the files that another program or user changed.
-pub(super) fn decide(
-    journal: &Journal,
-    entry: &mut Entry,
-    mode: Mode,
-    former: &Former,
-) -> Result<(), JournalError> {
-    if mode != Mode::JustFailed {
-        super::observed::leave(journal, entry);
-    }
-    if entry.phase == Phase::Applying {
-        let before = entry.clone();
-        // Names that stay: another process may have made them.
-        let others = RefCell::new(Vec::new());
-        appeared(journal, entry, |step, path, state| {
-            let made = match before.begun(step) {
-                None => return false,
-                Some(_) if mode == Mode::JustFailed => !installed_since(journal, &before, path),
-                Some(begun) if !makes_entries(&before) => return in_time(begun, state),
-                Some(begun) => in_time(begun, state) && is_made_by_program(journal, &before, path),
-            };
-            if !made {
-                others.borrow_mut().push(path.to_owned());
-            }
-            made
-        })?;
-        let others = others.into_inner();
-        entry.neighbours.extend(others.into_iter().filter(|it| !before.neighbours.contains(it)));
-    }
-    let mut conflicts = Vec::new();
-    let mut decisions = Vec::new();
-    if mode != Mode::JustFailed {
-        gone_entries(journal, entry, mode)?;
-    }
-    let mut left = BTreeMap::new();
-    for (index, record) in entry.records.iter().enumerate() {
-        // Why nothing can be changed there.
-        let mut hidden = None;
-        let current = match former.get(&record.path) {
-            Some(state) => state.clone(),
-            None => match found(journal.place.tree(), &record.path) {
-                Ok(Found { state, link: Some(link) }) if !state.same(&record.old) => {
-                    // Whatever it is, it is not at the place that this change wrote.
-                    hidden = Some(behind(&journal.place, &link));
-                    State::Other
-                }
-                Ok(Found { state, .. }) => state,
-                // For example too large: a file that a program made a moment ago need not be read
-                // to be replaced.
-                Err(_) if mode == Mode::JustFailed => State::Other,
-                Err(error) => return Err(error),
-            },
-        };
-        let by_program = record.planned.is_empty() && makes_entries(entry);
-        let decision = if mode == Mode::Forced && !(by_program && can_regenerate(entry, record))
-            || hidden.is_some() && mode == Mode::JustFailed
-            || ours(journal, entry, record, &current, mode)
-        {
-            Decision::PutBack
-        } else if is_rerun(entry) && mode != Mode::JustFailed {
-            // Where it boots as it is, the undo that ran the program runs it again.
-            if !is_half_made(journal, entry, record, &current) {
-                left.insert(index, current.clone());
-            }
-            Decision::PutBack
-        } else if can_regenerate(entry, record) {
-            Decision::Regenerate
-        } else {
-            let conflict = conflict(journal, record, &current);
-            let difference = hidden.unwrap_or_else(|| conflict.difference.clone());
-            conflicts.push(Conflict { difference, ..conflict });
-            Decision::PutBack
-        };
-        decisions.push((decision, current));
-    }
-    if !conflicts.is_empty() {
-        return Err(JournalError::Conflicts { conflicts });
-    }
-    for (index, state) in left {
-        let Some(record) = entry.records.get_mut(index) else { continue };
-        leave_as_it_is(journal, record, state)?;
-    }
-    // Files that were created since (a kernel's) belong to other changes: the program makes them all
-    // again.
-    let half = entry.phase == Phase::Applying && makes_entries(entry);
-    let grown = if (entry.phase.is_made() || half) && mode != Mode::JustFailed {
-        grown(journal, entry)?
-    } else {
-        Vec::new()
-    };
-    let anew: Vec<usize> = decisions
-        .iter()
-        .zip(&entry.records)
-        .filter(|((decision, _), _)| *decision == Decision::Regenerate)
-        .flat_map(|(_, record)| record.rewritten_by.iter().copied())
-        .chain(grown)
-        .filter(|step| regenerate(entry, *step).is_some())
-        .collect();
-    for (index, (decision, current)) in decisions.into_iter().enumerate() {
-        let Some(record) = entry.records.get_mut(index) else { continue };
-        // What a killed program left beside its files is removed.
-        let remains = entry.phase == Phase::Applying && record.old == State::Absent;
-        let together = record.planned.is_empty()
-            && !(remains && decision == Decision::PutBack)
-            && record.rewritten_by.iter().any(|step| anew.contains(step));
-        record.decision = Some(if together { Decision::Regenerate } else { decision });
-        record.seen = Some(current);
-    }
-    Ok(())
-}
-
-/// Whether the present state is the former one, or one that this change made.
-fn ours(journal: &Journal, entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
-    if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
-        return true;
-    }
-    // A directory that the change made, at a path that a program was expected to write; it is
-    // removed with the others.
-    if *current == State::Other && entry.directories.contains(&record.path) {
-        return true;
-    }
-    if entry.phase.is_made() {
-        return false;
-    }
-    // A directory with a mode, or a link's owner, need not be as planned while it is being made.
-    record.planned.iter().any(|planned| current.is(planned))
-        || entry.phase == Phase::Applying
-            && record.rewritten_by.iter().filter_map(|step| entry.begun(*step)).any(|begun| {
-                mode == Mode::JustFailed
-                    || in_time(begun, current)
-                        && (!makes_entries(entry) || is_of_program(journal, entry, record, current))
-            })
-}
-
-/// Takes the present state of a file, which another process has given it, for the one to restore.
-fn leave_as_it_is(
-    journal: &Journal,
-    record: &mut Record,
-    state: State,
-) -> Result<(), JournalError> {
-    let content = match journal.place.tree().spot(&record.path)? {
-        Some(spot) => capture(&spot)?.1,
-        None => None,
-    };
-    if let Some(content) = content {
-        journal.store.keep(&content)?;
-    }
-    record.old = state;
-    Ok(())
-}
-
-/// Follows entry files that have another name since, and leaves those that are gone as they are: an entry of a kernel that was
-/// removed boots nothing.
-fn gone_entries(journal: &Journal, entry: &mut Entry, mode: Mode) -> Result<(), JournalError> {
-    let by_force = mode == Mode::Forced || entry.phase == Phase::Applying;
-    let mut notes = Vec::new();
-    for index in 0..entry.records.len() {
-        let Some(record) = entry.records.get(index) else { continue };
-        let there = found(journal.place.tree(), &record.path);
-        if !matches!(there, Ok(Found { state: State::Absent, link: None })) {
-            continue;
-        }
-        let Some(gone) = gone(journal.place.tree(), record)? else { continue };
-        let shown = journal.place.shown(&record.path);
-        let shown = shown.display();
-        // A program may have removed it.
-        let program = !record.rewritten_by.is_empty() || mode == Mode::Forced;
-        let back = by_force && program && fits(journal, entry, record);
-        let known = |path: &PathBuf| entry.records.iter().any(|it| it.path == *path);
-        let renamed = match gone {
-            Gone::Renamed(path) if !known(&path) => Some(path),
-            _ if back => continue,
-            _ => None,
-        };
-        let Some(record) = entry.records.get_mut(index) else { continue };
-        if let Some(path) = renamed {
-            notes.push(format!("{shown}: it is {} by now", path.display()));
-            record.path = path;
-            continue;
-        }
-        if record.old != State::Absent {
-            notes.push(format!("{shown}: it was removed since, and stays away"));
-        }
-        record.old = State::Absent;
-    }
-    entry.notes.extend(notes);
-    Ok(())
-}
-
-/// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.
-/// Words of kernels are not kept so.
-pub(super) fn leave_default(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
-    let installed: Vec<String> = entry
-        .neighbours
-        .iter()
-        .filter(|path| installed_since(journal, entry, path))
-        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
-        .collect();
-    for index in 0..entry.records.len() {
-        let Some(record) = entry.records.get(index) else { continue };
-        let block = record.path.ends_with("grubenv") && !record.rewritten_by.is_empty();
-        if !installed.is_empty() && block && origin::chooses(journal, record, &installed) {
-            let now = found(journal.place.tree(), &record.path)?.state;
-            let Some(record) = entry.records.get_mut(index) else { continue };
-            leave_as_it_is(journal, record, now)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a path has an entry of a kernel that was installed while the program of a step ran: no boot loader's program installs
-/// kernels.
-fn installed_since(journal: &Journal, entry: &Entry, path: &Path) -> bool {
-    is_entry_file(path)
-        && !entry.owned.is_empty()
-        && kernels_of(journal, path)
-            .iter()
-            .any(|kernel| !entry.owned.iter().any(|owned| owned.path == *kernel))
-        && boots_here(journal, path)
-}
-
-/// Whether a program that was begun then, and killed, may have left this state. A later change by
-/// others (a kernel update) must not be lost.
-fn in_time(begun: i64, state: &State) -> bool {
-    let longest = i64::try_from(TIMEOUT).unwrap_or(i64::MAX);
-    state.meta().is_none_or(|meta| {
-        (begun - SLACK..=begun.saturating_add(longest).saturating_add(SLACK)).contains(&meta.ctime)
-    })
-}
-
-fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
-    match &entry.plan.steps.get(step)?.action {
-        Action::Run { regenerate, .. } => regenerate.as_ref(),
-        _ => None,
-    }
-}
-
-fn can_regenerate(entry: &Entry, record: &Record) -> bool {
-    // If a step of the change wrote the file as well, no program makes its former content.
-    record.planned.is_empty()
-        && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
-}
-
-fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
-    let left = record.new.as_ref().unwrap_or(&record.old);
-    let found = journal.place.tree().spot(&record.path).ok().flatten();
-    let found = found.and_then(|spot| String::from_utf8(capture(&spot).ok()?.1?).ok());
-    Conflict {
-        path: journal.place.shown(&record.path),
-        difference: left.difference(current),
-        left: match left {
-            State::File { content, .. } => journal.store.text(content),
-            _ => None,
-        },
-        found,
-    }
-}
-
-/// Steps whose directories have files that did not exist when the change was made.
-fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
-    let mut steps = Vec::new();
-    for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {
-        let names = journal.place.tree().names(&watch.directory)?.unwrap_or_default();
-        let there: HashSet<&str> = watch.names.iter().map(String::as_str).collect();
-        let known: HashSet<&Path> =
-            entry.records.iter().map(|record| record.path.as_path()).collect();
-        let grown = names.iter().any(|name| {
-            name.to_str().is_none_or(|name| !there.contains(name))
-                && !known.contains(watch.directory.join(name).as_path())
-        });
-        if grown {
-            steps.push(watch.step);
-        }
-    }
-    Ok(steps)
 }
 
 /// Carries out the decisions, and removes the entry.
@@ -403,17 +124,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
             Err(error) => open.push(error.to_string()),
         }
     }
-    for path in &entry.neighbours {
-        let known = entry.records.iter().any(|record| record.path == *path);
-        let there = || tree.spot(path).ok()??.stat().ok()?;
-        if !known && there().is_some() {
-            report.kept.push(format!(
-                "{}: it appeared, or was changed, while a program of this change ran, and whether that program made it is not \
-                 known",
-                path.display()
-            ));
-        }
-    }
+    report.kept.extend(beside(journal, entry, &entry.neighbours));
     // What the program of a run that ended early made of files beside its own.
     let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
     let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
@@ -440,6 +151,22 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());
     Ok(report)
+}
+
+/// What is said of names that appeared beside the files of a program.
+fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
+    let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
+    let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);
+    let neighbours: BTreeSet<&PathBuf> = neighbours.iter().collect();
+    let left = neighbours.into_iter().filter(|path| !known(path) && there(path).is_some());
+    left.map(|path| {
+        format!(
+            "{}: it appeared, or was changed, while a program of this change ran or since, and whether that program made \
+             it is not known",
+            path.display()
+        )
+    })
+    .collect()
 }
 
 /// Files of entries of snapshots (grub-btrfs) that a program of the change made beside its own, and that have its words.

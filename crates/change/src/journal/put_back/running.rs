@@ -91,8 +91,11 @@ fn remake(
     let plan = again(journal, entry, planned, command);
     let mut observer = Signals(journal.stop);
     let error = match make_again(journal, &plan, &mut observer) {
-        Ok(applied) if applied.left.is_empty() => return Ok(Ran::Done(String::new())),
-        Ok(_) => return Ok(Ran::Left),
+        Ok((applied, beside)) => {
+            report.kept.extend(super::beside(journal, entry, &beside));
+            let ran = applied.left.is_empty();
+            return Ok(if ran { Ran::Done(String::new()) } else { Ran::Left });
+        }
         Err(error) => error,
     };
     let ended = match &error.end {

@@ -3,6 +3,7 @@
 
 use super::super::capture::capture;
 use super::super::entry::Entry;
+use super::super::observed::all_words;
 use super::super::tree::End;
 use super::super::{Journal, observed};
 use crate::boot::made::{is_entry_file, options};
@@ -76,13 +77,14 @@ fn sets(line: &str, word: &str) -> bool {
 
 /// What is said of words that a reverted change had added, and that others have in their settings, too.
 pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
-    let found = entry.plan.expected.add.iter().filter_map(|word| {
+    let words = all_words(entry);
+    let found = words.add.iter().filter_map(|word| {
         let paths = standing(journal, entry, word);
         let shown: Vec<String> =
             paths.iter().map(|path| journal.place.shown(path).display().to_string()).collect();
         (!shown.is_empty()).then(|| {
             format!(
-                "{word} is in {}, which this change does not have it from: others put it there, and it stays",
+                "{word} is in {} as well: others put it there, so it stays there, and on the entries that are made from it",
                 shown.join(", ")
             )
         })
@@ -106,7 +108,7 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry) -> Vec<String> {
     directories.extend(records.filter_map(Path::parent).map(Path::to_owned));
     let known: BTreeSet<&Path> = entry.records.iter().map(|it| it.path.as_path()).collect();
     let mut found = Vec::new();
-    let expected = &entry.plan.expected;
+    let expected = all_words(entry);
     // Others want those.
     let mut add = expected.add.clone();
     add.retain(|word| standing(journal, entry, word).is_empty());

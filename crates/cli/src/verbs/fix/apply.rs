@@ -206,7 +206,9 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             }
         };
         report.taken_back.push(TakenBack::new(done, because));
-        err::line(&format!("clocksmith: {because}; {then}"));
+        let all = done.troubles.is_empty() && done.written_by_others.is_empty();
+        let but = if all { "" } else { ", but for what is named below" };
+        err::line(&format!("clocksmith: {because}; {then}{but}"));
     }
     Ok(())
 }
