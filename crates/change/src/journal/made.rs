@@ -121,12 +121,15 @@ pub(super) fn look(
     Ok(states)
 }
 
-/// The former and the present content of the file to which a link leads.
+/// The former and the present content of a file.
+type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// Those of the file to which a link leads.
 fn behind(
     journal: &Journal,
     records: &HashMap<&Path, &Record>,
     path: &Path,
-) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), JournalError> {
+) -> Result<Contents, JournalError> {
     let tree = journal.place.tree();
     let Ok(located) = tree.locate(path, End::Follow) else { return Ok((None, None)) };
     let before = match records.get(located.path.as_path()).map(|record| &record.old) {
