@@ -286,6 +286,20 @@ fn recover_file_that_was_left_empty_gets_entries_of_kernels_that_are_there() {
 }
 
 #[test]
+fn recover_with_a_conflict_leaves_a_file_that_boots() {
+    let dir = grub();
+    let root = dir.path();
+    let before = text(root, CONFIG);
+    half("recover_with_a_conflict_leaves_a_file_that_boots", root, 1);
+    put(root, DROP_IN, "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX quirk=1 mine\"\n");
+    assert!(text(root, CONFIG).is_empty());
+    let journal = open(root).unwrap();
+    assert!(matches!(journal.recovered()[0], Recovered::Stuck { .. }));
+    assert_eq!(text(root, CONFIG), before);
+    assert!(text(root, DROP_IN).contains("mine"));
+}
+
+#[test]
 fn recover_edit_of_a_person_is_kept_and_named() {
     let dir = grub();
     let root = dir.path();

@@ -17,7 +17,7 @@ use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
 use super::{Journal, JournalError, Report};
 use crate::plan::Action;
-use origin::{is_rerun, makes_entries};
+use origin::{fits, is_half_made, is_rerun, makes_entries};
 use running::{clocksource, commands};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -252,6 +252,28 @@ fn put_backs(record: &Record) -> bool {
 
 fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
+}
+
+/// Puts the former files back where a killed program left files that boot nothing, and what they name is there. What cannot be
+/// restored stays: the entry does, too.
+pub(super) fn mend(journal: &Journal, entry: &Entry) {
+    let mut named: Vec<&Path> = Vec::new();
+    for (index, record) in entry.records.iter().enumerate() {
+        let by_program =
+            makes_entries(entry) && !record.rewritten_by.is_empty() && !record.observed;
+        let Ok(now) = found(journal.place.tree(), &record.path) else { continue };
+        if by_program
+            && now.link.is_none()
+            && is_half_made(journal, entry, record, &now.state)
+            && fits(journal, entry, record)
+        {
+            let record = &Record { seen: Some(now.state), ..record.clone() };
+            if restore(journal, entry, index, record).is_ok() {
+                named.extend(entry.records.get(index).map(|record| record.path.as_path()));
+            }
+        }
+    }
+    let _ = journal.place.tree().sync_names(named);
 }
 
 /// The result for one path.
