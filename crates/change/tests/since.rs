@@ -511,7 +511,7 @@ fn undo_with_the_word_in_settings_of_others_ends_and_names_them() {
 
 #[test]
 fn undo_with_a_program_that_cannot_run_changes_nothing() {
-    for how in ["missing", "linked", "directory"] {
+    for how in ["missing", "linked", "directory", "link"] {
         let dir = grub();
         let root = dir.path();
         apply(root, &plan());
@@ -519,6 +519,10 @@ fn undo_with_a_program_that_cannot_run_changes_nothing() {
         run(root, "update-grub");
         match how {
             "missing" => fs::remove_file(root.join("usr/sbin/update-grub")).unwrap(),
+            "link" => {
+                fs::rename(root.join(CONFIG), root.join("boot/grub/real.cfg")).unwrap();
+                std::os::unix::fs::symlink("real.cfg", root.join(CONFIG)).unwrap();
+            }
             "linked" => fs::hard_link(root.join(CONFIG), root.join("boot/second")).unwrap(),
             _ => {
                 fs::remove_file(root.join(CONFIG)).unwrap();
@@ -538,20 +542,28 @@ fn undo_with_a_program_that_cannot_run_changes_nothing() {
 }
 
 #[test]
-fn undo_of_a_file_that_became_a_link_looks_at_what_it_leads_to() {
+fn undo_of_a_file_that_is_a_link_looks_at_what_it_leads_to() {
     let dir = grub();
     let root = dir.path();
-    apply(root, &plan());
-    install(root, "7");
-    run(root, "update-grub");
     fs::rename(root.join(CONFIG), root.join("boot/grub/real.cfg")).unwrap();
     std::os::unix::fs::symlink("real.cfg", root.join(CONFIG)).unwrap();
     let script = UPDATE_GRUB
         .replace("mv grub.cfg.new grub.cfg", "cat grub.cfg.new > grub.cfg; rm grub.cfg.new");
     put(root, "usr/sbin/update-grub", &script);
+    let before = text(root, CONFIG);
+    apply(root, &plan());
+    assert!(text(root, CONFIG).contains("quirk=1"));
+    install(root, "7");
+    run(root, "update-grub");
     undo(root, Force::No).unwrap();
     assert!(root.join(CONFIG).is_symlink());
     assert!(!text(root, CONFIG).contains("quirk=1") && text(root, CONFIG).contains("vmlinuz-7"));
+    // A program without effect is seen.
+    remove(root, "7");
+    put(root, "boot/grub/real.cfg", &before);
+    put(root, "before", "exit 0");
+    let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("lacks quirk=1"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::super::apply::make_again;
 use super::super::entry::{Decision, Entry, Record, State};
-use super::super::found::found;
+use super::super::found::{behind, found};
 use super::super::prepare::prepare;
 use super::super::stage::enough_descriptors;
 use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
@@ -87,6 +87,10 @@ fn remake(
     command: &[String],
     report: &mut Report,
 ) -> Result<Ran, JournalError> {
+    if let Err(error) = all_fit(journal, entry, step) {
+        let restored = std::mem::take(&mut report.restored);
+        return Err(JournalError::Partly { restored, open: vec![error.to_string()] });
+    }
     let mut open = bases(journal, entry, step);
     let plan = again(journal, entry, planned, command);
     let mut observer = Signals(journal.stop);
@@ -135,16 +139,11 @@ fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
 pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), JournalError> {
     for (step, planned) in entry.plan.steps.iter().enumerate() {
         if let Some(command) = made_again(entry, step) {
-            let odd = |it: &&Record| {
-                it.rewritten_by.contains(&step)
-                    && it.decision == Some(Decision::Regenerate)
-                    && it.seen == Some(State::Other)
-            };
-            if let Some(record) = entry.records.iter().find(odd) {
-                let path = journal.place.shown(&record.path);
-                let why = "is no regular file any more: move it away, then try again".to_owned();
-                return Err(JournalError::Unfit { path, why });
+            let open = super::super::mounts::hinders(journal, entry);
+            if !open.is_empty() {
+                return Err(JournalError::Partly { restored: Vec::new(), open });
             }
+            all_fit(journal, entry, step)?;
             let plan = again(journal, entry, planned, command);
             let ready = prepare(journal, &plan).map_err(|(_, error)| error);
             let ready = ready.and_then(|it| enough_descriptors(journal.place.tree(), &it));
@@ -153,6 +152,34 @@ pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), Jo
         }
     }
     Ok(())
+}
+
+/// Refuses to make the files of a step again, if one is not fit for that.
+fn all_fit(journal: &Journal, entry: &Entry, step: usize) -> Result<(), JournalError> {
+    let again =
+        |it: &&Record| it.rewritten_by.contains(&step) && it.decision == Some(Decision::Regenerate);
+    entry.records.iter().filter(again).try_for_each(|record| fit(journal, record))
+}
+
+/// Refuses a file that a program would make again, if a link or another thing was put in its place since.
+fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
+    let now = found(journal.place.tree(), &record.path)?;
+    let was_link = matches!(record.old, State::Link { .. });
+    let why = match (&now.state, &now.link) {
+        (_, Some(link)) => behind(&journal.place, link),
+        (State::Link { target, .. }, None) if !was_link => format!(
+            "is a link to {} by now, and nothing is changed through a link",
+            target.display()
+        ),
+        (State::Other, None) if record.old != State::Other => {
+            "is no regular file any more".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    let path = journal.place.shown(&record.path);
+    let why = if now.link.is_some() { format!("is elsewhere: {why}") } else { why };
+    let why = format!("{why}. Put the file back in its place, then try again");
+    Err(JournalError::Unfit { path, why })
 }
 
 /// The command that makes the files of a step again, if some are to be.
