@@ -498,6 +498,7 @@ fn undo_with_the_word_in_settings_of_others_ends_and_names_them() {
         assert!(
             kept.iter().any(|it| it.contains("quirk=1 is in") && it.contains("etc/default/grub"))
         );
+        assert_eq!(kept.iter().filter(|it| it.contains("quirk=1 is in")).count(), 1, "{kept:?}");
         assert!(!root.join(DROP_IN).exists());
         assert_eq!(text(root, "etc/default/grub").matches("quirk=1").count(), 1);
         // It does not stand in the way of the next change.
