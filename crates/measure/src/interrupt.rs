@@ -35,13 +35,33 @@ pub(crate) fn breaks() -> bool {
 
 /// The signals that came, a bit for each number.
 static SEEN: AtomicU64 = AtomicU64::new(0);
+/// Whether no signal ends the program.
+static HELD: AtomicBool = AtomicBool::new(false);
+
+/// From now on no number of signals ends the program, until [`release`]: it restores what it has half changed, and a second
+/// signal of a kind, as of a terminal that closes under a shell, would leave that as it is.
+pub fn hold() {
+    HELD.store(true, Ordering::Relaxed);
+}
+
+/// The second signal of a kind ends the program again.
+pub fn release() {
+    HELD.store(false, Ordering::Relaxed);
+}
+
+/// Whether signals wait ([`hold`]).
+#[must_use]
+pub fn is_held() -> bool {
+    HELD.load(Ordering::Relaxed)
+}
+
 /// The last actions of a forced end.
 static LAST: [OnceLock<fn()>; 4] = [const { OnceLock::new() }; 4];
 
 extern "C" fn note(signal: libc::c_int) {
     let _ = WISHED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
     let bit = 1u64 << (signal & 63);
-    if SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+    if SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 || HELD.load(Ordering::Relaxed) {
         return;
     }
     for last in LAST.iter().filter_map(OnceLock::get) {
@@ -107,7 +127,16 @@ fn is_ignored(signal: libc::c_int) -> bool {
 /// program at once. Of these, SIGINT and SIGHUP stay ignored if they are: what comes before this call is lost then, and
 /// one that comes later would not be.
 pub fn listen() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
+}
+
+/// As [`listen`], and SIGQUIT (Ctrl-\), too: of a program that must not end in the middle of a change.
+pub fn listen_with_quit() {
+    listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
+}
+
+fn listen_to(signals: &[libc::c_int]) {
+    for &signal in signals {
         if signal != libc::SIGTERM && is_ignored(signal) {
             continue;
         }
@@ -140,5 +169,15 @@ mod tests {
         unsafe { libc::raise(libc::SIGTERM) };
         assert!(wished());
         assert_eq!(signal(), Some(libc::SIGTERM));
+        // While signals are held, any number of them ends nothing; this process would end otherwise.
+        hold();
+        listen_with_quit();
+        for signal in
+            [libc::SIGTERM, libc::SIGTERM, libc::SIGQUIT, libc::SIGQUIT, libc::SIGINT, libc::SIGINT]
+        {
+            // SAFETY: as above.
+            unsafe { libc::raise(signal) };
+        }
+        assert!(is_held());
     }
 }

@@ -21,8 +21,13 @@
 //! u-boot-menu's `u-boot-update`.
 
 mod alike;
+mod images;
 mod lexer;
 mod unseen;
+
+pub(crate) use images::{
+    has_entries, images, is_broken, is_entry_file, kernels, options, uncounted,
+};
 
 use super::bls;
 use crate::words::{self, Change};

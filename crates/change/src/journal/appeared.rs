@@ -5,14 +5,14 @@ use super::entry::{Entry, Record, State, TEMPORARY};
 use super::observed::counts;
 use super::{Journal, JournalError};
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Records new files that programs made. `chosen` decides, from the step and the state of the file,
+/// Records new files that programs made. `chosen` decides, from the step, the path and the state of the file,
 /// whether a program of the change made it.
 pub(super) fn appeared(
     journal: &Journal,
     entry: &mut Entry,
-    chosen: impl Fn(usize, &State) -> bool,
+    chosen: impl Fn(usize, &Path, &State) -> bool,
 ) -> Result<(), JournalError> {
     let tree = journal.place.tree();
     let mut recorded: HashSet<PathBuf> =
@@ -33,7 +33,7 @@ pub(super) fn appeared(
             }
             let Some(spot) = tree.spot(&path)? else { continue };
             let state = capture(&spot)?.0;
-            if state != State::Other && chosen(watch.step, &state) {
+            if state != State::Other && chosen(watch.step, &path, &state) {
                 recorded.insert(path.clone());
                 entry.records.push(Record {
                     path,

@@ -6,7 +6,7 @@ use super::capture::{capture, sync_file};
 use super::entry::{Entry, Phase, Planned, State};
 use super::found::{Found, found};
 use super::prepare::{now, prepare};
-use super::put_back::{Former, Mode, decide, keep_open, put_back};
+use super::put_back::{Former, Mode, decide, keep_open, leave_default, put_back};
 use super::stage::{clear, enough_descriptors, hold, stage, sweep};
 use super::surroundings::{self, Surroundings};
 use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
@@ -66,17 +66,20 @@ pub(super) fn apply(
 }
 
 /// Runs a program that makes boot entries again, in an undo: as a change of its own, so that what it does is looked at and
-/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards.
+/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards. Also
+/// returns the names that appeared beside its files.
 pub(super) fn make_again(
     journal: &mut Journal,
     plan: &Plan,
     observer: &mut dyn Observer,
-) -> Result<Applied, ApplyError> {
+) -> Result<(Applied, Vec<PathBuf>), ApplyError> {
     // The next run takes back one on trial: it is killed before it is known to be good.
     let applied = carry_out(journal, plan, observer, Phase::Trial)?;
+    let entry = journal.store.entries().iter().find(|entry| entry.id == applied.id);
+    let beside = entry.map(|entry| entry.neighbours.clone()).unwrap_or_default();
     let removed = journal.store.remove(applied.id);
     removed.map_err(|cause| untouched(None, cause))?;
-    Ok(applied)
+    Ok((applied, beside))
 }
 
 fn carry_out(
@@ -156,6 +159,7 @@ fn back(
     written: &Written,
 ) -> Result<super::Report, JournalError> {
     let mut kept = leave_others(journal, entry, written);
+    leave_default(journal, entry)?;
     let mut decided = decide(journal, entry, Mode::JustFailed, &Former::new());
     // Written by others in between.
     for _ in 0..AGAIN {
@@ -244,7 +248,7 @@ fn make(
         return Err(JournalError::Stopped);
     }
     clear(journal.place.tree(), entry)?;
-    appeared(journal, entry, |_, _| true)?;
+    appeared(journal, entry, |_, _, _| true)?;
     look_again(journal, entry, &work.written)?;
     super::observed::forget(entry);
     entry.owned.clear();

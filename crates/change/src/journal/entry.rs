@@ -74,6 +74,9 @@ pub struct Entry {
     /// The mounts over the files of the plan before its first step; nothing where they were not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<super::Mount>>,
+    /// During a revert, in this process alone: what is not reverted because others have changed it, in words.
+    #[serde(skip)]
+    pub(super) notes: Vec<String>,
 }
 
 /// The mode and the owner of a file that a program should leave as it is.

@@ -38,7 +38,7 @@ pub enum JournalError {
     #[error(
         "{0}: this journal is not obeyed, since another user could have written it. If it is yours, run \
          this as the user who owns it, or give it and every directory above it to that user alone (chown, \
-         chmod go-w); else move it away. Nothing was changed"
+         chmod go-w); else move it away"
     )]
     Foreign(#[from] Foreign),
     /// The journal was written by a later version.
@@ -53,7 +53,7 @@ pub enum JournalError {
         found: u64,
     },
     /// A file of the journal is damaged.
-    #[error("{} is damaged ({why}). Nothing was changed. {next}", path.display())]
+    #[error("{} is damaged ({why}). {next}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -118,7 +118,7 @@ pub enum JournalError {
     /// A change of an earlier run is neither made nor reverted.
     #[error(
         "change {id} of an earlier run is half done, and files that it touched were changed by other programs \
-         or users since: {}. Look at them, then revert it by force",
+         or users since: {}",
         paths(conflicts)
     )]
     Unfinished {

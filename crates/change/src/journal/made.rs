@@ -7,7 +7,7 @@ use super::observed::all_words;
 use super::surroundings::loads_foreign;
 use super::tree::{End, Tree};
 use super::{Journal, JournalError, Observer};
-use crate::boot::made::{Kind, Made, check, newly_loaded};
+use crate::boot::made::{Kind, Made, check, images, newly_loaded};
 use crate::plan::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -60,6 +60,15 @@ pub(super) fn look(
             let path = journal.place.shown(&path);
             return Err(JournalError::NotMade { path, why, command: command.join(" ") });
         }
+        if let Some(why) = other_kind(former, &state) {
+            let path = journal.place.shown(&path);
+            return Err(JournalError::NotMade { path, why, command: command.join(" ") });
+        }
+        // What is at the end of a link that was there before.
+        let (before, after) = match (&state, after) {
+            (State::Link { .. }, None) => behind(journal, &records, &path)?,
+            (_, after) => (before, after),
+        };
         states.insert(path.clone(), state);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
@@ -112,6 +121,42 @@ pub(super) fn look(
     Ok(states)
 }
 
+/// The former and the present content of a file.
+type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// Those of the file to which a link leads.
+fn behind(
+    journal: &Journal,
+    records: &HashMap<&Path, &Record>,
+    path: &Path,
+) -> Result<Contents, JournalError> {
+    let tree = journal.place.tree();
+    let Ok(located) = tree.locate(path, End::Follow) else { return Ok((None, None)) };
+    let before = match records.get(located.path.as_path()).map(|record| &record.old) {
+        Some(State::File { content, .. }) => Some(journal.store.content(content)?),
+        _ => None,
+    };
+    let after = match tree.spot(&located.path)? {
+        Some(spot) => capture(&spot)?.1,
+        None => None,
+    };
+    Ok((before, after))
+}
+
+/// How a file that is made is of another kind than the former one, or is none that can be read.
+fn other_kind(was: Option<&State>, is: &State) -> Option<String> {
+    match (was, is) {
+        (Some(State::File { .. } | State::Link { .. }), State::Other) => {
+            Some("is no regular file any more".to_owned())
+        }
+        (Some(State::File { .. }), State::Link { target, .. }) => {
+            Some(format!("is a link to {} by now", target.display()))
+        }
+        (Some(State::Link { .. }), State::File { .. }) => Some("is no link any more".to_owned()),
+        _ => None,
+    }
+}
+
 /// Whether `/boot` has a file of a name, or the system one of a path: a regular one that is not empty.
 pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
     move |name: &str| {
@@ -123,6 +168,20 @@ pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
         };
         !name.is_empty() && there().is_some()
     }
+}
+
+/// The kernels and initial RAM disks that the entries of a file name, and that are not there. Entry files name them by the paths
+/// of their own filesystem.
+pub(super) fn missing_images(tree: &Tree, path: &Path, text: &str) -> Vec<String> {
+    let top = path.ancestors().nth(3).filter(|_| !path.ends_with("grub.cfg"));
+    let has = has_kernel(tree);
+    let there = |name: &String| {
+        let plain = name.trim_start_matches('/');
+        let base = plain.rsplit('/').next().unwrap_or(plain);
+        let beside = top.map(|top| top.join(plain).to_string_lossy().into_owned());
+        has(name) || has(plain) || beside.is_some_and(|name| has(&name)) || has(base)
+    };
+    images(path, text).into_iter().filter(|name| !there(name)).collect()
 }
 
 /// Whether another user can write what was made, and could not before: that user would choose what boots.

@@ -99,7 +99,8 @@ pub enum Which {
 pub enum Force {
     /// No: [`JournalError::Conflicts`], and nothing is reverted.
     No,
-    /// Yes.
+    /// Yes, but for what a boot loader's program makes: that is made again by it, as without force, and no entry of a kernel
+    /// that is gone comes back.
     Yes,
 }
 

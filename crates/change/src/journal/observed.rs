@@ -171,12 +171,16 @@ pub(super) fn leave(journal: &Journal, entry: &mut Entry) {
     forget(entry);
 }
 
-/// All words that may differ.
+/// All words that may differ, each once.
 pub(super) fn all_words(entry: &Entry) -> Change {
     let plan = &entry.plan;
+    let all = |one: &[String], other: &[String]| {
+        let more = other.iter().filter(|word| !one.contains(word));
+        one.iter().chain(more).cloned().collect()
+    };
     Change {
-        add: plan.expected.add.iter().chain(&plan.cmdline.add).cloned().collect(),
-        remove: plan.expected.remove.iter().chain(&plan.cmdline.remove).cloned().collect(),
+        add: all(&plan.expected.add, &plan.cmdline.add),
+        remove: all(&plan.expected.remove, &plan.cmdline.remove),
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) fn prepare(
         neighbours: Vec::new(),
         owned: Vec::new(),
         mounts: None,
+        notes: Vec::new(),
     };
     let mut draft = Draft { journal, tree: journal.place.tree(), entry, places: HashMap::new() };
     for (index, step) in plan.steps.iter().enumerate() {

@@ -25,9 +25,7 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
     let found = find_for(program, INTERPRETERS)?;
     preloaded(Path::new(PRELOADED)).map_err(|why| JournalError::Program {
         program: program.to_owned(),
-        why: format!(
-            "is not run, since {PRELOADED} has it load a library: {why}. Nothing was changed"
-        ),
+        why: format!("is not run, since {PRELOADED} has it load a library: {why}"),
     })?;
     Ok(found)
 }
@@ -66,7 +64,7 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
                 Ok(file) => {
                     let needed = interpreters(file, &path).map_err(|why| {
                         failed(&format!(
-                            "is not run, since what it runs or loads is not certain: {why}. Nothing was changed"
+                            "is not run, since what it runs or loads is not certain: {why}"
                         ))
                     })?;
                     for needed in needed {
@@ -82,7 +80,7 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
                 // Without permission to read it, and with every directory on the way looked at.
                 Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => Ok(path),
                 Err(error) => Err(failed(&format!(
-                    "{error}: it is not run, since another user could have written it. Nothing was changed; \
+                    "{error}: it is not run, since another user could have written it; \
                      remove it, or give it and its directories to root alone (chown root, chmod go-w)"
                 ))),
             };
@@ -91,7 +89,7 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     Err(failed(if seen {
         "is there, but cannot be executed"
     } else {
-        "is not installed here. Nothing was changed; install it, or change what it would change by hand"
+        "is not installed here; install it, or change what it would change by hand"
     }))
 }
 

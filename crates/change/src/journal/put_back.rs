@@ -1,19 +1,25 @@
 //! Reverts a change: first the action for every file is decided, with nothing changed; then the
 //! actions are made, so that a repetition after half of them gives the same result.
 
-mod running;
+mod decide;
+mod leave;
+pub(super) mod origin;
+pub(super) mod running;
+mod words;
 
-use super::appeared::appeared;
+pub(super) use decide::decide;
+pub(super) use leave::leave_default;
+
 use super::capture::{capture, make_link, set_time};
 use super::entry::{Decision, Entry, Phase, Record, State};
 use super::found::{Found, behind, found};
-use super::run::TIMEOUT;
 use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
-use super::{Conflict, Journal, JournalError, Report};
+use super::{Journal, JournalError, Report};
 use crate::plan::Action;
+use origin::{fits, is_half_made, is_rerun, makes_entries};
 use running::{clocksource, commands};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The state of each file if later changes are reverted first.
@@ -32,164 +38,6 @@ pub(super) enum Mode {
     Later,
     /// The change is reverted whatever the current state is.
     Forced,
-}
-
-/// Decides the action for every file, or reports the files that another program or user changed.
-pub(super) fn decide(
-    journal: &Journal,
-    entry: &mut Entry,
-    mode: Mode,
-    former: &Former,
-) -> Result<(), JournalError> {
-    if mode != Mode::JustFailed {
-        super::observed::leave(journal, entry);
-    }
-    if entry.phase == Phase::Applying {
-        let begun = entry.steps_begun.clone();
-        appeared(journal, entry, |step, state| {
-            begun.get(step).is_some_and(|&begun| mode == Mode::JustFailed || in_time(begun, state))
-        })?;
-    }
-    let mut conflicts = Vec::new();
-    let mut decisions = Vec::new();
-    for record in &entry.records {
-        // Why nothing can be changed there.
-        let mut hidden = None;
-        let current = match former.get(&record.path) {
-            Some(state) => state.clone(),
-            None => match found(journal.place.tree(), &record.path) {
-                Ok(Found { state, link: Some(link) }) if !state.same(&record.old) => {
-                    // Whatever it is, it is not at the place that this change wrote.
-                    hidden = Some(behind(&journal.place, &link));
-                    State::Other
-                }
-                Ok(Found { state, .. }) => state,
-                // For example too large: a file that a program made a moment ago need not be read
-                // to be replaced.
-                Err(_) if mode == Mode::JustFailed => State::Other,
-                Err(error) => return Err(error),
-            },
-        };
-        let decision = if mode == Mode::Forced
-            || hidden.is_some() && mode == Mode::JustFailed
-            || ours(entry, record, &current, mode)
-        {
-            Decision::PutBack
-        } else if can_regenerate(entry, record) {
-            Decision::Regenerate
-        } else {
-            let conflict = conflict(journal, record, &current);
-            let difference = hidden.unwrap_or_else(|| conflict.difference.clone());
-            conflicts.push(Conflict { difference, ..conflict });
-            Decision::PutBack
-        };
-        decisions.push((decision, current));
-    }
-    if !conflicts.is_empty() {
-        return Err(JournalError::Conflicts { conflicts });
-    }
-    // Files that were created since (a kernel's) belong to other changes: the program makes them all
-    // again.
-    let grown = if entry.phase.is_made() && mode == Mode::Later {
-        grown(journal, entry)?
-    } else {
-        Vec::new()
-    };
-    let anew: Vec<usize> = decisions
-        .iter()
-        .zip(&entry.records)
-        .filter(|((decision, _), _)| *decision == Decision::Regenerate)
-        .flat_map(|(_, record)| record.rewritten_by.iter().copied())
-        .chain(grown)
-        .filter(|step| regenerate(entry, *step).is_some())
-        .collect();
-    for (index, (decision, current)) in decisions.into_iter().enumerate() {
-        let Some(record) = entry.records.get_mut(index) else { continue };
-        let together =
-            record.planned.is_empty() && record.rewritten_by.iter().any(|step| anew.contains(step));
-        record.decision = Some(if together { Decision::Regenerate } else { decision });
-        record.seen = Some(current);
-    }
-    Ok(())
-}
-
-/// Whether the present state is the former one, or one that this change made.
-fn ours(entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
-    if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
-        return true;
-    }
-    // A directory that the change made, at a path that a program was expected to write; it is
-    // removed with the others.
-    if *current == State::Other && entry.directories.contains(&record.path) {
-        return true;
-    }
-    if entry.phase.is_made() {
-        return false;
-    }
-    // A directory with a mode, or a link's owner, need not be as planned while it is being made.
-    record.planned.iter().any(|planned| current.is(planned))
-        || entry.phase == Phase::Applying
-            && record
-                .rewritten_by
-                .iter()
-                .filter_map(|step| entry.begun(*step))
-                .any(|begun| mode == Mode::JustFailed || in_time(begun, current))
-}
-
-/// Whether a program that was begun then, and killed, may have left this state. A later change by
-/// others (a kernel update) must not be lost.
-fn in_time(begun: i64, state: &State) -> bool {
-    let longest = i64::try_from(TIMEOUT).unwrap_or(i64::MAX);
-    state.meta().is_none_or(|meta| {
-        (begun - SLACK..=begun.saturating_add(longest).saturating_add(SLACK)).contains(&meta.ctime)
-    })
-}
-
-fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
-    match &entry.plan.steps.get(step)?.action {
-        Action::Run { regenerate, .. } => regenerate.as_ref(),
-        _ => None,
-    }
-}
-
-fn can_regenerate(entry: &Entry, record: &Record) -> bool {
-    // If a step of the change wrote the file as well, no program makes its former content.
-    record.planned.is_empty()
-        && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
-}
-
-fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
-    let left = record.new.as_ref().unwrap_or(&record.old);
-    let found = journal.place.tree().spot(&record.path).ok().flatten();
-    let found = found.and_then(|spot| String::from_utf8(capture(&spot).ok()?.1?).ok());
-    Conflict {
-        path: journal.place.shown(&record.path),
-        difference: left.difference(current),
-        left: match left {
-            State::File { content, .. } => journal.store.text(content),
-            _ => None,
-        },
-        found,
-    }
-}
-
-/// Steps whose directories have files that did not exist when the change was made.
-fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
-    let mut steps = Vec::new();
-    for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {
-        let names = journal.place.tree().names(&watch.directory)?.unwrap_or_default();
-        let there: HashSet<&str> = watch.names.iter().map(String::as_str).collect();
-        let known: HashSet<&Path> =
-            entry.records.iter().map(|record| record.path.as_path()).collect();
-        let grown = names.iter().any(|name| {
-            name.to_str().is_none_or(|name| !there.contains(name))
-                && !known.contains(watch.directory.join(name).as_path())
-        });
-        if grown {
-            steps.push(watch.step);
-        }
-    }
-    Ok(steps)
 }
 
 /// Carries out the decisions, and removes the entry.
@@ -276,17 +124,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
             Err(error) => open.push(error.to_string()),
         }
     }
-    for path in &entry.neighbours {
-        let known = entry.records.iter().any(|record| record.path == *path);
-        let there = || tree.spot(path).ok()??.stat().ok()?;
-        if !known && there().is_some() {
-            report.kept.push(format!(
-                "{}: it appeared, or was changed, while a program of this change ran, and whether that program made it is not \
-                 known",
-                path.display()
-            ));
-        }
-    }
+    report.kept.extend(beside(journal, entry, &entry.neighbours));
     // What the program of a run that ended early made of files beside its own.
     let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
     let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
@@ -294,6 +132,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     report.restored.extend(owned);
     open.extend(still);
     report.kept.extend(snapshots(journal, entry));
+    report.kept.extend(entry.notes.iter().cloned());
     // No step counts as reverted that cannot be seen to be.
     if open.is_empty() {
         open = remaining(journal, entry, &report);
@@ -305,9 +144,29 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     if !open.is_empty() {
         return Err(JournalError::Partly { restored: report.restored, open });
     }
+    if entry.phase != Phase::Applying || makes_entries(entry) && !is_rerun(entry) {
+        report.kept.extend(words::adopted(journal, entry));
+        report.troubles.extend(words::kept_by_entries(journal, entry));
+    }
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());
     Ok(report)
+}
+
+/// What is said of names that appeared beside the files of a program.
+fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
+    let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
+    let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);
+    let neighbours: BTreeSet<&PathBuf> = neighbours.iter().collect();
+    let left = neighbours.into_iter().filter(|path| !known(path) && there(path).is_some());
+    left.map(|path| {
+        format!(
+            "{}: it appeared, or was changed, while a program of this change ran or since, and whether that program made \
+             it is not known",
+            path.display()
+        )
+    })
+    .collect()
 }
 
 /// Files of entries of snapshots (grub-btrfs) that a program of the change made beside its own, and that have its words.
@@ -366,7 +225,10 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
 /// Keeps in the entry what a run could not put back a moment after its programs changed it: a later run knows that they did,
 /// and puts it back, too.
 pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
-    for record in entry.records.iter_mut().filter(|record| record.observed) {
+    let touched = |record: &&mut Record| {
+        record.observed || record.new.is_none() && !record.rewritten_by.is_empty()
+    };
+    for record in entry.records.iter_mut().filter(touched) {
         let now = journal.place.tree().spot(&record.path).ok().flatten().map(|spot| capture(&spot));
         let (now, content) = match now {
             Some(Ok(now)) => now,
@@ -390,6 +252,28 @@ fn put_backs(record: &Record) -> bool {
 
 fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
+}
+
+/// Puts the former files back where a killed program left files that boot nothing, and what they name is there. What cannot be
+/// restored stays: the entry does, too.
+pub(super) fn mend(journal: &Journal, entry: &Entry) {
+    let mut named: Vec<&Path> = Vec::new();
+    for (index, record) in entry.records.iter().enumerate() {
+        let by_program =
+            makes_entries(entry) && !record.rewritten_by.is_empty() && !record.observed;
+        let Ok(now) = found(journal.place.tree(), &record.path) else { continue };
+        if by_program
+            && now.link.is_none()
+            && is_half_made(journal, entry, record, &now.state)
+            && fits(journal, entry, record)
+        {
+            let record = &Record { seen: Some(now.state), ..record.clone() };
+            if restore(journal, entry, index, record).is_ok() {
+                named.extend(entry.records.get(index).map(|record| record.path.as_path()));
+            }
+        }
+    }
+    let _ = journal.place.tree().sync_names(named);
 }
 
 /// The result for one path.

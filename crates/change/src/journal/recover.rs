@@ -1,7 +1,7 @@
 //! Finishes or reverts the change that a killed run left.
 
 use super::entry::Phase;
-use super::put_back::{Former, Mode, decide, put_back};
+use super::put_back::{Former, Mode, decide, mend, put_back};
 use super::run::end_orphans;
 use super::{Journal, JournalError, Recovered, Report};
 
@@ -48,7 +48,14 @@ impl Journal {
     fn finish(&mut self, entry: &mut super::Entry) -> Result<Report, JournalError> {
         let mode = if entry.forced { Mode::Forced } else { Mode::Later };
         match entry.phase {
-            Phase::Applying => decide(self, entry, mode, &Former::new())?,
+            Phase::Applying => {
+                let decided = decide(self, entry, mode, &Former::new());
+                if matches!(decided, Err(JournalError::Conflicts { .. })) {
+                    // The conflict may last, and the machine must boot until then.
+                    mend(self, entry);
+                }
+                decided?;
+            }
             Phase::Trial | Phase::Applied => {
                 decide(self, entry, mode, &Former::new())?;
                 entry.phase = Phase::Undoing;

@@ -1,10 +1,15 @@
 //! Whether a change still holds.
 
-use super::entry::{Entry, Record};
+use super::capture::capture;
+use super::entry::{Entry, Record, State};
 use super::found::{Found, behind, found};
+use super::made::has_kernel;
+use super::put_back::origin::{Gone, gone};
 use super::{JournalError, Place};
+use crate::boot::made::{Made, check, has_entries, is_entry_file};
 use crate::plan::Action;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Whether a step still holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +57,14 @@ impl Entry {
             Action::Clocksource { name } => self.clocksource_holds(place, name),
             Action::Run { .. } => {
                 let records = self.records.iter();
-                files(place, records.filter(|record| record.rewritten_by.contains(&index)))
+                let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
+                match files(place, records()) {
+                    // Others make entries anew, too: what counts is whether these have the words.
+                    Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
+                        has_words(place, self, index, changed)
+                    }
+                    other => other,
+                }
             }
             _ => {
                 let target = self.targets.get(index).copied().flatten();
@@ -75,27 +87,95 @@ impl Entry {
     }
 }
 
+/// The status of a program's step of which these files are others than it left: in force, if every entry that is there has the words.
+fn has_words(
+    place: &Place,
+    entry: &Entry,
+    step: usize,
+    changed: Vec<(PathBuf, String)>,
+) -> Result<StepStatus, JournalError> {
+    let tree = place.tree();
+    let expected = &entry.plan.expected;
+    let records = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
+    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    for record in records.clone() {
+        let Found { state, link } = found(tree, &record.path)?;
+        let is_file = |state: &State| matches!(state, State::File { .. });
+        let entry_file = is_entry_file(&record.path);
+        let absent = state == State::Absent && entry_file;
+        let differs = link.is_some() || record.new.as_ref().is_some_and(|new| !state.same(new));
+        if differs && !(is_file(&state) && link.is_none() || absent) {
+            return Ok(StepStatus::Changed(changed));
+        }
+        paths.insert(record.path.clone());
+        // Settings that the program has changed, too.
+        let own = record.new.as_ref().is_some_and(|new| !new.same(&record.old));
+        if differs && own && !has_entries(&record.path) && !record.path.ends_with("grubenv") {
+            let text = text(place, &record.path)?.unwrap_or_default();
+            let apart = |it: char| it.is_whitespace() || "\"'".contains(it);
+            let has = |word: &String| {
+                text.split(apart).any(|it| it == word || it.ends_with(&format!("={word}")))
+            };
+            if !expected.add.iter().all(has) || expected.remove.iter().any(has) {
+                return Ok(StepStatus::Changed(changed));
+            }
+        }
+    }
+    let watches = entry.watches.iter().filter(|it| it.step == step && it.prefix.is_none());
+    for watch in watches {
+        let names = tree.names(&watch.directory)?.unwrap_or_default();
+        paths.extend(names.iter().map(|name| watch.directory.join(name)));
+    }
+    let mut made = Vec::new();
+    for path in paths {
+        let was = records.clone().any(|it| it.path == path && it.new != Some(State::Absent));
+        let after = text(place, &path)?;
+        made.push(Made { path, before: was.then(String::new), after });
+    }
+    Ok(match check(&made, expected, None, &has_kernel(tree)) {
+        Ok(()) => StepStatus::InForce,
+        Err(fault) => StepStatus::Changed(vec![(place.shown(&fault.path), fault.why)]),
+    })
+}
+
+/// The content of a file, if it is text.
+fn text(place: &Place, path: &Path) -> Result<Option<String>, JournalError> {
+    let Some(spot) = place.tree().spot(path)? else { return Ok(None) };
+    Ok(capture(&spot)?.1.map(|content| String::from_utf8_lossy(&content).into_owned()))
+}
+
 fn files<'a>(
     place: &Place,
     records: impl Iterator<Item = &'a Record>,
 ) -> Result<StepStatus, JournalError> {
     let mut changed = Vec::new();
-    let mut gone = true;
+    let mut gone_all = true;
     for record in records {
         let Some(new) = &record.new else {
             return Ok(StepStatus::Unknown("the change is half done".to_owned()));
         };
-        let Found { state: current, link } = found(place.tree(), &record.path)?;
+        let Found { state: mut current, link } = found(place.tree(), &record.path)?;
+        // An entry may have been removed with its kernel, or have another count of boots in its name.
+        if current == State::Absent && link.is_none() && *new != State::Absent {
+            match gone(place.tree(), record)? {
+                Some(Gone::Removed) => {
+                    gone_all = false;
+                    continue;
+                }
+                Some(Gone::Renamed(path)) => current = found(place.tree(), &path)?.state,
+                None => {}
+            }
+        }
         let hidden = link.map(|link| behind(place, &link));
         if hidden.is_some() || !current.same(new) {
-            gone &= current.same(&record.old);
+            gone_all &= current.same(&record.old);
             let difference = hidden.unwrap_or_else(|| new.difference(&current));
             changed.push((place.shown(&record.path), difference));
         }
     }
     Ok(match changed.is_empty() {
         true => StepStatus::InForce,
-        false if gone => StepStatus::Gone,
+        false if gone_all => StepStatus::Gone,
         false => StepStatus::Changed(changed),
     })
 }

@@ -1,6 +1,7 @@
 //! Taking changes back that are in force.
 
 use super::entry::{Decision, Entry, Phase, Record};
+use super::put_back::running::ready;
 use super::put_back::{Former, Mode, decide, put_back};
 use super::stage::clear;
 use super::{Force, Journal, JournalError, Report, Which};
@@ -32,6 +33,9 @@ pub(super) fn undo(
             unhindered(journal, entry)?;
         } else {
             decide(journal, entry, mode, &former)?;
+        }
+        if entry.phase.is_made() {
+            ready(journal, entry)?;
         }
         for record in &entry.records {
             if record.decision == Some(Decision::PutBack) {

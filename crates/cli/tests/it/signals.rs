@@ -271,6 +271,53 @@ fn first_signal_ends_a_verb_whose_output_is_not_read() {
 }
 
 #[test]
+fn repeated_signals_while_fix_changes_files_leave_all_or_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    let entries = root.join("boot/loader/entries");
+    std::fs::create_dir_all(&entries).unwrap();
+    let path = |index: usize| entries.join(format!("{index:03}.conf"));
+    let entry = |index| format!("title a\nversion {index}\nlinux /v{index}\noptions root=/dev/a\n");
+    for index in 0..400 {
+        std::fs::write(path(index), entry(index)).unwrap();
+    }
+    let root = root.to_str().unwrap();
+    let apply = ["--param", "tsc=nowatchdog", "--boot", "cmdline", "--apply"];
+    let changed =
+        |index: usize| std::fs::read_to_string(path(index)).is_ok_and(|it| it != entry(index));
+    for signals in [
+        [libc::SIGQUIT, libc::SIGQUIT],
+        [libc::SIGTERM, libc::SIGTERM],
+        [libc::SIGHUP, libc::SIGHUP],
+        [libc::SIGINT, libc::SIGINT],
+    ] {
+        for arguments in [&apply[..], &["--undo"]] {
+            let was = changed(0);
+            let mut command = inheriting(None, None);
+            let mut child = command.args(["fix", "--root", root]).args(arguments).spawn().unwrap();
+            let begun = Instant::now();
+            while !(0..400).any(|index| changed(index) != was) && begun.elapsed() < PATIENCE {
+                if child.try_wait().unwrap().is_some() {
+                    break;
+                }
+            }
+            for signal in signals {
+                send(&child, signal);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let status = child.wait().unwrap();
+            assert_eq!(status.signal(), None, "{signals:?} {arguments:?}");
+            let now = changed(0);
+            assert!((1..400).all(|index| changed(index) == now), "{signals:?} {arguments:?}");
+            if now && arguments.len() == 1 {
+                let undo = Command::new(PROGRAM).args(["fix", "--root", root, "--undo"]).output();
+                assert!(undo.unwrap().status.success());
+            }
+        }
+    }
+}
+
+#[test]
 fn first_signal_ends_a_round_of_a_long_watch() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut command = inheriting(None, None);

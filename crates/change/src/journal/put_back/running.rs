@@ -1,10 +1,16 @@
 //! What a revert does beside files: the clocksource in use, commands, and programs that make files again.
 
 use super::super::apply::make_again;
-use super::super::entry::{Decision, Entry};
+use super::super::entry::{Decision, Entry, Record, State};
+use super::super::found::{behind, found};
+use super::super::prepare::prepare;
+use super::super::stage::enough_descriptors;
 use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
+use super::origin::is_half_made;
+use super::restore;
+use super::words::standing;
 use crate::plan::{Action, Plan, Step};
-use crate::words::Change;
+use crate::words::{self, Change};
 
 /// Restores the clocksource, unless another process or a reboot has changed it since. After a reboot the
 /// clocksource in use may have been chosen by a file of the change that is now removed: then it is
@@ -52,37 +58,14 @@ pub(super) fn commands(
     report: &mut Report,
 ) -> Result<(), JournalError> {
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
-        let Action::Run { undo, regenerate, .. } = &planned.action else { continue };
+        let Action::Run { undo, .. } = &planned.action else { continue };
         if entry.begun(step).is_none() {
             continue;
         }
-        let anew = entry.records.iter().any(|record| {
-            record.decision == Some(Decision::Regenerate) && record.rewritten_by.contains(&step)
-        });
-        if let Some(command) = regenerate.as_ref().filter(|_| anew) {
-            // Without it the change is still in force: the next run tries again.
-            let plan = again(entry, planned, command);
-            let mut observer = Signals(journal.stop);
-            let ran = match make_again(journal, &plan, &mut observer) {
-                Ok(applied) if applied.left.is_empty() => Ran::Done(String::new()),
-                Ok(_) => Ran::Left,
-                Err(error) => {
-                    let summary = &entry.plan.summary;
-                    let ended = match &error.end {
-                        End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
-                            "What it made was put back".to_owned()
-                        }
-                        end => end.to_string(),
-                    };
-                    let why = format!(
-                        "change {} ({summary}) is still in force there: {}. {ended}",
-                        entry.id, error.cause
-                    );
-                    let restored = std::mem::take(&mut report.restored);
-                    return Err(JournalError::Partly { restored, open: vec![why] });
-                }
-            };
+        if let Some(command) = made_again(entry, step) {
+            let ran = remake(journal, entry, step, planned, command, report)?;
             done(command, &ran, report);
+            report.troubles.extend(empty_images(journal, entry, step));
         }
         if let Some(command) = undo {
             match journal.runner.run(&journal.place, command, &mut Silent) {
@@ -94,9 +77,125 @@ pub(super) fn commands(
     Ok(())
 }
 
-/// The plan of running the program of a step again: what was added must be gone, and nothing but the words of the change may
-/// differ. Whether words that it removed come back depends on the settings, which others may have changed since.
-fn again(entry: &Entry, step: &Step, command: &[String]) -> Plan {
+/// Makes the files of a step again, so that they are without the words of the change. If that fails, the change is still in
+/// force: the next run tries again.
+fn remake(
+    journal: &mut Journal,
+    entry: &Entry,
+    step: usize,
+    planned: &Step,
+    command: &[String],
+    report: &mut Report,
+) -> Result<Ran, JournalError> {
+    if let Err(error) = all_fit(journal, entry, step) {
+        let restored = std::mem::take(&mut report.restored);
+        return Err(JournalError::Partly { restored, open: vec![error.to_string()] });
+    }
+    let mut open = bases(journal, entry, step);
+    let plan = again(journal, entry, planned, command);
+    let mut observer = Signals(journal.stop);
+    let error = match make_again(journal, &plan, &mut observer) {
+        Ok((applied, beside)) => {
+            report.kept.extend(super::beside(journal, entry, &beside));
+            let ran = applied.left.is_empty();
+            return Ok(if ran { Ran::Done(String::new()) } else { Ran::Left });
+        }
+        Err(error) => error,
+    };
+    let ended = match &error.end {
+        End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
+            ". What it made was put back".to_owned()
+        }
+        // Files of the change are back by now.
+        End::Untouched => String::new(),
+        end => format!(". {end}"),
+    };
+    open.push(format!(
+        "change {} ({}) is still in force there: {}{ended}",
+        entry.id, entry.plan.summary, error.cause
+    ));
+    Err(JournalError::Partly { restored: std::mem::take(&mut report.restored), open })
+}
+
+/// Puts the former files back where a killed program left files that boot nothing: they are what its next run is compared
+/// with, and boot the kernels that are there still if that run fails. Returns what could not be.
+fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
+    let mut open = Vec::new();
+    for (index, record) in entry.records.iter().enumerate() {
+        let again =
+            record.decision == Some(Decision::Regenerate) && record.rewritten_by.contains(&step);
+        let Ok(now) = found(journal.place.tree(), &record.path) else { continue };
+        if again && now.link.is_none() && is_half_made(journal, entry, record, &now.state) {
+            let record = Record { seen: Some(now.state), ..record.clone() };
+            if let Err(error) = restore(journal, entry, index, &record) {
+                open.push(error.to_string());
+            }
+        }
+    }
+    open
+}
+
+/// The check of a program that an undo runs, before anything is changed: it is there, and what it rewrites is fit.
+pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), JournalError> {
+    for (step, planned) in entry.plan.steps.iter().enumerate() {
+        if let Some(command) = made_again(entry, step) {
+            let open = super::super::mounts::hinders(journal, entry);
+            if !open.is_empty() {
+                return Err(JournalError::Partly { restored: Vec::new(), open });
+            }
+            all_fit(journal, entry, step)?;
+            let plan = again(journal, entry, planned, command);
+            let ready = prepare(journal, &plan).map_err(|(_, error)| error);
+            let ready = ready.and_then(|it| enough_descriptors(journal.place.tree(), &it));
+            let cleaned = journal.store.clean();
+            ready.and(cleaned)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to make the files of a step again, if one is not fit for that.
+fn all_fit(journal: &Journal, entry: &Entry, step: usize) -> Result<(), JournalError> {
+    let again =
+        |it: &&Record| it.rewritten_by.contains(&step) && it.decision == Some(Decision::Regenerate);
+    entry.records.iter().filter(again).try_for_each(|record| fit(journal, record))
+}
+
+/// Refuses a file that a program would make again, if a link or another thing was put in its place since.
+fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
+    let now = found(journal.place.tree(), &record.path)?;
+    let was_link = matches!(record.old, State::Link { .. });
+    let why = match (&now.state, &now.link) {
+        (_, Some(link)) => behind(&journal.place, link),
+        (State::Link { target, .. }, None) if !was_link => format!(
+            "is a link to {} by now, and nothing is changed through a link",
+            target.display()
+        ),
+        (State::Other, None) if record.old != State::Other => {
+            "is no regular file any more".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    let path = journal.place.shown(&record.path);
+    let why = if now.link.is_some() { format!("is elsewhere: {why}") } else { why };
+    let why = format!("{why}. Put the file back in its place, then try again");
+    Err(JournalError::Unfit { path, why })
+}
+
+/// The command that makes the files of a step again, if some are to be.
+fn made_again(entry: &Entry, step: usize) -> Option<&Vec<String>> {
+    let Action::Run { regenerate, .. } = &entry.plan.steps.get(step)?.action else { return None };
+    entry.begun(step)?;
+    let anew = entry.records.iter().any(|record| {
+        record.decision == Some(Decision::Regenerate) && record.rewritten_by.contains(&step)
+    });
+    regenerate.as_ref().filter(|_| anew)
+}
+
+/// The plan of running the program of a step again: what was added must be gone, what was taken away must be there again, and
+/// nothing but the words of the change may differ. Words that others have put into the settings stay, and are named
+/// ([`super::words::adopted`]); those that they have taken out there do not come back.
+fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> Plan {
     let mut step = step.clone();
     if let Action::Run { command: run, undo, regenerate, .. } = &mut step.action {
         command.clone_into(run);
@@ -105,16 +204,41 @@ fn again(entry: &Entry, step: &Step, command: &[String]) -> Plan {
     let of = &entry.plan;
     let words = Change {
         add: of.expected.remove.iter().chain(&of.cmdline.remove).cloned().collect(),
-        remove: of.cmdline.add.clone(),
+        remove: of.expected.add.iter().chain(&of.cmdline.add).cloned().collect(),
     };
+    let by_command = |word: &String| {
+        command.iter().any(|it| words::has(it, word) || it.ends_with(&format!("={word}")))
+    };
+    let back = |word: &&String| by_command(word) || !standing(journal, entry, word).is_empty();
+    let gone = |word: &&String| by_command(word) || standing(journal, entry, word).is_empty();
     Plan {
         summary: format!("make boot entries again, without change {}", entry.id),
         steps: vec![step],
         cmdline: words,
-        expected: Change { add: Vec::new(), remove: of.expected.add.clone() },
+        expected: Change {
+            add: of.expected.remove.iter().filter(back).cloned().collect(),
+            remove: of.expected.add.iter().filter(gone).cloned().collect(),
+        },
         each_boot: None,
         ..of.clone()
     }
+}
+
+/// Kernels and initial RAM disks of the entries that were made again, which are empty: a program that failed before can have
+/// emptied them, and their entries start nothing.
+fn empty_images(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
+    let made = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
+    let mut found: Vec<_> =
+        made.flat_map(|record| super::origin::empty_images(journal, &record.path)).collect();
+    found.sort();
+    found.dedup();
+    let shown = |path| journal.place.shown(path).display().to_string();
+    found
+        .iter()
+        .map(|path| {
+            format!("{} is empty, so its entry starts nothing: install it again", shown(path))
+        })
+        .collect()
 }
 
 /// Stops where the caller wants it ([`Journal::open_until`]).

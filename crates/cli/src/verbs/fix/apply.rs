@@ -31,10 +31,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     // Opening the journal restores the files of a change that was not finished: that is not cut short.
     let open =
         Journal::look(&place).is_ok_and(|all| all.iter().any(|it| it.phase != Phase::Applied));
-    interrupt::listen();
+    interrupt::listen_with_quit();
     // Without the thread a signal is heard when the reading is done.
     let _ = if open { Ok(()) } else { until_the_first_write() };
-    let mut journal = Journal::open(&place, Wait::AtMost(PATIENCE))?;
+    let mut journal = super::open(&place, Wait::AtMost(PATIENCE))?;
     let _ = if open { until_the_first_write() } else { Ok(()) };
     let mut report = FixReport::new(Mode::Apply, common.root.as_deref());
     recovered(&journal, &mut report, Stuck::IsError)?;
@@ -193,14 +193,22 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             ),
             Recovered::Stuck { .. } if stuck == Stuck::IsForced => continue,
             Recovered::Stuck { id, summary, error } => {
+                // Another error is not overcome by force.
+                let force = matches!(error, JournalError::Unfinished { .. });
+                let what = if force {
+                    format!(". {}: clocksmith fix --undo --force", super::undo::FORCE)
+                } else {
+                    String::new()
+                };
                 return Err(anyhow!(
-                    "change {id} of an earlier run ({summary}) was never finished: {error}. To overwrite \
-                     what others changed since: clocksmith fix --undo --force"
+                    "change {id} of an earlier run ({summary}) was never finished: {error}{what}"
                 ));
             }
         };
         report.taken_back.push(TakenBack::new(done, because));
-        err::line(&format!("clocksmith: {because}; {then}"));
+        let all = done.troubles.is_empty() && done.written_by_others.is_empty();
+        let but = if all { "" } else { ", but for what is named below" };
+        err::line(&format!("clocksmith: {because}; {then}{but}"));
     }
     Ok(())
 }
@@ -293,12 +301,12 @@ fn until_the_first_write() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Blocks the signals that [`interrupt::listen`] hears in this thread, or no longer does.
+/// Blocks the signals that [`interrupt::listen_with_quit`] hears in this thread, or no longer does.
 fn leave_signals(how: libc::c_int) {
     // SAFETY: all bits zero are a value of this structure of integers; the pointers are to a live value.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
@@ -318,6 +326,7 @@ fn writes() {
             std::thread::park();
         }
     }
+    interrupt::hold();
     leave_signals(libc::SIG_UNBLOCK);
 }
 
@@ -343,6 +352,6 @@ impl Observer for Teller {
     }
 
     fn stop(&self) -> bool {
-        interrupt::wished()
+        super::stop()
     }
 }

@@ -10,10 +10,11 @@ use crate::args::{BootLoader, BootWay, Common, Fix};
 use crate::exit::Code;
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode};
+use crate::ui::err;
 use anyhow::{Context, Result, bail};
 use clocksmith_change::Sysfs;
 use clocksmith_change::accept::Accept;
-use clocksmith_change::journal::{Journal, JournalError, Phase, Place};
+use clocksmith_change::journal::{Journal, JournalError, Phase, Place, Wait};
 use clocksmith_change::propose::{Boot, Checked, Proposal, Situation, Wish, propose};
 use clocksmith_change::system::{self, System};
 use clocksmith_diagnose::{Assessment, Report};
@@ -21,6 +22,7 @@ use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::{Facts, Origin, collect};
 use clocksmith_measure::{LightMeasurement, interrupt, light};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -81,6 +83,32 @@ fn code(came: Came) -> Code {
         Came::Undetermined => Code::Undetermined,
         _ => Code::Done,
     }
+}
+
+/// Whether a signal has come, which is said once where something is half changed: then no further one ends the program until
+/// that is restored or finished.
+fn stop() -> bool {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let wished = interrupt::wished();
+    if wished && interrupt::is_held() && !SAID.swap(true, Ordering::Relaxed) {
+        err::line(
+            "clocksmith: interrupted: what is half changed is put back first, which takes some seconds; until then \
+             further signals wait",
+        );
+    }
+    wished
+}
+
+/// Opens the journal, which finishes or takes back what an earlier run has left: no signal ends that.
+fn open(place: &Place, wait: Wait) -> Result<Journal, JournalError> {
+    let left =
+        Journal::look(place).is_ok_and(|all| all.iter().any(|it| it.phase != Phase::Applied));
+    if left {
+        interrupt::hold();
+    }
+    let opened = Journal::open_until(place, wait, stop);
+    interrupt::release();
+    opened
 }
 
 fn is_root() -> bool {

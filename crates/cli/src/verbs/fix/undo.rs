@@ -8,7 +8,9 @@ use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use anyhow::{Result, bail};
 use clocksmith_change::Sysfs;
-use clocksmith_change::journal::{Force, Journal, JournalError, Recovered, Wait, Which};
+use clocksmith_change::journal::{
+    Force, Journal, JournalError, Place, Recovered, Report, Wait, Which,
+};
 use clocksmith_change::words::Change;
 use clocksmith_measure::interrupt;
 use std::time::Duration;
@@ -18,50 +20,16 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         bail!("only root can take changes back: sudo clocksmith fix --undo");
     }
     let place = place(common)?;
-    // What a program makes is restored then, and is never left half made.
-    interrupt::listen();
-    let mut journal =
-        Journal::open_until(&place, Wait::AtMost(Duration::from_secs(10)), interrupt::wished)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
-    let (force, stuck) =
-        if args.force { (Force::Yes, Stuck::IsForced) } else { (Force::No, Stuck::IsError) };
-    recovered(&journal, &mut report, stuck)?;
-    let mut changes: Vec<Change> = changes(journal.recovered());
-    let taken = !report.taken_back.is_empty();
-    let mut kept = vec![written_by_others(journal.recovered())];
-    let mut troubles = Vec::new();
-    let which = if args.all { Which::All } else { Which::Last };
-    // What was never finished was the last change: the one before it is not meant.
-    let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
-    match result {
-        Ok(reports) => {
-            report.taken_back.extend(reports.iter().map(|done| TakenBack::new(done, "")));
-            kept.push(others(&reports));
-            troubles.extend(reports.iter().flat_map(|done| done.troubles.iter().cloned()));
-            changes.extend(reports.into_iter().map(|done| done.cmdline));
-            undone(&mut report, &kept, &troubles);
+    if let Err(error) = take_back(args, &place, &mut report) {
+        // Also of an undo that could not be done there is a document.
+        if common.json {
+            let partly = error.is::<NotTakenBack>();
+            report.result = if partly { Came::PartlyUndone } else { Came::Refused };
+            report.headline = sentence(&format!("{error:#}"));
+            render::json(&report)?;
         }
-        Err(JournalError::NothingToUndo(_)) if taken => undone(&mut report, &kept, &troubles),
-        Err(JournalError::NothingToUndo(why)) => {
-            report.result = Came::NothingToDo;
-            report.headline = sentence(&format!("nothing to take back: {why}"));
-        }
-        Err(error @ JournalError::Conflicts { .. }) => {
-            report.result = Came::Refused;
-            report.headline = sentence(&format!("{error}. To overwrite that: --force"));
-        }
-        Err(error @ JournalError::Partly { .. }) => bail!(NotTakenBack(format!(
-            "not everything could be taken back: {error}. The journal has the rest: when that is mended, `clocksmith fix --undo` \
-             takes it back"
-        ))),
-        Err(error) => return Err(error.into()),
-    }
-    if matches!(report.result, Came::Undone | Came::PartlyUndone)
-        && place.is_live()
-        && booted_with(&changes)
-    {
-        report.reboot = true;
-        report.headline.push_str(" The running kernel was booted with it, and needs a reboot.");
+        return Err(error);
     }
     if place.is_live() {
         report.clocksource = Sysfs::live().current().ok();
@@ -73,6 +41,64 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     }
     Ok(super::code(report.result))
 }
+
+fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
+    // What a program makes is restored then, and is never left half made.
+    interrupt::listen_with_quit();
+    let mut journal = super::open(place, Wait::AtMost(Duration::from_secs(10)))?;
+    interrupt::hold();
+    let (force, stuck) =
+        if args.force { (Force::Yes, Stuck::IsForced) } else { (Force::No, Stuck::IsError) };
+    recovered(&journal, report, stuck)?;
+    let mut changes: Vec<Change> = changes(journal.recovered());
+    let taken = !report.taken_back.is_empty();
+    let mut kept = vec![written_by_others(journal.recovered())];
+    let mut troubles: Vec<String> =
+        done(journal.recovered()).flat_map(|done| done.troubles.clone()).collect();
+    let which = if args.all { Which::All } else { Which::Last };
+    // What was never finished was the last change: the one before it is not meant.
+    let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
+    match result {
+        Ok(reports) => {
+            report.taken_back.extend(reports.iter().map(|done| TakenBack::new(done, "")));
+            kept.push(others(&reports));
+            troubles.extend(reports.iter().flat_map(|done| done.troubles.iter().cloned()));
+            changes.extend(reports.into_iter().map(|done| done.cmdline));
+            undone(report, &kept, &troubles);
+        }
+        Err(JournalError::NothingToUndo(_)) if taken => undone(report, &kept, &troubles),
+        Err(JournalError::NothingToUndo(why)) => {
+            report.result = Came::NothingToDo;
+            report.headline = sentence(&format!("nothing to take back: {why}"));
+        }
+        Err(error @ JournalError::Conflicts { .. }) => {
+            report.result = Came::Refused;
+            report.headline = sentence(&format!("{error}. {FORCE}"));
+        }
+        Err(error @ JournalError::Partly { .. }) => {
+            let has_rest = Journal::look(place).is_ok_and(|all| !all.is_empty());
+            let rest = if has_rest {
+                "The journal has the rest: when that is mended, `clocksmith fix --undo` takes it back"
+            } else {
+                "The journal is gone, or is not obeyed any more: no later run takes the rest back"
+            };
+            bail!(NotTakenBack(format!("not everything could be taken back: {error}. {rest}")));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if matches!(report.result, Came::Undone | Came::PartlyUndone)
+        && place.is_live()
+        && booted_with(&changes)
+    {
+        report.reboot = true;
+        report.headline.push_str(" The running kernel was booted with it, and needs a reboot.");
+    }
+    Ok(())
+}
+
+/// What `--force` does, for who reads that without it nothing was reverted.
+pub(super) const FORCE: &str = "Look at them. With --force they become what they were before the change, and what was \
+                                changed in them since is lost; what a boot loader's program makes is made again by it";
 
 fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     report.result = Came::Undone;
@@ -95,14 +121,18 @@ fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
 
 /// What opening the journal took off the command line again, or put there.
 fn changes(recovered: &[Recovered]) -> Vec<Change> {
-    let of = |recovered: &Recovered| match recovered {
+    done(recovered).map(|done| done.cmdline.clone()).collect()
+}
+
+/// What opening the journal finished or took back.
+fn done(recovered: &[Recovered]) -> impl Iterator<Item = &Report> {
+    recovered.iter().filter_map(|recovered| match recovered {
         Recovered::RolledBack(done)
         | Recovered::Unconfirmed(done)
         | Recovered::Mended(done)
-        | Recovered::FinishedUndo(done) => Some(done.cmdline.clone()),
+        | Recovered::FinishedUndo(done) => Some(done),
         Recovered::Stuck { .. } => None,
-    };
-    recovered.iter().filter_map(of).collect()
+    })
 }
 
 /// Whether the running kernel got a command line that one of these changes made.

@@ -1,0 +1,105 @@
+//! What a revert leaves as others made it: entries that are gone or have another name, and those of kernels that were installed
+//! while a program ran.
+
+use super::super::capture::capture;
+use super::super::entry::{Entry, Phase, Record, State};
+use super::super::found::{Found, found};
+use super::super::{Journal, JournalError};
+use super::Mode;
+use super::origin::{Gone, boots_here, chooses, fits, gone, kernels_of};
+use crate::boot::made::is_entry_file;
+use std::path::{Path, PathBuf};
+
+/// Takes the present state of a file, which another process has given it, for the one to restore.
+pub(super) fn leave_as_it_is(
+    journal: &Journal,
+    record: &mut Record,
+    state: State,
+) -> Result<(), JournalError> {
+    let content = match journal.place.tree().spot(&record.path)? {
+        Some(spot) => capture(&spot)?.1,
+        None => None,
+    };
+    if let Some(content) = content {
+        journal.store.keep(&content)?;
+    }
+    record.old = state;
+    Ok(())
+}
+
+/// Follows entry files that have another name since, and leaves those that are gone as they are: an entry of a kernel that was
+/// removed boots nothing.
+pub(super) fn gone_entries(
+    journal: &Journal,
+    entry: &mut Entry,
+    mode: Mode,
+) -> Result<(), JournalError> {
+    let by_force = mode == Mode::Forced || entry.phase == Phase::Applying;
+    let mut notes = Vec::new();
+    for index in 0..entry.records.len() {
+        let Some(record) = entry.records.get(index) else { continue };
+        let there = found(journal.place.tree(), &record.path);
+        if !matches!(there, Ok(Found { state: State::Absent, link: None })) {
+            continue;
+        }
+        let Some(gone) = gone(journal.place.tree(), record)? else { continue };
+        let shown = journal.place.shown(&record.path);
+        let shown = shown.display();
+        // A program may have removed it.
+        let program = !record.rewritten_by.is_empty() || mode == Mode::Forced;
+        let back = by_force && program && fits(journal, entry, record);
+        let known = |path: &PathBuf| entry.records.iter().any(|it| it.path == *path);
+        let renamed = match gone {
+            Gone::Renamed(path) if !known(&path) => Some(path),
+            _ if back => continue,
+            _ => None,
+        };
+        let Some(record) = entry.records.get_mut(index) else { continue };
+        if let Some(path) = renamed {
+            notes.push(format!("{shown}: it is {} by now", path.display()));
+            record.path = path;
+            continue;
+        }
+        if record.old != State::Absent {
+            notes.push(format!("{shown}: it was removed since, and stays away"));
+        }
+        record.old = State::Absent;
+    }
+    entry.notes.extend(notes);
+    Ok(())
+}
+
+/// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.
+/// Words of kernels are not kept so.
+pub(in super::super) fn leave_default(
+    journal: &Journal,
+    entry: &mut Entry,
+) -> Result<(), JournalError> {
+    let installed: Vec<String> = entry
+        .neighbours
+        .iter()
+        .filter(|path| installed_since(journal, entry, path))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    for index in 0..entry.records.len() {
+        let Some(record) = entry.records.get(index) else { continue };
+        let block = record.path.ends_with("grubenv") && !record.rewritten_by.is_empty();
+        if !installed.is_empty() && block && chooses(journal, record, &installed) {
+            let now = found(journal.place.tree(), &record.path)?.state;
+            let Some(record) = entry.records.get_mut(index) else { continue };
+            leave_as_it_is(journal, record, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path has an entry of a kernel that was installed while the program of a step ran: no boot loader's program installs
+/// kernels.
+pub(super) fn installed_since(journal: &Journal, entry: &Entry, path: &Path) -> bool {
+    is_entry_file(path)
+        && !entry.owned.is_empty()
+        && kernels_of(journal, path)
+            .iter()
+            .any(|kernel| !entry.owned.iter().any(|owned| owned.path == *kernel))
+        && boots_here(journal, path)
+}
