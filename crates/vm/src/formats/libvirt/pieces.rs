@@ -1,4 +1,4 @@
-//! Several excerpts of a domain in one text: "I changed this <clock> to that one". Each is read by itself; which one a machine
+//! Several excerpts of a domain in one text: "I changed this `<clock>` to that one". Each is read by itself; which one a machine
 //! has, the text does not say.
 
 use crate::document::Document;
