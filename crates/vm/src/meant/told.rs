@@ -20,11 +20,9 @@ pub(super) fn told(document: &Document, subject: &str) -> Option<String> {
     Some(format!("line {line}: the guest's own command line has {word}, so it may be meant"))
 }
 
-/// A word that takes kvm-clock away, or chooses another clocksource.
+/// A word that takes kvm-clock away. A clocksource that is chosen by its name stays the choice beside kvm-clock.
 fn without_kvm_clock(word: &str) -> bool {
-    let chosen = word.strip_prefix("clocksource=");
     matches!(word, "no-kvmclock" | "no_kvmclock" | "nopv")
-        || chosen.is_some_and(|it| !it.is_empty() && it != "kvm-clock")
 }
 
 /// A word with which the kernel uses an HPET wherever there is one, or prints it.
