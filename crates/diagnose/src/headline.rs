@@ -1,7 +1,7 @@
 //! The first sentence: what a tired person understands.
 
 use crate::causes::Case;
-use crate::wall::WallClockReport;
+use crate::wall::{WallClockReport, WallState};
 use crate::{Cause, CauseId, Read, Severity, Verdict};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::incident::tsc_demoted;
@@ -245,6 +245,7 @@ pub(crate) fn with_wall_clock(
     let grave = causes.iter().find(|cause| cause.severity >= Severity::Warning);
     // A clock that was set wrong is not synchronised either; that it is ahead says more.
     let is_ahead = wall.and_then(|wall| wall.behind_s).is_some_and(|behind| behind < -AHEAD_S);
+    let is_kept = wall.is_some_and(|wall| wall.state == WallState::Synchronised);
     match (grave, headline.strip_suffix(" Nothing to fix.")) {
         (Some(cause), Some(fine)) if cause.id == CauseId::WallClockUnsynchronised && is_ahead => {
             format!("{fine} But {}.", hedged("the wall clock is ahead", cause))
@@ -256,6 +257,10 @@ pub(crate) fn with_wall_clock(
                 "Which clocksource is in use is not in this evidence; what is: {}.",
                 lead(cause)
             )
+        }
+        (None, None) if headline == NOTHING_KNOWN && is_kept => {
+            "Which clocksource is in use is not in this evidence; what is: the wall clock is synchronised."
+                .to_owned()
         }
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
             format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")

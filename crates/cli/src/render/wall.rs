@@ -11,7 +11,9 @@ pub(super) fn clock(out: &mut String, report: &Report, common: &Common, style: S
     let causes: Vec<&Cause> =
         report.causes.iter().filter(|cause| cause.id.concerns_wall_clock()).collect();
     let fine = wall.state == WallState::Synchronised && causes.is_empty() && !wall.at_limit;
-    if fine && !common.verbose || wall.summary.is_empty() {
+    // A text that tells of nothing else is about the wall clock.
+    let only = report.clocksource.current.is_none() && report.symptoms.is_empty();
+    if fine && !only && !common.verbose || wall.summary.is_empty() {
         return;
     }
     out.push_str(&format!("\n{}\n", style.bold("Wall clock")));

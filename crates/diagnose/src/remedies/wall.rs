@@ -351,7 +351,7 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         ("ntpd", "ntpq -pn"),
         ("systemd-timesyncd", "timedatectl timesync-status"),
     ];
-    let disagree = told.is_some_and(|told| told.disagree > 0 && told.follows != Some(true));
+    let disagree = told.is_some_and(|told| told.sources_disagree() && told.follows != Some(true));
     let answer = told.is_some_and(sources_answer);
     let mut offer = match (disagree, answer) {
         (true, _) => Offer::saying(

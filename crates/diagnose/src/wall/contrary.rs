@@ -40,12 +40,18 @@ pub(crate) fn wrong_rate<'a>(
 
 /// What sources that answer and are not followed say: the smallest offset, where all go the same way and about as far.
 fn offered(told: &TimeSource) -> Option<f64> {
-    if told.follows == Some(true) || told.disagree > 0 || told.offered_s.is_empty() {
+    if told.follows == Some(true) || told.sources_disagree() || told.offered_s.is_empty() {
         return None;
     }
     let least = told.offered_s.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs()))?;
     let most = told.offered_s.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
     (least.abs() >= OFFSET_S && (most - least).abs() <= most.abs() / 4.0).then_some(least)
+}
+
+/// How uncertain the rate is, in parts per million, where that is more than any correction: after the first update of
+/// chronyd, which begins with 1000000 ppm. The time itself may be right.
+pub(super) fn vague_rate(told: &TimeSource) -> Option<f64> {
+    told.skew_ppm.filter(|ppm| *ppm >= RATE_PPM)
 }
 
 /// What a daemon's own figures say against a synchronised clock.
@@ -90,7 +96,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
             ppm.abs()
         ));
         shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
-    } else if let Some(ppm) = told.skew_ppm.filter(|ppm| *ppm >= RATE_PPM) {
+    } else if let Some(ppm) = vague_rate(told).filter(|_| told.follows != Some(true)) {
         clauses.push(format!("{daemon} knows the rate to {ppm:.0} ppm alone"));
         shown.push((&told.places.skew, format!("skew {ppm:.0} ppm")));
     }
@@ -150,7 +156,11 @@ fn of_corrections(
         words.push_str(", and set it since");
     }
     words.push_str(": ");
-    words.push_str(&why(worst.by_s, start.as_ref().map(|(why, _)| why.as_str())));
+    if told.sources_disagree() {
+        words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");
+    } else {
+        words.push_str(&why(worst.by_s, start.as_ref().map(|(why, _)| why.as_str())));
+    }
     let evidence = large
         .iter()
         .rev()

@@ -61,6 +61,21 @@ fn together(causes: Vec<Cause>) -> Vec<Cause> {
     all
 }
 
+/// An offset from which on it is named, in seconds: ntpd slews what is below 128 ms (`CLOCK_MAX` in ntp_loopfilter.c) and goes
+/// on to follow the source, and a clock that is kept is mostly within some milliseconds.
+const NAMED_S: f64 = 0.02;
+
+/// The offset that is still there beside a source that is followed.
+fn offset(told: &TimeSource) -> Option<String> {
+    let ahead = told.ahead_s.filter(|ahead| ahead.abs() >= NAMED_S)?;
+    let way = if ahead < 0.0 { "slow" } else { "fast" };
+    let by = text(ahead);
+    Some(format!(
+        ", and it is still {by} {way} of its source: it is being corrected, or its rate or the way to the source is not \
+         steady"
+    ))
+}
+
 /// The evidence of the wall clock.
 pub(super) struct View<'a> {
     pub(super) facts: &'a Facts,
@@ -292,7 +307,12 @@ impl<'a> View<'a> {
             let seconds = us as f64 / 1e6;
             format!(", off by at most {} by the kernel's bound", text(seconds))
         });
-        format!("The wall clock is synchronised{by}{error}.")
+        let rate = self.told.and_then(|(told, _)| contrary::vague_rate(told)).map_or_else(
+            String::new,
+            |ppm| format!(" Its rate is known to {ppm:.0} ppm alone, as after a first measurement: more of them make that better."),
+        );
+        let offset = self.told.and_then(|(told, _)| offset(told)).unwrap_or_default();
+        format!("The wall clock is synchronised{by}{error}{offset}.{rate}")
     }
 
     /// The kernel's flag says no, and a program stated a bound of the error lately: chronyd without `rtcsync` does that

@@ -12,7 +12,7 @@ use clocksmith_facts::wall::{Role, TimeSource};
 fn place(told: &TimeSource) -> Option<&Source> {
     let places = &told.places;
     let silent = told.sources.is_some_and(|(_, answering)| answering == 0);
-    let of_sources = places.sources.as_ref().filter(|_| silent || told.disagree > 0);
+    let of_sources = places.sources.as_ref().filter(|_| silent || told.sources_disagree());
     let said = match told.follows {
         Some(_) => &places.follows,
         None => &places.logged,
@@ -32,6 +32,9 @@ fn disagreement(told: &TimeSource) -> String {
     };
     let daemon = told.daemon;
     let who = match (told.disagree, told.answering) {
+        (0, _) => {
+            return format!("the sources of {daemon} answer and disagree: no majority of them says the same time{apart}");
+        }
         (some, all) if some >= all => {
             format!("the sources of {daemon} answer, and it holds all of them for wrong")
         }
@@ -89,7 +92,7 @@ impl View<'_> {
             self.told.filter(|(told, _)| told.follows.or(told.logged) == Some(false))
         {
             let why = match told.sources {
-                _ if told.disagree > 0 => disagreement(told),
+                _ if told.sources_disagree() => disagreement(told),
                 Some((1, 0)) => format!("the only source of {} does not answer", told.daemon),
                 Some((all, 0)) => format!("none of the {all} sources of {} answers", told.daemon),
                 Some((all, ok)) => format!(
@@ -98,9 +101,9 @@ impl View<'_> {
                 ),
                 None => format!("{} follows no source", told.daemon),
             };
-            let how = match told.disagree {
-                0 => "chronyc sources; ntpq -pn",
-                _ => "date -u here and on a machine whose time is right",
+            let how = match told.sources_disagree() {
+                false => "chronyc sources; ntpq -pn",
+                true => "date -u here and on a machine whose time is right",
             };
             (why, Severity::Warning, Confidence::High, how)
         } else if let Some((true, from)) = logged {

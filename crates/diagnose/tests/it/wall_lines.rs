@@ -314,3 +314,53 @@ fn tracking_in_any_dress_is_read() {
     // A field of that name alone is anything.
     assert!(why("Frequency: 3000.0 ppm slow\n").wall_clock.is_none());
 }
+
+#[test]
+fn sources_without_a_majority_answer_and_disagree() {
+    let report = why(
+        "Jul 17 04:19:28 a chronyd[17]: Selected source 192.0.2.1\n\
+         Jul 17 04:19:28 a chronyd[17]: System clock wrong by 1700.500000 seconds, adjustment started\n\
+         Jul 17 04:19:32 a chronyd[17]: Selected source 192.0.2.2\n\
+         Jul 17 04:19:32 a chronyd[17]: System clock wrong by -1900.500000 seconds, adjustment started\n\
+         Jul 17 04:21:41 a chronyd[17]: Can't synchronise: no majority\n",
+    );
+    let said = summary(&report);
+    assert!(said.contains("disagree") && !said.contains("set wrong, by hand"), "{said}");
+    let remedy = report.remedies.iter().find(|one| one.id.as_str() == "wall-ask-the-daemon");
+    let remedy = format!("{:?}", remedy.unwrap());
+    assert!(remedy.contains("they answer, and") && !remedy.contains("none of its"), "{remedy}");
+}
+
+#[test]
+fn rate_known_badly_beside_a_followed_source_is_synchronised() {
+    let tracking = |leap: &str| {
+        format!(
+            "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\n\
+             System time     : 0.000000000 seconds slow of NTP time\nSkew            : 1000000.000 ppm\n\
+             Root dispersion : 0.003 seconds\nLeap status     : {leap}\n"
+        )
+    };
+    let report = why(&tracking("Normal"));
+    let wall = report.wall_clock.as_ref().unwrap();
+    assert_eq!(wall.state, WallState::Synchronised);
+    assert!(wall.summary.contains("1000000 ppm"), "{}", wall.summary);
+    assert!(cause(&report, CauseId::WallClockUnsynchronised).is_none());
+    assert!(cause(&why(&tracking("Not synchronised")), CauseId::WallClockUnsynchronised).is_some());
+}
+
+#[test]
+fn table_of_peers_with_a_followed_source_says_that_it_is_kept() {
+    let table = |offset: &str| {
+        format!(
+            "     remote           refid      st t when poll reach   delay   offset  jitter\n\
+             ==============================================================================\n\
+             *192.0.2.1       198.51.100.1     2 u  224  256  377    0.695  {offset}  15.020\n\
+             +192.0.2.2       198.51.100.1     2 u  157  256  377    0.711  {offset}  15.411\n"
+        )
+    };
+    let report = why(&table("0.111"));
+    assert!(report.headline.contains("the wall clock is synchronised"), "{}", report.headline);
+    assert!(!summary(&report).contains("slow"), "{}", summary(&report));
+    let report = why(&table("122.400"));
+    assert!(summary(&report).contains("122 ms slow of its source"), "{}", summary(&report));
+}

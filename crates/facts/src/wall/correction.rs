@@ -85,8 +85,9 @@ impl TimeSource {
         if behind(line, "adjust time server ").is_some_and(|rest| rest.contains(" offset ")) {
             return Some(Self { daemon: daemon("ntpdate"), ..Self::default() });
         }
-        if line.contains("Can't synchronise: ") {
-            return logged("chronyd", false);
+        if let Some(reason) = behind(line, "Can't synchronise: ") {
+            let no_majority = reason.starts_with("no majority");
+            return logged("chronyd", false).map(|told| Self { no_majority, ..told });
         }
         if let Some(rest) = behind(line, "Selected source ") {
             let first = rest.split_ascii_whitespace().next()?;
@@ -187,6 +188,14 @@ mod tests {
         let all: Vec<(bool, bool)> =
             found.corrections.iter().map(|one| (one.set, one.followed)).collect();
         assert_eq!(all, [(true, true), (false, true), (false, false)]);
+    }
+
+    #[test]
+    fn of_log_without_a_majority_the_sources_disagree_until_one_is_followed() {
+        let lines =
+            ["chronyd[7]: Can't synchronise: no majority", "chronyd[7]: Selected source 192.0.2.1"];
+        assert!(read(&lines[..1]).sources_disagree() && !read(&lines).sources_disagree());
+        assert!(!read(&["chronyd[7]: Can't synchronise: no selectable sources"]).sources_disagree());
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct TimeSource {
     pub no_reference: bool,
     /// What the last line of the daemon's log says of following a source.
     pub logged: Option<bool>,
+    /// The last line of the daemon's log says that its sources answer and that no majority of them agrees
+    /// (`SRC_SelectSource()` in chrony's sources.c).
+    pub no_majority: bool,
     /// How fast the offset to a source that answers grows from poll to poll, in parts per million; positive where the
     /// clock runs slow.
     pub drift_ppm: Option<f64>,
@@ -73,6 +76,7 @@ impl TimeSource {
         self.remarks.extend(other.remarks);
         self.remarks.truncate(MOST);
         // The later line of a log counts.
+        self.no_majority = if other.logged.is_some() { other.no_majority } else { self.no_majority };
         self.logged = other.logged.or(self.logged);
         if let Some(follows) = other.logged {
             self.corrections.iter_mut().for_each(|one| one.followed = follows);
@@ -86,6 +90,13 @@ impl TimeSource {
             self.ahead_s = self.ahead_s.filter(is_not(0.0));
             self.dispersion_s = self.dispersion_s.filter(is_not(1.0));
         }
+    }
+
+    /// Whether sources answer and say different times, so that the daemon holds some of them for wrong.
+    #[must_use]
+    pub fn sources_disagree(&self) -> bool {
+        let answer = self.sources.is_none_or(|(_, answering)| answering > 0);
+        self.disagree > 0 || self.no_majority && self.logged == Some(false) && answer
     }
 
     /// A line of `chronyc tracking`.
