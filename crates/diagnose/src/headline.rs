@@ -262,6 +262,10 @@ pub(crate) fn with_wall_clock(
             "Which clocksource is in use is not in this evidence; what is: the wall clock is synchronised."
                 .to_owned()
         }
+        (None, None) if headline == NOTHING_KNOWN && !causes.is_empty() => {
+            "Which clocksource is in use is not in this evidence, which is about the wall clock."
+                .to_owned()
+        }
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
             format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")
         }

@@ -94,7 +94,12 @@ impl View<'_> {
         let Some((told, _)) = self.told else { return };
         let mut said: Vec<&Remark> = Vec::new();
         for remark in &told.remarks {
-            if !said.iter().any(|one| one.what == remark.what && one.program == remark.program) {
+            let same = std::mem::discriminant(&remark.what);
+            let is_same = |one: &Remark| match remark.what {
+                What::HostsDiffer { .. } => std::mem::discriminant(&one.what) == same,
+                _ => one.what == remark.what,
+            };
+            if !said.iter().any(|one| is_same(one) && one.program == remark.program) {
                 said.push(remark);
             }
         }
@@ -113,6 +118,10 @@ impl View<'_> {
         if asks.count() > 0 {
             report.settles.push(settle("the right time", DATE));
         }
+        if told.remarks_of(|what| matches!(what, What::HostsDiffer { .. })).count() > 0 {
+            let how = "chronyc tracking (or timedatectl timesync-status) on each of the hosts";
+            report.settles.push(settle("which clock is wrong", how));
+        }
     }
 
     /// A clock that was wrong from the start, where no correction says so already.
@@ -129,6 +138,30 @@ impl View<'_> {
         }
     }
 
+    /// Servers that found the wall clocks of hosts apart, with the first and the last figure.
+    fn hosts_differ(&self, program: &str) -> String {
+        let by: Vec<f64> = self.told.map_or_else(Vec::new, |(told, _)| {
+            let of_program = told.remarks.iter().filter(|one| one.program == program);
+            of_program
+                .filter_map(|one| match one.what {
+                    What::HostsDiffer { by_s } => by_s,
+                    _ => None,
+                })
+                .collect()
+        });
+        let figures = match (by.first(), by.last()) {
+            (Some(first), Some(last)) if text(*first) != text(*last) => {
+                format!(" by {}, later by {}", text(*first), text(*last))
+            }
+            (Some(first), _) => format!(" by {}", text(*first)),
+            _ => String::new(),
+        };
+        format!(
+            "{program} found that the wall clocks of its hosts differ{figures}: nothing keeps one of them, or one was set wrong, \
+             slept or was paused. Which of them is wrong the line does not say, and no clocksource is meant"
+        )
+    }
+
     /// A remark in words; without a severity it is no cause.
     fn sentence(&self, remark: &Remark) -> Option<(String, Option<Severity>, Option<Confidence>)> {
         let slept = self
@@ -136,6 +169,9 @@ impl View<'_> {
             .kernel_log()
             .is_some_and(|log| log.any(|event| matches!(event, Event::Suspend | Event::Resume)));
         let program = remark.program;
+        let answered = self.told.is_some_and(|(told, _)| {
+            told.answering > 0 || told.logged == Some(true) || told.follows == Some(true)
+        });
         let info = (Some(Severity::Info), Some(Confidence::Low));
         let (words, (severity, sure)) = match &remark.what {
             What::Jumped { forward: true } if slept => (
@@ -166,6 +202,42 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::High)),
             ),
+            What::NotPermitted => (
+                format!(
+                    "{program} tried to steer the wall clock, and the kernel did not permit it: it lacks CAP_SYS_TIME. In a \
+                     container that is usual: its clock is the host's, so the time is kept on the host, and no daemon is needed \
+                     inside (chronyd -x runs there without setting the clock)"
+                ),
+                info,
+            ),
+            What::NoReply if answered => (
+                format!(
+                    "{program} had no reply from a time server in time, and another line says that a server answered"
+                ),
+                (None, None),
+            ),
+            What::NoReply => (
+                format!(
+                    "{program} asked a time server and had no reply in time, and no line says that one answered: UDP port 123 is \
+                     blocked on the way, the server does not answer, or the network was not up yet"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::CalledUnsynchronised => (
+                format!(
+                    "{program} says that the kernel calls the wall clock unsynchronised (TIME_ERROR). After each start of ntpd \
+                     that is so for some minutes, until it follows a source; if it stays so, no source is followed"
+                ),
+                info,
+            ),
+            What::WentBack => (
+                format!(
+                    "{program} saw the wall clock go back between two looks: something set it, such as a time daemon, date or a \
+                     hypervisor's tools"
+                ),
+                info,
+            ),
+            What::HostsDiffer { .. } => (self.hosts_differ(program), info),
             What::TooFar { by_s } => (
                 match by_s {
                     Some(by) => format!(
@@ -174,10 +246,15 @@ impl View<'_> {
                         text(*by),
                         if *by > 0.0 { "behind" } else { "ahead" }
                     ),
-                    None => format!("{program} found the wall clock farther off than it sets it by itself"),
+                    None => format!(
+                        "{program} found the wall clock farther off than it sets it by itself, and ended (ntpd -g allows it once)"
+                    ),
                 },
                 (Some(Severity::Warning), Some(Confidence::High)),
             ),
+            What::Set if program == "Talos" => {
+                (format!("{program} set the wall clock; by how much its line does not say"), (None, None))
+            }
             What::Set => (
                 format!("{program} says that something set the wall clock; by how much its line does not say"),
                 (None, None),
@@ -227,6 +304,11 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Jumped { forward: true } => "the wall clock jumped ahead",
         What::Jumped { forward: false } => "the wall clock jumped back",
         What::NotSet => "the clock could not be set",
+        What::NotPermitted => "Operation not permitted",
+        What::NoReply => "no reply from a time server",
+        What::CalledUnsynchronised => "TIME_ERROR by the kernel",
+        What::WentBack => "the wall clock went back",
+        What::HostsDiffer { .. } => "the clocks of hosts differ",
         What::TooFar { .. } => "the clock is farther off than is set",
         What::Recorded => "set to a recorded time",
         What::Set => "the clock was set",

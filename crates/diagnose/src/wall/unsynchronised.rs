@@ -33,7 +33,9 @@ fn disagreement(told: &TimeSource) -> String {
     let daemon = told.daemon;
     let who = match (told.disagree, told.answering) {
         (0, _) => {
-            return format!("the sources of {daemon} answer and disagree: no majority of them says the same time{apart}");
+            return format!(
+                "the sources of {daemon} answer and disagree: no majority of them says the same time{apart}"
+            );
         }
         (some, all) if some >= all => {
             format!("the sources of {daemon} answer, and it holds all of them for wrong")

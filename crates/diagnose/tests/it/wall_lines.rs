@@ -317,13 +317,11 @@ fn tracking_in_any_dress_is_read() {
 
 #[test]
 fn sources_without_a_majority_answer_and_disagree() {
-    let report = why(
-        "Jul 17 04:19:28 a chronyd[17]: Selected source 192.0.2.1\n\
+    let report = why("Jul 17 04:19:28 a chronyd[17]: Selected source 192.0.2.1\n\
          Jul 17 04:19:28 a chronyd[17]: System clock wrong by 1700.500000 seconds, adjustment started\n\
          Jul 17 04:19:32 a chronyd[17]: Selected source 192.0.2.2\n\
          Jul 17 04:19:32 a chronyd[17]: System clock wrong by -1900.500000 seconds, adjustment started\n\
-         Jul 17 04:21:41 a chronyd[17]: Can't synchronise: no majority\n",
-    );
+         Jul 17 04:21:41 a chronyd[17]: Can't synchronise: no majority\n");
     let said = summary(&report);
     assert!(said.contains("disagree") && !said.contains("set wrong, by hand"), "{said}");
     let remedy = report.remedies.iter().find(|one| one.id.as_str() == "wall-ask-the-daemon");
@@ -363,4 +361,48 @@ fn table_of_peers_with_a_followed_source_says_that_it_is_kept() {
     assert!(!summary(&report).contains("slow"), "{}", summary(&report));
     let report = why(&table("122.400"));
     assert!(summary(&report).contains("122 ms slow of its source"), "{}", summary(&report));
+}
+
+#[test]
+fn lines_of_daemons_say_what_they_prove_and_no_more() {
+    let no_reply = "Mar 10 13:12:16 a systemd-timesyncd[6]: Timed out waiting for reply from 192.0.2.1:123 (ntp.example).\n";
+    let contacted = "Mar 10 13:12:26 a systemd-timesyncd[6]: Contacted time server 192.0.2.2:123 (ntp.example).\n";
+    let report = why(no_reply);
+    assert!(summary(&report).contains("no line says that one answered"), "{}", summary(&report));
+    assert_eq!(
+        cause(&report, CauseId::WallClockUnsynchronised).unwrap().confidence,
+        Confidence::Medium
+    );
+    let report = why(&format!("{no_reply}{contacted}"));
+    assert!(summary(&report).contains("another line says that a server answered"));
+    assert!(cause(&report, CauseId::WallClockUnsynchronised).is_none());
+    let report = why(
+        "Jun 28 08:42:36 a ntpd[18]: kernel reports TIME_ERROR: 0x2041: Clock Unsynchronized\n",
+    );
+    assert!(summary(&report).contains("some minutes"), "{}", summary(&report));
+    assert!(report.causes.iter().all(|cause| cause.severity == Severity::Info), "{report:#?}");
+    let report = why("Aug  6 08:33:12 a ntpd[8]: Clock offset exceeds panic threshold.\n");
+    assert!(summary(&report).contains("farther off"), "{}", summary(&report));
+    let remedies = format!("{:?}", report.remedies);
+    assert!(!remedies.contains("none of its servers"), "{remedies}");
+    let report = why(
+        "2020-12-27T09:09:51Z Fatal error : adjtimex(0x8001) failed : Operation not permitted\n",
+    );
+    assert!(summary(&report).contains("CAP_SYS_TIME"), "{}", summary(&report));
+    assert!(report.remedies.is_empty(), "{:#?}", report.remedies);
+}
+
+#[test]
+fn servers_whose_clocks_differ_are_settled_on_each_host() {
+    let report = why(
+        "2016-07-13 16:59:59.776094 W | rafthttp: the clock difference against peer 4e8d454852097618 is too high [12.5s > 1s]\n\
+         2016-07-13 17:00:29.776265 W | rafthttp: the clock difference against peer 4e8d454852097618 is too high [4.5s > 1s]\n",
+    );
+    let said = summary(&report);
+    assert!(said.contains("etcd found") && said.contains("by 12.5 s, later by 4.5 s"), "{said}");
+    assert_eq!(said.matches("etcd found").count(), 1, "{said}");
+    let wall = report.wall_clock.as_ref().unwrap();
+    assert_eq!(wall.state, WallState::Unknown);
+    assert!(wall.settles.iter().any(|one| one.how.contains("on each of the hosts")));
+    assert!(report.headline.contains("about the wall clock"), "{}", report.headline);
 }

@@ -195,7 +195,9 @@ mod tests {
         let lines =
             ["chronyd[7]: Can't synchronise: no majority", "chronyd[7]: Selected source 192.0.2.1"];
         assert!(read(&lines[..1]).sources_disagree() && !read(&lines).sources_disagree());
-        assert!(!read(&["chronyd[7]: Can't synchronise: no selectable sources"]).sources_disagree());
+        assert!(
+            !read(&["chronyd[7]: Can't synchronise: no selectable sources"]).sources_disagree()
+        );
     }
 
     #[test]

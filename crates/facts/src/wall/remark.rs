@@ -16,6 +16,19 @@ pub enum What {
     },
     /// A daemon tried to set the clock, and the kernel did not let it.
     NotSet,
+    /// A program tried to steer or set the clock, and the kernel did not permit it.
+    NotPermitted,
+    /// A daemon asked a time server and had no answer in time.
+    NoReply,
+    /// ntpd: the kernel calls the clock unsynchronised.
+    CalledUnsynchronised,
+    /// A server saw the wall clock go back.
+    WentBack,
+    /// A server found that the wall clocks of two hosts differ, by so many seconds at most of its lines.
+    HostsDiffer {
+        /// How far they differ; `None`: the line does not say.
+        by_s: Option<f64>,
+    },
     /// A daemon found the clock farther away than it sets it by itself, by so many seconds.
     TooFar {
         /// How far the clock was behind; negative: ahead. `None`: the line does not say.
@@ -57,12 +70,32 @@ pub(super) const MOST: usize = 32;
 /// The words by which each is known, with the program. Sources: `check_current_time()` in chrony's sched.c, `LCL_ApplyStepOffset()`
 /// in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c, `clock_apply_epoch()` and
 /// `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py; crypto/x509/x509_txt.c of OpenSSL; `remake.c` of
-/// GNU make; HikariCP's `HouseKeeper`.
-const WORDS: [(&str, &str, What); 14] = [
+/// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
+/// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
+/// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
+const WORDS: [(&str, &str, What); 24] = [
     ("Forward time jump detected!", "chronyd", What::Jumped { forward: true }),
     ("Backward time jump detected!", "chronyd", What::Jumped { forward: false }),
     ("Could not step system clock", "chronyd", What::NotSet),
     ("Failed to restore system clock: ", "systemd-timesyncd", What::NotSet),
+    ("Timed out waiting for reply from ", "systemd-timesyncd", What::NoReply),
+    ("kernel reports TIME_ERROR: ", "ntpd", What::CalledUnsynchronised),
+    ("Clock offset exceeds panic threshold", "ntpd", What::TooFar { by_s: None }),
+    ("date: cannot set date: Operation not permitted", "date", What::NotPermitted),
+    ("system time jump backward", "PD or TiDB", What::WentBack),
+    ("clock skew detected on mon.", "Ceph", What::HostsDiffer { by_s: None }),
+    (
+        "clock synchronization error: this node is more than ",
+        "CockroachDB",
+        What::HostsDiffer { by_s: None },
+    ),
+    (
+        "fewer than half the known nodes are within the maximum offset",
+        "CockroachDB",
+        What::HostsDiffer { by_s: None },
+    ),
+    ("] is too great! UTC now: ", "EventStore", What::HostsDiffer { by_s: None }),
+    ("time.SyncController: setting time to ", "Talos", What::Set),
     ("System clock time unset or jumped backwards", "systemd-timesyncd", What::Recorded),
     ("System time before build time, advancing clock", "systemd", What::Recorded),
     ("System time advanced to built-in epoch", "systemd", What::Recorded),
@@ -80,6 +113,24 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     let remark = |program, what| Some(Remark { what, program, source: source.clone() });
     if let Some((_, program, what)) = WORDS.iter().find(|(words, ..)| line.contains(words)) {
         return remark(program, what.clone());
+    }
+    if let Some(found) = hosts_differ(line, source) {
+        return Some(found);
+    }
+    // chrony's sys_timex.c; `adjtimex` and ntpd print the same end.
+    if line.contains("adjtim")
+        && line.trim_end().ends_with("Operation not permitted")
+        && ["adjtimex(", "adjtimex:", "ntp_adjtime(", "adjtime(", "ntp_adjtime:"]
+            .iter()
+            .any(|word| line.contains(word))
+    {
+        let chronyd = line.contains("chronyd") || line.contains("Fatal error : adjtimex(");
+        let program = match (chronyd, line.contains("ntpd")) {
+            (true, _) => "chronyd",
+            (_, true) => "ntpd",
+            _ => "a program",
+        };
+        return remark(program, What::NotPermitted);
     }
     // systemd, PID 1 (`manager_dispatch_time_change_fd()`).
     if line.contains("systemd[1]: Time has been changed") {
@@ -117,6 +168,61 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     None
 }
 
+/// Servers that compare their clocks and write the difference: `monitorProbingStatus()` in etcd's rafthttp, `HybridClock::Update()`
+/// in YugabyteDB's hybrid_clock.cc, HBase's `ServerManager`, Ceph's `ceph health detail`.
+fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
+    let figure = |text: &str| -> Option<f64> {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        let unit: String = text[end..].chars().take_while(char::is_ascii_alphabetic).collect();
+        let factor = match unit.as_str() {
+            "s" => 1.0,
+            "ms" => 1e-3,
+            _ => return None,
+        };
+        text[..end].parse::<f64>().ok().filter(|by| by.is_finite()).map(|by| by * factor)
+    };
+    let (program, by_s) = if let Some(rest) = behind(line, "the clock difference against peer ") {
+        // The text form has the figures behind the words, the JSON form in a field of its own.
+        let rest = behind(rest, " is too high [");
+        ("etcd", rest.and_then(go_duration))
+    } else if line.contains("prober found high clock drift") {
+        ("etcd", behind(line, "\"clock-drift\":\"").and_then(go_duration))
+    } else if let Some(rest) = behind(line, "Too big clock skew is detected: ") {
+        ("YugabyteDB", figure(rest))
+    } else if let Some(rest) = behind(line, "Reported time is too far out of sync with master.") {
+        ("HBase", behind(rest, "Time difference of ").and_then(figure))
+    } else if let Some((_, rest)) =
+        line.split_once(" clock skew ").filter(|(head, _)| head.trim_start().starts_with("mon."))
+    {
+        ("Ceph", Some(figure(rest)?))
+    } else {
+        return None;
+    };
+    Some(Remark { what: What::HostsDiffer { by_s }, program, source: source.clone() })
+}
+
+/// A duration as Go prints it (`8h0m2.5s`, `12.407738276s`, `201.859059ms`), in seconds.
+fn go_duration(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))?;
+    let (mut rest, mut sum) = (&text[..end], 0.0);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        let (figure, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, next) = tail.split_at(letters);
+        let factor = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            _ => return None,
+        };
+        sum += figure.parse::<f64>().ok()? * factor;
+        rest = next;
+    }
+    (end > 0 && sum.is_finite()).then_some(sum)
+}
+
 fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
     Some(&line[line.find(words)? + words.len()..])
 }
@@ -134,12 +240,23 @@ impl TimeSource {
             let logged = Some(true);
             return Some(Self { daemon: "systemd-timesyncd", logged, ..Self::default() });
         }
+        // Talos' syncer adjusts by a server's time (internal/pkg/ntp); `state` is what adjtimex(2) returned.
+        if line.contains("time.SyncController: adjusting time ") {
+            let logged = line.contains("state TIME_OK").then_some(true);
+            return Some(Self { daemon: "Talos", logged, ..Self::default() });
+        }
+        // A server that answers; whether its time is taken is another line.
+        if line.contains("Contacted time server ") {
+            return Some(Self { daemon: "systemd-timesyncd", answering: 1, ..Self::default() });
+        }
         let remark = of_line(line, source)?;
         let daemon = match remark.program {
-            "chronyd" | "ntpd" | "systemd-timesyncd" => remark.program,
+            "chronyd" | "ntpd" | "systemd-timesyncd" | "Talos" => remark.program,
             _ => "",
         };
-        Some(Self { daemon, remarks: vec![remark], ..Self::default() })
+        // An offset is measured against a server that answers.
+        let answering = u32::from(matches!(remark.what, What::TooFar { .. }));
+        Some(Self { daemon, answering, remarks: vec![remark], ..Self::default() })
     }
 
     /// The remarks of a kind.
@@ -192,6 +309,60 @@ mod tests {
     }
 
     #[test]
+    fn of_line_servers_say_by_how_much_the_clocks_of_hosts_differ() {
+        let differ = |program, by_s| Some((program, What::HostsDiffer { by_s }));
+        for (line, program, by_s) in [
+            (
+                "W | rafthttp: the clock difference against peer 4e8d is too high [12.5s > 1s]",
+                "etcd",
+                Some(12.5),
+            ),
+            (
+                "etcd[16]: the clock difference against peer f63a is too high [8h0m2.5s > 1s]",
+                "etcd",
+                Some(28_802.5),
+            ),
+            (
+                r#"{"level":"warn","msg":"prober found high clock drift","clock-drift":"1.25s","rtt":"1ms"}"#,
+                "etcd",
+                Some(1.25),
+            ),
+            (
+                "hybrid_clock.cc:181] Too big clock skew is detected: 30397.525s, while max allowed is: 0.500s",
+                "YugabyteDB",
+                Some(30_397.525),
+            ),
+            (
+                "Reported time is too far out of sync with master.  Time difference of 53040ms > max allowed of 30000ms",
+                "HBase",
+                Some(53.04),
+            ),
+            ("    mon.b clock skew 0.25s > max 0.05s (latency 0.0004s)", "Ceph", Some(0.25)),
+            ("HEALTH_WARN clock skew detected on mon.b, mon.c", "Ceph", None),
+            (
+                "rpc/clock_offset.go:132: fewer than half the known nodes are within the maximum offset of 250ms (3 of 7)",
+                "CockroachDB",
+                None,
+            ),
+        ] {
+            assert_eq!(said(line), differ(program, by_s), "{line}");
+        }
+        assert_eq!(said("a common clock skew 3 of the tree"), None);
+    }
+
+    #[test]
+    fn of_line_daemons_that_may_not_set_the_clock() {
+        let line =
+            "2020-12-27T09:09:51Z Fatal error : adjtimex(0x8001) failed : Operation not permitted";
+        assert_eq!(said(line), Some(("chronyd", What::NotPermitted)));
+        assert_eq!(
+            said("adjtimex: Operation not permitted"),
+            Some(("a program", What::NotPermitted))
+        );
+        assert_eq!(said("the adjtimex page says Operation not permitted"), None);
+    }
+
+    #[test]
     fn of_line_certificates_that_ran_out_are_no_remark() {
         let curl =
             "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
@@ -216,7 +387,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text(text in "\\PC{0,120}", head in prop::sample::select(vec![
-            "", "time correction of ", "Radical host time change: ",
+            "", "time correction of ", "the clock difference against peer a is too high [", "mon.a clock skew ", "Radical host time change: ",
         ])) {
             let _ = TimeSource::of_remark(&format!("{head}{text}"), &Source("log:1".into()));
         }

@@ -76,7 +76,8 @@ impl TimeSource {
         self.remarks.extend(other.remarks);
         self.remarks.truncate(MOST);
         // The later line of a log counts.
-        self.no_majority = if other.logged.is_some() { other.no_majority } else { self.no_majority };
+        self.no_majority =
+            if other.logged.is_some() { other.no_majority } else { self.no_majority };
         self.logged = other.logged.or(self.logged);
         if let Some(follows) = other.logged {
             self.corrections.iter_mut().for_each(|one| one.followed = follows);
