@@ -220,6 +220,37 @@ fn every_parameter_that_the_model_reads_has_an_explanation() {
 }
 
 #[test]
+fn functions_that_more_than_the_timekeeping_core_calls_prove_nothing_alone() {
+    for word in
+        ["xen_clocksource_read", "native_read_tsc", "kvm_clock_read", "arch_counter_get_cntvct"]
+    {
+        let found = explain(word);
+        assert_eq!(found.len(), 1, "{word}");
+        let said = &found[0].so_what;
+        assert!(
+            said.starts_with("Alone it proves") && !said.contains("It proves that"),
+            "{word}: {said}"
+        );
+    }
+}
+
+#[test]
+fn lines_of_daemons_and_servers_have_a_page() {
+    for (line, id) in [
+        ("ntpd[18]: kernel reports TIME_ERROR: 0x2041: Clock Unsynchronized", "kernel reports"),
+        ("Clock offset exceeds panic threshold", "time correction of"),
+        ("adjtimex(0x8001) failed : Operation not permitted", "adjtimex("),
+        ("Timed out waiting for reply from 192.0.2.1:123", "Timed out"),
+        ("the clock difference against peer 4e8d is too high [12.5s > 1s]", "the clock difference"),
+        ("Too big clock skew is detected: 3.5s", "the clock difference"),
+        ("monotonic time jumped back", "monotonic time"),
+    ] {
+        let found = explain(line);
+        assert!(found.iter().any(|one| one.title.starts_with(id)), "{line}: {found:?}");
+    }
+}
+
+#[test]
 fn references_resolve_and_texts_are_whole() {
     for found in all() {
         let title = &found.title;
