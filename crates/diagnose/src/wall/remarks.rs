@@ -223,6 +223,13 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
+            What::CalledUnsynchronised if self.synchronised() == Some(true) => (
+                format!(
+                    "{program} says that the kernel called the wall clock unsynchronised (TIME_ERROR), as it does for some \
+                     minutes after each start of ntpd; a source is followed by another line"
+                ),
+                (None, None),
+            ),
             What::CalledUnsynchronised => (
                 format!(
                     "{program} says that the kernel calls the wall clock unsynchronised (TIME_ERROR). After each start of ntpd \

@@ -381,6 +381,13 @@ fn lines_of_daemons_say_what_they_prove_and_no_more() {
     );
     assert!(summary(&report).contains("some minutes"), "{}", summary(&report));
     assert!(report.causes.iter().all(|cause| cause.severity == Severity::Info), "{report:#?}");
+    let report = why(
+        "Jun 28 08:42:36 a ntpd[18]: kernel reports TIME_ERROR: 0x41: Clock Unsynchronized\n\
+         $ ntpq -pn\n     remote           refid      st t when poll reach   delay   offset  jitter\n\
+         *192.0.2.1       198.51.100.1     2 u   24   64  377    0.695    0.100   0.020\n",
+    );
+    assert!(summary(&report).contains("a source is followed by another line"), "{report:#?}");
+    assert!(cause(&report, CauseId::WallClockUnsynchronised).is_none());
     let report = why("Aug  6 08:33:12 a ntpd[8]: Clock offset exceeds panic threshold.\n");
     assert!(summary(&report).contains("farther off"), "{}", summary(&report));
     let remedies = format!("{:?}", report.remedies);
