@@ -246,10 +246,10 @@ fn of_clocksource(
         "In this profile {} of the time is {function}, the read of {name}.",
         percent(share)
     );
-    // The function that programs call, with all that it calls.
+    // The function that programs call, where the profile has it with what it calls.
     let around = profile
-        .greatest(|role| role == Role::Vdso)
-        .filter(|around| profile.called_by_programs && around.percent > share);
+        .greatest(|role| matches!(role, Role::Vdso | Role::Library))
+        .filter(|around| around.percent > share);
     if let Some(around) = around {
         let part = format!(" {} takes {}.", around.name, percent(around.percent));
         spent.push_str(&part);

@@ -52,7 +52,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     tree.finish(&mut profile);
     if let Some(profile) = profile.finish() {
-        page.symptom(at, READER.name, Seen::Profile(profile));
+        let tool = if profile.counted == Counted::Difference { "perf diff" } else { READER.name };
+        page.symptom(at, tool, Seen::Profile(profile));
     }
     last + 1 - at
 }
