@@ -357,6 +357,12 @@ fn unknown(
         }
         // What is open of a clocksource that is known is said by the headline.
         Weight::Nothing if named.is_some() => {}
+        Weight::Slow | Weight::PerhapsSlow if fast_elsewhere => {
+            out.headline = format!(
+                "{}{tail} Another symptom in this text shows fast reads: each holds for its own moment or machine.",
+                main.sentence
+            );
+        }
         _ => out.headline = format!("{}{tail}", main.sentence),
     }
 }

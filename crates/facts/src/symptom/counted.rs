@@ -58,6 +58,38 @@ impl Counted {
         Self::Time
     }
 
+    /// What the head of a sample of `perf script` says: `app 42 [001] 12.345678:  250000 cycles:u:`.
+    pub(super) fn above_sample(page: &Page<'_>, at: usize) -> Self {
+        let head = page.line(at.saturating_sub(1)).trim_end();
+        let mut words = head.split_ascii_whitespace().rev();
+        let event = words.next().and_then(|word| word.strip_suffix(':'));
+        let is_time = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b));
+        match event {
+            // A time stands in front of the event, with a number between them or without.
+            Some(event)
+                if at > 0
+                    && !is_time(event)
+                    && words.take(2).any(|word| word.ends_with(':') && is_time(word)) =>
+            {
+                if is_of_time(event) {
+                    Self::Time
+                } else {
+                    Self::Events(short(event))
+                }
+            }
+            _ => Self::Time,
+        }
+    }
+
+    /// What the names of the columns of async-profiler's flat output say: `bytes  percent  samples  top`.
+    pub(super) fn above_flat(page: &Page<'_>, at: usize) -> Self {
+        let of_bytes = (at.saturating_sub(3)..at).any(|number| {
+            let mut words = page.line(number).split_ascii_whitespace();
+            words.next() == Some("bytes") && words.next() == Some("percent")
+        });
+        if of_bytes { Self::Events("bytes".to_owned()) } else { Self::Time }
+    }
+
     /// What the head of pprof's table above a row says.
     pub(super) fn above_pprof(page: &Page<'_>, at: usize) -> Self {
         let kinds = (at.saturating_sub(HEAD)..at).rev().filter_map(|number| {
