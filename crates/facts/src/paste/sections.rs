@@ -125,7 +125,7 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
                 .0
                 .lines
                 .iter()
-                .any(|(from, to)| lines[*from..*to].iter().any(is_trace));
+                .any(|(from, to)| lines[*from..*to].iter().any(|line| is_trace(line)));
         if apart || found[active].1.contradicts(&state) {
             let host = host.or_else(|| found[active].0.host.clone());
             found.push((Section { host, ..Section::default() }, State::default()));
@@ -216,7 +216,7 @@ fn names_place(line: &str) -> bool {
 }
 
 /// Whether a line is one of a trace: a call with its result.
-fn is_trace(line: &String) -> bool {
+fn is_trace(line: &str) -> bool {
     line.contains(") = 0") && (line.contains("gettimeofday(") || line.contains("clock_gettime"))
 }
 
