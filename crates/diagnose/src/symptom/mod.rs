@@ -4,6 +4,7 @@
 //! A symptom ranks below what sysfs and the kernel say, and above what is inferred. It names the clocksource in use
 //! only where a profile shows its own read function; it makes reads slow only where nothing else explains it.
 
+mod backwards;
 mod calls;
 mod cost;
 mod late;
@@ -153,6 +154,7 @@ fn judge(symptom: &Symptom, facts: &Facts) -> Option<Judged> {
         Seen::Profile(profile) => profile::judge(symptom, profile),
         Seen::Calls(calls) => Some(calls::judge(symptom, calls, facts)),
         Seen::Cost(cost) => cost::judge(symptom, cost, facts),
+        Seen::Backwards => Some(backwards::judge(symptom)),
         Seen::Warning(warning) => Some(warning::judge(symptom, warning)),
         Seen::Domain => Some(Judged::new(symptom, "the description of a virtual machine").proves(
             "what this virtual machine is given as clocks: `clocksmith vm lint` reads it",
@@ -355,6 +357,12 @@ fn unknown(
         }
         // What is open of a clocksource that is known is said by the headline.
         Weight::Nothing if named.is_some() => {}
+        Weight::Slow | Weight::PerhapsSlow if fast_elsewhere => {
+            out.headline = format!(
+                "{}{tail} Another symptom in this text shows fast reads: each holds for its own moment or machine.",
+                main.sentence
+            );
+        }
         _ => out.headline = format!("{}{tail}", main.sentence),
     }
 }

@@ -1,8 +1,8 @@
 //! Profiles: which function reads the time, and how much of the time that takes.
 
-use super::{Judged, MEASURE, Weight, percent};
+use super::{Judged, MEASURE, SHOW_CURRENT, Weight, percent};
 use crate::{Confidence, names};
-use clocksmith_facts::symptom::{Profile, Role, Seen, Symptom};
+use clocksmith_facts::symptom::{Counted, Profile, Role, Seen, Symptom};
 
 /// Percent from which on a read function is more than the kernel's own reads: the watchdog reads its reference twice a
 /// second, and timers read the time.
@@ -11,6 +11,11 @@ const OWN_READS: f64 = 1.0;
 const CLEAR: f64 = 5.0;
 
 pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
+    match &profile.counted {
+        Counted::Time => {}
+        Counted::Events(event) => return of_events(symptom, profile, event),
+        Counted::Difference => return of_two_recordings(symptom, profile),
+    }
     let calls = profile.greatest(|role| role == Role::SystemCall);
     let in_calls = profile.in_system_calls.filter(|share| *share >= OWN_READS);
     let by_call =
@@ -70,6 +75,27 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 MEASURE,
             )
             .weighs(Weight::Nothing, format!("{spent} it also serves the scheduler's clock.")),
+        Role::Counter => judged
+            .proves(
+                "the kernel reads the counter of Arm's generic timer: for the clocksource arch_sys_counter, for the \
+                 scheduler's clock or for a delay",
+                "which of them, and whether programs' reads of the time are system calls: stacks show it",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::Nothing,
+                format!("{spent} it also serves the scheduler's clock and delays."),
+            ),
+        Role::Vdso | Role::Library if share.percent < OWN_READS => judged
+            .proves(
+                "little: some reads of the time are in the profile, and they take almost nothing of it",
+                "which clocksource is in use",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::Nothing,
+                format!("{spent} cheaper reads of the time would save no more than that."),
+            ),
         Role::Vdso => through_vdso(judged, &spent),
         Role::Library if profile.through_vdso => through_vdso(judged, &spent),
         Role::Library => judged
@@ -85,6 +111,57 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             MEASURE,
         ),
     })
+}
+
+/// A profile of events that are no time, such as misses of the cache or allocated memory.
+fn of_events(symptom: &Symptom, profile: &Profile, event: &str) -> Option<Judged> {
+    let read = profile
+        .greatest(|role| matches!(role, Role::Reads(_)))
+        .filter(|share| share.percent >= OWN_READS);
+    let share = read.or_else(|| profile.functions.first())?;
+    let says =
+        format!("{} of the samples of {event} are in {}", percent(share.percent), share.name);
+    let mut judged = Judged::new(symptom, says);
+    let spent = "what reads of the time cost";
+    if let Role::Reads(name) = share.role {
+        judged.in_use = Some((name, Confidence::Low));
+        return Some(judged.proves(
+            format!("{name} was in use. This profile counts {event}, not time"),
+            spent,
+            MEASURE,
+        ));
+    }
+    Some(
+        judged
+            .proves(
+                format!("nothing about the time that reads of the clock take: this profile counts {event}"),
+                spent,
+                MEASURE,
+            )
+            .weighs(Weight::Nothing, format!("This profile counts {event}, not time.")),
+    )
+}
+
+/// What `perf diff` shows: a share before and a difference, of which each may be of another clocksource.
+fn of_two_recordings(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
+    let share = profile.functions.first()?;
+    let says = format!(
+        "{} of the samples of the first recording are in {}",
+        percent(share.percent),
+        share.name
+    );
+    Some(
+        Judged::new(symptom, says)
+            .proves(
+                "how the shares changed between two recordings; what was in use in the second one is not in it",
+                "which clocksource is in use now",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::Nothing,
+                "This table of perf diff compares two recordings, and does not show what is in use now.",
+            ),
+    )
 }
 
 fn through_vdso(judged: Judged, spent: &str) -> Judged {
@@ -165,15 +242,31 @@ fn of_clocksource(
     let says = format!("{} of the samples are in {function}", percent(share));
     let mut judged = Judged::new(symptom, says);
     judged.in_use = Some((name, sure));
-    let spent = format!(
+    let mut spent = format!(
         "In this profile {} of the time is {function}, the read of {name}.",
         percent(share)
     );
+    // The function that programs call, where the profile has it with what it calls.
+    let around = profile
+        .greatest(|role| matches!(role, Role::Vdso | Role::Library))
+        .filter(|around| around.percent > share);
+    if let Some(around) = around {
+        let part = format!(" {} takes {}.", around.name, percent(around.percent));
+        spent.push_str(&part);
+    }
     let why = "dmesg | grep -i -e clocksource -e tsc -e 'Linux version'";
     if names::is_slow_by_nature(name) {
         let by_programs = by_call.is_some() || shows_programs(profile);
         let readers = kernel_readers(profile);
-        let spent_there = format!("{} of the time went there", percent(share));
+        let spent_there = match around {
+            Some(around) => format!(
+                "{} of the time went there, and {} into {}",
+                percent(share),
+                percent(around.percent),
+                around.name
+            ),
+            None => format!("{} of the time went there", percent(share)),
+        };
         let (proves, open, spent) = match (by_programs, readers.is_empty()) {
             (true, true) => (
                 format!(

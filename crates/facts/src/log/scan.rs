@@ -33,7 +33,7 @@ use super::{
 };
 use boots::Boot;
 use machine::Machine;
-use shell::is_expected;
+use shell::{is_expected, is_of_command_above};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -447,6 +447,7 @@ impl Scanner {
             let read = transcript::told(line.message).map(|event| (event, end));
             let read =
                 read.or_else(|| transcript::reading(&raw, || next_line(window, end, complete)));
+            let read = read.filter(|(event, _)| !is_of_command_above(place, event));
             if let Some((read, to)) = read {
                 used_to = used_to.max(to);
                 if is_expected(place, &read) {

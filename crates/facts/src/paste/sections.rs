@@ -78,6 +78,11 @@ impl State {
             || differ(&self.release, &later.release)
     }
 
+    /// Whether nothing was said of the machine.
+    fn is_empty(&self) -> bool {
+        self.current.is_none() && self.available.is_none() && self.release.is_none()
+    }
+
     fn take(&mut self, later: Self) {
         self.current = later.current.or_else(|| self.current.take());
         self.available = later.available.or_else(|| self.available.take());
@@ -113,7 +118,15 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
                 });
             }
         }
-        if found[active].1.contradicts(&state) {
+        // What was traced in front of such a heading ran elsewhere.
+        let apart = names_place(&lines[from])
+            && found[active].1.is_empty()
+            && found[active]
+                .0
+                .lines
+                .iter()
+                .any(|(from, to)| lines[*from..*to].iter().any(|line| is_trace(line)));
+        if apart || found[active].1.contradicts(&state) {
             let host = host.or_else(|| found[active].0.host.clone());
             found.push((Section { host, ..Section::default() }, State::default()));
             active = found.len() - 1;
@@ -164,7 +177,8 @@ fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
         let again = file.is_some_and(|file| files.contains(file));
         let named = prompt.and_then(|prompt| prompt.host);
         let other = named.is_some() && host.is_some() && named != host;
-        if number > begin && (blank && !is_blank || other || again) {
+        let place = names_place(line);
+        if number > begin && (blank && !is_blank || other || again || place) {
             out.push((begin, number));
             begin = number;
             host = None;
@@ -178,6 +192,32 @@ fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
         out.push((begin, lines.len()));
     }
     out
+}
+
+/// Whether a line is a heading that says on what the lines below it ran: `# ubuntu running in a container`.
+fn names_place(line: &str) -> bool {
+    const PLACES: [&str; 8] = [
+        "docker",
+        "container",
+        "virtualbox",
+        "virtual box",
+        "virtual machine",
+        "vmware",
+        "bare metal",
+        "on the host",
+    ];
+    let line = line.trim();
+    let lower = line.to_ascii_lowercase();
+    line.starts_with('#')
+        && line.len() < 80
+        && prompt::read(line).is_none()
+        && PLACES.iter().any(|place| lower.contains(place))
+        && [" in ", " on ", " under "].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a line is one of a trace: a call with its result.
+fn is_trace(line: &str) -> bool {
+    line.contains(") = 0") && (line.contains("gettimeofday(") || line.contains("clock_gettime"))
 }
 
 /// What the lines from this one on say. Those in front tell whether a reading is one.
@@ -239,6 +279,26 @@ mod tests {
             .map(str::to_owned)
             .collect();
         assert_eq!(sections(&again).len(), 1);
+    }
+
+    #[test]
+    fn trace_in_front_of_a_heading_of_another_place_is_a_section_of_its_own() {
+        let trace = "$ strace ./a\ngettimeofday({tv_sec=1, tv_usec=2}, NULL) = 0\n";
+        let reading =
+            "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\ntsc\n";
+        for (heading, expected) in [
+            ("# ubuntu in virtual box", 2),
+            ("# the same in a container", 2),
+            ("# which clocksource is in use", 1),
+        ] {
+            let text = format!("{trace}{heading}\n{reading}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            assert_eq!(sections(&lines).len(), expected, "{heading}");
+            // The reading is of the machine that was traced.
+            let text = format!("{reading}{trace}{heading}\n");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            assert_eq!(sections(&lines).len(), 1, "{heading}");
+        }
     }
 
     #[test]

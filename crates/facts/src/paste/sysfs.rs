@@ -81,6 +81,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if !(is_label || is_command || is_path) || line.contains('>') && line.contains("echo") {
         return 0;
     }
+    if let Some(taken) = of_two_commands(page, at, &wanted) {
+        return taken;
+    }
     let mut end = at + 1;
     let mut left = wanted;
     // Boards name their clocksources in device trees and drivers, so that no list has them all.
@@ -127,6 +130,42 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         end += 1;
     }
     end - at
+}
+
+/// The file that a command alone on its line prints, behind a prompt or without one.
+fn printed(line: &str) -> Option<File> {
+    let command = super::prompt::read(line).map_or(line.trim(), |prompt| prompt.command);
+    let command = command.strip_prefix("sudo ").unwrap_or(command);
+    if !command.starts_with("cat ") || command.contains(['>', '|', ';', '&']) {
+        return None;
+    }
+    let [file] = files(command)[..] else { return None };
+    Some(file)
+}
+
+/// Two commands that were pasted one after the other, and both answers below them. The terminal shows the commands first.
+/// `None` where it is another text.
+fn of_two_commands(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> {
+    let [first] = wanted else { return None };
+    let (one, two) = (printed(page.line(at))?, printed(page.line(at + 1))?);
+    if one != *first || one == two {
+        return None;
+    }
+    // A blank line behind the commands.
+    let begin = at + 2 + usize::from(page.line(at + 2).trim().is_empty());
+    let answers = [begin, begin + 1];
+    if answers.iter().any(|at| page.is_prompt(*at) || kind(page.line(*at)).is_none()) {
+        return None;
+    }
+    let (list, current) =
+        if one == File::Current { (answers[1], answers[0]) } else { (answers[0], answers[1]) };
+    let name = page.line(current).trim();
+    // Answers in another order, or of other commands, name nothing.
+    if page.line(list).split_ascii_whitespace().any(|listed| listed == name) {
+        told(page, list, File::Available, page.line(list));
+        told(page, current, File::Current, name);
+    }
+    Some(begin + 2 - at)
 }
 
 /// Lines behind a command of a shell that prints both files: one has a list of names, and the other one name of that list.
@@ -370,6 +409,26 @@ mod tests {
         for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
             let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
             assert_eq!(told(&text).0, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_commands_above_both_answers_are_read_in_their_order() {
+        let dir = "/sys/devices/system/clocksource/clocksource0";
+        let list = ["tsc", "hpet", "acpi_pm"].map(str::to_owned).to_vec();
+        for (first, second) in [("$ ", ""), ("$ ", "$ "), ("", ""), ("a@b:~$ ", "a@b:~$ ")] {
+            let current = format!("cat {dir}/current_clocksource");
+            let available = format!("cat {dir}/available_clocksource");
+            for text in [
+                format!("{first}{current}\n{second}{available}\nhpet\ntsc hpet acpi_pm\n"),
+                format!("{first}{available}\n{second}{current}\n\ntsc hpet acpi_pm\nhpet\n"),
+            ] {
+                assert_eq!(told(&text), (Some("hpet".to_owned()), list.clone()), "{text}");
+            }
+            let text = format!("{first}{current}\n{second}{available}\nhpet\ntsc acpi_pm\n");
+            assert_eq!(told(&text), (None, Vec::new()), "{text}");
+            let text = format!("{first}{current}\n{second}{available}\ntsc hpet acpi_pm\n");
+            assert_eq!(told(&text), (None, list.clone()), "{text}");
         }
     }
 

@@ -30,7 +30,9 @@ impl<'a> Caller<'a> {
     /// Takes the next frame.
     pub(super) fn step(&mut self, frame: &'a str, role: Option<Role>) {
         match role {
-            Some(Role::Reads(_) | Role::Page | Role::Keeps) if self.first.is_none() => {
+            Some(Role::Reads(_) | Role::Page | Role::Counter | Role::Keeps)
+                if self.first.is_none() =>
+            {
                 self.reads = true;
             }
             Some(Role::SystemCall | Role::Library | Role::Vdso) => self.by_program |= self.reads,

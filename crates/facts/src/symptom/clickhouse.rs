@@ -28,7 +28,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     // The sentence begins on this line.
     let named = |text: &str| READER.words[2..].iter().any(|word| text.contains(word));
     let broken = first.contains("not using") || first.trim_start().starts_with("using a fast");
-    if !named(&line) || !(named(first) || broken) {
+    if !named(&line) || !(named(first) || broken) || super::code::is_source(first) {
         return 0;
     }
     let product = if line.contains("using a fast") {
@@ -45,4 +45,21 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let rule = if line.contains("using a fast clock source") { Rule::NotFast } else { Rule::Name };
     page.symptom(at, READER.name, Seen::Warning(Warning { product, rule, ..Warning::default() }));
     1
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paste::Pasted;
+
+    #[test]
+    fn sentence_in_source_code_is_no_warning() {
+        let sentence = "Linux is not using a fast clock source. Performance can be degraded.";
+        for (text, warnings) in [
+            (format!("<Warning> Application: {sentence}"), 1),
+            (format!("programs/server/Server.cpp:1123:        \"{sentence} Check \" + path);"), 0),
+            (format!("tests/a.sh:12:# {sentence}"), 0),
+        ] {
+            assert_eq!(Pasted::read(&[text.clone()], "text").symptoms.len(), warnings, "{text}");
+        }
+    }
 }

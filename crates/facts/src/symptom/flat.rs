@@ -1,7 +1,7 @@
 //! Profiles with one function a line: async-profiler's flat output, and the labels of flame graphs.
 
 use super::perf::percent;
-use super::{Profile, Seen, functions};
+use super::{Counted, Profile, Seen, functions};
 use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader =
@@ -11,7 +11,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if row(page.line(at)).is_none() {
         return 0;
     }
-    let mut profile = Profile::default();
+    let mut profile = Profile { counted: Counted::above_flat(page, at), ..Profile::default() };
     let mut last = at;
     for number in at..page.len().min(at + 4000) {
         if number - last > 20 || page.is_prompt(number) {

@@ -67,9 +67,14 @@ impl Sum {
                 && let Some(role) =
                     role.filter(|role| *role != Role::Entry && *role != Role::Library)
             {
-                leaf = role == Role::Page || role == Role::Keeps;
+                leaf = matches!(role, Role::Page | Role::Keeps | Role::Counter);
                 let known = self.own.len() < 64 || self.own.contains_key(frame);
-                if known && matches!(role, Role::Reads(_) | Role::Page | Role::Keeps | Role::Vdso) {
+                if known
+                    && matches!(
+                        role,
+                        Role::Reads(_) | Role::Page | Role::Counter | Role::Keeps | Role::Vdso
+                    )
+                {
                     let own = self.own.entry(frame.to_owned()).or_default();
                     *own = own.saturating_add(count);
                 }

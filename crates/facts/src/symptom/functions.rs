@@ -10,6 +10,8 @@ pub enum Role {
     Reads(&'static str),
     /// Reads a paravirtual clock's page in the kernel: for the clocksource or for the scheduler's clock.
     Page,
+    /// Reads the counter of Arm's generic timer: for the clocksource, for the scheduler's clock or for a delay.
+    Counter,
     /// The kernel's own reading of the time, for itself or for a system call.
     Keeps,
     /// The system call that reads a clock.
@@ -43,6 +45,10 @@ pub fn role(name: &str) -> Option<Role> {
         "read_tsc" => Role::Reads("tsc"),
         "pit_read" | "i8253_read" => Role::Reads("pit"),
         "jiffies_read" => Role::Reads("jiffies"),
+        "arch_counter_get_cntvct"
+        | "arch_counter_get_cntpct"
+        | "arch_counter_get_cntvct_stable"
+        | "arch_counter_get_cntpct_stable" => Role::Counter,
         "arch_counter_read" => Role::Reads("arch_sys_counter"),
         "pvclock_clocksource_read"
         | "pvclock_clocksource_read_nowd"
@@ -103,6 +109,7 @@ pub fn role(name: &str) -> Option<Role> {
 pub(super) fn is_leaf(name: &str) -> bool {
     match role(name) {
         Some(Role::Reads(source)) => !matches!(source, "kvm-clock" | "xen"),
+        Some(Role::Counter) => true,
         Some(Role::Page) => name.starts_with("pvclock_"),
         _ => false,
     }

@@ -7,6 +7,8 @@
 mod callers;
 mod clickhouse;
 mod clockperf;
+mod code;
+mod counted;
 mod domain;
 mod flat;
 mod folded;
@@ -23,6 +25,7 @@ mod vdsotest;
 
 use crate::Source;
 use crate::paste::Reader;
+pub use counted::Counted;
 pub use functions::Role;
 use serde::Serialize;
 
@@ -72,6 +75,8 @@ pub enum Seen {
     Calls(Calls),
     /// What a read cost.
     Cost(Cost),
+    /// A benchmark saw an earlier time after a later one.
+    Backwards,
     /// A server's warning about the clocksource, or that its check passed.
     Warning(Warning),
     /// The description of a virtual machine.
@@ -81,6 +86,8 @@ pub enum Seen {
 /// A profile, reduced to what has to do with the time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Profile {
+    /// What its shares are shares of.
+    pub counted: Counted,
     /// The functions, greatest share first.
     pub functions: Vec<Share>,
     /// Share of the stacks that hold a system call which reads a clock, in percent; `None` without stacks.

@@ -3,7 +3,7 @@
 //! object last.
 
 use super::callers::{Called, Caller};
-use super::{Profile, Role, Seen, functions};
+use super::{Counted, Profile, Role, Seen, functions};
 use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "perf report", words: &["%"], read };
@@ -17,7 +17,7 @@ const FRAMES: usize = 256;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some(first) = row(page.line(at)) else { return 0 };
-    let mut profile = Profile::default();
+    let mut profile = Profile { counted: Counted::above_perf(page, at), ..Profile::default() };
     // `perf report --show-cpu-utilization` has the shares in the kernel and outside of it behind the whole.
     let split = (at.saturating_sub(HEADER)..at).any(|number| {
         let line = page.line(number);
@@ -32,7 +32,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut last = at;
     for number in at + 1..page.len() {
         let line = page.line(number);
-        if number - last > GAP || page.is_prompt(number) {
+        // The table of another event has a head of its own.
+        if number - last > GAP || page.is_prompt(number) || super::counted::event(line).is_some() {
             break;
         }
         if let Some(row) = row(line) {
@@ -51,7 +52,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     tree.finish(&mut profile);
     if let Some(profile) = profile.finish() {
-        page.symptom(at, READER.name, Seen::Profile(profile));
+        let tool = if profile.counted == Counted::Difference { "perf diff" } else { READER.name };
+        page.symptom(at, tool, Seen::Profile(profile));
     }
     last + 1 - at
 }
@@ -175,8 +177,9 @@ impl<'a> Tree<'a> {
             return;
         }
         let of = |name: &str| functions::role(name);
-        let reads =
-            |name: &str| matches!(of(name), Some(Role::Reads(_) | Role::Page | Role::Keeps));
+        let reads = |name: &str| {
+            matches!(of(name), Some(Role::Reads(_) | Role::Page | Role::Counter | Role::Keeps))
+        };
         let names = || self.frames.iter().map(|(_, name)| *name);
         let row = Some(self.row).filter(|row| names().next() != Some(row));
         let has = |role: Role| row.into_iter().chain(names()).any(|name| of(name) == Some(role));
@@ -199,7 +202,13 @@ impl<'a> Tree<'a> {
 
 pub(super) fn percent(word: &str) -> Option<f64> {
     let number = word.strip_suffix('%').filter(|number| !number.starts_with(['+', '-']))?;
-    number.parse().ok().filter(|share| (0.0..=100.5).contains(share))
+    // Some languages write `6,69%`.
+    let comma = number.split_once(',').filter(|(_, part)| part.len() == 2);
+    let parsed = match comma {
+        Some((whole, part)) => format!("{whole}.{part}").parse().ok(),
+        None => number.parse().ok(),
+    };
+    parsed.filter(|share| (0.0..=100.5).contains(share))
 }
 
 #[cfg(test)]
@@ -227,6 +236,28 @@ mod tests {
         21.00%    20.00%  app  [kernel.kallsyms]  [k] read_hpet\n\
         45.00%     1.00%  app  libc.so.6          [.] clock_gettime\n\
         70.00%     9.00%  app  [kernel.kallsyms]  [k] do_syscall_64\n";
+
+    #[test]
+    fn shares_with_a_decimal_comma_are_those_with_a_point() {
+        assert_eq!(profile(&BOTH.replace('.', ",").replace("[,]", "[.]")), profile(BOTH));
+        assert_eq!(percent("6,690%"), None);
+    }
+
+    #[test]
+    fn table_of_another_event_is_not_joined_and_not_time() {
+        let head = |event: &str| format!("# Samples: 1K of event '{event}'\n# Overhead  Symbol\n");
+        let text = format!(
+            "{}  25.00%  app  [kernel]  [k] read_hpet\n{}  60.00%  app  [vdso]  [.] __vdso_clock_gettime\n",
+            head("cache-misses"),
+            head("cycles:u")
+        );
+        let found = profile(&text);
+        assert_eq!(found.counted, Counted::Events("cache-misses".to_owned()));
+        assert_eq!(found.functions.len(), 1);
+        let text = "# Baseline  Delta Abs  Shared Object      Symbol\n  20.10%  -19.90%  [kernel.kallsyms]  [k] read_hpet\n";
+        assert_eq!(profile(text).counted, Counted::Difference);
+        assert_eq!(profile(BOTH).counted, Counted::Time);
+    }
 
     #[test]
     fn entry_function_counts_with_children_and_a_leaf_by_itself() {

@@ -6,13 +6,41 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader {
     name: "pg_test_timing",
-    words: &["loop time including overhead:", "timing overhead for"],
+    words: &["loop time including overhead:", "timing overhead for", BACKWARDS],
     read,
 };
 
+/// What it says when a read returns an earlier time than the read before it, and ends (`test_timing`,
+/// `src/bin/pg_test_timing/pg_test_timing.c`).
+const BACKWARDS: &str = "Detected clock going backwards in time.";
+/// Lines around the result among which its head and its histogram begin.
+const AROUND: usize = 6;
+
+/// Whether a result is of another program that has its sentences.
+fn is_of_another(page: &Page<'_>, at: usize) -> bool {
+    let head = (at.saturating_sub(AROUND)..at)
+        .rev()
+        .map(|number| page.line(number).trim())
+        .find(|line| line.starts_with("Testing "));
+    let histogram = (at..at + AROUND)
+        .map(|number| page.line(number).trim())
+        .find(|line| line.starts_with("Histogram of "));
+    head.is_some_and(|line| !line.contains("timing overhead for"))
+        || histogram.is_some_and(|line| !line.contains("timing durations"))
+}
+
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
-    let Some((_, value)) = line.split_once("loop time including overhead:") else { return 1 };
+    if line.trim() == BACKWARDS {
+        page.symptom(at, READER.name, Seen::Backwards);
+        return 1 + usize::from(page.line(at + 1).trim().starts_with("Time warp: "));
+    }
+    let Some((_, value)) = line.split_once("loop time including overhead:") else {
+        return usize::from(line.contains("timing overhead for"));
+    };
+    if is_of_another(page, at) {
+        return 0;
+    }
     let Some(ns) = nanoseconds(value) else { return 1 };
     // Since 19 the source stands on one of the lines before.
     let source = (at.saturating_sub(3)..at).rev().find_map(|before| {
@@ -73,4 +101,32 @@ pub(super) fn nanoseconds(text: &str) -> Option<f64> {
     };
     let ns = number * scale;
     (ns > 0.0 && ns < 1e9).then_some(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paste::Pasted;
+
+    fn seen(text: &str) -> Vec<Seen> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        Pasted::read(&lines, "text").symptoms.into_iter().map(|symptom| symptom.seen).collect()
+    }
+
+    #[test]
+    fn clock_that_goes_backwards_is_seen() {
+        let head = "Testing timing overhead for 3 seconds.\n";
+        for warp in ["", "Time warp: -3 ms\n", "Time warp: -1200 ns\n"] {
+            let text = format!("{head}Detected clock going backwards in time.\n{warp}");
+            assert_eq!(seen(&text), [Seen::Backwards], "{text}");
+        }
+    }
+
+    #[test]
+    fn result_of_another_program_with_its_sentence_is_no_read() {
+        let result = "Per loop time including overhead: 4620.11 us\n";
+        assert!(seen(&format!("Testing fsync latency for 3 seconds.\n{result}")).is_empty());
+        assert!(seen(&format!("{result}Histogram of fsync durations:\n")).is_empty());
+        assert_eq!(seen(&format!("{result}Histogram of timing durations:\n")).len(), 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! `go tool pprof -top`: flat, flat%, sum%, cum, cum%, function.
 
 use super::perf::percent;
-use super::{Profile, Seen};
+use super::{Counted, Profile, Seen};
 use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "pprof top", words: &["%"], read };
@@ -10,7 +10,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if row(page.line(at)).is_none() {
         return 0;
     }
-    let mut profile = Profile::default();
+    let mut profile = Profile { counted: Counted::above_pprof(page, at), ..Profile::default() };
     let mut last = at;
     let mut number = at;
     while number < page.len() {

@@ -32,6 +32,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
                 begin.starts_with(rest) && page.joined(at, WRAPPED).contains(sentence)
             })
     };
+    if super::code::is_source(page.line(at)) {
+        return 0;
+    }
     let is_broken = page.line(at).trim_start().starts_with(BROKEN)
         && at > 0
         && page.line(at - 1).trim_end().ends_with("low");

@@ -1,7 +1,7 @@
 //! `perf script`: samples with one frame a line, leaf first: `ffffffff8105e7c9 read_hpet+0x9 ([kernel.kallsyms])`.
 
-use super::Seen;
 use super::folded::Sum;
+use super::{Counted, Seen};
 use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "perf script", words: &["("], read };
@@ -47,7 +47,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if samples < 2 {
         return 0;
     }
-    if let Some(profile) = sum.finish() {
+    if let Some(mut profile) = sum.finish() {
+        profile.counted = Counted::above_sample(page, at);
         page.symptom(at, READER.name, Seen::Profile(profile));
     }
     last + 1 - at
@@ -59,4 +60,32 @@ fn frame(line: &str) -> Option<&str> {
         (6..=16).contains(&address.len()) && address.bytes().all(|b| b.is_ascii_hexdigit());
     let (name, object) = rest.trim().rsplit_once(" (")?;
     (is_address && object.ends_with(')') && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paste::Pasted;
+
+    fn counted(event: &str) -> Option<Counted> {
+        let sample = format!(
+            "app 42 [001] 12.345678: {event}\n        ffffffff8105e7c9 read_hpet+0x9 ([kernel.kallsyms])\n\n"
+        );
+        let lines: Vec<String> = sample.repeat(2).lines().map(str::to_owned).collect();
+        match Pasted::read(&lines, "text").symptoms.pop()?.seen {
+            Seen::Profile(profile) => Some(profile.counted),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn samples_of_other_events_are_not_time() {
+        for event in ["", "250000 cycles:u:", "cycles:", "1 cpu-clock:"] {
+            assert_eq!(counted(event), Some(Counted::Time), "{event}");
+        }
+        for event in ["1 page-faults:", "cache-misses:"] {
+            let name = event.trim_start_matches("1 ").trim_end_matches(':').to_owned();
+            assert_eq!(counted(event), Some(Counted::Events(name)), "{event}");
+        }
+    }
 }

@@ -3,8 +3,11 @@
 use super::{Calls, Seen};
 use crate::paste::{Page, Reader};
 
-pub(super) const READER: Reader =
-    Reader { name: "strace", words: &["clock_gettime(", "gettimeofday(", "time("], read };
+pub(super) const READER: Reader = Reader {
+    name: "strace",
+    words: &["clock_gettime(", "clock_gettime64(", "clock_gettime32(", "gettimeofday(", "time("],
+    read,
+};
 
 /// Lines of other calls that may stand between two.
 const GAP: usize = 40;
@@ -69,7 +72,7 @@ fn call(line: &str) -> Option<Call<'_>> {
     let before = &line[..at];
     // In front of it are process ids and times; code has a word or an equals sign there.
     let plain = |word: &str| {
-        let word = word.trim_matches(['[', ']', '(', ')', '+', ',']);
+        let word = word.trim_matches(['[', ']', '(', ')', '+', ',', '|']);
         word.is_empty()
             || word == "pid"
             || word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b))
@@ -99,4 +102,21 @@ fn call(line: &str) -> Option<Call<'_>> {
         time.trim_end().strip_suffix('>')?.parse().ok().filter(|s: &f64| (0.0..100.0).contains(s))
     });
     Some(Call { name, clock: if built { Some("CPUCLOCK") } else { clock }, seconds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_32_bits_and_quoted_calls_are_read() {
+        for front in ["", "| ", "[pid 42] ", "| [pid 42] "] {
+            for name in ["clock_gettime", "clock_gettime64"] {
+                let line = format!("{front}{name}(CLOCK_MONOTONIC, {{tv_sec=1, tv_nsec=2}}) = 0");
+                assert_eq!(call(&line).map(|call| call.name), Some(name), "{line}");
+                assert!(READER.words.iter().any(|word| line.contains(word)), "{line}");
+            }
+        }
+        assert!(call("x | clock_gettime(CLOCK_MONOTONIC, &t) = 0").is_none());
+    }
 }

@@ -3,24 +3,28 @@
 use super::{Calls, Seen};
 use crate::paste::{Page, Reader};
 
-pub(super) const READER: Reader = Reader { name: "strace -c", words: &["usecs/call"], read };
+pub(super) const READER: Reader =
+    Reader { name: "strace -c", words: &["usecs/call", "clock_gettime", "gettimeofday"], read };
 
 /// Most lines of a table.
 const LINES: usize = 400;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
-    if !(page.line(at).contains("% time") && page.line(at).contains("syscall")) {
+    let is_head = page.line(at).contains("% time") && page.line(at).contains("syscall");
+    // The head may be cut off: the columns of a row agree with each other.
+    if !is_head && row(page.line(at)).is_none() {
         return 0;
     }
-    let mut end = at + 1;
-    for number in at + 1..page.len().min(at + LINES) {
+    let begin = at + usize::from(is_head);
+    let mut end = begin;
+    for number in begin..page.len().min(at + LINES) {
         let line = page.line(number).trim();
         if line.is_empty() {
             continue;
         }
         let is_rule = line.bytes().all(|byte| byte == b'-' || byte == b' ');
         let is_row =
-            line.split_ascii_whitespace().next().is_some_and(|word| word.parse::<f64>().is_ok());
+            line.split_ascii_whitespace().next().is_some_and(|word| number_of(word).is_some());
         if !is_rule && !is_row {
             break;
         }
@@ -56,8 +60,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     if !matches!(*name, "clock_gettime" | "clock_gettime64" | "gettimeofday" | "time") {
         return None;
     }
-    let percent: f64 =
-        numbers.first()?.parse().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    let percent: f64 = number_of(numbers.first()?).filter(|share| (0.0..=100.0).contains(share))?;
     // Only this column has digits behind the point, six of them: a number that stands in front of the row moves it.
     let seconds = numbers.get(1).filter(|word| word.contains(['.', ',']))?.replace(',', ".");
     let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
@@ -72,6 +75,15 @@ fn row(line: &str) -> Option<Row<'_>> {
         count,
         name,
     })
+}
+
+/// `99.44`, and `99,44` in the languages that write it so.
+fn number_of(word: &str) -> Option<f64> {
+    let comma = word.split_once(',').filter(|(_, part)| part.len() == 2);
+    match comma {
+        Some((whole, part)) => format!("{whole}.{part}").parse().ok(),
+        None => word.parse().ok(),
+    }
 }
 
 /// Whether the mean is that of the sum: strace rounds it down.
@@ -121,6 +133,25 @@ mod tests {
             Some((0.0, 156_119))
         );
         assert_eq!(of("100.00    0.003379           0    156119           futex"), None);
+    }
+
+    #[test]
+    fn rows_are_read_with_a_decimal_comma() {
+        assert_eq!(
+            of("100,00   20,468677          20   1000000           gettimeofday"),
+            Some((20.0, 1_000_000))
+        );
+    }
+
+    #[test]
+    fn table_without_its_head_is_read_where_the_columns_agree() {
+        let counts = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            crate::paste::Pasted::read(&lines, "text").symptoms.len()
+        };
+        assert_eq!(counts(" 99.44    2.000061          20    100000           clock_gettime\n"), 1);
+        assert_eq!(counts(" 99.44    2.000061          50    100000           clock_gettime\n"), 0);
+        assert_eq!(counts("a note about clock_gettime\n"), 0);
     }
 
     #[test]

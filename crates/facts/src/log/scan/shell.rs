@@ -52,6 +52,17 @@ pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
     transcript::is_expected(above(place), &value)
 }
 
+/// Whether one name below a command that lists the clocksources may be the answer of the command above it: two commands were
+/// pasted one after the other, and both answers follow. The reader of transcripts tells which is which.
+pub(super) fn is_of_command_above(place: Place<'_>, read: &Event) -> bool {
+    let Event::ReadAvailable(names) = read else { return false };
+    names.len() == 1
+        && above(place).next().is_some_and(|line| {
+            let line = line.trim_end();
+            line.contains("cat ") && line.ends_with("current_clocksource")
+        })
+}
+
 impl Scanner {
     /// A write whose command this line ends or begins, with its text, and up to where it goes.
     pub(super) fn broken_write(

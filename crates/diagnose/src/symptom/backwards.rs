@@ -1,0 +1,23 @@
+//! A benchmark that saw the clock go backwards.
+
+use super::{Judged, Weight};
+use clocksmith_facts::symptom::Symptom;
+
+pub(super) fn judge(symptom: &Symptom) -> Judged {
+    let tool = symptom.tool;
+    Judged::new(symptom, format!("{tool} saw the clock go backwards, and stopped"))
+        .proves(
+            "a read returned an earlier time than the read before it. The number behind `Time warp` is one of \
+             microseconds, or of nanoseconds in new versions, although its unit is printed as ms",
+            "why: counters of the CPUs that are not synchronised, or, in PostgreSQL before 10, which reads the wall \
+             clock there, a step of the wall clock",
+            "clocksmith verify",
+        )
+        .weighs(
+            Weight::Nothing,
+            format!(
+                "{tool} saw the clock go backwards: CLOCK_MONOTONIC never may, so its counter is suspect \
+                 (PostgreSQL before 10 reads the wall clock instead)."
+            ),
+        )
+}

@@ -1,0 +1,47 @@
+//! Source code: a sentence in it is what a program may say, and no machine said it.
+
+/// Ends of names of files with source code.
+const ENDS: [&str; 22] = [
+    "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "rs", "go", "java", "kt", "py", "sh", "js", "ts",
+    "rb", "sql", "md", "rst", "po", "pl", "scala",
+];
+
+/// Whether a line is one of source code: the answer of `grep`, or a sentence between quotation marks with code behind them.
+pub(super) fn is_source(line: &str) -> bool {
+    let line = line.trim();
+    let mut parts = line.splitn(3, ':');
+    if let (Some(file), Some(number), Some(_)) = (parts.next(), parts.next(), parts.next())
+        && let Some((_, end)) = file.rsplit_once('.')
+        && !file.contains(' ')
+        && ENDS.contains(&end)
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+    {
+        return true;
+    }
+    line.ends_with(';') && line.contains('"') || line.contains("\" +") || line.contains("\" <<")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_source;
+
+    #[test]
+    fn lines_of_source_code_are_told_from_logs() {
+        for line in [
+            "src/Server.cpp:1123:        \"a sentence. \" + path);",
+            "tests/a.sh:12:# a sentence",
+            "    addWarning(\"a sentence\");",
+            "    \"a sentence. See \" + path,",
+        ] {
+            assert!(is_source(line), "{line}");
+        }
+        for line in [
+            "2026.01.02 10:11:12.123456 [ 1 ] {} <Warning> Application: a sentence.",
+            "1:M 10 Dec 2025 10:11:12 # WARNING a sentence",
+            "server.log:2026: a sentence",
+        ] {
+            assert!(!is_source(line), "{line}");
+        }
+    }
+}
