@@ -5,9 +5,9 @@
 //! are recorded before its first step ([`of`]). One that a program of the change adds over files of the change is taken
 //! away again ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
 
-use super::Journal;
 use super::entry::{Entry, Record};
 use super::surroundings::{Differences, Fault};
+use super::{Journal, Place};
 use clocksmith_facts::mounts::{MountLine, mounts};
 use rustix::mount::{UnmountFlags, unmount};
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,14 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
         .filter(hides)
         .map(|mount| format!("{} is not mounted any more: mount it again", shown(mount)));
     new.chain(gone).collect()
+}
+
+/// The place where a path was on a mount before the first step of a change, and nothing is mounted now.
+pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Option<&'a Path> {
+    let before = entry.mounts.as_deref()?;
+    let now = all(place.real())?;
+    let over = before.iter().filter(|mount| path.starts_with(&mount.at));
+    over.map(|mount| mount.at.as_path()).find(|at| !now.iter().any(|mount| mount.at == *at))
 }
 
 /// All mounts below a root, in the order in which they were made.

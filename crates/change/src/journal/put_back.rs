@@ -4,6 +4,7 @@
 mod decide;
 mod leave;
 pub(super) mod origin;
+mod own_words;
 pub(super) mod running;
 mod words;
 

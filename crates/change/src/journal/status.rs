@@ -58,7 +58,7 @@ impl Entry {
             Action::Run { .. } => {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
-                match files(place, records()) {
+                match files(place, self, records()) {
                     // Others make entries anew, too: what counts is whether these have the words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)
@@ -68,7 +68,7 @@ impl Entry {
             }
             _ => {
                 let target = self.targets.get(index).copied().flatten();
-                files(place, target.and_then(|target| self.records.get(target)).into_iter())
+                files(place, self, target.and_then(|target| self.records.get(target)).into_iter())
             }
         };
         result.unwrap_or_else(|error| StepStatus::Unknown(error.to_string()))
@@ -98,11 +98,12 @@ fn has_words(
     let expected = &entry.plan.expected;
     let records = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    let unseen = |record: &Record| matches!(gone(place, entry, record), Ok(Some(Gone::Unseen(_))));
     for record in records.clone() {
         let Found { state, link } = found(tree, &record.path)?;
         let is_file = |state: &State| matches!(state, State::File { .. });
         let entry_file = is_entry_file(&record.path);
-        let absent = state == State::Absent && entry_file;
+        let absent = state == State::Absent && entry_file && !unseen(record);
         let differs = link.is_some() || record.new.as_ref().is_some_and(|new| !state.same(new));
         if differs && !(is_file(&state) && link.is_none() || absent) {
             return Ok(StepStatus::Changed(changed));
@@ -146,6 +147,7 @@ fn text(place: &Place, path: &Path) -> Result<Option<String>, JournalError> {
 
 fn files<'a>(
     place: &Place,
+    entry: &Entry,
     records: impl Iterator<Item = &'a Record>,
 ) -> Result<StepStatus, JournalError> {
     let mut changed = Vec::new();
@@ -157,9 +159,14 @@ fn files<'a>(
         let Found { state: mut current, link } = found(place.tree(), &record.path)?;
         // An entry may have been removed with its kernel, or have another count of boots in its name.
         if current == State::Absent && link.is_none() && *new != State::Absent {
-            match gone(place.tree(), record)? {
+            match gone(place, entry, record)? {
                 Some(Gone::Removed) => {
                     gone_all = false;
+                    continue;
+                }
+                Some(Gone::Unseen(why)) => {
+                    gone_all = false;
+                    changed.push((place.shown(&record.path), why));
                     continue;
                 }
                 Some(Gone::Renamed(path)) => current = found(place.tree(), &path)?.state,

@@ -59,7 +59,7 @@ pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<Path
 }
 
 /// Whether a line of settings gives entries a word.
-fn sets(line: &str, word: &str) -> bool {
+pub(super) fn sets(line: &str, word: &str) -> bool {
     let line = line.trim();
     let name = line.strip_prefix("export ").unwrap_or(line).trim_start();
     // Those of recovery entries and of Xen are not given to all.
