@@ -671,3 +671,49 @@ fn undo_while_the_directory_of_the_entries_is_empty_is_refused() {
     undo(root, Force::No).unwrap();
     assert!(!text(root, &format!("{ENTRIES}/id-5.conf")).contains("quirk=1"));
 }
+
+#[test]
+fn undo_leaves_the_word_of_an_entry_that_is_older_than_the_change() {
+    let dir = entries();
+    let root = dir.path();
+    let plan = edits(root);
+    add_entry(root, "4", " quirk=1");
+    // Times of files are compared in seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    apply(root, &plan);
+    let reports = undo(root, Force::No).unwrap();
+    assert!(reports[0].troubles.is_empty(), "{reports:?}");
+    assert!(reports[0].kept.iter().any(|it| it.contains("id-4.conf: it is older")), "{reports:?}");
+}
+
+#[test]
+fn holds_below_a_later_change_of_the_same_files_is_true_until_it_takes_the_words_away() {
+    let dir = entries();
+    let root = dir.path();
+    apply(root, &edits(root));
+    let path = format!("{ENTRIES}/id-5.conf");
+    let other = |from: &str, to: &str, cmdline: Change| Plan {
+        steps: vec![write(&format!("/{path}"), &text(root, &path).replace(from, to))],
+        cmdline,
+        ..edits(root)
+    };
+    let holds = || {
+        let journal = open(root).unwrap();
+        let (first, later) = journal.entries().split_first().unwrap();
+        first.holds_below(&place(root), later).all()
+    };
+    let words = |add: &[&str], remove: &[&str]| Change {
+        add: add.iter().map(|it| (*it).to_owned()).collect(),
+        remove: remove.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    let plan = Plan {
+        expected: Change::default(),
+        ..other("quirk=1", "quirk=1 more=1", words(&["more=1"], &[]))
+    };
+    apply(root, &plan);
+    assert!(holds());
+    let plan =
+        Plan { expected: Change::default(), ..other(" quirk=1", "", words(&[], &["quirk=1"])) };
+    apply(root, &plan);
+    assert!(!holds());
+}

@@ -129,12 +129,17 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-/// The place where a path was on a mount before the first step of a change, and nothing is mounted now.
+/// The place where a path was on a mount before the first step of a change, if that is not mounted now. After another boot, devices
+/// may have other numbers: then any mount at that place counts.
 pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Option<&'a Path> {
     let before = entry.mounts.as_deref()?;
     let now = all(place.real())?;
     let over = before.iter().filter(|mount| path.starts_with(&mount.at));
-    over.map(|mount| mount.at.as_path()).find(|at| !now.iter().any(|mount| mount.at == *at))
+    let booted = entry.boot.is_none() || entry.boot != place.boot();
+    let there = |mount: &Mount| {
+        now.iter().any(|it| it.at == mount.at && (booted || it.device == mount.device))
+    };
+    over.filter(|mount| !there(mount)).map(|mount| mount.at.as_path()).next()
 }
 
 /// All mounts below a root, in the order in which they were made.

@@ -498,7 +498,12 @@ mod tests {
         let (_dir, place) = place();
         let sleep = |user| {
             let mut command = Command::new("/bin/sleep");
-            command.arg("1000").env(MARK, OsStr::from_bytes(&mark(&place))).uid(user).spawn().unwrap()
+            command
+                .arg("1000")
+                .env(MARK, OsStr::from_bytes(&mark(&place)))
+                .uid(user)
+                .spawn()
+                .unwrap()
         };
         let (mut theirs, mut ours) = (sleep(1000), sleep(0));
         // Until both have become that program.

@@ -1,7 +1,7 @@
 //! Whether a change still holds.
 
 use super::capture::capture;
-use super::entry::{Entry, Record, State};
+use super::entry::{Entry, Phase, Record, State};
 use super::found::{Found, behind, found};
 use super::made::has_kernel;
 use super::put_back::origin::{Gone, gone};
@@ -45,8 +45,38 @@ impl Entry {
     /// Whether the change is still in force, step by step. Reads only.
     #[must_use]
     pub fn holds(&self, place: &Place) -> Holds {
+        self.holds_below(place, &[])
+    }
+
+    /// The same, below later changes, oldest first: what they made of the files of this one counts, unless they take its words
+    /// back. Reads only.
+    #[must_use]
+    pub fn holds_below(&self, place: &Place, later: &[Self]) -> Holds {
+        let below = self.below(later);
         let steps = self.plan.steps.iter().enumerate();
-        Holds { steps: steps.map(|(index, step)| self.step(place, index, &step.action)).collect() }
+        Holds { steps: steps.map(|(index, step)| below.step(place, index, &step.action)).collect() }
+    }
+
+    /// This change with the states that later ones gave its files.
+    fn below(&self, later: &[Self]) -> Self {
+        let mut below = self.clone();
+        let own = &self.plan.cmdline;
+        for other in later.iter().filter(|it| it.phase == Phase::Applied) {
+            let other_words = &other.plan.cmdline;
+            let against = own.add.iter().any(|word| other_words.remove.contains(word))
+                || own.remove.iter().any(|word| other_words.add.contains(word));
+            for record in below.records.iter_mut().filter(|_| !against) {
+                let same = other.records.iter().find(|it| it.path == record.path);
+                let Some((before, after)) = same.and_then(|it| Some((&it.old, it.new.as_ref()?)))
+                else {
+                    continue;
+                };
+                if record.new.as_ref().is_some_and(|new| before.same(new)) {
+                    record.new = Some(after.clone());
+                }
+            }
+        }
+        below
     }
 
     fn step(&self, place: &Place, index: usize, action: &Action) -> StepStatus {

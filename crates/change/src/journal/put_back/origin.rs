@@ -253,7 +253,8 @@ pub(in super::super) fn gone(
     }
     if let Some(at) = mounts::missing(place, entry, &record.path) {
         let at = place.shown(at);
-        let why = format!("is not there, and {} is not mounted: mount it", at.display());
+        let why =
+            format!("is not there, and what was on {} is not mounted: mount it", at.display());
         return Ok(Some(Gone::Unseen(why)));
     }
     Ok(Some(if names.iter().any(|name| is_entry_file(&directory.join(name))) {

@@ -42,7 +42,8 @@ impl Former {
             let names = names.iter().map(|name| directory.join(name));
             paths.extend(names.filter(|path| is_entry_file(path)));
         }
-        let texts = paths.into_iter().filter_map(|path| Some((path.clone(), text_at(journal, &path)?)));
+        let texts =
+            paths.into_iter().filter_map(|path| Some((path.clone(), text_at(journal, &path)?)));
         former.texts = texts.collect();
         former
     }
@@ -97,7 +98,9 @@ impl Former {
                      is not wanted"
                 ));
             } else {
-                report.kept.push(format!("{shown}: it was made since, and got {word} as all entries"));
+                report
+                    .kept
+                    .push(format!("{shown}: it was made since, and got {word} as all entries"));
             }
         }
     }
@@ -126,16 +129,17 @@ fn known_file(
     let Some(old) = journal.store.text(content) else { return };
     let has = |text: &str, word: &str| has(&record.path, text, word);
     let all = all_words(entry);
-    let lost: Vec<&String> =
-        all.add.iter().filter(|it| has(&old, it) && !has(after, it)).collect();
+    let lost: Vec<&String> = all.add.iter().filter(|it| has(&old, it) && !has(after, it)).collect();
     let got: Vec<&String> =
         all.remove.iter().filter(|it| !has(&old, it) && has(after, it)).collect();
     let shown = journal.place.shown(&record.path);
     let shown = shown.display();
     if !lost.is_empty() || !got.is_empty() {
         // What the program did, and nobody before it.
-        let by_program = lost.iter().all(|it| has(before, it)) && !got.iter().any(|it| has(before, it));
-        let mended = by_program && differs_by_words(entry, &old, after) && former(journal, entry, index);
+        let by_program =
+            lost.iter().all(|it| has(before, it)) && !got.iter().any(|it| has(before, it));
+        let mended =
+            by_program && differs_by_words(entry, &old, after) && former(journal, entry, index);
         if mended {
             report.restored.push(record.path.clone());
             return;
@@ -155,7 +159,9 @@ fn known_file(
     let lines: BTreeSet<Vec<String>> = old.lines().map(|it| without_words(entry, it)).collect();
     for word in all.add.iter().filter(|it| !has(&old, it) && has(before, it) && !has(after, it)) {
         let set = before.lines().filter(|line| sets(line, word));
-        let start = set.map(|line| line.rfind(word.as_str()).map_or(line, |at| line.get(..at).unwrap_or(line)));
+        let start = set.map(|line| {
+            line.rfind(word.as_str()).map_or(line, |at| line.get(..at).unwrap_or(line))
+        });
         if start.map(|line| without_words(entry, line)).any(|line| !lines.contains(&line)) {
             report.troubles.push(format!(
                 "{shown} was changed since, and lost {word}: whether others had put it there is not known, so add it there \
