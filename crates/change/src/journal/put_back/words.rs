@@ -111,7 +111,7 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry, report: &mut Rep
     let begun = entry.steps_begun.iter().min().copied();
     let is_older = |path: &Path| {
         let stat = || tree.spot(path).ok()??.stat().ok()?;
-        begun.zip(stat()).is_some_and(|(begun, it)| i64::from(it.st_ctime) < begun)
+        begun.zip(stat()).is_some_and(|(begun, it)| it.st_ctime < begun as _)
     };
     let expected = all_words(entry);
     // Others want those.
