@@ -118,6 +118,21 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         }
     }
     let mut way = Way { by: "GRUB", ..Way::default() };
+    let (change, there) = missing(&before, change);
+    if !there.is_empty() {
+        let words = there.join(" ");
+        way.notes.push(format!("GRUB's settings have {words} already"));
+        if change.is_empty() {
+            if !menu_has(system, &there) {
+                way.by_hand.push(format!(
+                    "no entry of the boot menu has {words} yet; this makes it again: {}",
+                    by_hand_menu(system)
+                ));
+            }
+            return Ok(way);
+        }
+    }
+    let change = &change;
     way.expected.add.clone_from(&change.add);
     let has = |word: &String| before.iter().any(|(_, text)| holds(text, word));
     for word in &change.remove {
@@ -173,6 +188,45 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
+/// The part of a change that the settings lack, and the added words that they have, in whichever order they are read.
+fn missing(before: &Files, change: &Change) -> (Change, Vec<String>) {
+    let lines: Vec<String> = orders(before)
+        .into_iter()
+        .filter_map(|files| {
+            let texts = files.into_iter().map(|(_, text)| text.as_str());
+            let values = settings::evaluate(&KIND, texts).ok()?;
+            let value = |name: &&str| values.get(*name).cloned().unwrap_or_default();
+            Some(KIND.line.iter().map(value).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let there = |word: &&String| {
+        !lines.is_empty() && lines.iter().all(|line| words::is_in_force(line, word))
+    };
+    let (there, add) = change.add.iter().cloned().partition(|word| there(&word));
+    (Change { add, remove: change.remove.clone() }, there)
+}
+
+/// Whether an entry of the boot menu has these words; so it is taken to be where it cannot be read.
+fn menu_has(system: &System, all: &[String]) -> bool {
+    let Some(text) = config(system).and_then(|path| system.text(path)) else { return true };
+    let mut lines = text.lines().map(str::trim_start).filter(|line| line.starts_with("linux"));
+    let first = lines.next();
+    first.is_none()
+        || first.into_iter().chain(lines).any(|line| all.iter().all(|word| words::has(line, word)))
+}
+
+/// The command that makes the boot menu again.
+fn by_hand_menu(system: &System) -> String {
+    let config = config(system).unwrap_or("/boot/grub/grub.cfg");
+    if system.has("update-grub") {
+        "update-grub".to_owned()
+    } else if system.has("grub2-mkconfig") {
+        format!("grub2-mkconfig -o {config}")
+    } else {
+        format!("grub-mkconfig -o {config}")
+    }
+}
+
 /// Instructions for the user, in words.
 fn by_hand(system: &System, change: &Change) -> String {
     let mut parts = Vec::new();
@@ -183,14 +237,7 @@ fn by_hand(system: &System, change: &Change) -> String {
     if !change.remove.is_empty() {
         parts.push(format!("take {} out of {ALL} and {VARIABLE}", change.remove.join(" ")));
     }
-    let config = config(system).unwrap_or("/boot/grub/grub.cfg");
-    let then = if system.has("update-grub") {
-        "update-grub".to_owned()
-    } else if system.has("grub2-mkconfig") {
-        format!("grub2-mkconfig -o {config}")
-    } else {
-        format!("grub-mkconfig -o {config}")
-    };
+    let then = by_hand_menu(system);
     format!("By hand: {}; then: {then}", parts.join(", "))
 }
 

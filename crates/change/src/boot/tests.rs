@@ -82,6 +82,24 @@ fn debian_gets_a_drop_in() {
 }
 
 #[test]
+fn debians_word_that_is_in_the_settings_is_not_written_twice() {
+    for line in [
+        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet clocksource=tsc\"\n",
+        "GRUB_CMDLINE_LINUX=\"clocksource=tsc\"\n",
+    ] {
+        let there = debian().with("/etc/default/grub", line);
+        let way = plan(&there, &tsc()).unwrap();
+        assert_eq!(way.steps, []);
+        assert!(way.by_hand[0].ends_with("this makes it again: update-grub"), "{:?}", way.by_hand);
+        let made = there.with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro clocksource=tsc\n");
+        assert!(plan(&made, &tsc()).unwrap().by_hand.is_empty());
+        let (files, _) =
+            effects(&plan(&made, &change(&["clocksource=tsc", "nohz=off"], &[])).unwrap());
+        assert!(files[0].1.ends_with("DEFAULT nohz=off\"\n"), "{files:?}");
+    }
+}
+
+#[test]
 fn debians_words_leave_where_they_stand() {
     let slow = debian().with(
         "/etc/default/grub",

@@ -27,8 +27,8 @@ pub enum JournalError {
     },
     /// Programs that a killed run had started are still running.
     #[error(
-        "programs that a killed run had started are still running and cannot be ended: {pids:?}. \
-         End them, then try again"
+        "programs that a killed run had started are still running, and cannot be ended or may be those of another journal: \
+         {pids:?}. Wait until they have ended, or end them, then try again"
     )]
     Orphans {
         /// Their processes.

@@ -5,9 +5,9 @@
 //! are recorded before its first step ([`of`]). One that a program of the change adds over files of the change is taken
 //! away again ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
 
-use super::Journal;
 use super::entry::{Entry, Record};
 use super::surroundings::{Differences, Fault};
+use super::{Journal, Place};
 use clocksmith_facts::mounts::{MountLine, mounts};
 use rustix::mount::{UnmountFlags, unmount};
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,19 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
         .filter(hides)
         .map(|mount| format!("{} is not mounted any more: mount it again", shown(mount)));
     new.chain(gone).collect()
+}
+
+/// The place where a path was on a mount before the first step of a change, if that is not mounted now. After another boot, devices
+/// may have other numbers: then any mount at that place counts.
+pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Option<&'a Path> {
+    let before = entry.mounts.as_deref()?;
+    let now = all(place.real())?;
+    let over = before.iter().filter(|mount| path.starts_with(&mount.at));
+    let booted = entry.boot.is_none() || entry.boot != place.boot();
+    let there = |mount: &Mount| {
+        now.iter().any(|it| it.at == mount.at && (booted || it.device == mount.device))
+    };
+    over.filter(|mount| !there(mount)).map(|mount| mount.at.as_path()).next()
 }
 
 /// All mounts below a root, in the order in which they were made.

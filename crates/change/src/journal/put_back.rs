@@ -4,6 +4,7 @@
 mod decide;
 mod leave;
 pub(super) mod origin;
+mod own_words;
 pub(super) mod running;
 mod words;
 
@@ -17,6 +18,7 @@ use super::stage::{clear, hold, stage_saved, sweep};
 use super::tree::Spot;
 use super::{Journal, JournalError, Report};
 use crate::plan::Action;
+use crate::words::Change;
 use origin::{fits, is_half_made, is_rerun, makes_entries};
 use running::{clocksource, commands};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +72,8 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     let mut report = Report {
         id: entry.id,
         summary: entry.plan.summary.clone(),
-        cmdline: entry.plan.cmdline.clone(),
+        // Of a revert's own run, nothing was in force.
+        cmdline: if is_rerun(entry) { Change::default() } else { entry.plan.cmdline.clone() },
         ..Report::default()
     };
     for (step, planned) in entry.plan.steps.iter().enumerate().rev() {
@@ -144,9 +147,10 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     if !open.is_empty() {
         return Err(JournalError::Partly { restored: report.restored, open });
     }
-    if entry.phase != Phase::Applying || makes_entries(entry) && !is_rerun(entry) {
+    let edits_boot = makes_entries(entry) || !entry.plan.cmdline.is_empty();
+    if entry.phase != Phase::Applying || edits_boot && !is_rerun(entry) {
         report.kept.extend(words::adopted(journal, entry));
-        report.troubles.extend(words::kept_by_entries(journal, entry));
+        words::kept_by_entries(journal, entry, &mut report);
     }
     journal.store.remove(entry.id)?;
     journal.lock.home.extend(entry.home.iter().cloned());

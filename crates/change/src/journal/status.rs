@@ -1,7 +1,7 @@
 //! Whether a change still holds.
 
 use super::capture::capture;
-use super::entry::{Entry, Record, State};
+use super::entry::{Entry, Phase, Record, State};
 use super::found::{Found, behind, found};
 use super::made::has_kernel;
 use super::put_back::origin::{Gone, gone};
@@ -45,8 +45,38 @@ impl Entry {
     /// Whether the change is still in force, step by step. Reads only.
     #[must_use]
     pub fn holds(&self, place: &Place) -> Holds {
+        self.holds_below(place, &[])
+    }
+
+    /// The same, below later changes, oldest first: what they made of the files of this one counts, unless they take its words
+    /// back. Reads only.
+    #[must_use]
+    pub fn holds_below(&self, place: &Place, later: &[Self]) -> Holds {
+        let below = self.below(later);
         let steps = self.plan.steps.iter().enumerate();
-        Holds { steps: steps.map(|(index, step)| self.step(place, index, &step.action)).collect() }
+        Holds { steps: steps.map(|(index, step)| below.step(place, index, &step.action)).collect() }
+    }
+
+    /// This change with the states that later ones gave its files.
+    fn below(&self, later: &[Self]) -> Self {
+        let mut below = self.clone();
+        let own = &self.plan.cmdline;
+        for other in later.iter().filter(|it| it.phase == Phase::Applied) {
+            let other_words = &other.plan.cmdline;
+            let against = own.add.iter().any(|word| other_words.remove.contains(word))
+                || own.remove.iter().any(|word| other_words.add.contains(word));
+            for record in below.records.iter_mut().filter(|_| !against) {
+                let same = other.records.iter().find(|it| it.path == record.path);
+                let Some((before, after)) = same.and_then(|it| Some((&it.old, it.new.as_ref()?)))
+                else {
+                    continue;
+                };
+                if record.new.as_ref().is_some_and(|new| before.same(new)) {
+                    record.new = Some(after.clone());
+                }
+            }
+        }
+        below
     }
 
     fn step(&self, place: &Place, index: usize, action: &Action) -> StepStatus {
@@ -58,7 +88,7 @@ impl Entry {
             Action::Run { .. } => {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
-                match files(place, records()) {
+                match files(place, self, records()) {
                     // Others make entries anew, too: what counts is whether these have the words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)
@@ -68,7 +98,7 @@ impl Entry {
             }
             _ => {
                 let target = self.targets.get(index).copied().flatten();
-                files(place, target.and_then(|target| self.records.get(target)).into_iter())
+                files(place, self, target.and_then(|target| self.records.get(target)).into_iter())
             }
         };
         result.unwrap_or_else(|error| StepStatus::Unknown(error.to_string()))
@@ -98,11 +128,12 @@ fn has_words(
     let expected = &entry.plan.expected;
     let records = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    let unseen = |record: &Record| matches!(gone(place, entry, record), Ok(Some(Gone::Unseen(_))));
     for record in records.clone() {
         let Found { state, link } = found(tree, &record.path)?;
         let is_file = |state: &State| matches!(state, State::File { .. });
         let entry_file = is_entry_file(&record.path);
-        let absent = state == State::Absent && entry_file;
+        let absent = state == State::Absent && entry_file && !unseen(record);
         let differs = link.is_some() || record.new.as_ref().is_some_and(|new| !state.same(new));
         if differs && !(is_file(&state) && link.is_none() || absent) {
             return Ok(StepStatus::Changed(changed));
@@ -146,6 +177,7 @@ fn text(place: &Place, path: &Path) -> Result<Option<String>, JournalError> {
 
 fn files<'a>(
     place: &Place,
+    entry: &Entry,
     records: impl Iterator<Item = &'a Record>,
 ) -> Result<StepStatus, JournalError> {
     let mut changed = Vec::new();
@@ -157,9 +189,14 @@ fn files<'a>(
         let Found { state: mut current, link } = found(place.tree(), &record.path)?;
         // An entry may have been removed with its kernel, or have another count of boots in its name.
         if current == State::Absent && link.is_none() && *new != State::Absent {
-            match gone(place.tree(), record)? {
+            match gone(place, entry, record)? {
                 Some(Gone::Removed) => {
                     gone_all = false;
+                    continue;
+                }
+                Some(Gone::Unseen(why)) => {
+                    gone_all = false;
+                    changed.push((place.shown(&record.path), why));
                     continue;
                 }
                 Some(Gone::Renamed(path)) => current = found(place.tree(), &path)?.state,

@@ -42,16 +42,25 @@ pub(super) fn gone_entries(
         if !matches!(there, Ok(Found { state: State::Absent, link: None })) {
             continue;
         }
-        let Some(gone) = gone(journal.place.tree(), record)? else { continue };
+        let Some(gone) = gone(&journal.place, entry, record)? else { continue };
         let shown = journal.place.shown(&record.path);
         let shown = shown.display();
         // A program may have removed it.
         let program = !record.rewritten_by.is_empty() || mode == Mode::Forced;
         let back = by_force && program && fits(journal, entry, record);
         let known = |path: &PathBuf| entry.records.iter().any(|it| it.path == *path);
+        let mut unseen = None;
         let renamed = match gone {
             Gone::Renamed(path) if !known(&path) => Some(path),
+            Gone::Unseen(why) if mode != Mode::Forced && !back => {
+                let path = journal.place.shown(&record.path);
+                return Err(JournalError::Unfit { path, why: format!("{why}, then try again") });
+            }
             _ if back => continue,
+            Gone::Unseen(why) => {
+                unseen = Some(why);
+                None
+            }
             _ => None,
         };
         let Some(record) = entry.records.get_mut(index) else { continue };
@@ -61,7 +70,12 @@ pub(super) fn gone_entries(
             continue;
         }
         if record.old != State::Absent {
-            notes.push(format!("{shown}: it was removed since, and stays away"));
+            notes.push(match unseen {
+                None => format!("{shown}: it was removed since, and stays away"),
+                Some(why) => format!(
+                    "{shown} {why}, and look whether it has words of this change: they were not taken back there"
+                ),
+            });
         }
         record.old = State::Absent;
     }

@@ -8,8 +8,7 @@ use super::super::capture::capture;
 use super::super::entry::{Entry, Record, State};
 use super::super::made::missing_images;
 use super::super::observed::all_words;
-use super::super::tree::Tree;
-use super::super::{Journal, JournalError};
+use super::super::{Journal, JournalError, Place, mounts};
 use crate::boot::made::{has_entries, images, is_broken, is_entry_file, kernels, uncounted};
 use crate::plan::Action;
 use std::collections::HashSet;
@@ -64,7 +63,7 @@ fn texts(journal: &Journal, record: &Record) -> Option<(String, String)> {
     Some((old, text_at(journal, &record.path)?))
 }
 
-fn text_at(journal: &Journal, path: &Path) -> Option<String> {
+pub(super) fn text_at(journal: &Journal, path: &Path) -> Option<String> {
     let spot = journal.place.tree().spot(path).ok()??;
     String::from_utf8(capture(&spot).ok()?.1?).ok()
 }
@@ -74,6 +73,19 @@ fn is_of_change(entry: &Entry, old: &str, now: &str) -> Option<Has> {
     let words: HashSet<&str> =
         change.add.iter().chain(&change.remove).map(String::as_str).collect();
     is_of(old, now, &words)
+}
+
+/// Whether a text is the former one but for the words of a change.
+pub(super) fn differs_by_words(entry: &Entry, old: &str, now: &str) -> bool {
+    is_of_change(entry, old, now) == Some(Has::All)
+}
+
+/// The words of a line, without those of a change.
+pub(super) fn without_words(entry: &Entry, line: &str) -> Vec<String> {
+    let change = all_words(entry);
+    let words: HashSet<&str> =
+        change.add.iter().chain(&change.remove).map(String::as_str).collect();
+    tokens(line, &words).into_iter().map(str::to_owned).collect()
 }
 
 /// Whether the programs of a change that makes entries can have left this, when they were ended at any moment, and the former
@@ -215,10 +227,17 @@ pub(super) fn chooses(journal: &Journal, record: &Record, entries: &[String]) ->
 pub(in super::super) enum Gone {
     Renamed(PathBuf),
     Removed,
+    /// Whether it was removed is not known, for this reason: its directory is not mounted, or has no entry at all.
+    Unseen(String),
 }
 
 /// Finds an entry file of a record that is gone; nothing for other files.
-pub(in super::super) fn gone(tree: &Tree, record: &Record) -> Result<Option<Gone>, JournalError> {
+pub(in super::super) fn gone(
+    place: &Place,
+    entry: &Entry,
+    record: &Record,
+) -> Result<Option<Gone>, JournalError> {
+    let tree = place.tree();
     if !is_entry_file(&record.path) || !matches!(record.old, State::File { .. }) {
         return Ok(None);
     }
@@ -229,7 +248,21 @@ pub(in super::super) fn gone(tree: &Tree, record: &Record) -> Result<Option<Gone
         .iter()
         .map(|name| directory.join(name))
         .filter(|path| *path != record.path && is_entry_file(path) && uncounted(path) == own);
-    Ok(Some(others.next().map_or(Gone::Removed, Gone::Renamed)))
+    if let Some(other) = others.next() {
+        return Ok(Some(Gone::Renamed(other)));
+    }
+    if let Some(at) = mounts::missing(place, entry, &record.path) {
+        let at = place.shown(at);
+        let why =
+            format!("is not there, and what was on {} is not mounted: mount it", at.display());
+        return Ok(Some(Gone::Unseen(why)));
+    }
+    Ok(Some(if names.iter().any(|name| is_entry_file(&directory.join(name))) {
+        Gone::Removed
+    } else {
+        let why = "is not there, and neither is any other entry in its directory: mount what has them at its former place";
+        Gone::Unseen(why.to_owned())
+    }))
 }
 
 #[cfg(test)]

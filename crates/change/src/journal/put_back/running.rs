@@ -7,6 +7,7 @@ use super::super::prepare::prepare;
 use super::super::stage::enough_descriptors;
 use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
 use super::origin::is_half_made;
+use super::own_words::Former;
 use super::restore;
 use super::words::standing;
 use crate::plan::{Action, Plan, Step};
@@ -94,8 +95,12 @@ fn remake(
     let mut open = bases(journal, entry, step);
     let plan = again(journal, entry, planned, command);
     let mut observer = Signals(journal.stop);
+    let former = Former::of(journal, entry, step, command);
     let error = match make_again(journal, &plan, &mut observer) {
         Ok((applied, beside)) => {
+            if applied.left.is_empty() {
+                former.settle(journal, entry, report);
+            }
             report.kept.extend(super::beside(journal, entry, &beside));
             let ran = applied.left.is_empty();
             return Ok(if ran { Ran::Done(String::new()) } else { Ran::Left });

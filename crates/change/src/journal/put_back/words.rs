@@ -5,7 +5,7 @@ use super::super::capture::capture;
 use super::super::entry::Entry;
 use super::super::observed::all_words;
 use super::super::tree::End;
-use super::super::{Journal, observed};
+use super::super::{Journal, Report, observed};
 use crate::boot::made::{is_entry_file, options};
 use crate::plan::Action;
 use crate::words;
@@ -59,7 +59,7 @@ pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<Path
 }
 
 /// Whether a line of settings gives entries a word.
-fn sets(line: &str, word: &str) -> bool {
+pub(super) fn sets(line: &str, word: &str) -> bool {
     let line = line.trim();
     let name = line.strip_prefix("export ").unwrap_or(line).trim_start();
     // Those of recovery entries and of Xen are not given to all.
@@ -94,7 +94,8 @@ pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
 
 /// Entries of kernels that were installed since the change was made, and that have its words: kernel-install takes them from where
 /// the change had put them.
-pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry) -> Vec<String> {
+/// An entry that is older than the change has a word by others.
+pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry, report: &mut Report) {
     let tree = journal.place.tree();
     let entries = |step: &crate::plan::Step| match &step.action {
         Action::Write { path, .. } => {
@@ -107,7 +108,11 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry) -> Vec<String> {
     let mut directories: BTreeSet<PathBuf> = entry.plan.steps.iter().filter_map(entries).collect();
     directories.extend(records.filter_map(Path::parent).map(Path::to_owned));
     let known: BTreeSet<&Path> = entry.records.iter().map(|it| it.path.as_path()).collect();
-    let mut found = Vec::new();
+    let begun = entry.steps_begun.iter().min().copied();
+    let is_older = |path: &Path| {
+        let stat = || tree.spot(path).ok()??.stat().ok()?;
+        begun.zip(stat()).is_some_and(|(begun, it)| it.st_ctime < begun as _)
+    };
     let expected = all_words(entry);
     // Others want those.
     let mut add = expected.add.clone();
@@ -129,19 +134,20 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry) -> Vec<String> {
         let shown = journal.place.shown(&path);
         let shown = shown.display();
         let has = list(&add, true);
-        if !has.is_empty() {
-            found.push(format!(
+        if !has.is_empty() && is_older(&path) {
+            report.kept.push(format!("{shown}: it is older than the change, and keeps its {has}"));
+        } else if !has.is_empty() {
+            report.troubles.push(format!(
                 "{shown}, which was made since, has {has}: take it out there by hand"
             ));
         }
         let lacks = list(&expected.remove, false);
-        if !lacks.is_empty() {
-            found.push(format!(
+        if !lacks.is_empty() && !is_older(&path) {
+            report.troubles.push(format!(
                 "{shown}, which was made since, lacks {lacks}: add it there by hand"
             ));
         }
     }
-    found
 }
 
 #[cfg(test)]

@@ -200,9 +200,13 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
                 } else {
                     String::new()
                 };
-                return Err(anyhow!(
+                let text = format!(
                     "change {id} of an earlier run ({summary}) was never finished: {error}{what}"
-                ));
+                );
+                // These are about what another user could have written.
+                let foreign =
+                    matches!(error, JournalError::Foreign(_) | JournalError::Program { .. });
+                return Err(if foreign { anyhow!(text) } else { NotTakenBack(text).into() });
             }
         };
         report.taken_back.push(TakenBack::new(done, because));

@@ -22,8 +22,9 @@ pub(super) fn run(common: &Common) -> Result<Code> {
     let mut report = FixReport::new(Mode::Status, common.root.as_deref());
     let entries = Journal::look(&place)?;
     let busy = Journal::is_held(&place);
-    for entry in &entries {
-        report.changes.push(one(entry, &place, &system, busy));
+    for (index, entry) in entries.iter().enumerate() {
+        let later = entries.get(index + 1..).unwrap_or_default();
+        report.changes.push(one(entry, later, &place, &system, busy));
     }
     if place.is_live() {
         report.clocksource = Sysfs::live().current().ok();
@@ -86,9 +87,9 @@ fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
     (Came::NotInForce, format!("{text}. To take it back: clocksmith fix --undo"))
 }
 
-fn one(entry: &Entry, place: &Place, system: &System, busy: bool) -> ChangeReport {
+fn one(entry: &Entry, later: &[Entry], place: &Place, system: &System, busy: bool) -> ChangeReport {
     let mut change = ChangeReport::new(entry, system);
-    let held = entry.holds(place);
+    let held = entry.holds_below(place, later);
     for (step, status) in change.steps.iter_mut().zip(&held.steps) {
         step.holds = Some(holds(status));
     }

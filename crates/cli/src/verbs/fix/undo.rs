@@ -75,6 +75,10 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
             report.result = Came::Refused;
             report.headline = sentence(&format!("{error}. {FORCE}"));
         }
+        Err(error @ JournalError::Unfit { .. }) => {
+            report.result = Came::Refused;
+            report.headline = sentence(&format!("nothing was taken back: {error}"));
+        }
         Err(error @ JournalError::Partly { .. }) => {
             let has_rest = Journal::look(place).is_ok_and(|all| !all.is_empty());
             let rest = if has_rest {
