@@ -31,6 +31,7 @@ mod parse;
 mod pieces;
 pub(crate) mod plain;
 mod prefix;
+mod previous;
 mod quoted;
 pub mod rates;
 mod records;

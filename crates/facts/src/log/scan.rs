@@ -29,7 +29,7 @@ use super::spans;
 use super::store::{self, Store};
 use super::{
     KernelLog, LogError, cut, diff, disorder, encoding, journal, mail, markup, newest_first, order,
-    records, transcript,
+    previous, records, transcript,
 };
 use boots::Boot;
 use machine::Machine;
@@ -57,6 +57,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     let mut filled = 0;
     let mut first = true;
     let (mut returns, mut escaped) = (false, false);
+    let mut open = None;
     loop {
         let before = filled;
         let is_first = first;
@@ -111,8 +112,19 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
                 scanner.log.newest_first = true;
             }
         }
+        if is_first && end_of_file && !scanner.log.is_diff {
+            match previous::order(&window[..filled], name) {
+                Some(previous::Order::Newest(newest, older)) => {
+                    filled = newest.len();
+                    window[..filled].copy_from_slice(&newest);
+                    scanner.log.boots += older;
+                }
+                Some(previous::Order::Open(why)) => open = Some(why),
+                None => {}
+            }
+        }
         if is_first {
-            scanner.doubt = disorder::parts(&window[..filled]);
+            scanner.doubt = disorder::parts(&window[..filled]).or(open.take());
             if end_of_file
                 && !scanner.log.is_diff
                 && let Some((newest, older)) = disorder::without_older(&window[..filled])
