@@ -50,7 +50,8 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
         return None;
     }
     let marks = marks(window)?;
-    let boot = |mark: &&Mark| matches!(mark.of, Of::Boot(_)) && last_choice(window, &mark.lines).is_some();
+    let boot =
+        |mark: &&Mark| matches!(mark.of, Of::Boot(_)) && last_choice(window, &mark.lines).is_some();
     let number = |mark: &Mark| match mark.of {
         Of::Boot(number) => Some(number),
         _ => None,
@@ -159,8 +160,10 @@ fn of_command(command: &str) -> Of {
         // A file that it is told to read is of any boot.
         Some("dmesg") => (!words.any(|word| matches!(word, "-F" | "--file"))).then_some(0),
         Some("cat" | "zcat" | "grep" | "egrep" | "zgrep" | "less" | "more" | "head" | "tail") => {
-            let files: Vec<Option<i32>> =
-                words.filter(|word| word.contains('/') || word.contains("dmesg")).map(of_file).collect();
+            let files: Vec<Option<i32>> = words
+                .filter(|word| word.contains('/') || word.contains("dmesg"))
+                .map(of_file)
+                .collect();
             match files.as_slice() {
                 [one] => *one,
                 _ => None,
@@ -241,7 +244,8 @@ fn of_kernel(window: &[u8], lines: &Range<usize>) -> Option<Range<usize>> {
     let mut at = lines.start;
     let mut last = None;
     while at < lines.end {
-        let end = memchr::memchr(b'\n', &window[at..lines.end]).map_or(lines.end, |end| at + end + 1);
+        let end =
+            memchr::memchr(b'\n', &window[at..lines.end]).map_or(lines.end, |end| at + end + 1);
         let line = text(window, at, end);
         let line = strip(line.trim_end_matches('\n'));
         if line.kernel == Some(true) || line.is_message() {

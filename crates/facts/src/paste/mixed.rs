@@ -32,6 +32,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .find_map(|at| readings(lines, at))
         .or_else(|| labelled(lines))
         .or_else(|| families(lines))
+        .or_else(|| boards(lines))
         .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
         .or_else(|| reprinted::open(lines))
@@ -55,6 +56,30 @@ fn wordings(lines: &[String]) -> Option<String> {
         old + 1,
         new + 1
     ))
+}
+
+/// Lines in which kernels name different machines by their DMI tables, where no banner parts them.
+fn boards(lines: &[String]) -> Option<String> {
+    let mut first: Option<(usize, &str)> = None;
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| super::has(line, "DMI: ")) {
+        let (message, stamped) = strip_prefix(line);
+        let Some(name) = message.strip_prefix("DMI: ").filter(|_| stamped) else { continue };
+        // A mail may wrap the line, and an update of the firmware leaves the machine the same.
+        let name = name.split(", BIOS").next().unwrap_or(name).trim().trim_end_matches(',');
+        match first {
+            Some((place, known)) if !known.starts_with(name) && !name.starts_with(known) => {
+                return Some(format!(
+                    "this text has the DMI names of two machines, {known} (line {}) and {name} (line {}), and an answer \
+                     holds for one: give the lines of one",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, name)),
+        }
+    }
+    None
 }
 
 /// Lines of the kernels of two families of processors.
