@@ -64,8 +64,9 @@ fn boards(lines: &[String]) -> Option<String> {
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| super::has(line, "DMI: ")) {
         let (message, stamped) = strip_prefix(line);
         let Some(name) = message.strip_prefix("DMI: ").filter(|_| stamped) else { continue };
-        // A mail may wrap the line, and an update of the firmware leaves the machine the same.
-        let name = name.split(", BIOS").next().unwrap_or(name).trim().trim_end_matches(',');
+        // Other lines of this kind count memory; an update of the firmware leaves the machine the same.
+        let Some((name, _)) = name.split_once(", BIOS") else { continue };
+        let name = name.trim();
         match first {
             Some((place, known)) if !known.starts_with(name) && !name.starts_with(known) => {
                 return Some(format!(
@@ -254,6 +255,15 @@ mod tests {
         for text in [[arm, tegra], [warp, hyperv]] {
             assert!(!is_mixed(&text.concat()), "{text:?}");
         }
+    }
+
+    #[test]
+    fn two_dmi_names_without_a_banner_are_of_two_machines() {
+        let one = "[    0.000000] DMI: Acme R1/B1, BIOS 1.0 01/02/2020\n";
+        let other = "[    0.000000] DMI: Default string Default string/X, BIOS 5.12 03/02/2020\n";
+        let memory = "[    0.000000] DMI: Memory slots populated: 2/2\n";
+        assert!(is_mixed(&format!("{one}{memory}{other}")));
+        assert!(!is_mixed(&format!("{one}{memory}{}", one.replace("1.0", "1.4"))));
     }
 
     #[test]
