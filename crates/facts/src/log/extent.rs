@@ -4,6 +4,7 @@
 //! The head and the tail of the text are looked at, line by line; the rest only as bytes.
 
 use super::cut;
+use super::last_stamp::LastStamp;
 use super::lines::text;
 use super::prefix::strip;
 use serde::Serialize;
@@ -250,6 +251,7 @@ impl Gather {
         let (mut late, mut last) = (0, 0);
         let (mut with_stamp, mut bare) = (0, 0);
         let mut fences = 0;
+        let mut last_at = LastStamp::default();
         let mut chosen: Vec<(u32, String)> = Vec::new();
         let cut = usize::from(!self.whole);
         // The first line of a cut tail, and the last one of a cut head, may be parts.
@@ -272,8 +274,12 @@ impl Gather {
             if !head.eq_ignore_ascii_case("flags") {
                 out.longest = out.longest.max(line.len());
             }
-            if stripped.at.is_some() {
-                out.last_at = stripped.at.or(out.last_at);
+            if let Some(at) = stripped.at {
+                let said = |word: &str| stripped.message.contains(word);
+                let tells = at < 0.5
+                    || ["Linux version ", "clock", "TSC", "tsc"].into_iter().any(said)
+                    || super::wall::seconds(&line).is_some();
+                last_at.take(at, tells);
             }
             fences += u32::from(line.trim_start().starts_with("```"));
             if stripped.kernel.is_none()
@@ -317,6 +323,7 @@ impl Gather {
             left.retain(|word| message.contains(word));
         }
         out.last_date = last_date(&self.tail);
+        out.last_at = last_at.end();
         out.shows_all = self.shows_all();
         out.is_unfinished = self.tail.last().is_some_and(|byte| *byte != b'\n');
         let mut lines =

@@ -28,8 +28,8 @@ use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
 use super::{
-    KernelLog, LogError, cut, diff, disorder, encoding, journal, mail, markup, newest_first, order,
-    records, transcript,
+    KernelLog, LogError, cut, diff, disorder, encoding, journal, mail, markup, moments,
+    newest_first, order, previous, records, transcript,
 };
 use boots::Boot;
 use machine::Machine;
@@ -57,6 +57,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     let mut filled = 0;
     let mut first = true;
     let (mut returns, mut escaped) = (false, false);
+    let mut open = None;
     loop {
         let before = filled;
         let is_first = first;
@@ -111,6 +112,17 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
                 scanner.log.newest_first = true;
             }
         }
+        if is_first && end_of_file && !scanner.log.is_diff {
+            match previous::order(&window[..filled], name) {
+                Some(previous::Order::Newest(newest, older)) => {
+                    filled = newest.len();
+                    window[..filled].copy_from_slice(&newest);
+                    scanner.log.boots += older;
+                }
+                Some(previous::Order::Open(why)) => open = Some(why),
+                None => {}
+            }
+        }
         if is_first {
             scanner.doubt = disorder::parts(&window[..filled]);
             if end_of_file
@@ -120,7 +132,24 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
                 filled = newest.len();
                 window[..filled].copy_from_slice(&newest);
                 scanner.log.boots += older;
+                open = None;
             }
+            if end_of_file && !scanner.log.is_diff && scanner.log.turned.is_empty() {
+                match moments::moments(&window[..filled]) {
+                    Some(moments::Moments::Newest(newest, older)) => {
+                        filled = newest.len();
+                        window[..filled].copy_from_slice(&newest);
+                        scanner.log.boots += older;
+                        open = None;
+                    }
+                    Some(moments::Moments::Open(line)) => {
+                        scanner.doubt =
+                            scanner.doubt.take().or_else(|| Some(went_back(name, line)));
+                    }
+                    None => {}
+                }
+            }
+            scanner.doubt = scanner.doubt.take().or(open.take());
             if scanner.doubt.is_none() && scanner.log.turned.is_empty() {
                 scanner.doubt = newest_first::doubt(&window[..filled]);
             }
@@ -140,6 +169,14 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
 /// (`setup_elfcorehdr()` in kernel/crash_dump.c).
 fn captures(event: &Event) -> bool {
     matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
+}
+
+/// Why lines whose dates go back and whose stamps do not tell of which boot they are have no order, as the end of a sentence.
+fn went_back(name: &str, line: usize) -> String {
+    format!(
+        "the dates go back at {name}:{line}: these are lines of several boots, of which the last one is open, or the clock \
+         was set between them"
+    )
 }
 
 /// Reads until the buffer is full or the input ends.

@@ -155,7 +155,7 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
 
 /// Hosts that many machines are called, before they know their own name or without one.
 fn is_general(name: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 26] = [
         "localhost",
         "linux",
         "unknown",
@@ -167,6 +167,16 @@ fn is_general(name: &str) -> bool {
         "fedora",
         "archlinux",
         "arch",
+        "archiso",
+        "gentoo",
+        "nixos",
+        "livecd",
+        "buildroot",
+        "alpine",
+        "opensuse",
+        "ubuntu-server",
+        "openwrt",
+        "void",
         "raspberrypi",
         "host",
         "server",

@@ -32,6 +32,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .find_map(|at| readings(lines, at))
         .or_else(|| labelled(lines))
         .or_else(|| families(lines))
+        .or_else(|| boards(lines))
         .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
         .or_else(|| reprinted::open(lines))
@@ -55,6 +56,31 @@ fn wordings(lines: &[String]) -> Option<String> {
         old + 1,
         new + 1
     ))
+}
+
+/// Lines in which kernels name different machines by their DMI tables, where no banner parts them.
+fn boards(lines: &[String]) -> Option<String> {
+    let mut first: Option<(usize, &str)> = None;
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| super::has(line, "DMI: ")) {
+        let (message, stamped) = strip_prefix(line);
+        let Some(name) = message.strip_prefix("DMI: ").filter(|_| stamped) else { continue };
+        // Other lines of this kind count memory; an update of the firmware leaves the machine the same.
+        let Some((name, _)) = name.split_once(", BIOS") else { continue };
+        let name = name.trim();
+        match first {
+            Some((place, known)) if !known.starts_with(name) && !name.starts_with(known) => {
+                return Some(format!(
+                    "this text has the DMI names of two machines, {known} (line {}) and {name} (line {}), and an answer \
+                     holds for one: give the lines of one",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, name)),
+        }
+    }
+    None
 }
 
 /// Lines of the kernels of two families of processors.
@@ -229,6 +255,15 @@ mod tests {
         for text in [[arm, tegra], [warp, hyperv]] {
             assert!(!is_mixed(&text.concat()), "{text:?}");
         }
+    }
+
+    #[test]
+    fn two_dmi_names_without_a_banner_are_of_two_machines() {
+        let one = "[    0.000000] DMI: Acme R1/B1, BIOS 1.0 01/02/2020\n";
+        let other = "[    0.000000] DMI: Default string Default string/X, BIOS 5.12 03/02/2020\n";
+        let memory = "[    0.000000] DMI: Memory slots populated: 2/2\n";
+        assert!(is_mixed(&format!("{one}{memory}{other}")));
+        assert!(!is_mixed(&format!("{one}{memory}{}", one.replace("1.0", "1.4"))));
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! The stamp at which a log ends, where single lines of the same log are quoted behind it.
+
+/// Seconds by which the stamps of two consoles are out of order.
+const BACK_S: f64 = 0.5;
+/// Lines from which on those behind a stamp that goes back are a log of their own.
+const LOG: u32 = 8;
+
+/// Follows the stamps of a text.
+#[derive(Debug, Default)]
+pub(super) struct LastStamp {
+    last: Option<f64>,
+    /// The last stamp in front of the first one that went back.
+    front: Option<f64>,
+    /// Lines behind it.
+    behind: u32,
+    /// One of them may begin another boot, or tells of clocks.
+    tells: bool,
+}
+
+impl LastStamp {
+    /// Takes the stamp of a line. `tells`: the line is none of those that people quote of what concerns no clock.
+    pub(super) fn take(&mut self, at: f64, tells: bool) {
+        if let Some(last) = self.last.filter(|last| self.front.is_none() && at + BACK_S < *last) {
+            (self.front, self.behind, self.tells) = (Some(last), 0, false);
+        }
+        if self.front.is_some_and(|front| at >= front) {
+            self.front = None;
+        }
+        self.behind += 1;
+        self.tells |= tells;
+        self.last = Some(at);
+    }
+
+    /// The stamp at which the log ends.
+    pub(super) fn end(&self) -> Option<f64> {
+        self.front.filter(|_| self.behind < LOG && !self.tells).or(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(stamps: &[(f64, bool)]) -> Option<f64> {
+        let mut last = LastStamp::default();
+        stamps.iter().for_each(|(at, tells)| last.take(*at, *tells));
+        last.end()
+    }
+
+    #[test]
+    fn end_is_the_largest_stamp_where_few_lines_stand_behind_it() {
+        let log = [(0.0, true), (1.8, true), (57.0, false)];
+        assert_eq!(end(&log), Some(57.0));
+        assert_eq!(end(&[&log[..], &[(1.9, false), (1.7, false)]].concat()), Some(57.0));
+        // Another boot, of which the first line or a clock tells, or a longer log.
+        assert_eq!(end(&[&log[..], &[(0.0, true), (1.9, false)]].concat()), Some(1.9));
+        assert_eq!(end(&[&log[..], &[(1.9, false); 8]].concat()), Some(1.9));
+        // Two consoles.
+        assert_eq!(end(&[&log[..], &[(56.0, false), (58.0, false)]].concat()), Some(58.0));
+        assert_eq!(end(&[]), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Boots without a banner, told apart by the moment of each, which is the date in front of a line less its stamp: what
+//! `grep` finds in the files of a log rotation, of which the newest comes first.
+
+use super::disorder::{Step, step};
+use super::lines::text;
+use super::prefix::strip;
+use super::wall;
+use memchr::memmem;
+use std::ops::Range;
+
+/// Seconds by which the stamps of one boot never go back.
+const BACK_S: f64 = 0.5;
+/// Seconds by which the moment of one boot moves: a clock is set, and dates are cut to a second.
+const SAME_S: f64 = 300.0;
+/// Boots that are told apart; a text with more is read as it is.
+const BOOTS: usize = 64;
+
+/// What the moments of the boots show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Moments {
+    /// The text without the boots behind the newest one that are older, and how many those are.
+    Newest(Vec<u8>, u32),
+    /// The line at which the moment goes back, from 1, where nothing shows whether a clock was set.
+    Open(usize),
+}
+
+/// Lines of one boot that follow each other.
+struct Run {
+    lines: Range<usize>,
+    moment: f64,
+    /// The stamps go back at its first line.
+    begins: bool,
+    number: usize,
+}
+
+/// Looks at the moments of the boots of a text in which no banner parts them.
+pub(super) fn moments(window: &[u8]) -> Option<Moments> {
+    if memmem::find(window, b"Linux version ").is_some()
+        || memmem::find(window, b"to clocksource ").is_none()
+    {
+        return None;
+    }
+    let runs = runs(window)?;
+    let mut newest = 0;
+    let mut older = Vec::new();
+    let mut open = None;
+    for (at, run) in runs.iter().enumerate().skip(1) {
+        let passed = run.moment - runs[newest].moment;
+        if passed.abs() <= SAME_S {
+            continue;
+        }
+        match step(runs[newest].moment, run.moment) {
+            Step::Later => {
+                newest = at;
+                older.clear();
+                open = None;
+            }
+            Step::Older if run.begins => older.push(at),
+            Step::Older | Step::Unclear => {
+                let before = runs[..at].iter().rev().find_map(|run| choice(window, &run.lines));
+                let now = choice(window, &run.lines);
+                if open.is_none() && before.is_some() && now.is_some() && before != now {
+                    open = Some(run.number);
+                }
+            }
+        }
+    }
+    if let Some(number) = open {
+        return Some(Moments::Open(number));
+    }
+    if older.is_empty() {
+        return None;
+    }
+    let mut out = window.to_vec();
+    for at in older.iter().rev() {
+        let lines = runs[*at].lines.clone();
+        let ends = memchr::memchr_iter(b'\n', &window[lines.clone()]).count();
+        out.splice(lines, std::iter::repeat_n(b'\n', ends));
+    }
+    Some(Moments::Newest(out, u32::try_from(older.len()).unwrap_or(u32::MAX)))
+}
+
+/// The runs of a text. A run ends with its last line that has a date and a stamp.
+fn runs(window: &[u8]) -> Option<Vec<Run>> {
+    let mut runs: Vec<Run> = Vec::new();
+    let (mut at, mut number, mut last) = (0, 0, 0.0);
+    while at < window.len() {
+        let end = memchr::memchr(b'\n', &window[at..]).map_or(window.len(), |end| at + end + 1);
+        number += 1;
+        let line = text(window, at, end);
+        let stamp = strip(&line).at;
+        let date = stamp.and_then(|_| wall::seconds(&line));
+        if let Some((stamp, date)) = stamp.zip(date) {
+            let moment = date - stamp;
+            let back = stamp + BACK_S < last;
+            match runs.last_mut() {
+                // While a machine sleeps, the stamps rest.
+                Some(run) if !back && moment + SAME_S >= run.moment => {
+                    run.lines.end = end;
+                    run.moment = moment;
+                }
+                _ => {
+                    if runs.len() == BOOTS {
+                        return None;
+                    }
+                    runs.push(Run { lines: at..end, moment, begins: back, number });
+                }
+            }
+            last = stamp;
+        }
+        at = end;
+    }
+    Some(runs)
+}
+
+/// The clocksource that the last switch of some lines names.
+fn choice<'a>(window: &'a [u8], lines: &Range<usize>) -> Option<&'a [u8]> {
+    const SWITCH: &[u8] = b"to clocksource ";
+    let lines = window.get(lines.clone())?;
+    let at = memmem::rfind(lines, SWITCH)? + SWITCH.len();
+    lines[at..].split(|byte| byte.is_ascii_whitespace()).next()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::log::{Event, KernelLog};
+
+    fn last(text: &str) -> String {
+        let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
+        let name = |event: &Event| match event {
+            Event::Switched(name) => Some(name.clone()),
+            _ => None,
+        };
+        let name = log.last(name).map(|(_, name)| name).unwrap_or_default();
+        if log.mixed.is_some() { "unknown".to_owned() } else { name }
+    }
+
+    fn boot(date: &str, names: [&str; 2]) -> String {
+        format!(
+            "{date}:00 pc kernel: [    0.900000] clocksource: Switched to clocksource tsc-early\n\
+             {date}:02 pc kernel: [    2.120000] clocksource: Switched to clocksource {}\n\
+             {date}:59 pc kernel: [   59.120000] clocksource: Switched to clocksource {}\n",
+            names[0], names[1]
+        )
+    }
+
+    #[test]
+    fn boot_with_an_earlier_moment_is_older() {
+        let (slow, fast) = (["tsc", "hpet"], ["tsc", "tsc"]);
+        for (new, old) in [
+            ("Mar 20 10:00", "Mar 14 10:00"),
+            ("/var/log/kern.log:Mar 20 10:00", "/var/log/kern.log.1:Mar 14 10:00"),
+            ("2024-03-20T10:00", "2024-03-14T10:00"),
+        ] {
+            assert_eq!(last(&format!("{}{}", boot(new, fast), boot(old, slow))), "tsc");
+            assert_eq!(last(&format!("{}{}", boot(new, slow), boot(old, fast))), "hpet");
+            assert_eq!(last(&format!("{}{}", boot(old, slow), boot(new, fast))), "tsc");
+        }
+    }
+
+    #[test]
+    fn moment_that_a_clock_may_have_wrong_tells_no_order() {
+        let (slow, fast) = (["tsc", "hpet"], ["tsc", "tsc"]);
+        let text = format!("{}{}", boot("Mar 20 10:00", fast), boot("Mar 20 07:00", slow));
+        assert_eq!(last(&text), "unknown");
+        // The stamps go on: a clock that was set, or an older boot.
+        let text = "Mar 20 10:00:00 pc kernel: [    0.900000] clocksource: Switched to clocksource tsc-early\n\
+                    Mar 20 10:00:02 pc kernel: [    2.120000] clocksource: Switched to clocksource tsc\n\
+                    Mar 14 10:03:35 pc kernel: [  215.840000] clocksource: Switched to clocksource hpet\n";
+        assert_eq!(last(text), "unknown");
+        let slept = text.replace("Mar 14", "Mar 21");
+        assert_eq!(last(&slept), "hpet");
+    }
+}
