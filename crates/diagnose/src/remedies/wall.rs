@@ -165,12 +165,19 @@ fn stale(plan: &Plan<'_>) -> bool {
     plan.has(C::WallClockStaleAfterRestore)
 }
 
+/// VirtualBox presents these interfaces without the hypercall and the channel by which the host's time is read.
+fn is_virtualbox(plan: &Plan<'_>) -> bool {
+    let hypervisor = plan.case.facts.hypervisor.value().and_then(Option::as_ref);
+    hypervisor.is_some_and(|it| it.virtualbox)
+}
+
 fn is_kvm(plan: &Plan<'_>) -> bool {
-    matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg))
+    let kvm = matches!(plan.case.hypervisor(), Some(HypervisorKind::Kvm | HypervisorKind::Tcg));
+    kvm && !is_virtualbox(plan)
 }
 
 fn is_hyperv(plan: &Plan<'_>) -> bool {
-    plan.case.hypervisor() == Some(HypervisorKind::Hyperv)
+    plan.case.hypervisor() == Some(HypervisorKind::Hyperv) && !is_virtualbox(plan)
 }
 
 fn is_wsl(plan: &Plan<'_>) -> bool {

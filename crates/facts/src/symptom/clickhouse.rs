@@ -59,7 +59,11 @@ mod tests {
             (format!("programs/server/Server.cpp:1123:        \"{sentence} Check \" + path);"), 0),
             (format!("tests/a.sh:12:# {sentence}"), 0),
         ] {
-            assert_eq!(Pasted::read(&[text.clone()], "text").symptoms.len(), warnings, "{text}");
+            assert_eq!(
+                Pasted::read(std::slice::from_ref(&text), "text").symptoms.len(),
+                warnings,
+                "{text}"
+            );
         }
     }
 }
