@@ -413,3 +413,19 @@ fn servers_whose_clocks_differ_are_settled_on_each_host() {
     assert!(wall.settles.iter().any(|one| one.how.contains("on each of the hosts")));
     assert!(report.headline.contains("about the wall clock"), "{}", report.headline);
 }
+
+#[test]
+fn clock_of_kvm_is_not_advised_in_virtualbox() {
+    let log = |vendor: &str| {
+        format!(
+            "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc-12) #1 SMP\n\
+             [    0.000000] DMI: {vendor} 12/01/2006\n\
+             [    0.000000] Hypervisor detected: KVM\n\
+             [    0.500000] clocksource: Switched to clocksource kvm-clock\n\
+             $ timedatectl\nSystem clock synchronized: no\n              NTP service: active\n"
+        )
+    };
+    let advised = |vendor: &str| remedies(&why(&log(vendor))).contains(&"wall-host-clock");
+    assert!(advised("QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2"));
+    assert!(!advised("innotek GmbH VirtualBox/VirtualBox, BIOS VirtualBox"));
+}
