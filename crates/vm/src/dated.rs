@@ -7,12 +7,10 @@ use crate::certain::is_shell;
 use crate::comments;
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
-use crate::versions::{Version, any_version, has_image, version_near};
+use crate::versions::{Version, any_version, has_image, lines, version_near};
 
 /// The QEMU that removed `-no-hpet` and `-no-acpi` (docs/about/removed-features.rst).
 const REMOVED: Version = (9, 0);
-/// The most of a line that is looked at, in bytes.
-const MOST_OF_LINE: usize = 2048;
 
 /// Words of lines that install, build or run a version which they name.
 const CHOOSES: [&str; 26] = [
@@ -96,18 +94,10 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
 fn qemu_of(document: &Document) -> Option<(u32, String, bool)> {
     let text = without_comments(document);
     let mut found: Option<(Version, u32, String, bool)> = None;
-    let mut start = 0;
     let built = ["qemu.git", "qemu/qemu", "qemu-project/qemu", "cd qemu"]
         .iter()
         .any(|it| text.contains(it));
-    for whole in text.split_inclusive('\n') {
-        let at = start;
-        start += whole.len();
-        let mut end = whole.len().min(MOST_OF_LINE);
-        while !whole.is_char_boundary(end) {
-            end -= 1;
-        }
-        let line = whole.get(..end).unwrap_or_default().to_ascii_lowercase();
+    for (at, line) in lines(&text) {
         let chooses = CHOOSES.iter().any(|word| line.contains(word));
         let ran = line.contains("starting up libvirt version");
         let mut named: Vec<(Version, String)> = Vec::new();

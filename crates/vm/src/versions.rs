@@ -6,6 +6,22 @@ pub(crate) type Version = (u32, u32);
 
 /// How far behind the name of a program its version may be, in bytes.
 const NEAR: usize = 40;
+/// The most of a line that is looked at, in bytes.
+const MOST_OF_LINE: usize = 2048;
+
+/// The lines of a text in lower case, cut at a length, and where each begins.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, String)> {
+    text.split_inclusive('\n').scan(0, |start, whole| {
+        let at = *start;
+        *start += whole.len();
+        let mut end = whole.len().min(MOST_OF_LINE);
+        while !whole.is_char_boundary(end) {
+            end -= 1;
+        }
+        Some((at, whole.get(..end).unwrap_or_default().to_ascii_lowercase()))
+    })
+}
+
 /// Whether a line has the name of an image, or of a release, and not of a longer one.
 pub(crate) fn has_image(line: &str, image: &str) -> bool {
     let release = image.starts_with("nixos-");

@@ -103,27 +103,13 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// Whether an event is what the kernel printed, rather than what a file or a command showed.
-fn is_kernel_line(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::ReadCurrent(_)
-            | Event::ReadAvailable(_)
-            | Event::WroteCurrent(_)
-            | Event::Unbound(_)
-            | Event::SetForNextBoot(_)
-            | Event::Restarted
-            | Event::ReadFlags(_)
-    )
-}
-
 /// Seconds after the boot within which the kernel registers its counters, on the slowest of boards.
 const EARLY: f64 = 5.0;
 
 /// Whether lines of the boot's first seconds are there: by their stamps, or because the kernel prints them only then.
 fn shows_early_boot(log: &KernelLog) -> bool {
     log.entries.iter().any(|entry| {
-        is_kernel_line(&entry.event) && entry.at.is_some_and(|at| at < EARLY)
+        entry.event.is_printed() && entry.at.is_some_and(|at| at < EARLY)
             || matches!(
                 entry.event,
                 Event::Registered { .. }
@@ -169,7 +155,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
-    let settle = if case.log().is_none_or(|log| !log.any(is_kernel_line)) {
+    let settle = if case.log().is_none_or(|log| !log.any(Event::is_printed)) {
         "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
     } else if case.lacks_sysfs() {
         "the whole of this boot's log would settle it"

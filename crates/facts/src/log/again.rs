@@ -88,21 +88,6 @@ fn is_of_a_boot(event: &Event) -> bool {
     }
 }
 
-/// Lines that the kernel prints, and no shell.
-fn is_printed(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::ReadCurrent(_)
-            | Event::ReadAvailable(_)
-            | Event::WroteCurrent(_)
-            | Event::Unbound(_)
-            | Event::ReadFlags(_)
-            | Event::ReadSynchronized(_)
-            | Event::SetForNextBoot(_)
-            | Event::Restarted
-    )
-}
-
 /// Dates go on by more than the stamps beside them, in the first minute: no boot of that time is suspended.
 fn outruns(boot: &[Entry], entry: &Entry) -> bool {
     let both = |entry: &Entry| Some((entry.at?, wall::seconds(&entry.text)?));
@@ -116,7 +101,7 @@ fn outruns(boot: &[Entry], entry: &Entry) -> bool {
 /// The line is one of a boot's first seconds, and others of this boot are long before it.
 fn is_late(boot: &[Entry], entry: &Entry) -> bool {
     let Some(now) = date(entry) else { return false };
-    let last = boot.iter().rev().filter(|before| is_printed(&before.event)).find_map(date);
+    let last = boot.iter().rev().filter(|before| before.event.is_printed()).find_map(date);
     last.is_some_and(|then| (APART_S..).contains(&(now - then)))
 }
 

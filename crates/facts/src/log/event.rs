@@ -480,4 +480,20 @@ impl Event {
     pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
         std::mem::discriminant(self)
     }
+
+    /// Whether it is what the kernel printed, rather than what a file or a command showed.
+    #[must_use]
+    pub fn is_printed(&self) -> bool {
+        !matches!(
+            self,
+            Self::ReadCurrent(_)
+                | Self::ReadAvailable(_)
+                | Self::WroteCurrent(_)
+                | Self::Unbound(_)
+                | Self::ReadFlags(_)
+                | Self::ReadSynchronized(_)
+                | Self::SetForNextBoot(_)
+                | Self::Restarted
+        )
+    }
 }

@@ -57,8 +57,9 @@ pub(super) fn moments(window: &[u8]) -> Option<Moments> {
             }
             Step::Older if run.begins => older.push(at),
             Step::Older | Step::Unclear => {
-                let before = runs[..at].iter().rev().find_map(|run| choice(window, &run.lines));
-                let now = choice(window, &run.lines);
+                let before =
+                    runs[..at].iter().rev().find_map(|run| last_choice(window, &run.lines));
+                let now = last_choice(window, &run.lines);
                 if open.is_none() && before.is_some() && now.is_some() && before != now {
                     open = Some(run.number);
                 }
@@ -114,7 +115,7 @@ fn runs(window: &[u8]) -> Option<Vec<Run>> {
 }
 
 /// The clocksource that the last switch of some lines names.
-fn choice<'a>(window: &'a [u8], lines: &Range<usize>) -> Option<&'a [u8]> {
+pub(super) fn last_choice<'a>(window: &'a [u8], lines: &Range<usize>) -> Option<&'a [u8]> {
     const SWITCH: &[u8] = b"to clocksource ";
     let lines = window.get(lines.clone())?;
     let at = memmem::rfind(lines, SWITCH)? + SWITCH.len();

@@ -2,6 +2,7 @@
 //! (`journalctl -b -1`), by their file (`dmesg.0`, `/proc/last_kmsg`), or by a heading (`The previous boot:`).
 
 use super::lines::text;
+use super::moments::last_choice;
 use super::prefix::strip;
 use super::transcript;
 use memchr::memmem;
@@ -254,14 +255,6 @@ fn of_kernel(window: &[u8], lines: &Range<usize>) -> Option<Range<usize>> {
         at = end;
     }
     Some(lines.start..last?)
-}
-
-/// The clocksource that the last switch of some lines names.
-fn last_choice<'a>(window: &'a [u8], lines: &Range<usize>) -> Option<&'a [u8]> {
-    const SWITCH: &[u8] = b"to clocksource ";
-    let lines = window.get(lines.clone())?;
-    let at = memmem::rfind(lines, SWITCH)? + SWITCH.len();
-    lines[at..].split(|byte| byte.is_ascii_whitespace()).next()
 }
 
 #[cfg(test)]

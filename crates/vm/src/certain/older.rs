@@ -5,7 +5,7 @@
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::versions::{Version, any_version, has_image, version_near};
+use crate::versions::{Version, any_version, has_image, lines, version_near};
 use crate::words::listed;
 use std::ops::Range;
 
@@ -87,9 +87,6 @@ const BETWEEN: &str = "linux enterprise release version lts server opensuse";
 /// Words of lines that choose a source by its version.
 const SOURCES: [&str; 9] =
     ["git", "checkout", "clone", "branch", "archive", "wget", "curl", "download", "tag"];
-
-/// The most of a line that is looked at, in bytes.
-const MOST_OF_LINE: usize = 2048;
 
 /// Whether the QEMU of a file takes what an edit puts in place of an option that is gone.
 ///
@@ -216,19 +213,11 @@ fn system_in(line: &str) -> Option<String> {
 
 /// What a file says of an older QEMU: a version that is installed, built, asked for or spoken of.
 fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
-    let mut start = 0;
     // A source that is cloned on one line may be checked out on the next.
     let built = ["qemu.git", "qemu/qemu", "qemu-project/qemu", "cd qemu", "qemu-kvm.git"]
         .iter()
         .any(|mark| text.contains(mark));
-    for whole in text.split_inclusive('\n') {
-        let at = start;
-        start += whole.len();
-        let mut end = whole.len().min(MOST_OF_LINE);
-        while !whole.is_char_boundary(end) {
-            end -= 1;
-        }
-        let line = whole.get(..end).unwrap_or_default().to_ascii_lowercase();
+    for (at, line) in lines(text) {
         let names = line.contains("qemu") || line.contains("kvm");
         if names && (line.contains("-version") || line.contains("compare-version")) {
             return Some((at, "the version of QEMU is asked for".to_owned()));

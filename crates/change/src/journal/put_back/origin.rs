@@ -11,6 +11,7 @@ use super::super::observed::all_words;
 use super::super::{Journal, JournalError, Place, mounts};
 use crate::boot::made::{has_entries, images, is_broken, is_entry_file, kernels, uncounted};
 use crate::plan::Action;
+use crate::words::Change;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -68,11 +69,12 @@ pub(super) fn text_at(journal: &Journal, path: &Path) -> Option<String> {
     String::from_utf8(capture(&spot).ok()?.1?).ok()
 }
 
+fn set(change: &Change) -> HashSet<&str> {
+    change.add.iter().chain(&change.remove).map(String::as_str).collect()
+}
+
 fn is_of_change(entry: &Entry, old: &str, now: &str) -> Option<Has> {
-    let change = all_words(entry);
-    let words: HashSet<&str> =
-        change.add.iter().chain(&change.remove).map(String::as_str).collect();
-    is_of(old, now, &words)
+    is_of(old, now, &set(&all_words(entry)))
 }
 
 /// Whether a text is the former one but for the words of a change.
@@ -82,10 +84,7 @@ pub(super) fn differs_by_words(entry: &Entry, old: &str, now: &str) -> bool {
 
 /// The words of a line, without those of a change.
 pub(super) fn without_words(entry: &Entry, line: &str) -> Vec<String> {
-    let change = all_words(entry);
-    let words: HashSet<&str> =
-        change.add.iter().chain(&change.remove).map(String::as_str).collect();
-    tokens(line, &words).into_iter().map(str::to_owned).collect()
+    tokens(line, &set(&all_words(entry))).into_iter().map(str::to_owned).collect()
 }
 
 /// Whether the programs of a change that makes entries can have left this, when they were ended at any moment, and the former
@@ -102,7 +101,7 @@ pub(super) fn is_of_program(
             match is_of_change(entry, &old, &now) {
                 Some(Has::All) => true,
                 Some(Has::Part) => fits(journal, entry, record),
-                // Nobody's work boots nothing.
+                // No process leaves a file that boots nothing when it has finished.
                 None => is_broken(&record.path, &old, &now) && fits(journal, entry, record),
             }
         }

@@ -135,7 +135,7 @@ fn known_file(
     let shown = journal.place.shown(&record.path);
     let shown = shown.display();
     if !lost.is_empty() || !got.is_empty() {
-        // What the program did, and nobody before it.
+        // The program did it, and no other process before.
         let by_program =
             lost.iter().all(|it| has(before, it)) && !got.iter().any(|it| has(before, it));
         let mended =
