@@ -159,9 +159,19 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     findings
 }
 
+/// What the kernel reads of its command line: what stands behind two dashes is for init (`kernel/params.c`, parse_args()).
+fn of_kernel(text: &str) -> &str {
+    let dashes = text.match_indices("--").map(|(at, _)| at).find(|at| {
+        let before = text.get(..*at).and_then(|it| it.chars().next_back());
+        let behind = text.get(at + 2..).and_then(|it| it.chars().next());
+        before.is_none_or(char::is_whitespace) && behind.is_none_or(char::is_whitespace)
+    });
+    dashes.and_then(|at| text.get(..at)).unwrap_or(text)
+}
+
 /// Both steps for one command line. Words to take away go with the blank before them.
 pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
-    let mut findings = judge(&find(text, base), editable);
+    let mut findings = judge(&find(of_kernel(text), base), editable);
     if editable {
         let mut done = 0;
         // A blank between two of them goes once.
@@ -237,6 +247,15 @@ mod tests {
             assert_eq!(of(open), [""; 0], "{open}");
         }
         assert_eq!(of("/sys/devices/system/clocksource/clocksource0/tsc"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_for_init_is_no_parameter() {
+        let of = |text| lint(text, 0, true).len();
+        assert_eq!(of("root=/dev/vda -- notsc clocksource=hpet tsc=reliable"), 0);
+        assert_eq!(of("-- notsc"), 0);
+        assert_eq!(of("notsc --"), 1);
+        assert_eq!(of("--args notsc"), 1);
     }
 
     #[test]

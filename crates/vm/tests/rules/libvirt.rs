@@ -86,7 +86,7 @@ fn libvirt_cpus() {
     both(
         kind,
         "lv-invtsc-no-freq",
-        Warn,
+        Info,
         &plain.replace("migratable='on'", "migratable='off'"),
         &plain,
     );
@@ -278,7 +278,7 @@ fn libvirt_mends_in_the_files_own_style() {
     mended(
         kind,
         "<domain>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t</clock>\r\n</domain>\r\n",
-        "<domain>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/>\r\n\t\t<timer name='hypervclock' present='yes'/> <!-- stays -->\r\n\t</clock>\r\n</domain>\r\n",
+        "<domain>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t\t<timer name='hypervclock' present='yes'/>\r\n\t</clock>\r\n</domain>\r\n",
     );
     mended(
         kind,
@@ -558,4 +558,15 @@ fn each_of_several_excerpts_is_read_and_none_is_changed() {
     let parts = format!("<cpu mode='host-passthrough'/>\n{}", clock("no"));
     let document = Document::of_kind("a.xml", parts.as_bytes(), Kind::Libvirt).unwrap();
     assert!(fix(&document, &choices).unwrap().chosen > 0);
+}
+
+#[test]
+fn domain_that_is_said_to_stay_is_no_warning() {
+    let of = |cpu: &str| {
+        let all = ids(Kind::Libvirt, &domain("a", "", cpu, &clock(""), ""));
+        all.iter().find(|it| it.0 == "lv-invtsc-no-freq").unwrap().1
+    };
+    assert_eq!(of("  <cpu mode='host-passthrough' migratable='off'/>\n"), Severity::Info);
+    let asked = "  <cpu mode='host-passthrough'>\n    <feature policy='require' name='invtsc'/>\n  </cpu>\n";
+    assert_eq!(of(asked), Severity::Warn);
 }

@@ -290,3 +290,26 @@ fn branch_without_kvm_wants_no_clock_of_hyper_v() {
     assert!(missing(&of("-accel kvm -cpu host,hv-relaxed", "-cpu max")));
     assert!(missing(&of("-accel kvm -cpu host,hv-time", "-accel kvm -cpu max,hv-relaxed")));
 }
+
+#[test]
+fn qemu_machine_that_is_said_to_stay_is_no_warning() {
+    let of = |cpu: &str| {
+        ids(
+            Kind::Qemu,
+            &format!("qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu {cpu}\n"),
+        )
+    };
+    assert!(of("host,migratable=off").contains(&("q-invtsc-migblock", Severity::Info)));
+    assert!(of("host,+invtsc,migratable=no").contains(&("q-invtsc-migblock", Severity::Warn)));
+    assert!(of("host,+invtsc").contains(&("q-invtsc-migblock", Severity::Warn)));
+}
+
+#[test]
+fn parameters_for_init_are_not_of_the_kernel() {
+    let of = |append: &str| {
+        ids(Kind::Qemu, &format!("qemu-system-x86_64 -enable-kvm -cpu host -append \"{append}\"\n"))
+    };
+    let notsc = ("q-guest-notsc", Severity::Warn);
+    assert!(of("root=/dev/vda notsc --").contains(&notsc));
+    assert!(!of("root=/dev/vda -- notsc").contains(&notsc));
+}

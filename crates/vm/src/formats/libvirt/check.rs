@@ -5,7 +5,7 @@ use super::timer;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::confidential::leave;
 use crate::formats::qemu::property::Properties;
-use crate::formats::qemu::{cpu, machine};
+use crate::formats::qemu::{cpu, cpu::UNMIGRATABLE, machine};
 use crate::guest::Guest;
 use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::placed::{Placed, UNKNOWN};
@@ -284,7 +284,12 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                              <counter name='tsc' frequency=...>); `vm fix --tsc-frequency HERTZ` does it. Leave it \
                              if the machine never migrates and is never saved";
                 let mut finding = Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words);
-                if domain.stays() {
+                let asked = domain.cpu.and_then(|cpu| cpu.value("migratable"));
+                // Only that was asked for, and not invtsc.
+                if feature.is_none() && matches!(asked, Some("off" | "no")) {
+                    finding.severity = Severity::Info;
+                    finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));
+                } else if domain.stays() {
                     finding.severity = Severity::Info;
                     finding.summary = Some(format!(
                         "{}; it has a device or CPUs of this host, so it would not move anyway",

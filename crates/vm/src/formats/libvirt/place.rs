@@ -27,6 +27,19 @@ pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str
     out + "/>"
 }
 
+/// Behind the comments that stand on the line of an element: they are of that element.
+fn behind_its_comment(text: &Text, end: usize) -> usize {
+    let mut at = end;
+    loop {
+        let rest = text.as_str().get(at..).unwrap_or_default();
+        let comment = rest.trim_start_matches([' ', '\t']);
+        let Some(length) = comment.strip_prefix("<!--").and_then(|it| it.find("-->")) else {
+            return at;
+        };
+        at += rest.len() - comment.len() + "<!--".len() + length + "-->".len();
+    }
+}
+
 /// Puts an element behind the last child.
 pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     let text = domain.text;
@@ -46,7 +59,7 @@ pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     }
     let last = parent.children.last().and_then(|child| domain.tree.get(*child));
     if let Some(last) = last {
-        let end = last.whole.end;
+        let end = behind_its_comment(text, last.whole.end);
         let with = match text.indent(last.open.start) {
             Some(inner) => format!("{newline}{inner}{xml}"),
             None => xml.to_owned(),
@@ -118,5 +131,41 @@ pub(super) fn clock(domain: &Domain<'_>, timers: &[String]) -> Option<Edit> {
         }
         None => format!("<clock offset={quote}utc{quote}>{}</clock>", timers.concat()),
     };
-    Some(Edit { span: behind.whole.end..behind.whole.end, with })
+    let at = behind_its_comment(domain.text, behind.whole.end);
+    Some(Edit { span: at..at, with })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use crate::{Choices, Document, Kind, fix};
+
+    fn fixed(text: &str) -> String {
+        let document = Document::of_kind("a.xml", text.as_bytes(), Kind::Libvirt).unwrap();
+        let choices = Choices { invtsc: true, tsc_frequency: Some(2_994_372_000) };
+        fix(&document, &choices).unwrap().document.text.as_str().to_owned()
+    }
+
+    #[test]
+    fn a_comment_stays_at_its_element() {
+        let text = "<domain type='kvm'>\n  <name>a</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type></os>\n  <cpu \
+                    mode='host-passthrough'>\n    <feature policy='require' name='svm'/> <!-- AMD-V -->\n  </cpu>\n  <clock \
+                    offset='utc'>\n    <timer name='hpet' present='no'/><!-- a --> <!-- b\n    c -->\n  </clock>\n</domain>\n";
+        let invtsc = "<!-- AMD-V -->\n    <feature policy='require' name='invtsc'/>\n  </cpu>";
+        let frequency =
+            "<!-- b\n    c -->\n    <timer name='tsc' frequency='2994372000'/>\n  </clock>";
+        let out = fixed(text);
+        assert!(out.contains(invtsc) && out.contains(frequency), "{out}");
+        // On one line, too.
+        let line = text.replace("\n  </clock>", "</clock>").replace("\n    c", "");
+        assert!(fixed(&line).contains("<!-- b --><timer") || fixed(&line).contains("<!-- b -->\n"));
+    }
+
+    #[test]
+    fn a_clock_is_put_behind_the_comment_of_what_it_follows() {
+        let text = "<domain type='kvm'>\n  <name>a</name>\n  <metadata><os id='http://microsoft.com/win/10'/></metadata>\n  <os><type \
+                    arch='x86_64' machine='q35'>hvm</type></os> <!-- firmware: none -->\n</domain>\n";
+        let out = testing::mended(Kind::Libvirt, "a.xml", text);
+        assert!(out.contains("<!-- firmware: none -->\n  <clock"), "{out}");
+    }
 }

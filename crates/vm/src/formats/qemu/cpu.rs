@@ -233,6 +233,8 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
     Some(if said { finding } else { append(finding, cpu, ",hv-time") })
 }
 
+/// Why a machine that cannot move is no warning.
+pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
 /// Why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =
     "beside a flag of Hyper-V, vmware-cpuid-freq=on gives the guest no frequency any more";
@@ -285,7 +287,11 @@ fn invariant_tsc(
                              `vm fix --tsc-frequency HERTZ` does it. Leave it if the machine never migrates and \
                              is never saved";
                 let mut finding = Finding::new(rule!("q-invtsc-migblock"), span).fix(words);
-                if context.stays {
+                // Only that was asked for, and not invtsc.
+                if asked.is_none() && cpu.flag("migratable") == Some(false) {
+                    finding.severity = Severity::Info;
+                    finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));
+                } else if context.stays {
                     finding.severity = Severity::Info;
                     finding.summary = Some(format!(
                         "{}; it has a device of this host, so it would not move anyway",

@@ -283,7 +283,8 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
 /// them does nothing.
 pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
     let mut out = Vec::new();
-    for word in append.words() {
+    // What stands behind two dashes is for init.
+    for word in append.words().into_iter().take_while(|word| word.as_str() != "--") {
         let text = word.as_str();
         if !x86 && (text.contains("tsc") || text.ends_with("=hpet") || text.ends_with("=acpi_pm")) {
             continue;

@@ -112,7 +112,7 @@ fn terraform_options_of_incus_are_judged() {
 fn terraform_devices_on_usb_do_not_keep_a_domain_on_its_host() {
     let with = |device: &str| {
         domain(&format!(
-            "  type = \"kvm\"\n  cpu = {{ mode = \"host-passthrough\", migratable = \"off\" }}\n  devices = {{ hostdevs = [{device}] }}"
+            "  type = \"kvm\"\n  cpu = {{ mode = \"host-passthrough\", features = [{{ name = \"invtsc\", policy = \"require\" }}] }}\n  devices = {{ hostdevs = [{device}] }}"
         ))
     };
     assert!(!with("{ subsys_pci = { source = {} } }").contains(&"lv-invtsc-no-freq"));
