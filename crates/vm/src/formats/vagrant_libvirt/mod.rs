@@ -9,7 +9,7 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::formats::libvirt::made::Made;
-use crate::formats::{Format, Kind};
+use crate::formats::{Format, Kind, vagrant};
 use crate::guest::Guest;
 use crate::inner::written;
 use crate::lint::{LintError, Report};
@@ -31,9 +31,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn provides(line: &str) -> bool {
-    [".provider \"libvirt\"", ".provider 'libvirt'", ".provider :libvirt", ".provider(:libvirt"]
-        .iter()
-        .any(|mark| line.contains(mark))
+    vagrant::provides(line, "libvirt")
 }
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
@@ -89,7 +87,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if made.cpu.is_empty() {
         made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()));
     }
-    made.judge(document, say)
+    let mut report = made.judge(document, say)?;
+    vagrant::with(vagrant::VIRTUALBOX, document, &mut report);
+    vagrant::with(vagrant::VMWARE, document, &mut report);
+    Ok(report)
 }
 
 /// Whether the first line names a shell.

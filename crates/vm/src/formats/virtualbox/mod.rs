@@ -14,7 +14,7 @@ mod xml;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Rule, Severity};
-use crate::formats::Format;
+use crate::formats::{Format, vagrant};
 use crate::guest::Known;
 use crate::guest::{Guest, old_windows};
 use crate::lint::{LintError, Report};
@@ -42,10 +42,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if is_info(clues) {
         return Some(Sign::Keys);
     }
-    let vagrant = clues.text.contains("Vagrant.configure")
-        && ["provider \"virtualbox\"", "provider 'virtualbox'", "provider :virtualbox"]
-            .iter()
-            .any(|provider| clues.text.contains(provider));
+    let vagrant = vagrant::is(clues.text) && vagrant::provides(clues.text, "virtualbox");
     if vagrant
         || ["VBoxManage", "vboxmanage", "VBoxInternal"].iter().any(|name| clues.text.contains(name))
     {
@@ -60,6 +57,13 @@ fn is_info(clues: &Clues<'_>) -> bool {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    let mut report = alone(document)?;
+    vagrant::with(vagrant::VMWARE, document, &mut report);
+    Ok(report)
+}
+
+/// What VirtualBox makes of a file.
+pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let name = document.name.to_ascii_lowercase();
     let head = text.trim_start_matches('\u{feff}').trim_start();

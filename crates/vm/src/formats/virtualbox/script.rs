@@ -2,6 +2,7 @@
 
 use super::machine::{self, Extra, Machine, Setting};
 use crate::document::Document;
+use crate::formats::vagrant;
 use crate::shell::name_length;
 use crate::words::{Word, statements, words};
 use std::collections::HashMap;
@@ -146,9 +147,15 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
     let text = document.text.as_str();
     let mut all = Machines::default();
     let mut common = Machine::default();
+    let of_vagrant = vagrant::is(text);
+    let mut elsewhere = false;
     for (base, line) in joined(text) {
         if is_comment(line) {
             continue;
+        }
+        // A block of another provider has processors of its own.
+        if of_vagrant && line.contains(".provider") {
+            elsewhere = !vagrant::provides(line, "virtualbox");
         }
         let mut words = words(line, base);
         // A statement may have lines that are comments.
@@ -209,7 +216,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                 _ => {}
             }
         }
-        if !known {
+        if !known && !elsewhere {
             assignments(&mut common, line, &words);
         }
     }

@@ -1,4 +1,4 @@
-//! VMware: `.vmx` files, lines of `key = "value"`; keys have no case.
+//! VMware: `.vmx` files, lines of `key = "value"`; keys have no case. Vagrantfiles set them by `NAME.vmx["key"] = "value"`.
 //!
 //! Only what VMware or the kernel documents is judged. What must not live here: scripts of `govc` or
 //! PowerCLI, and other hypervisors.
@@ -9,9 +9,10 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
-use crate::formats::Format;
+use crate::formats::{Format, vagrant};
 use crate::guest::Guest;
 use crate::guest::Known;
+use crate::inner::nothing;
 use crate::lint::{LintError, Report};
 use crate::text::offset;
 use std::ops::Range;
@@ -33,6 +34,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.keys(&keys, '=') >= 2 || clues.keys(&keys[..1], '=') == 1 {
         return Some(Sign::Keys);
     }
+    if vagrant::is(clues.text) && clues.has(|line| vagrant::provides(line, "vmware")) {
+        return Some(Sign::Words);
+    }
     clues.ends(&["vmx"]).then_some(Sign::Ending)
 }
 
@@ -47,6 +51,7 @@ struct Entry<'a> {
 
 fn entries(document: &Document) -> Vec<Entry<'_>> {
     let text = document.text.as_str();
+    let of_vagrant = vagrant::is(text);
     let mut found = Vec::new();
     for (start, line) in document.text.lines() {
         let trimmed = line.trim_start_matches('\u{feff}').trim();
@@ -54,13 +59,20 @@ fn entries(document: &Document) -> Vec<Entry<'_>> {
             continue;
         }
         let Some((key, value)) = trimmed.split_once('=') else { continue };
-        let key = key.trim().to_ascii_lowercase();
+        let key = match of_vagrant {
+            true => key.split_once(".vmx[").map_or("", |(_, key)| key),
+            false => key,
+        };
+        let key = key.trim_matches([' ', '\t', '"', '\'', ']']).to_ascii_lowercase();
         if key.is_empty() || key.contains(char::is_whitespace) {
             continue;
         }
         let value = value.trim();
         let value = match value.strip_prefix('"') {
             Some(rest) => rest.split('"').next().unwrap_or_default(),
+            None if of_vagrant => {
+                value.split(['\'', '#']).find(|it| !it.is_empty()).unwrap_or_default().trim()
+            }
             None => value,
         };
         let end = start + line.len();
@@ -101,12 +113,15 @@ fn guest(id: &str) -> Guest {
     }
 }
 
-fn lint(document: &Document) -> Result<Report, LintError> {
+pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let entries = entries(document);
     let last = |key: &str| entries.iter().rev().find(|entry| entry.key == key);
     let on = |key: &str| last(key).and_then(|entry| truth(entry.value));
     // Every machine has some of these; without them it is no such file, or a piece of one.
     let whole = last("config.version").is_some() || last("virtualhw.version").is_some();
+    if entries.is_empty() && vagrant::is(document.text.as_str()) {
+        return Ok(nothing(document.system(None, None, []).guest));
+    }
     if entries.is_empty() {
         let what = "no line of the form key = \"value\": this is no .vmx file";
         return Err(LintError::whole(what));
