@@ -1,4 +1,4 @@
-//! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware and Proxmox VE.
+//! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware, vCenter and Proxmox VE.
 //!
 //! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, and are judged as that. Source:
 //! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
@@ -34,8 +34,8 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
-/// The builders whose machines are judged.
-const BUILDERS: [(&str, Judge); 9] = [
+/// The builders whose machines are known.
+const BUILDERS: [(&str, Judge); 13] = [
     ("qemu", qemu),
     ("virtualbox-iso", virtualbox),
     ("virtualbox-ovf", virtualbox),
@@ -45,6 +45,10 @@ const BUILDERS: [(&str, Judge); 9] = [
     ("proxmox", proxmox),
     ("proxmox-iso", proxmox),
     ("proxmox-clone", proxmox),
+    ("vsphere-iso", vsphere),
+    ("vsphere-clone", vsphere),
+    ("hyperv-iso", hyperv),
+    ("hyperv-vmcx", hyperv),
 ];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
@@ -340,6 +344,21 @@ fn virtualbox(source: &Source<'_>) -> Result<Report, LintError> {
 }
 
 fn vmware(source: &Source<'_>) -> Result<Report, LintError> {
+    of_vmware(source, |_| None)
+}
+
+/// vCenter has words of its own for what Tools do.
+fn vsphere(source: &Source<'_>) -> Result<Report, LintError> {
+    of_vmware(source, |id| {
+        (id == rule!("vmx-sync-on").id)
+            .then_some("tools_sync_time = false, once NTP or chrony runs in the guest")
+    })
+}
+
+fn of_vmware(
+    source: &Source<'_>,
+    words: fn(&str) -> Option<&'static str>,
+) -> Result<Report, LintError> {
     let document = source.document;
     let mut inner = source.inner(Kind::Vmware);
     let (version, at) =
@@ -357,7 +376,10 @@ fn vmware(source: &Source<'_>) -> Result<Report, LintError> {
     if let Some((cpus, at)) = source.value(&["cpus"]) {
         line("numvcpus", &cpus, at);
     }
-    for list in ["vmx_data", "vmx_data_post"] {
+    if let Some((on, at)) = source.value(&["tools_sync_time"]) {
+        line("tools.syncTime", &on, at);
+    }
+    for list in ["vmx_data", "vmx_data_post", "configuration_parameters"] {
         for node in each(source.node, &[list]) {
             let Node::Map { entries, .. } = node else { continue };
             for (key, node) in entries {
@@ -368,7 +390,7 @@ fn vmware(source: &Source<'_>) -> Result<Report, LintError> {
         }
     }
     inner.partial = source.value(&["guest_os_type"]).is_none();
-    inner.judge(document, |_| None)
+    inner.judge(document, words)
 }
 
 fn proxmox(source: &Source<'_>) -> Result<Report, LintError> {
@@ -395,6 +417,11 @@ fn proxmox(source: &Source<'_>) -> Result<Report, LintError> {
         machine.key("hostpci0", &[("host", None)]);
     }
     machine.judge(say)
+}
+
+/// Hyper-V has no settings of the guest's clock.
+fn hyperv(source: &Source<'_>) -> Result<Report, LintError> {
+    Ok(nothing(source.document.system(source.declared(), None, []).guest))
 }
 
 /// What to do, in the words of Packer.

@@ -138,3 +138,28 @@ fn a_key_of_virtualbox_is_shown_at_its_row() {
     let tied = report.findings.iter().find(|finding| finding.rule.id == "vb-tied").unwrap();
     assert_eq!(text.get(tied.span.clone()), Some("\"setextradata\""));
 }
+
+#[test]
+fn machines_of_vcenter_and_of_hyper_v() {
+    let text = source(
+        "vsphere-iso",
+        "guest_os_type = \"ubuntu64Guest\"\n tools_sync_time = true\n configuration_parameters = { \"monitor_control.virtual_rdtsc\" = \"FALSE\" }",
+    );
+    assert_eq!(bad(&text), ["vmx-sync-on", "vmx-rdtsc-not-virtualised"]);
+    let report = testing::report(Kind::Packer, "a.pkr.hcl", &text);
+    let fix = report
+        .findings
+        .iter()
+        .find_map(|it| it.fix.clone().filter(|_| it.rule.id == "vmx-sync-on"));
+    assert_eq!(
+        fix.as_deref(),
+        Some("tools_sync_time = false, once NTP or chrony runs in the guest")
+    );
+    for builder in ["hyperv-iso", "hyperv-vmcx"] {
+        let text = source(builder, "cpus = 2");
+        assert_eq!(Kind::detect("a.pkr.hcl", &text), Some(Kind::Packer), "{builder}");
+        assert_eq!(bad(&text), [""; 0], "{builder}");
+        let json = format!("{{\"builders\": [{{\"type\": \"{builder}\", \"generation\": 2}}]}}");
+        assert_eq!(Kind::detect("a.json", &json), Some(Kind::Packer), "{builder}");
+    }
+}
