@@ -135,3 +135,35 @@ fn strings_beside_each_other_are_one() {
         assert!(!all.iter().any(|it| it.0 == "q-emulated"), "{all:?}");
     }
 }
+
+/// What is found in a program, which is never changed.
+fn program(name: &str, text: &str) -> Vec<&'static str> {
+    let document = Document::new(name, text.as_bytes()).unwrap();
+    assert_eq!(document.kind, Kind::Qemu, "{text}");
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_994_372_000) };
+    assert_eq!(fix(&document, &choices).unwrap().document.text.as_str(), text);
+    let found = lint(&document).unwrap().findings;
+    found.into_iter().filter(|it| it.severity > Severity::Info).map(|it| it.rule.id).collect()
+}
+
+#[test]
+fn constants_of_programs_are_followed() {
+    let run = "fn main() { Command::new(\"qemu-system-x86_64\").arg(\"-enable-kvm\").arg(\"-cpu\").arg(CPU).spawn(); }\n";
+    let of =
+        |value: &str| format!("use std::process::Command;\nconst CPU: &str = \"{value}\";\n{run}");
+    let bad = ["q-kvmclock-off-no-invtsc"];
+    assert_eq!(program("a.rs", &of("host,-kvmclock")), bad);
+    assert_eq!(program("a.rs", &of("host")), [""; 0]);
+    assert_eq!(program("a.rs", &run.replace("CPU", "\"host,-kvmclock\"")), bad);
+    // A name that may be something else, too.
+    let other = of("host,-kvmclock").replace("main()", "main(CPU: &str)");
+    assert_eq!(program("a.rs", &other), [""; 0]);
+    let go = "package main\n\nconst cpu = \"host,-kvmclock\"\n\nfunc main() {\n\texec.Command(\"qemu-system-x86_64\", \"-enable-kvm\", \
+              \"-cpu\", cpu).Run()\n}\n";
+    assert_eq!(program("a.go", go), bad);
+    let js = "const cpu = 'host,-kvmclock';\nspawn('qemu-system-x86_64', ['-enable-kvm', '-cpu', cpu, '-m', '1G']);\n";
+    assert_eq!(program("a.js", js), bad);
+    assert_eq!(program("a.js", &js.replace("';", "' + more;")), [""; 0]);
+    let image = "FROM debian\nENV CPU=host,-kvmclock MEM=1G\nCMD qemu-system-x86_64 -enable-kvm -cpu $CPU -m $MEM\n";
+    assert_eq!(program("Dockerfile", image), bad);
+}

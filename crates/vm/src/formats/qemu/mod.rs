@@ -10,6 +10,7 @@ pub(crate) mod choice;
 pub(crate) mod clocks;
 mod code;
 pub(crate) mod confidential;
+mod constants;
 pub(crate) mod cpu;
 mod guards;
 pub(crate) mod line;

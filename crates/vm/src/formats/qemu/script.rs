@@ -2,10 +2,11 @@
 
 use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
+use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
 use super::variables::Variables;
 use super::{manifest, python};
-use crate::certain::{is_python, is_yaml};
+use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
@@ -91,7 +92,10 @@ impl Script {
             return script;
         }
         if !is_python(document) {
-            return Self::read(text);
+            return match is_shell(document) {
+                true => Self::read(text),
+                false => Self::read(&unchained(text)),
+            };
         }
         let mut script = Self { commands: python::commands(text), ..Self::default() };
         script.commands.truncate(MOST_COMMANDS);
@@ -246,6 +250,7 @@ impl Script {
     fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
         let mut words = Vec::new();
         let mut option = false;
+        let constants = constants::of(text);
         for statement in statements.iter().filter(|statement| !tests(statement)) {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
@@ -259,9 +264,9 @@ impl Script {
                 let quoted = source.starts_with(['"', '\'', '`']);
                 match whole.as_slice() {
                     [one] if option && !quoted && !one.is_empty() => {
-                        let mut unknown = Placed::default();
-                        unknown.push(UNKNOWN, one.span().start);
-                        words.push(unknown);
+                        let name = source.trim_end_matches([',', ')', ']', '}', ';']);
+                        let known = constants.get(name.trim_start_matches('&')).cloned();
+                        words.push(known.unwrap_or_else(|| unknown(one.span().start)));
                     }
                     [one] => words.push(bare(&element(one, source))),
                     _ => words.extend(whole.iter().map(bare)),

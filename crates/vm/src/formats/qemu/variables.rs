@@ -12,7 +12,7 @@ const MOST_EXPANDED: usize = 4 << 20;
 /// The most that variables have, in bytes, where those of a branch are put in together.
 const MOST_PAIRED: usize = 16 << 10;
 /// Words in front of an assignment.
-const BEFORE: &str = "export local readonly declare typeset set then else do { Environment";
+const BEFORE: &str = "export local readonly declare typeset set then else do { Environment ENV ARG";
 
 /// What a variable has.
 #[derive(Clone, Debug)]
