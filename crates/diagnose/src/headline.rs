@@ -262,7 +262,7 @@ pub(crate) fn with_wall_clock(
             "Which clocksource is in use is not in this evidence; what is: the wall clock is synchronised."
                 .to_owned()
         }
-        (None, None) if headline == NOTHING_KNOWN && !causes.is_empty() => {
+        (None, None) if headline == NOTHING_KNOWN && (!causes.is_empty() || wall.is_some()) => {
             "Which clocksource is in use is not in this evidence, which is about the wall clock."
                 .to_owned()
         }

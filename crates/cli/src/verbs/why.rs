@@ -8,6 +8,7 @@ use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
+use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
 use clocksmith_measure::light;
 use std::path::Path;
@@ -86,7 +87,7 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     let several = parts.len() > 1;
     let quotes = parts.iter().any(|part| part.is_older);
     let mut sections = Vec::new();
-    let mut gravest: Option<((bool, u8, bool), String, Assessment)> = None;
+    let mut gravest: Option<((bool, u8, bool, bool), String, Assessment)> = None;
     for part in parts {
         let is_older = part.is_older;
         let mut seen = clocksmith_watch::assess::of(part.facts, None);
@@ -106,9 +107,9 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
             Some(host) => format!("{host} (lines {lines})"),
             None => format!("lines {lines}"),
         };
-        let (verdict, explained) = gravity(&seen.report);
+        let (verdict, explained, wall) = gravity(&seen.report);
         let is_newer = quotes && !is_older && seen.report.clocksource.current.is_some();
-        let grave = (is_newer, verdict, explained);
+        let grave = (is_newer, verdict, explained, wall);
         if several {
             sections.push(SectionReport {
                 machine: name,
@@ -134,9 +135,9 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     Ok(seen)
 }
 
-/// What a reader asks about first: what is wrong, then what is open, then what is fine; and what is explained before
-/// what is not.
-fn gravity(report: &Report) -> (u8, bool) {
+/// What a reader asks about first: what is wrong, then what is open, then what is fine; what is explained before what is
+/// not; and of equals a wall clock that is not kept before one that is.
+fn gravity(report: &Report) -> (u8, bool, bool) {
     let grave = match report.verdict {
         Verdict::Untrustworthy => 4,
         Verdict::Slow => 3,
@@ -146,7 +147,9 @@ fn gravity(report: &Report) -> (u8, bool) {
     };
     let explains = |id: CauseId| id != CauseId::InsufficientEvidence && !id.concerns_wall_clock();
     let explained = report.causes.iter().any(|cause| explains(cause.id));
-    (grave, explained)
+    let wall = report.wall_clock.as_ref().map(|wall| wall.state);
+    let wrong = matches!(wall, Some(WallState::Unsynchronised | WallState::Stale));
+    (grave, explained, wrong)
 }
 
 /// Seconds since 1970.

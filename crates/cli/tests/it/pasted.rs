@@ -173,6 +173,53 @@ const CASES: &[Case] = &[
         &["wall-clock-stale-after-restore (possible)", "virtual machine fork", "date -u"],
     ),
     case("ntpq-fine", "ok", Some("tsc"), &["ntpq -p", "tsc"]),
+    case(
+        "chrony-own-clock",
+        "unknown",
+        None,
+        &["its reference is its own clock", "is not in this evidence"],
+    ),
+    case("phc2sys-set-to-1970", "unknown", None, &["55.0 years", "never set", "wall clock is not"]),
+    case("ptp4l-jumps", "unknown", None, &["against CLOCK_MONOTONIC", "ptp4l found"]),
+    case("ltrace-count", "unknown", None, &["ltrace counts calls of the C library"]),
+    case(
+        "strace-calls-refused",
+        "unknown",
+        None,
+        &["Each of the 200 traced calls of clock_gettime failed"],
+    ),
+    case(
+        "timesyncd-not-in-guests",
+        "unknown",
+        None,
+        &["leaves virtual machines out", "does not run"],
+    ),
+    case("python-timeit-slow", "unknown", None, &["1270 ns", "not the vDSO, or a busy machine"]),
+    case(
+        "node-exporter-unsynchronised",
+        "unknown",
+        None,
+        &["wall-clock-unsynchronised", "maxerror 16000000 us"],
+    ),
+    case("hwclock-without-tick", "ok", Some("tsc"), &["--directisa"]),
+    case(
+        "two-hosts-one-without-time",
+        "unknown",
+        None,
+        &["2 machines", "rack-2 (lines 6-11): Which"],
+    ),
+    case(
+        "ansible-answers",
+        "slow",
+        Some("hpet"),
+        &["2 machines", "db2 (lines 4-6)", "db1, lines 2-3"],
+    ),
+    case(
+        "perf-top-tsc-by-kernel",
+        "ok",
+        Some("tsc"),
+        &["27 % of the time is read_tsc", "so often"],
+    ),
 ];
 
 fn path(name: &str) -> PathBuf {

@@ -31,6 +31,16 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if let Some(name) = query.rsplit('/').next().filter(|_| query.starts_with('/')) {
         return word(name);
     }
+    // `c6g.large`: a family of instances is known by its name, whatever the size.
+    if let Some((family, size)) = query.split_once('.')
+        && (size.ends_with("large")
+            || ["nano", "micro", "small", "medium", "metal"].contains(&size))
+    {
+        let found = word(family);
+        if !found.is_empty() {
+            return found;
+        }
+    }
     let found = one_parameter(query);
     if !found.is_empty() {
         return found;

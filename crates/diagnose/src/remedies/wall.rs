@@ -360,7 +360,14 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     ];
     let disagree = told.is_some_and(|told| told.sources_disagree() && told.follows != Some(true));
     let answer = told.is_some_and(sources_answer);
+    let own_clock = told.is_some_and(|told| told.own_clock && told.follows == Some(true));
     let mut offer = match (disagree, answer) {
+        _ if own_clock => Offer::saying(
+            "give the time daemon a source of time: a server, the host's clock (ptp_kvm) or a receiver. To follow its own clock \
+             (local in chrony.conf) is for the server of an isolated network",
+        )
+        .risking("the wall clock moves to the time of the source")
+        .citing("chrony.conf(5), local"),
         (true, _) => Offer::saying(
             "compare the time sources with a clock that is right, and take out the ones that are wrong: they answer, and \
              disagree; of four or more the daemon finds a wrong one by itself",

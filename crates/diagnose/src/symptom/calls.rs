@@ -32,6 +32,34 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     if let Some(percent) = calls.percent {
         says.push_str(&format!(", {percent:.1} % of the time in system calls"));
     }
+    if calls.failed > 0 {
+        says.push_str(&format!(", {} of them failed", calls.failed));
+    }
+    if calls.of_library {
+        return Judged::new(symptom, of_library(calls, says))
+            .proves(
+                "how often the program asks the C library for the time",
+                "whether these calls enter the kernel: ltrace counts calls of the library, also those that the vDSO serves",
+                "strace -c -f -e trace=clock_gettime,gettimeofday PROGRAM",
+            )
+            .weighs(
+                Weight::Nothing,
+                "ltrace counts calls of the C library: whether they enter the kernel is not in it.",
+            );
+    }
+    if calls.failed > 0 && calls.failed == calls.count {
+        return Judged::new(symptom, says)
+            .proves(
+                "these calls entered the kernel and failed, each of them: what a read costs is not in it. A seccomp filter \
+                 that refuses the call does that, and a clock that does not exist",
+                "with which error they failed",
+                "strace -f -e trace=clock_gettime,gettimeofday PROGRAM",
+            )
+            .weighs(
+                Weight::Nothing,
+                format!("Each of the {} traced calls of {} failed.", calls.count, calls.call),
+            );
+    }
     let judged = Judged::new(symptom, says);
     let served: u64 = calls
         .clocks
@@ -112,4 +140,15 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
                 calls.count, calls.call
             ),
         )
+}
+
+/// What ltrace's figures are, without what strace says of system calls.
+fn of_library(calls: &Calls, says: String) -> String {
+    match calls.percent {
+        Some(percent) => says.replace(
+            &format!("{percent:.1} % of the time in system calls"),
+            &format!("{percent:.1} % of the time in functions of libraries"),
+        ),
+        None => says,
+    }
 }

@@ -278,6 +278,11 @@ pub(crate) fn weigh(
     }
     let fast_elsewhere = judged.iter().filter(fits).any(|one| one.weight == Weight::Fast);
     match (verdict, main.weight) {
+        // Another clocksource would not help, and the time is spent all the same.
+        (Verdict::Ok, Weight::Nothing) if main.in_use.is_some() => {
+            let fine = out.headline.trim_end().trim_end_matches(" Nothing to fix.");
+            out.headline = format!("{fine} {}", main.sentence);
+        }
         (Verdict::Untrustworthy, _) | (_, Weight::Nothing) if verdict != Verdict::Unknown => {}
         (Verdict::Slow, Weight::Fast) => {
             (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);

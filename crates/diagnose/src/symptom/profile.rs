@@ -326,9 +326,17 @@ fn of_clocksource(
                 },
             );
     }
-    judged.proves(
+    let judged = judged.proves(
         format!("{name} was in use: the kernel itself read it"),
         "whether programs' reads stay in user space: the kernel's own reads show in a profile, too",
         MEASURE,
-    )
+    );
+    // A fast clocksource, and what reads it so often is the question.
+    match share >= CLEAR {
+        true => judged.weighs(
+            Weight::Nothing,
+            format!("{} The kernel itself reads it so often.", spent.trim_end()),
+        ),
+        false => judged,
+    }
 }

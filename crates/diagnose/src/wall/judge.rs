@@ -242,10 +242,17 @@ impl<'a> View<'a> {
             }
             _ => {}
         }
+        if self.phc(report, words, causes) {
+            return;
+        }
         if let Some((told, source)) = self.told
             && let Some(found) = contrary::of_figures(told, source)
         {
             self.against(found, report, words, causes);
+            return;
+        }
+        if synchronised == Some(true) && self.told.is_some_and(|(told, _)| told.own_clock) {
+            self.own_clock(report, words, causes);
             return;
         }
         let found = self.found_wrong(words, causes);

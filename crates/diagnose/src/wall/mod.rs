@@ -8,6 +8,7 @@ mod contrary;
 mod difference;
 mod judge;
 mod masters;
+mod ptp;
 mod remarks;
 mod report;
 mod start;

@@ -149,7 +149,12 @@ impl View<'_> {
                 })
                 .collect()
         });
+        // Ceph compares each of its monitors with the first one: these are several figures of one moment.
+        let most = by.iter().copied().max_by(f64::total_cmp).filter(|_| program == "Ceph");
         let figures = match (by.first(), by.last()) {
+            (Some(_), Some(_)) if most.is_some() => {
+                format!(" by up to {}", text(most.unwrap_or_default()))
+            }
             (Some(first), Some(last)) if text(*first) != text(*last) => {
                 format!(" by {}, later by {}", text(*first), text(*last))
             }
@@ -299,10 +304,97 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::SetBack { by_s } => (
+                format!(
+                    "the dates of the log go back by {} between two lines, while the kernel's own stamps go on: something set the \
+                     wall clock back, such as date, a time daemon or tools of the hypervisor that hand on a wrong time",
+                    text(*by_s)
+                ),
+                info,
+            ),
+            What::NoAddress if answered => return None,
+            What::NoAddress => (
+                format!(
+                    "{program} could not find the address of its time server (name resolution), and no line says that a server \
+                     answered: the network or its name server was not up yet, or the name is wrong"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::NotRunning { .. } | What::AlertUnsynchronised if self.synchronised() == Some(true) => return None,
+            What::NotRunning { condition } => {
+                (not_running(program, condition.as_deref()), (Some(Severity::Warning), Some(Confidence::Medium)))
+            }
+            What::AlertUnsynchronised => (
+                "Prometheus' alert NodeClockNotSynchronising says that the kernel called the wall clock unsynchronised for \
+                 minutes, with a bound of its error at the limit of 16 s: no time daemon keeps it"
+                    .to_owned(),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::AlertOff => (
+                "Prometheus' alert NodeClockSkewDetected says that the kernel still has more than 50 ms to correct, and that it \
+                 does not get less"
+                    .to_owned(),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::OtherThanMonotonic => (
+                format!(
+                    "{program} found that the clock which it steers jumped, or ran at another rate, against CLOCK_MONOTONIC: the \
+                     time stamps of a network card or its driver are wrong, another program sets the same clock, or a virtual \
+                     machine stood still. The clocksource is the measure here, and is not what is blamed"
+                ),
+                (None, None),
+            ),
+            What::RtcNoTick => (
+                "hwclock waited for the next second of the real-time clock, and its interrupt did not come: an emulated clock, \
+                 or one whose interrupt the HPET has taken. hwclock --directisa asks it without an interrupt. The system's clock \
+                 and the clocksource are not concerned"
+                    .to_owned(),
+                (None, None),
+            ),
+            What::RtcNone if told_of(self, &What::RtcBusy) => return None,
+            What::RtcBusy => (
+                "hwclock found the real-time clock in use: another program has it open, as chronyd does with rtcfile, and then \
+                 hwclock is not needed. The system's clock is not concerned"
+                    .to_owned(),
+                (None, None),
+            ),
+            What::RtcNone => (
+                "hwclock found no real-time clock that it can ask: containers, many virtual machines and small boards have none, \
+                 or the device may not be opened. The system's clock runs without it"
+                    .to_owned(),
+                (None, None),
+            ),
             What::Recorded | What::BeforeAnyDate => return None,
         };
         Some((words, severity, sure))
     }
+}
+
+/// A time daemon that does not run, and why its unit says so.
+fn not_running(program: &str, condition: Option<&str>) -> String {
+    match condition {
+        Some(condition) if condition.contains("container") => format!(
+            "{program} does not run, because its unit leaves containers out ({condition}): the clock of a container is its host's, \
+             and is kept there"
+        ),
+        Some(condition) if condition.contains("Virtualization") => format!(
+            "{program} does not run, because its unit leaves virtual machines out ({condition}): then the tools of the hypervisor \
+             must set the wall clock, also after a pause, or another time daemon must run"
+        ),
+        Some(condition) => {
+            format!(
+                "{program} does not run, because a condition of its unit was not met ({condition})"
+            )
+        }
+        None => {
+            format!("{program} does not run: the wall clock drifts unless something else keeps it")
+        }
+    }
+}
+
+/// Whether a line says so.
+fn told_of(view: &View<'_>, what: &What) -> bool {
+    view.told.is_some_and(|(told, _)| told.remarks_of(|one| one == what).count() > 0)
 }
 
 /// What the line says, as evidence.
@@ -324,5 +416,14 @@ pub(super) fn short(what: &What) -> &'static str {
         What::NotYetValid => "certificate is not yet valid",
         What::FilesOfTheFuture => "Clock skew detected",
         What::Late => "a thread ran late",
+        What::SetBack { .. } => "the dates go back",
+        What::RtcNoTick => "no tick of the real-time clock",
+        What::RtcBusy => "the real-time clock is in use",
+        What::RtcNone => "no real-time clock",
+        What::NoAddress => "no address of a time server",
+        What::AlertUnsynchronised => "NodeClockNotSynchronising",
+        What::AlertOff => "NodeClockSkewDetected",
+        What::OtherThanMonotonic => "clockcheck: a clock jumped",
+        What::NotRunning { .. } => "the time daemon does not run",
     }
 }

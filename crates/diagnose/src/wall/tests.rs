@@ -8,7 +8,9 @@ use clocksmith_facts::clockdev::ClocksourceDevice;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::ntp::{NtpState, Timex};
-use clocksmith_facts::wall::{ChronyConfig, Clocks, HostClock, Keepers, PtpClock, Rtc, TimeSource};
+use clocksmith_facts::wall::{
+    ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Rtc, TimeSource,
+};
 use clocksmith_facts::{Arch, Fact, Facts, Origin};
 
 /// A machine on tsc of which every process is seen.
@@ -292,4 +294,50 @@ fn rate_at_its_limit_is_said() {
         .report();
     let wall = report.wall_clock.unwrap();
     assert!(wall.at_limit && wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+}
+
+#[test]
+fn daemon_that_follows_its_own_clock_is_not_synchronised_by_anything() {
+    let own = |own_clock| {
+        let source = TimeSource {
+            daemon: "chronyd",
+            follows: Some(true),
+            own_clock,
+            ..TimeSource::default()
+        };
+        Made::on(None).with(|facts| facts.wall.source = Fact::known(source, "log:3")).report()
+    };
+    let (state, causes) = seen(&own(true));
+    assert_eq!(state, WallState::Unknown);
+    assert_eq!(causes, [(C::WallClockUnsynchronised, Severity::Warning, Confidence::Medium)]);
+    assert_eq!(seen(&own(false)), (WallState::Synchronised, vec![]));
+}
+
+#[test]
+fn phc2sys_tells_what_the_wall_clock_was_set_to() {
+    let said = |ahead_s: f64, set_from_s: Option<f64>, is_reference: bool| {
+        let phc = Phc { ahead_s, held: true, set_from_s, is_reference, source: None };
+        let source = TimeSource { daemon: "phc2sys", phc: Some(phc), ..TimeSource::default() };
+        let report =
+            Made::on(None).with(|facts| facts.wall.source = Fact::known(source, "log:3")).report();
+        let wall = report.wall_clock.unwrap();
+        (wall.state, wall.summary)
+    };
+    let years = 50.0 * 365.25 * 86_400.0;
+    for (ahead, set, state, words) in [
+        // A card that was never set, and a wall clock that was.
+        (1e-9, Some(years), WallState::Unsynchronised, "that clock was never set"),
+        (years, None, WallState::Unsynchronised, "that clock was never set"),
+        // The other way round, and it is right now.
+        (1e-9, Some(-years), WallState::Unknown, "had never been set"),
+        (37.000_1, None, WallState::Unsynchronised, "TAI"),
+        (1e-9, Some(37.0), WallState::Unsynchronised, "TAI"),
+        (4e-8, None, WallState::Synchronised, "holds the wall clock within 1 us"),
+    ] {
+        let (found, summary) = said(ahead, set, false);
+        assert_eq!(found, state, "{summary}");
+        assert!(summary.contains(words), "{summary}");
+    }
+    let (_, summary) = said(-0.75, None, true);
+    assert!(summary.contains("say nothing of the wall clock"), "{summary}");
 }

@@ -49,6 +49,28 @@ fn disagreement(told: &TimeSource) -> String {
 }
 
 impl View<'_> {
+    /// The daemon follows the clock that it keeps.
+    pub(super) fn own_clock(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let Some((told, source)) = self.told else { return };
+        report.state = WallState::Unknown;
+        let daemon = if told.daemon.is_empty() { "the time daemon" } else { told.daemon };
+        let summary = format!(
+            "{daemon} follows this machine's own clock (127.127.1.1) and no source of time: it calls that synchronised, with \
+             figures of zero, and whether the time is right is not in this evidence"
+        );
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        let place = told.places.follows.as_ref().unwrap_or(source);
+        let evidence = vec![Evidence::new(place.0.clone(), "its reference is its own clock")];
+        let id = CauseId::WallClockUnsynchronised;
+        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
+    }
+
     /// Nothing synchronises it, by the kernel's word or by a daemon's.
     pub(super) fn unsynchronised(
         &self,

@@ -95,6 +95,10 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "Clock offset exceeds panic threshold",
         "Operation not permitted",
         "time.SyncController: ",
+        ": Failed to resolve ",
+        " phc offset ",
+        " sys offset ",
+        "clockcheck: clock jumped ",
     ],
     read: daemon_log,
 };
@@ -118,6 +122,10 @@ pub(super) const PROGRAMS: Reader = Reader {
         "is too great! UTC now: ",
         "fewer than half the known nodes",
         "system time jump backward",
+        "to wait for clock tick timed out",
+        "hwclock: ",
+        "NodeClockNotSynchronising",
+        "NodeClockSkewDetected",
     ],
     read: daemon_log,
 };

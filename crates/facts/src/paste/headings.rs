@@ -3,6 +3,7 @@
 
 use super::{Section, files, prompt};
 use crate::log::times;
+use crate::names;
 
 /// Characters and words that a heading has at most.
 const LONGEST: usize = 48;
@@ -118,7 +119,14 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     found[active].0.add(begin, lines.len());
     let telling = |section: &Section| {
         let all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
-        let telling = all.filter(|line| TELLING.iter().any(|word| super::has(line, word)));
+        let mut below_host = false;
+        let telling = all.filter(|line| {
+            // A name alone below the heading of a host is what one of sysfs' files says there; the command that asked for
+            // it runs on all of them.
+            let is_answer = below_host && names::is_known(line.trim());
+            below_host = of_tool(line.trim()).is_some();
+            is_answer || !asks_many(line) && TELLING.iter().any(|word| super::has(line, word))
+        });
         telling.map(|line| line.trim()).collect::<Vec<&str>>()
     };
     // What one author quotes of another one tells nothing of a machine of his own.
@@ -137,8 +145,14 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     if (2..=SECTIONS).contains(&sections.len()) { sections } else { Vec::new() }
 }
 
+/// Whether a line is the command of a program that runs another one on many machines.
+fn asks_many(line: &str) -> bool {
+    const PROGRAMS: [&str; 6] = ["ansible ", "pssh ", "parallel-ssh ", "pdsh ", "clush ", "salt "];
+    PROGRAMS.iter().any(|program| super::has(line, program))
+}
+
 /// The host above its output: `web1 | CHANGED | rc=0 >>` (Ansible), `[1] 01:00:00 [SUCCESS] web1` (pssh).
-fn of_tool(line: &str) -> Option<&str> {
+pub(super) fn of_tool(line: &str) -> Option<&str> {
     let ansible = line.strip_suffix(">>").and_then(|head| head.split_once(" | "));
     if let Some((host, rest)) = ansible {
         return rest.contains("rc=").then_some(host);
@@ -331,6 +345,14 @@ mod tests {
             found(&again).iter().map(|one| one.1.as_str()).collect::<Vec<_>>(),
             ["1-4, 7-8", "5-6"]
         );
+    }
+
+    #[test]
+    fn answers_of_many_hosts_are_told_apart() {
+        let text = "$ ansible db -m command -a 'cat /sys/devices/system/clocksource/clocksource0/current_clocksource'\n\
+                    db1 | CHANGED | rc=0 >>\ntsc\ndb2 | CHANGED | rc=0 >>\nhpet\n";
+        let hosts: Vec<Option<String>> = found(text).into_iter().map(|(host, _)| host).collect();
+        assert_eq!(hosts, [Some("db1".to_owned()), Some("db2".to_owned())]);
     }
 
     #[test]

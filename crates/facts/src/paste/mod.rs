@@ -19,6 +19,8 @@ mod processor;
 mod prompt;
 mod reprinted;
 mod sections;
+mod service;
+mod set_back;
 mod sysfs;
 mod virt;
 mod wall;
@@ -65,7 +67,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 23] = [
+const READERS: [Reader; 25] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -89,6 +91,8 @@ const READERS: [Reader; 23] = [
     wall::ASSOCIATIONS,
     wall::TOOLS,
     wall::DATES,
+    service::STATUS,
+    service::METRICS,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -286,6 +290,9 @@ impl Pasted {
                     at += 1;
                 }
             }
+        }
+        if out.kernel_lines > 0 && !examples {
+            set_back::look(&mut page);
         }
         out.symptoms = page.symptoms;
         out.told = page.told;

@@ -16,6 +16,9 @@ pub(super) const READER: Reader = Reader {
         "clocksource0/*",
         // A command that goes on in the next line.
         "echo ",
+        // The heading of a host.
+        "rc=0 >>",
+        "[SUCCESS] ",
     ],
     read,
 };
@@ -51,7 +54,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let wanted = files(line);
     if wanted.is_empty() {
-        return 0;
+        return of_host(page, at);
     }
     // `path:value`, `name=value`.
     if let Some((_, rest)) = line.rsplit_once("_clocksource")
@@ -72,6 +75,11 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         && shown(rest) != rest.trim()
     {
         return usize::from(told(page, at, *file, shown(rest)));
+    }
+    if let ([file], Some((head, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
+        && let Some(taken) = in_a_sentence(page, at, *file, head, rest)
+    {
+        return taken;
     }
     let is_label = line.trim().starts_with("==>") || line.trim().ends_with(':');
     let is_command = ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
@@ -130,6 +138,47 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         end += 1;
     }
     end - at
+}
+
+/// `/sys/.../current_clocksource is tsc.`, with the name perhaps in the next line; not what such a sentence supposes.
+fn in_a_sentence(
+    page: &mut Page<'_>,
+    at: usize,
+    file: File,
+    head: &str,
+    rest: &str,
+) -> Option<usize> {
+    const SUPPOSE: [&str; 8] =
+        ["if", "when", "whether", "unless", "until", "that", "where", "should"];
+    let supposes = head.to_ascii_lowercase();
+    let mut words = supposes.split(|c: char| !c.is_ascii_alphabetic());
+    if file != File::Current || words.any(|word| SUPPOSE.contains(&word)) {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['`', '\'', '"']).trim().strip_prefix("is")?;
+    let (value, value_at) = match rest.trim() {
+        "" => (page.line(at + 1).trim(), at + 1),
+        value if rest.starts_with([' ', '\t']) => (value, at),
+        _ => return None,
+    };
+    let name = value.trim_matches(['`', '\'', '"', '.']);
+    (names::is_known(name) && told(page, value_at, file, name)).then_some(value_at + 1 - at)
+}
+
+/// A name, or a list of names, alone below the heading of a host: the answer to a command for many hosts. What hosts answer
+/// differently is of none of them.
+fn of_host(page: &mut Page<'_>, at: usize) -> usize {
+    let is_heading = |line: &str| super::headings::of_tool(line.trim()).is_some();
+    let value = page.line(at + 1).trim();
+    let Some(file) = kind(value).filter(|_| is_heading(page.line(at))) else { return 0 };
+    let lines = page.lines();
+    let differs = lines.windows(2).any(|pair| {
+        is_heading(&pair[0]) && kind(pair[1].trim()) == Some(file) && pair[1].trim() != value
+    });
+    if !differs {
+        told(page, at + 1, file, value);
+    }
+    2
 }
 
 /// The file that a command alone on its line prints, behind a prompt or without one.
@@ -353,6 +402,7 @@ fn inxi(page: &mut Page<'_>, at: usize, current: &str, rest: &str) -> usize {
 /// `clocksource: tsc`, `Current clocksource : tsc`, `clock source is tsc`.
 fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
+    let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     if let Some((current, rest)) = crate::log::inxi(line) {
         return inxi(page, at, current, rest);
     }
@@ -362,7 +412,8 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         .find_map(|label| lower.strip_prefix(label));
     let Some(rest) = rest else { return 0 };
     let value = rest.trim_start_matches([' ', ':', '=', '\t', '\'', '"']).trim_start_matches("is ");
-    let name = value.trim_matches(['\'', '"', '.', ' ']);
+    // `Clocksource: tsc (by the vDSO)`
+    let name = value.split(" (").next().unwrap_or(value).trim_matches(['\'', '"', '.', ' ']);
     if rest.len() == value.len() || !names::is_known(name) {
         return 0;
     }
@@ -433,11 +484,44 @@ mod tests {
     }
 
     #[test]
+    fn answers_of_hosts_that_differ_are_of_none_of_them() {
+        let answers = |one: &str, two: &str| {
+            told(&format!("a | CHANGED | rc=0 >>\n{one}\nb | CHANGED | rc=0 >>\n{two}\n")).0
+        };
+        assert_eq!(answers("hpet", "hpet").as_deref(), Some("hpet"));
+        assert_eq!(answers("hpet", "tsc"), None);
+        assert_eq!(answers("ok", "done"), None);
+    }
+
+    #[test]
     fn number_of_a_line_is_no_name_of_a_list() {
         let path = "/sys/devices/system/clocksource/clocksource0";
         for front in ["4 ", "4:", "2026-09-14T10:11:04.123456789Z "] {
             let text = format!("$ cat {path}/available_clocksource\n{front}tsc hpet\n");
             assert_eq!(told(&text).1, [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn name_in_a_list_of_what_a_machine_is() {
+        for line in ["- Clocksource: tsc (by the vDSO)", "* clocksource: tsc", "Clocksource: tsc"] {
+            assert_eq!(told(&format!("{line}\nnext\n")).0.as_deref(), Some("tsc"), "{line}");
+        }
+        assert_eq!(told("- Clocksource: which one?\n").0, None);
+    }
+
+    #[test]
+    fn name_in_a_sentence_that_says_what_is() {
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        for text in [format!("and {path} is\ntsc.\n"), format!("Now `{path}` is tsc\n")] {
+            assert_eq!(told(&text).0.as_deref(), Some("tsc"), "{text}");
+        }
+        for text in [
+            format!("If {path} is tsc\n"),
+            format!("{path} is tsc on good machines\n"),
+            format!("{path} is\nread by the program\n"),
+        ] {
+            assert_eq!(told(&text).0, None, "{text}");
         }
     }
 

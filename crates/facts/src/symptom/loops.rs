@@ -18,6 +18,7 @@ pub(super) const READER: Reader = Reader {
         "real\t",
         "real ",
         " ns/op",
+        " per loop",
     ],
     read,
 };
@@ -32,6 +33,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let found = printed(page, at, &line)
         .or_else(|| threads(page, at, &line))
         .or_else(|| elapsed(page, at, &line))
+        .or_else(|| timeit(page, at, &line))
         .or_else(|| shell(page, at, &line));
     let Some((cost, lines)) = found else { return 0 };
     if cost.ns > 0.0 && cost.ns < 1e8 {
@@ -99,6 +101,35 @@ fn per_call(line: &str) -> Option<f64> {
     None
 }
 
+/// `10000000 loops, best of 5: 34.4 nsec per loop` below `python3 -m timeit -s 'import time' 'time.time()'`, and what IPython
+/// prints: `34.5 ns ± 0.5 ns per loop (mean ± std. dev. of 7 runs, 10000000 loops each)`.
+fn timeit(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
+    // The call alone: what else the statement does is in the figure.
+    const CALLS: [&str; 6] = [
+        "time.time()",
+        "time.time_ns()",
+        "time.monotonic()",
+        "time.monotonic_ns()",
+        "time.perf_counter()",
+        "time.perf_counter_ns()",
+    ];
+    let figure = line.split_once(": ").filter(|(head, _)| head.contains("loops, best of "));
+    let mut words = figure.map_or(line, |(_, rest)| rest).split_ascii_whitespace();
+    let value: f64 = words.next()?.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let ns = match words.next()? {
+        "nsec" | "ns" => value,
+        "usec" | "us" | "\u{b5}s" | "\u{3bc}s" => value * 1e3,
+        "msec" | "ms" => value * 1e6,
+        _ => return None,
+    };
+    let mut above = (at.saturating_sub(3)..at).rev().map(|number| page.line(number));
+    let asked = above.find_map(|line| line.split_once("timeit").map(|(_, rest)| rest))?;
+    let statement = asked.trim().trim_end_matches(['\'', '"']);
+    let statement = statement.rsplit(['\'', '"', ' ', ';']).next()?;
+    let call = CALLS.into_iter().find(|call| *call == statement)?;
+    Some((cost(call, ns), 1))
+}
+
 /// `gettimeofday(50035480681901) , times : 100000000` and below it `thread 1105828160 consume 4000225 us`.
 fn threads(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     let us: f64 = line.split_once(" consume ")?.1.trim().strip_suffix("us")?.trim().parse().ok()?;
@@ -158,4 +189,43 @@ fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
     let calls = |line: &str| line.contains("clock_gettime(") || line.contains("gettimeofday(");
     let body = (head..at.min(head + 6)).map(|number| page.line(number)).find(|line| calls(line))?;
     Some((clock(body)?, times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeit_of_python_times_a_call_alone() {
+        let ns = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let read = crate::paste::Pasted::read(&lines, "text");
+            read.symptoms.first().and_then(|one| match &one.seen {
+                Seen::Cost(cost) => Some(cost.ns.round()),
+                _ => None,
+            })
+        };
+        for (statement, result, expected) in [
+            (
+                "-s 'import time' 'time.time()'",
+                "1000 loops, best of 5: 34.4 nsec per loop",
+                Some(34.0),
+            ),
+            (
+                "-s \"import time\" \"time.monotonic()\"",
+                "9 loops, best of 5: 1.31 usec per loop",
+                Some(1310.0),
+            ),
+            (
+                "time.perf_counter()",
+                "34.5 ns \u{b1} 0.5 ns per loop (mean \u{b1} std. dev.)",
+                Some(35.0),
+            ),
+            ("'pass'", "50000000 loops, best of 5: 5.01 nsec per loop", None),
+            ("'f(time.time())'", "50000000 loops, best of 5: 5.01 nsec per loop", None),
+        ] {
+            let text = format!("$ python3 -m timeit {statement}\n{result}\n");
+            assert_eq!(ns(&text), expected, "{statement}");
+        }
+    }
 }

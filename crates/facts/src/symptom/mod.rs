@@ -124,6 +124,10 @@ pub struct Calls {
     pub us: Option<f64>,
     /// Percent of the time in system calls, of a table.
     pub percent: Option<f64>,
+    /// Calls that failed, of a table.
+    pub failed: u64,
+    /// Calls of a function of the C library (ltrace), which may enter the kernel or not.
+    pub of_library: bool,
 }
 
 /// What a read cost.

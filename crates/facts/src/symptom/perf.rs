@@ -18,6 +18,14 @@ const FRAMES: usize = 256;
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some(first) = row(page.line(at)) else { return 0 };
     let mut profile = Profile { counted: Counted::above_perf(page, at), ..Profile::default() };
+    // `10.71%     -2.44%`: the head of perf diff was left out.
+    let mut shares = page.line(at).split_ascii_whitespace();
+    if shares
+        .nth(1)
+        .is_some_and(|word| word.starts_with(['+', '-']) && percent(&word[1..]).is_some())
+    {
+        profile.counted = Counted::Difference;
+    }
     // `perf report --show-cpu-utilization` has the shares in the kernel and outside of it behind the whole.
     let split = (at.saturating_sub(HEADER)..at).any(|number| {
         let line = page.line(number);
@@ -69,7 +77,8 @@ struct Row<'a> {
 }
 
 fn row(line: &str) -> Option<Row<'_>> {
-    let line = line.trim_start_matches(['-', '+', ' ', '\t', '|']);
+    // A question mark stands for an arrow that a terminal or an editor could not show.
+    let line = line.trim_start_matches(['-', '+', ' ', '\t', '|', '?']);
     let mut words = line.split_ascii_whitespace();
     let first = words.next()?;
     if let Some(share) = percent(first) {
@@ -238,6 +247,11 @@ mod tests {
         70.00%     9.00%  app  [kernel.kallsyms]  [k] do_syscall_64\n";
 
     #[test]
+    fn arrows_that_were_lost_are_no_part_of_a_row() {
+        assert_eq!(profile(&format!("?{BOTH}").replace('\n', "\n?")), profile(BOTH));
+    }
+
+    #[test]
     fn shares_with_a_decimal_comma_are_those_with_a_point() {
         assert_eq!(profile(&BOTH.replace('.', ",").replace("[,]", "[.]")), profile(BOTH));
         assert_eq!(percent("6,690%"), None);
@@ -254,6 +268,8 @@ mod tests {
         let found = profile(&text);
         assert_eq!(found.counted, Counted::Events("cache-misses".to_owned()));
         assert_eq!(found.functions.len(), 1);
+        let bare = "     20.10%    -19.90%  [kernel.kallsyms]  [k] read_hpet\n";
+        assert_eq!(profile(bare).counted, Counted::Difference);
         let text = "# Baseline  Delta Abs  Shared Object      Symbol\n  20.10%  -19.90%  [kernel.kallsyms]  [k] read_hpet\n";
         assert_eq!(profile(text).counted, Counted::Difference);
         assert_eq!(profile(BOTH).counted, Counted::Time);

@@ -1,4 +1,5 @@
-//! `strace`, also with `-T`, `-r`, `-t` and `-f`: calls that read a clock, one a line.
+//! `strace`, also with `-T`, `-r`, `-t` and `-f`: calls that read a clock, one a line. ltrace prints calls of libraries in
+//! the same form, with numbers and addresses for the arguments.
 
 use super::{Calls, Seen};
 use crate::paste::{Page, Reader};
@@ -18,12 +19,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let mut found: Vec<(Calls, f64, u64)> = Vec::new();
     let mut last = at;
+    let mut of_library = false;
     for number in at..page.len() {
         if number - last > GAP || page.is_prompt(number) {
             break;
         }
         let Some(one) = call(page.line(number)) else { continue };
         last = number;
+        of_library |= one.of_library;
         let entry = match found.iter().position(|(calls, ..)| calls.call == one.name) {
             Some(known) => &mut found[known],
             None => {
@@ -50,15 +53,20 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     for (mut calls, us, timed) in found {
         calls.us = (timed > 0).then(|| us / timed as f64);
         calls.clocks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        page.symptom(at, READER.name, Seen::Calls(calls));
+        calls.of_library = of_library;
+        page.symptom(at, if of_library { LTRACE } else { READER.name }, Seen::Calls(calls));
     }
     last + 1 - at
 }
+
+/// The same lines by ltrace.
+const LTRACE: &str = "ltrace";
 
 struct Call<'a> {
     name: &'static str,
     clock: Option<&'a str>,
     seconds: Option<f64>,
+    of_library: bool,
 }
 
 /// `[pid 42] 0.000034 clock_gettime(CLOCK_MONOTONIC, {tv_sec=1, tv_nsec=2}) = 0 <0.000012>`.
@@ -101,7 +109,13 @@ fn call(line: &str) -> Option<Call<'_>> {
         let (_, time) = result.rsplit_once('<')?;
         time.trim_end().strip_suffix('>')?.parse().ok().filter(|s: &f64| (0.0..100.0).contains(s))
     });
-    Some(Call { name, clock: if built { Some("CPUCLOCK") } else { clock }, seconds })
+    // strace names the clock, or marks one that it does not know; ltrace prints its number, and addresses that it does not
+    // follow.
+    let first = arguments.split(',').next().unwrap_or_default().trim();
+    let by_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    let of_library = name.starts_with("clock_") && by_number && arguments.contains(", 0x");
+    let clock = if built { Some("CPUCLOCK") } else { clock };
+    Some(Call { name, clock, seconds, of_library })
 }
 
 #[cfg(test)]
@@ -118,5 +132,16 @@ mod tests {
             }
         }
         assert!(call("x | clock_gettime(CLOCK_MONOTONIC, &t) = 0").is_none());
+    }
+
+    #[test]
+    fn calls_of_libraries_have_numbers_for_names() {
+        let of_library = |line: &str| call(line).map(|call| call.of_library);
+        assert_eq!(of_library("clock_gettime(1, 0x7ffc0c8b7d50, 0, 0x7f1a)  = 0"), Some(true));
+        assert_eq!(of_library("clock_gettime(CLOCK_MONOTONIC, 0x7ffc0c8b7d50) = -1"), Some(false));
+        assert_eq!(
+            of_library("clock_gettime(CLOCK_REALTIME, {tv_sec=1, tv_nsec=2}) = 0"),
+            Some(false)
+        );
     }
 }

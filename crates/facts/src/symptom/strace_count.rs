@@ -1,4 +1,4 @@
-//! `strace -c`: a table of calls.
+//! `strace -c`: a table of calls; `ltrace -c`, whose table has the same columns and counts functions of libraries.
 
 use super::{Calls, Seen};
 use crate::paste::{Page, Reader};
@@ -10,13 +10,16 @@ pub(super) const READER: Reader =
 const LINES: usize = 400;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
-    let is_head = page.line(at).contains("% time") && page.line(at).contains("syscall");
+    let head = page.line(at);
+    let is_head = head.contains("% time") && (head.contains("syscall") || is_of_library(head));
     // The head may be cut off: the columns of a row agree with each other.
     if !is_head && row(page.line(at)).is_none() {
         return 0;
     }
     let begin = at + usize::from(is_head);
     let mut end = begin;
+    let mut of_library = is_of_library(head);
+    let mut found = Vec::new();
     for number in begin..page.len().min(at + LINES) {
         let line = page.line(number).trim();
         if line.is_empty() {
@@ -28,19 +31,39 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if !is_rule && !is_row {
             break;
         }
+        let name = line.split_ascii_whitespace().next_back();
+        of_library |= name.is_some_and(|name| OF_LIBRARY.contains(&name));
         if let Some(row) = row(line) {
-            let calls = Calls {
-                call: row.name.to_owned(),
-                count: row.count,
-                us: (row.us > 0.0).then_some(row.us),
-                percent: Some(row.percent),
-                ..Calls::default()
-            };
-            page.symptom(number, READER.name, Seen::Calls(calls));
+            found.push((number, row));
         }
         end = number + 1;
     }
+    let tool = if of_library { LTRACE } else { READER.name };
+    for (number, row) in found {
+        let calls = Calls {
+            call: row.name.to_owned(),
+            count: row.count,
+            us: (row.us > 0.0).then_some(row.us),
+            percent: Some(row.percent),
+            failed: row.failed,
+            of_library,
+            ..Calls::default()
+        };
+        page.symptom(number, tool, Seen::Calls(calls));
+    }
     end - at
+}
+
+/// The same table by ltrace.
+const LTRACE: &str = "ltrace -c";
+/// Functions of the C library that are no system calls: a table that has one of them counts functions.
+const OF_LIBRARY: [&str; 10] = [
+    "malloc", "free", "calloc", "realloc", "memcpy", "memset", "strlen", "strcmp", "printf", "puts",
+];
+
+/// `% time     seconds  usecs/call     calls      function`.
+fn is_of_library(line: &str) -> bool {
+    line.contains("% time") && line.trim_end().ends_with(" function")
 }
 
 /// A row of a call that reads a clock.
@@ -49,6 +72,7 @@ struct Row<'a> {
     percent: f64,
     us: f64,
     count: u64,
+    failed: u64,
     name: &'a str,
 }
 
@@ -69,10 +93,12 @@ fn row(line: &str) -> Option<Row<'_>> {
         Some(count) => (third.parse().ok()?, count.parse().ok()?),
         None => parted(third, seconds)?,
     };
+    let failed = numbers.get(4).and_then(|word| word.parse().ok()).unwrap_or(0).min(count);
     ((1..1_000_000_000_000_000).contains(&count) && agree(seconds, us, count)).then_some(Row {
         percent,
         us,
         count,
+        failed,
         name,
     })
 }
@@ -140,6 +166,38 @@ mod tests {
         assert_eq!(
             of("100,00   20,468677          20   1000000           gettimeofday"),
             Some((20.0, 1_000_000))
+        );
+    }
+
+    #[test]
+    fn table_of_ltrace_counts_functions_of_libraries() {
+        let of_library = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let read = crate::paste::Pasted::read(&lines, "text");
+            let of_library = |seen: &Seen| matches!(seen, Seen::Calls(calls) if calls.of_library);
+            read.symptoms.iter().map(|one| of_library(&one.seen)).collect::<Vec<_>>()
+        };
+        let row = " 61.20    0.412310        1030       400 clock_gettime\n";
+        let head = |last: &str| format!("% time     seconds  usecs/call     calls      {last}\n");
+        assert_eq!(of_library(&format!("{}{row}", head("function"))), [true]);
+        assert_eq!(of_library(&format!("{}{row}", head("errors syscall"))), [false]);
+        // The head is cut off, and a row is that of a function.
+        assert_eq!(
+            of_library(&format!("{row} 22.10    0.148800         744       200 memcpy\n")),
+            [true]
+        );
+    }
+
+    #[test]
+    fn calls_that_failed_are_counted() {
+        let failed = |line: &str| row(line).map(|row| row.failed);
+        assert_eq!(
+            failed(" 70.00    0.000700           7       100       100 clock_gettime"),
+            Some(100)
+        );
+        assert_eq!(
+            failed(" 70.00    0.000700           7       100           clock_gettime"),
+            Some(0)
         );
     }
 

@@ -30,7 +30,8 @@ const INSIDE: [&str; 14] = [
 ];
 
 impl Apart {
-    /// A command line that runs `date` here and there: whether the first of the two is the one inside, and with what.
+    /// A command line that runs `date` here and there, and perhaps here once more: whether the first of them is the one inside,
+    /// and with what.
     #[must_use]
     pub fn asked(command: &str) -> Option<(bool, &'static str)> {
         let mut parts =
@@ -39,6 +40,7 @@ impl Apart {
         let (first, second) = (date_of(first)?, date_of(second)?);
         match (parts.next(), first, second) {
             (None, None, Some(with)) => Some((false, with)),
+            (Some("date"), None, Some(with)) if parts.next().is_none() => Some((false, with)),
             (None, Some(with), None) => Some((true, with)),
             _ => None,
         }
@@ -64,8 +66,6 @@ fn date_of(command: &str) -> Option<Option<&'static str>> {
 /// Seconds since 1970 of what `date` prints, and its time zone: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3 Nov 2017 15:20:43 UTC`.
 #[must_use]
 pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     if !(5..=8).contains(&words.len()) {
         return None;
@@ -76,8 +76,8 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
         let bare = word.trim_end_matches([',', '.']);
         let lower = bare.to_ascii_lowercase();
         let number = bare.parse::<i64>().ok();
-        if let Some(found) = MONTHS.iter().position(|name| lower == *name) {
-            month = i64::try_from(found).ok().map(|at| at + 1);
+        if let Some(found) = month_of(&lower) {
+            month = Some(found);
         } else if bare.len() <= 2 && number.is_some_and(|n| (1..=31).contains(&n)) {
             day = number;
         } else if bare.len() == 4 && number.is_some_and(|n| (1970..=2200).contains(&n)) {
@@ -109,6 +109,26 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     Some((days * 86_400 + clock, zone?))
 }
 
+/// The month of an abbreviation: in English, and where other languages differ from it.
+fn month_of(word: &str) -> Option<i64> {
+    const MONTHS: [&[&str]; 12] = [
+        &["jan", "ene", "gen", "janv"],
+        &["feb", "fev", "f\u{e9}vr"],
+        &["mar", "m\u{e4}r", "mrt", "mars", "mrz"],
+        &["apr", "abr", "avr", "avril"],
+        &["may", "mai", "maj", "mei", "mag"],
+        &["jun", "giu", "juin"],
+        &["jul", "lug", "juil"],
+        &["aug", "ago", "ao\u{fb}t"],
+        &["sep", "set", "sept"],
+        &["oct", "okt", "out", "ott"],
+        &["nov"],
+        &["dec", "dez", "dic", "d\u{e9}c"],
+    ];
+    let at = MONTHS.iter().position(|names| names.contains(&word))?;
+    i64::try_from(at).ok().map(|at| at + 1)
+}
+
 /// `+0200`
 fn is_offset(word: &str) -> bool {
     word.len() == 5
@@ -127,6 +147,10 @@ mod tests {
     fn asked_one_here_and_one_inside() {
         assert_eq!(Apart::asked("date -u ; docker run busybox date"), Some((false, "docker")));
         assert_eq!(Apart::asked("podman machine ssh date -u && date -u"), Some((true, "podman")));
+        assert_eq!(
+            Apart::asked("date && multipass exec a -- date && date"),
+            Some((false, "multipass"))
+        );
         for other in [
             "date; date",
             "docker run a date; docker run b date",
@@ -145,6 +169,8 @@ mod tests {
         assert_eq!(of("Fr  3 Nov 2017 15:26:26 UTC"), 1_509_722_786);
         assert_eq!(of("Fri  3 Nov 03:26:26 PM UTC 2017"), 1_509_722_786);
         assert_eq!(of("Fri, 03 Nov 2017 15:26:26 +0000"), 1_509_722_786);
+        assert_eq!(of("sex 03 nov 2017 15:26:26 WET"), 1_509_722_786);
+        assert_eq!(of("ter 03 out 2017 15:26:26 WEST"), of("Tue Oct  3 15:26:26 WEST 2017"));
         assert_eq!(date_seconds("Fri Nov  3 15:26:26 2017"), None);
         assert_eq!(date_seconds("the date is 3 Nov 2017 UTC today"), None);
     }

@@ -49,6 +49,30 @@ pub enum What {
     NotYetValid,
     /// make: files with a time of change in the future.
     FilesOfTheFuture,
+    /// The dates of a log went back, and the kernel's stamps went on.
+    SetBack {
+        /// By how many seconds.
+        by_s: f64,
+    },
+    /// hwclock: the real-time clock gives no tick in time.
+    RtcNoTick,
+    /// Another program holds the real-time clock.
+    RtcBusy,
+    /// hwclock found no real-time clock that it can ask.
+    RtcNone,
+    /// A daemon could not find the address of its time server.
+    NoAddress,
+    /// Prometheus: by the kernel nothing has synchronised the clock for minutes.
+    AlertUnsynchronised,
+    /// Prometheus: the clock is off and not coming back.
+    AlertOff,
+    /// linuxptp: a clock moved otherwise than `CLOCK_MONOTONIC` did.
+    OtherThanMonotonic,
+    /// A time daemon does not run.
+    NotRunning {
+        /// The condition of its unit that was not met, if that is why.
+        condition: Option<String>,
+    },
     /// HikariCP: its thread ran later than it should have, by a clock that does not follow the wall clock.
     Late,
 }
@@ -73,7 +97,11 @@ pub(super) const MOST: usize = 32;
 /// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
 /// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
 /// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 24] = [
+const WORDS: [(&str, &str, What); 28] = [
+    (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
+    ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
+    ("hwclock: cannot open /dev/rtc0: Device or resource busy", "hwclock", What::RtcBusy),
+    ("hwclock: Cannot access the Hardware Clock via any known method", "hwclock", What::RtcNone),
     ("Forward time jump detected!", "chronyd", What::Jumped { forward: true }),
     ("Backward time jump detected!", "chronyd", What::Jumped { forward: false }),
     ("Could not step system clock", "chronyd", What::NotSet),
@@ -131,6 +159,18 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
             _ => "a program",
         };
         return remark(program, What::NotPermitted);
+    }
+    // resolve handler in systemd's timesyncd-manager.c.
+    if line.contains("timesyncd") && line.contains(": Failed to resolve ") {
+        return remark("systemd-timesyncd", What::NoAddress);
+    }
+    // An alert that fires, by its labels; a rule and a page about it have the name in another place.
+    let fires = line.contains("alertname") || line.contains("firing");
+    if fires && line.contains("NodeClockNotSynchronising") {
+        return remark("Prometheus", What::AlertUnsynchronised);
+    }
+    if fires && line.contains("NodeClockSkewDetected") {
+        return remark("Prometheus", What::AlertOff);
     }
     // systemd, PID 1 (`manager_dispatch_time_change_fd()`).
     if line.contains("systemd[1]: Time has been changed") {
@@ -192,13 +232,19 @@ fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
     } else if let Some(rest) = behind(line, "Reported time is too far out of sync with master.") {
         ("HBase", behind(rest, "Time difference of ").and_then(figure))
     } else if let Some((_, rest)) =
-        line.split_once(" clock skew ").filter(|(head, _)| head.trim_start().starts_with("mon."))
+        line.split_once(" clock skew ").filter(|(head, _)| of_monitor(head))
     {
         ("Ceph", Some(figure(rest)?))
     } else {
         return None;
     };
     Some(Remark { what: What::HostsDiffer { by_s }, program, source: source.clone() })
+}
+
+/// The name of a monitor of Ceph in front of what it says: `mon.a`, `[WRN]  mon.2 192.0.2.48:6790/0`, `cluster [WRN] 1`.
+fn of_monitor(head: &str) -> bool {
+    let head = head.trim_start();
+    head.starts_with("mon.") || head.contains("[WRN]") && head.contains("mon.")
 }
 
 /// A duration as Go prints it (`8h0m2.5s`, `12.407738276s`, `201.859059ms`), in seconds.
@@ -248,6 +294,9 @@ impl TimeSource {
         // A server that answers; whether its time is taken is another line.
         if line.contains("Contacted time server ") {
             return Some(Self { daemon: "systemd-timesyncd", answering: 1, ..Self::default() });
+        }
+        if let Some(told) = Self::of_ptp(line, source) {
+            return Some(told);
         }
         let remark = of_line(line, source)?;
         let daemon = match remark.program {
@@ -338,6 +387,16 @@ mod tests {
                 Some(53.04),
             ),
             ("    mon.b clock skew 0.25s > max 0.05s (latency 0.0004s)", "Ceph", Some(0.25)),
+            (
+                "2026-01-02 03:04:05.9 [WRN]  mon.2 192.0.2.8:6790/0 clock skew 0.25s > max 0.05s",
+                "Ceph",
+                Some(0.25),
+            ),
+            (
+                "mon.a (mon.0) 552 : cluster [WRN] 1 clock skew 0.25s > max 0.05s",
+                "Ceph",
+                Some(0.25),
+            ),
             ("HEALTH_WARN clock skew detected on mon.b, mon.c", "Ceph", None),
             (
                 "rpc/clock_offset.go:132: fewer than half the known nodes are within the maximum offset of 250ms (3 of 7)",
@@ -348,6 +407,39 @@ mod tests {
             assert_eq!(said(line), differ(program, by_s), "{line}");
         }
         assert_eq!(said("a common clock skew 3 of the tree"), None);
+    }
+
+    #[test]
+    fn of_line_hwclock_alerts_and_names_that_are_not_found() {
+        for (line, program, what) in [
+            (
+                "hwclock: select() to /dev/rtc0 to wait for clock tick timed out",
+                "hwclock",
+                What::RtcNoTick,
+            ),
+            ("hwclock: cannot open /dev/rtc0: Device or resource busy", "hwclock", What::RtcBusy),
+            (
+                "hwclock: Cannot access the Hardware Clock via any known method.",
+                "hwclock",
+                What::RtcNone,
+            ),
+            (
+                "Aug 12 11:21:23 ha systemd-timesyncd[329]: Failed to resolve time.example: Temporary failure in name resolution",
+                "systemd-timesyncd",
+                What::NoAddress,
+            ),
+            ("alertname: NodeClockNotSynchronising", "Prometheus", What::AlertUnsynchronised),
+            ("[FIRING:1] NodeClockSkewDetected firing (db1)", "Prometheus", What::AlertOff),
+        ] {
+            assert_eq!(said(line), Some((program, what)), "{line}");
+        }
+        for other in [
+            "- alert: NodeClockNotSynchronising",
+            "Failed to resolve time.example",
+            "Update the page NodeClockSkewDetected.md",
+        ] {
+            assert_eq!(said(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a time daemon says of its source: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl timesync-status`.
 
 use super::remark::MOST;
-use super::{Correction, Places, Remark};
+use super::{Correction, Phc, Places, Remark};
 use serde::Serialize;
 
 /// What a time daemon says of its source.
@@ -24,6 +24,8 @@ pub struct TimeSource {
     pub skew_ppm: Option<f64>,
     /// How far the source itself may be off by the dispersion that it has gathered, in seconds.
     pub dispersion_s: Option<f64>,
+    /// The daemon's reference is this machine's own clock (`127.127.1.1`: chrony's `local`, ntpd's LOCAL driver).
+    pub own_clock: bool,
     /// chronyd has no reference, so that it prints constants in the place of its figures (`REF_GetReferenceParams()` in
     /// chrony's reference.c).
     pub no_reference: bool,
@@ -45,6 +47,8 @@ pub struct TimeSource {
     pub disagree: u32,
     /// What lines of logs say of the clock beside corrections.
     pub remarks: Vec<Remark>,
+    /// What `phc2sys` says.
+    pub phc: Option<Phc>,
     /// The corrections that daemons wrote to their logs, in the order of the text.
     pub corrections: Vec<Correction>,
     /// The lines that say these things.
@@ -63,6 +67,7 @@ impl TimeSource {
         self.sources = self.sources.or(other.sources);
         self.ahead_s = self.ahead_s.or(other.ahead_s);
         self.is_local |= other.is_local;
+        self.own_clock |= other.own_clock;
         self.frequency_ppm = self.frequency_ppm.or(other.frequency_ppm);
         self.skew_ppm = self.skew_ppm.or(other.skew_ppm);
         self.dispersion_s = self.dispersion_s.or(other.dispersion_s);
@@ -81,6 +86,11 @@ impl TimeSource {
         self.logged = other.logged.or(self.logged);
         if let Some(follows) = other.logged {
             self.corrections.iter_mut().for_each(|one| one.followed = follows);
+        }
+        match (&mut self.phc, other.phc) {
+            (Some(phc), Some(later)) => phc.add(later),
+            (slot @ None, later) => *slot = later,
+            (Some(_), None) => {}
         }
         for correction in other.corrections {
             correction.join(&mut self.corrections);
@@ -147,8 +157,11 @@ impl TimeSource {
             }
             "Reference ID" => {
                 let is_local = ["(PHC", "(PPS", "(SHM"].iter().any(|kind| value.contains(kind));
-                let no_reference = value.split_ascii_whitespace().next() == Some("00000000");
-                Some(Self { daemon, is_local, no_reference, ..Self::default() })
+                let id = value.split_ascii_whitespace().next().unwrap_or_default();
+                let no_reference = id == "00000000";
+                // `NTP_REFID_LOCAL` in chrony's ntp.h, as hexadecimal digits or, by old versions, as an address.
+                let own_clock = id.eq_ignore_ascii_case("7F7F0101") || id.starts_with("127.127.1.");
+                Some(Self { daemon, is_local, own_clock, no_reference, ..Self::default() })
             }
             _ => None,
         }
@@ -205,6 +218,10 @@ impl TimeSource {
                 break;
             }
             let followed = matches!(tally, '*' | 'o');
+            // The driver that hands out this machine's own clock.
+            let name = words.first().map_or("", |word| word.trim_start_matches(['*', 'o']));
+            let own = name.starts_with("LOCAL(") || name.starts_with("127.127.1.");
+            table.own_clock |= followed && (own || words.get(1) == Some(&".LOCL."));
             if followed && offset.is_finite() {
                 // The peer's clock less ours, in milliseconds.
                 table.ahead_s = Some(-offset / 1e3);
@@ -360,6 +377,7 @@ struct Table {
     reached: u32,
     follows: bool,
     is_local: bool,
+    own_clock: bool,
     ahead_s: Option<f64>,
     offered_s: Vec<f64>,
     unsteady_s: Option<(f64, f64)>,
@@ -390,6 +408,7 @@ impl Table {
             sources: Some((self.sources, self.reached)),
             ahead_s: self.ahead_s,
             is_local: self.is_local,
+            own_clock: self.own_clock,
             answering: self.reached,
             offered_s: if self.follows { Vec::new() } else { self.offered_s },
             unsteady_s: self.unsteady_s.filter(|_| !self.follows),
@@ -419,6 +438,19 @@ mod tests {
         let (source, lines) = TimeSource::of_peers(peers.lines()).unwrap();
         assert_eq!((lines, source.sources, source.follows), (2, Some((2, 1)), Some(true)));
         assert!((source.ahead_s.unwrap() - 0.000_123).abs() < 1e-12);
+    }
+
+    #[test]
+    fn own_clock_is_told_from_a_source() {
+        let of_id = |value| TimeSource::of_tracking("Reference ID    ", value).unwrap().own_clock;
+        assert!(of_id(" 7F7F0101 ()") && of_id(" 127.127.1.1 ()"));
+        assert!(!of_id(" A9FEA97B (169.254.169.123)") && !of_id(" 50484330 (PHC0)"));
+        let of_peer = |row: &str| TimeSource::of_peers(row.lines()).unwrap().0.own_clock;
+        assert!(of_peer("*LOCAL(0)  .LOCL.  5 l   34   64  377   0.000   0.000   0.001"));
+        assert!(!of_peer(" LOCAL(0)  .LOCL.  5 l   34   64  377   0.000   0.000   0.001"));
+        assert!(!of_peer("*GPS_NMEA(0)  .GPS.  0 l   34   64  377   0.000   0.000   0.001"));
+        // A server that follows its own clock is a server all the same.
+        assert!(!of_peer("*192.0.2.1  LOCAL(0)  6 u   34   64  377   0.100   0.200   0.001"));
     }
 
     #[test]

@@ -1,0 +1,113 @@
+//! The wall clock beside a PTP clock of the same machine, by `phc2sys`.
+
+use super::difference::text;
+use super::judge::View;
+use super::report::{WallClockReport, WallState};
+use super::words::{cause, sentence, settle};
+use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
+use clocksmith_facts::wall::Phc;
+
+/// An offset from which on the two are not the same time, in seconds.
+const APART_S: f64 = 0.5;
+/// TAI less UTC since 2017, in seconds: what a wall clock is off whose offset to a PTP clock was not given.
+const TAI_S: f64 = 37.0;
+/// From so many seconds on one of the two was never set: clocks that nothing sets begin at 1970 or at a start.
+const NEVER_SET_S: f64 = 10.0 * 365.25 * 86_400.0;
+
+/// What makes the two so far apart, as the end of a sentence, and whether the wall clock is the one that is wrong now.
+fn why(ahead_s: f64, set: bool) -> (String, bool) {
+    let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
+    if is_tai {
+        let now = if set { "is now off by as much" } else { "is pulled off by as much" };
+        return (
+            format!(
+                "37 s are the difference of TAI, which PTP counts, to UTC: phc2sys was not told of it (-w, or -O), and the wall clock \
+                 {now} if it was right"
+            ),
+            true,
+        );
+    }
+    match (ahead_s.abs() >= NEVER_SET_S, ahead_s > 0.0) {
+        (true, true) => (
+            "that clock was never set, as without a grand master, and counts from 1970 or from a start: the wall clock is taken \
+             away from the right time"
+                .to_owned(),
+            true,
+        ),
+        (true, false) => {
+            ("the wall clock had never been set, as without a real-time clock".to_owned(), !set)
+        }
+        (false, _) => ("one of the two was set wrong, stood still or was not kept".to_owned(), !set),
+    }
+}
+
+impl View<'_> {
+    /// What phc2sys says; whether that is the answer.
+    pub(super) fn phc(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) -> bool {
+        let Some(phc) = self.told.and_then(|(told, _)| told.phc.as_ref()) else { return false };
+        if phc.is_reference {
+            words.push(card(phc));
+            return false;
+        }
+        let now_apart = phc.ahead_s.abs() >= APART_S;
+        let set = phc.set_from_s.filter(|by| !now_apart && by.abs() >= APART_S);
+        let by = if now_apart { phc.ahead_s } else { set.unwrap_or(0.0) };
+        if by == 0.0 {
+            if phc.held && self.synchronised() != Some(false) {
+                report.state = WallState::Synchronised;
+                words.push(format!(
+                    "phc2sys holds the wall clock within {} of a PTP clock of this machine.",
+                    small(phc.ahead_s)
+                ));
+                return true;
+            }
+            return false;
+        }
+        let way = if by > 0.0 { "ahead of" } else { "behind" };
+        let (why, is_wrong) = why(by, set.is_some());
+        let done = match (set.is_some(), phc.held) {
+            (true, _) => ", and set it to that clock's time",
+            (false, true) => ", and moves it there slowly",
+            (false, false) => "",
+        };
+        let summary = format!(
+            "phc2sys found the wall clock {} {way} a PTP clock of this machine{done}: {why}",
+            text(by)
+        );
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        report.state = if is_wrong { WallState::Unsynchronised } else { WallState::Unknown };
+        let severity = if is_wrong { Severity::Warning } else { Severity::Info };
+        let evidence = phc
+            .source
+            .iter()
+            .map(|source| Evidence::new(source.0.clone(), format!("phc2sys: offset {by:+.3} s")));
+        let id = CauseId::WallClockUnsynchronised;
+        causes.push(cause(id, severity, Confidence::Medium, summary, evidence.collect()));
+        true
+    }
+}
+
+/// A card's clock that is steered by the wall clock.
+fn card(phc: &Phc) -> String {
+    let by = if phc.ahead_s.abs() >= 1e-3 {
+        format!(": {} by the last line", text(phc.ahead_s))
+    } else {
+        String::new()
+    };
+    format!(
+        "phc2sys steers the clock of a network card by the wall clock: the offsets are those of the card{by}, and say nothing of \
+         the wall clock."
+    )
+}
+
+/// A short time for people.
+fn small(seconds: f64) -> String {
+    let ns = seconds.abs() * 1e9;
+    if ns < 1e3 { "1 us".to_owned() } else { format!("{:.0} us", (ns / 1e3).ceil()) }
+}
