@@ -71,6 +71,13 @@ static=$(file a)
 [ -n "$static" ] || fail "cargo has built no libclocksmith_c.a; see $here/Cargo.toml"
 # Without libgcc_s, of which there is no static form: compilers add what they have of libgcc.
 private=$(sed -n 's/.*native-static-libs: //p' "$notes" | tail -n 1 | sed 's/-lgcc_s *//')
+# Rust has a library for unwinding of its own for static musl, which compilers for musl do not find: it goes into ours.
+unwind=
+case " $private " in *" -lunwind "*)
+    unwind=$("${RUSTC:-rustc}" --print target-libdir "${target[@]}")/self-contained/libunwind.a
+    [ -e "$unwind" ] || unwind=
+    ;;
+esac
 version=$(grep '"name":"clocksmith_c"' "$messages" |
     sed -n 's/.*"package_id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$version" ] || fail "cargo's messages name no version of clocksmith-c; is cargo too old?"
@@ -84,8 +91,8 @@ reduce() {
     for function in "${functions[@]}"; do roots+=(-u "$function"); done
     printf '%s\n' "${functions[@]}" >"$work/functions"
     # Sections that several libraries have as one would be taken from one of them only, and their names are local here.
-    "${LD:-ld}" -r --gc-sections --force-group-allocation "${roots[@]}" -o "$work/all.o" "$1" &&
-        "${OBJCOPY:-objcopy}" --keep-global-symbols="$work/functions" --strip-debug --remove-section='.llvm*' \
+    "${LD:-ld}" -r --gc-sections --force-group-allocation "${roots[@]}" -o "$work/all.o" "$1" ${unwind:+"$unwind"} &&
+        "${OBJCOPY:-objcopy}" --keep-global-symbols="$work/functions" --strip-unneeded --remove-section='.llvm*' \
             "$work/all.o" "$work/clocksmith.o" &&
         "${AR:-ar}" rcsD "$2" "$work/clocksmith.o"
 }
@@ -96,6 +103,7 @@ mkdir -p "$lib/pkgconfig" "$lib/cmake/clocksmith" "$include" || fail "cannot mak
 install -m 644 "$here/include/clocksmith.h" "$here/include/clocksmith.hpp" "$include/"
 if reduce "$static" "$work/libclocksmith.a" 2>"$work/reduce"; then
     install -m 644 "$work/libclocksmith.a" "$lib/"
+    if [ -n "$unwind" ]; then private=${private//-lunwind/}; fi
 else
     echo "install.sh: the static library has all of Rust's library, because its tools failed: $(head -n 1 "$work/reduce")" >&2
     install -m 644 "$static" "$lib/libclocksmith.a"
@@ -117,7 +125,8 @@ esac
 sed -e "s|@prefix@|$(escape "$prefix")|" -e "s|@libdir@|$(escape "$from_prefix")|" \
     -e "s|@version@|$version|" -e "s|@private@|$(escape "$private")|" \
     "$here/clocksmith.pc.in" >"$lib/pkgconfig/clocksmith.pc"
-list=${private# }
+read -ra words <<<"$private"
+list=${words[*]}
 for kind in config config-version; do
     sed -e "s|@include@|$(escape "$(realpath -m --relative-to="$libdir" "$prefix/include")")|" -e "s|@version@|$version|" -e "s|@major@|${version%%.*}|" \
         -e "s|@private_list@|$(escape "${list// /;}")|" \

@@ -131,6 +131,19 @@ if command -v rustc >/dev/null; then
     done
 fi
 
+# The static library for musl, with musl's compiler.
+musl=x86_64-unknown-linux-musl
+if command -v musl-gcc >/dev/null && [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ]; then
+    "$here/install.sh" --prefix "$dir/musl" --target "$musl" >/dev/null
+    for kind in -static -static-pie; do
+        # shellcheck disable=SC2046
+        try "musl-gcc $kind" /nonexistent musl-gcc "$kind" -fPIE -std=c11 "${strict[@]}" -pthread "$here/tests/programs/clocks.c" \
+            $(PKG_CONFIG_PATH=$dir/musl/lib/pkgconfig pkg-config --static --cflags --libs clocksmith)
+    done
+else
+    echo "musl-gcc or Rust's $musl: not here, not tried"
+fi
+
 # CMake's find_package, in a project of its own.
 if command -v cmake >/dev/null; then
     mkdir "$dir/cmake"

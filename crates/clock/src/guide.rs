@@ -44,6 +44,20 @@
 /// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); the `checked_` functions
 /// return `None`. [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
 /// time.
+///
+/// # Times of other crates
+///
+/// With `ns` of [`realtime_ns`](crate::realtime_ns) or [`realtime_ordered_ns`](crate::realtime_ordered_ns):
+///
+/// | type | |
+/// |---|---|
+/// | `std::time::SystemTime` | `UNIX_EPOCH + Duration::from_nanos(ns)`; an ordered read and this cost what `SystemTime::now` costs |
+/// | `jiff::Timestamp` | `Timestamp::from_nanosecond(ns as i128)?` |
+/// | `chrono::DateTime<Utc>` | `DateTime::from_timestamp_nanos(ns as i64)` |
+/// | `time::OffsetDateTime` | `OffsetDateTime::from_unix_timestamp_nanos(ns as i128)?` |
+///
+/// For a `tokio::time::Instant`: `Instant::from_std(anchor.std_instant(moment)?)`, with an [`Anchor`](crate::Anchor)
+/// that is taken once.
 pub mod which_function {}
 
 /// Why each layer is sound.
