@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks that every crate with features compiles without them, and with all of them.
+# Checks that every crate with features compiles without them, and with all of them; and that the library compiles in
+# programs that set `--cfg loom` for their own model tests, which sets it for every crate.
 #
 #   packaging/features.sh
 #
@@ -31,4 +32,9 @@ for crate in $crates; do
         }
     done
 done
+echo "-- clocksmith --cfg loom"
+RUSTFLAGS="--cfg loom" cargo check --locked --quiet -p clocksmith --target-dir "${CARGO_TARGET_DIR:-target}/users-loom" || {
+    echo "features: clocksmith does not compile with --cfg loom; its own models use clocksmith_loom" >&2
+    exit 1
+}
 echo "features: ok, $(wc -w <<<"$crates") crates with and without"

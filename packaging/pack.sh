@@ -185,6 +185,8 @@ c_tree() {
     install -m 644 "$from/libclocksmith.a" "$3$1/"
     sed "s|^libdir=.*|libdir=$1|" "$from/pkgconfig/clocksmith.pc" >"$3$1/pkgconfig/clocksmith.pc"
     install -D -m 644 -t "$3$1/cmake/clocksmith" "$from"/cmake/clocksmith/*
+    # CMake finds the headers from the libraries' directory, which is another one here.
+    sed -i "s|_lib}/[./]*/include|_lib}/$(realpath -m --relative-to="$1" /usr/include)|" "$3$1/cmake/clocksmith/clocksmith-config.cmake"
     install -m 644 "$built"/c/usr/include/* "$3/usr/include/"
 }
 soname=libclocksmith${version%%.*}

@@ -9,7 +9,8 @@
 #   --target TRIPLE  another target than this machine, as cargo names it
 #
 # With DESTDIR set in the environment everything is put below it, for packagers. Needs cargo and a
-# linker (cc).
+# linker (cc). Where NM, LD, OBJCOPY and AR (nm, ld, objcopy and ar if they are not set) can work on the target's files,
+# the static library has only what the functions need.
 set -euo pipefail
 
 usage() {
@@ -50,9 +51,10 @@ for dir in "$prefix" "$libdir"; do
 done
 
 here=$(cd "$(dirname "$0")" && pwd)
-messages=$(mktemp)
-notes=$(mktemp)
-trap 'rm -f "$messages" "$notes"' EXIT
+work=$(mktemp -d)
+messages=$work/messages
+notes=$work/notes
+trap 'rm -rf "$work"' EXIT
 
 # The compiler says what the static library needs, and cargo where it has put the files.
 if ! cargo rustc --manifest-path "$here/Cargo.toml" --profile dist --locked --lib "${target[@]}" \
@@ -69,15 +71,43 @@ static=$(file a)
 [ -n "$static" ] || fail "cargo has built no libclocksmith_c.a; see $here/Cargo.toml"
 # Without libgcc_s, of which there is no static form: compilers add what they have of libgcc.
 private=$(sed -n 's/.*native-static-libs: //p' "$notes" | tail -n 1 | sed 's/-lgcc_s *//')
+# Rust has a library for unwinding of its own for static musl, which compilers for musl do not find: it goes into ours.
+unwind=
+case " $private " in *" -lunwind "*)
+    unwind=$("${RUSTC:-rustc}" --print target-libdir "${target[@]}")/self-contained/libunwind.a
+    [ -e "$unwind" ] || unwind=
+    ;;
+esac
 version=$(grep '"name":"clocksmith_c"' "$messages" |
     sed -n 's/.*"package_id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$version" ] || fail "cargo's messages name no version of clocksmith-c; is cargo too old?"
+
+# reduce FROM TO: one object with the functions of the header and what they need, about a tenth of the size. All other names
+# become local, so that a program may have several static libraries that were written in Rust. Fails where a tool does.
+reduce() {
+    local functions=() roots=() function
+    mapfile -t functions < <("${NM:-nm}" -g --defined-only "$1" 2>/dev/null | awk '$3 ~ /^clocksmith_/ { print $3 }')
+    [ "${#functions[@]}" -gt 0 ] || return 1
+    for function in "${functions[@]}"; do roots+=(-u "$function"); done
+    printf '%s\n' "${functions[@]}" >"$work/functions"
+    # Sections that several libraries have as one would be taken from one of them only, and their names are local here.
+    "${LD:-ld}" -r --gc-sections --force-group-allocation "${roots[@]}" -o "$work/all.o" "$1" ${unwind:+"$unwind"} &&
+        "${OBJCOPY:-objcopy}" --keep-global-symbols="$work/functions" --strip-unneeded --remove-section='.llvm*' \
+            "$work/all.o" "$work/clocksmith.o" &&
+        "${AR:-ar}" rcsD "$2" "$work/clocksmith.o"
+}
 
 lib=${DESTDIR-}$libdir
 include=${DESTDIR-}$prefix/include
 mkdir -p "$lib/pkgconfig" "$lib/cmake/clocksmith" "$include" || fail "cannot make $lib and $include; may you write there?"
 install -m 644 "$here/include/clocksmith.h" "$here/include/clocksmith.hpp" "$include/"
-install -m 644 "$static" "$lib/libclocksmith.a"
+if reduce "$static" "$work/libclocksmith.a" 2>"$work/reduce"; then
+    install -m 644 "$work/libclocksmith.a" "$lib/"
+    if [ -n "$unwind" ]; then private=${private//-lunwind/}; fi
+else
+    echo "install.sh: the static library has all of Rust's library, because its tools failed: $(head -n 1 "$work/reduce")" >&2
+    install -m 644 "$static" "$lib/libclocksmith.a"
+fi
 # A target without shared libraries (static musl) has none.
 if [ -n "$shared" ]; then
     install -m 755 "$shared" "$lib/libclocksmith.so.$version"
@@ -87,12 +117,18 @@ fi
 escape() {
     printf '%s' "$1" | sed 's/[&|\\]/\\&/g'
 }
-sed -e "s|@prefix@|$(escape "$prefix")|" -e "s|@libdir@|$(escape "$libdir")|" \
+# Relative, where it can be: the tree may be moved.
+case $libdir/ in
+"${prefix%/}"/*) from_prefix='${prefix}/'${libdir#"${prefix%/}"/} ;;
+*) from_prefix=$libdir ;;
+esac
+sed -e "s|@prefix@|$(escape "$prefix")|" -e "s|@libdir@|$(escape "$from_prefix")|" \
     -e "s|@version@|$version|" -e "s|@private@|$(escape "$private")|" \
     "$here/clocksmith.pc.in" >"$lib/pkgconfig/clocksmith.pc"
-list=${private# }
+read -ra words <<<"$private"
+list=${words[*]}
 for kind in config config-version; do
-    sed -e "s|@includedir@|$(escape "$prefix/include")|" -e "s|@version@|$version|" -e "s|@major@|${version%%.*}|" \
+    sed -e "s|@include@|$(escape "$(realpath -m --relative-to="$libdir" "$prefix/include")")|" -e "s|@version@|$version|" -e "s|@major@|${version%%.*}|" \
         -e "s|@private_list@|$(escape "${list// /;}")|" \
         "$here/clocksmith-$kind.cmake.in" >"$lib/cmake/clocksmith/clocksmith-$kind.cmake"
 done

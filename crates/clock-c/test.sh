@@ -39,6 +39,12 @@ for kind in exported static; do
         wrong "what clocksmith.h declares (<) and what is $kind (>) differ; make them the same"
 done
 
+# The static library is small, and has no other names that a program could have, too.
+size=$(stat -c %s "$dir/lib/libclocksmith.a")
+[ "$size" -lt 1000000 ] || wrong "the static library has $size bytes; see reduce in install.sh"
+nm -g --defined-only "$dir/lib/libclocksmith.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^clocksmith_/ { print $3 }' >"$dir/others"
+[ ! -s "$dir/others" ] || wrong "the static library also exports $(head -n 3 "$dir/others" | tr '\n' ' ')"
+
 # The names under which programs and linkers look for it.
 readelf -d "$so" | grep -qF "[libclocksmith.so.${version%%.*}]" || wrong "the soname is not libclocksmith.so.${version%%.*}"
 [ -e "$dir/lib/libclocksmith.so.$version" ] || wrong "no file libclocksmith.so.$version"
@@ -112,6 +118,32 @@ for compiler in c++ clang++; do
     fi
 done
 
+# A program with another static library of Rust, before ours and after it.
+if command -v rustc >/dev/null; then
+    echo '#[unsafe(no_mangle)] pub extern "C" fn other() -> usize { format!("{:?}", std::time::Instant::now()).len() }' >"$dir/other.rs"
+    rustc --edition 2024 --crate-type staticlib -O "$dir/other.rs" -o "$dir/libother.a"
+    printf '#include <clocksmith.h>\nsize_t other(void);\nint main(void) { return other() == 0 || clocksmith_monotonic_ns() == 0; }\n' \
+        >"$dir/other.c"
+    for libraries in "lib/libclocksmith.a libother.a" "libother.a lib/libclocksmith.a"; do
+        # shellcheck disable=SC2086
+        (cd "$dir" && cc other.c $cflags $libraries -lpthread -lm -ldl -o other && ./other) ||
+            wrong "a program with $libraries, both written in Rust, does not build or run"
+    done
+fi
+
+# The static library for musl, with musl's compiler.
+musl=x86_64-unknown-linux-musl
+if command -v musl-gcc >/dev/null && [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ]; then
+    "$here/install.sh" --prefix "$dir/musl" --target "$musl" >/dev/null
+    for kind in -static -static-pie; do
+        # shellcheck disable=SC2046
+        try "musl-gcc $kind" /nonexistent musl-gcc "$kind" -fPIE -std=c11 "${strict[@]}" -pthread "$here/tests/programs/clocks.c" \
+            $(PKG_CONFIG_PATH=$dir/musl/lib/pkgconfig pkg-config --static --cflags --libs clocksmith)
+    done
+else
+    echo "musl-gcc or Rust's $musl: not here, not tried"
+fi
+
 # CMake's find_package, in a project of its own.
 if command -v cmake >/dev/null; then
     mkdir "$dir/cmake"
@@ -131,6 +163,15 @@ END
             said=$(timeout 60 "$dir/cmake/build/with-$kind") || wrong "cmake, $kind: failed"
             echo "cmake, clocksmith::$kind: ok ($said)"
         done
+        # The tree may be moved: nothing points back.
+        mkdir "$dir/moved"
+        cp -a "$dir/lib" "$dir/include" "$dir/moved"
+        # shellcheck disable=SC2016 # CMake's variable
+        printf 'get_target_property(where clocksmith::static INTERFACE_INCLUDE_DIRECTORIES)\nmessage(STATUS "headers: ${where}")\n' \
+            >>"$dir/cmake/CMakeLists.txt"
+        cmake -S "$dir/cmake" -B "$dir/cmake/moved" "-DCMAKE_PREFIX_PATH=$dir/moved" \
+            "-DSOURCE=$here/tests/programs/clocks.c" >"$dir/cmake/said" 2>&1 || wrong "cmake: a moved tree is not found"
+        grep -qF "headers: $(realpath "$dir/moved/include")" "$dir/cmake/said" || wrong "cmake: a moved tree has its headers elsewhere"
         sed -i 's/clocksmith 0.1/clocksmith 0.2/' "$dir/cmake/CMakeLists.txt"
         if cmake -S "$dir/cmake" -B "$dir/cmake/newer" "-DCMAKE_PREFIX_PATH=$dir" "-DSOURCE=$here/tests/programs/clocks.c" \
             >/dev/null 2>&1; then

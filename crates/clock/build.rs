@@ -2,7 +2,7 @@
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(engine)");
-    println!("cargo::rustc-check-cfg=cfg(loom)");
+    println!("cargo::rustc-check-cfg=cfg(clocksmith_loom)");
     println!("cargo::rerun-if-changed=build.rs");
     let var = |name: &str| std::env::var(name).unwrap_or_default();
     let arch = var("CARGO_CFG_TARGET_ARCH");

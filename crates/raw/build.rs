@@ -15,7 +15,7 @@ const ALIASES: [&str; 6] =
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(image)");
     println!("cargo::rustc-check-cfg=cfg(in_image)");
-    println!("cargo::rustc-check-cfg=cfg(loom)");
+    println!("cargo::rustc-check-cfg=cfg(clocksmith_loom)");
     for path in ["build.rs", "image.lds", "src"] {
         println!("cargo::rerun-if-changed={path}");
     }

@@ -143,18 +143,47 @@ static mut METHODS: [PyMethodDef; COUNT] = [
     PyMethodDef::zeroed(),
 ];
 
-static mut MODULE: PyModuleDef = PyModuleDef {
-    m_base: PyModuleDef_HEAD_INIT,
-    m_name: c"clocksmith._native".as_ptr(),
-    m_doc: c"The clocks of clocksmith; see the package clocksmith.".as_ptr(),
-    // No state: every interpreter of the process may have the module.
-    m_size: 0,
-    m_methods: (&raw mut METHODS).cast(),
-    m_slots: ptr::null_mut(),
-    m_traverse: None,
-    m_clear: None,
-    m_free: None,
-};
+/// What the module declares, from the version of CPython on that knows it; older ones refuse to load a module with a
+/// slot that they do not know. Numbers and values are those of the stable interface (`Include/moduleobject.h`).
+const MULTIPLE_INTERPRETERS: PyModuleDef_Slot = slot(3, 2);
+const GIL: PyModuleDef_Slot = slot(4, 1);
+const END: PyModuleDef_Slot = slot(0, 0);
+
+/// 3.12: interpreters with locks of their own may have the module.
+static mut SLOTS_12: [PyModuleDef_Slot; 2] = [MULTIPLE_INTERPRETERS, END];
+/// 3.13: it does not need the global lock either, in builds without one.
+static mut SLOTS_13: [PyModuleDef_Slot; 3] = [MULTIPLE_INTERPRETERS, GIL, END];
+
+// One for each, and none of them is changed: two interpreters may import the module at the same time.
+static mut MODULE: PyModuleDef = module(ptr::null_mut());
+static mut MODULE_12: PyModuleDef = module((&raw mut SLOTS_12).cast());
+static mut MODULE_13: PyModuleDef = module((&raw mut SLOTS_13).cast());
+
+const fn slot(slot: c_int, value: usize) -> PyModuleDef_Slot {
+    PyModuleDef_Slot { slot, value: ptr::without_provenance_mut(value) }
+}
+
+const fn module(slots: *mut PyModuleDef_Slot) -> PyModuleDef {
+    PyModuleDef {
+        m_base: PyModuleDef_HEAD_INIT,
+        m_name: c"clocksmith._native".as_ptr(),
+        m_doc: c"The clocks of clocksmith; see the package clocksmith.".as_ptr(),
+        // No state: every interpreter of the process may have the module.
+        m_size: 0,
+        m_methods: (&raw mut METHODS).cast(),
+        m_slots: slots,
+        m_traverse: None,
+        m_clear: None,
+        m_free: None,
+    }
+}
+
+/// The minor version in a text like `3.12.1 (main, ...)`; 0 for another text.
+fn minor(version: &[u8]) -> u32 {
+    let Some(rest) = version.strip_prefix(b"3.") else { return 0 };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(4);
+    digits.fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
+}
 
 /// Called by `import`.
 ///
@@ -163,8 +192,14 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 /// The caller is CPython, with a thread that may make objects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
-    // SAFETY: only CPython reads or writes the definition, after this, and under its own lock.
-    unsafe { PyModuleDef_Init(&raw mut MODULE) }
+    // SAFETY: a text that ends with a zero and stays; and only CPython reads or writes the definition, after this.
+    unsafe {
+        PyModuleDef_Init(match minor(CStr::from_ptr(Py_GetVersion()).to_bytes()) {
+            0..12 => &raw mut MODULE,
+            12 => &raw mut MODULE_12,
+            13.. => &raw mut MODULE_13,
+        })
+    }
 }
 
 /// # Safety

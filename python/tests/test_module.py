@@ -1,8 +1,11 @@
 """What stands in the module: names, types, documentation, and what it says of its clocks."""
 
 import ast
+import importlib
 import importlib.metadata
 import pathlib
+import sys
+import sysconfig
 import time
 
 import pytest
@@ -73,3 +76,37 @@ def test_clock_info_has_every_clock():
     assert clocksmith.get_clock_info("monotonic_coarse").resolution == time.clock_getres(6)
     with pytest.raises(ValueError, match="'process_time'.* there are: .*monotonic"):
         clocksmith.get_clock_info("process_time")
+
+
+def interpreters():
+    """CPython's module for interpreters with locks of their own, and the arguments that make one."""
+    if sys.version_info >= (3, 13):
+        return importlib.import_module("_interpreters"), ("isolated",)
+    if sys.version_info >= (3, 12):
+        return importlib.import_module("_xxsubinterpreters"), ()
+    pytest.skip("before 3.12 all interpreters have one lock")
+
+
+def test_interpreters_with_locks_of_their_own_have_the_clocks():
+    module, arguments = interpreters()
+    code = """if True:
+        import time, clocksmith
+        before, now, after = time.monotonic_ns(), clocksmith.monotonic_ordered_ns(), time.monotonic_ns()
+        assert before <= now <= after
+        assert clocksmith.is_slow()[1] and clocksmith.realtime_bounded_ns()
+    """
+    for _ in range(3):
+        interpreter = module.create(*arguments)
+        try:
+            # An error is raised by 3.12, and returned by later ones.
+            assert module.run_string(interpreter, code) is None
+        finally:
+            module.destroy(interpreter)
+    assert clocksmith.monotonic_ns() > 0
+
+
+def test_does_not_switch_the_global_lock_on():
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this build has a global lock")
+    # Importing a module that does not say that it can do without the lock switches it on.
+    assert not sys._is_gil_enabled()

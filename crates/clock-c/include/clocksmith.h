@@ -5,7 +5,7 @@
  * are in nanoseconds, in an unsigned 64-bit number: enough for 584 years.
  *
  * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
- * as clock_gettime() does. All of them may be called by any thread at any time, in a signal handler, and
+ * as clock_gettime() does, and clocksmith_trust_counter(), which tests the machine. All other of them may be called by any thread at any time, in a signal handler, and
  * in a child after fork(). No setup or cleanup is needed: the first read in a process finds
  * the source that serves it (25 to 50 us).
  *
@@ -113,6 +113,41 @@ int clocksmith_gettime(int clock, struct timespec *time) CLOCKSMITH_NOEXCEPT;
  * `reason`, cut to `size` bytes with the zero at its end; null leaves it out. Takes about a millisecond; where
  * a read takes tens of microseconds, ten. The functions of this library may be quicker than clock_gettime(). */
 int clocksmith_is_slow(char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
+
+/* Raw readings of the counter, for events on a very hot path: no arithmetic, times come later. Where the counter serves
+ * as the machine's clock a tick is a cycle of it; elsewhere it is a nanosecond of CLOCK_MONOTONIC. Which of the two is
+ * decided at the first read in the process, and never changes. */
+uint64_t clocksmith_ticks(void) CLOCKSMITH_NOEXCEPT;
+
+/* The same, ordered. */
+uint64_t clocksmith_ticks_ordered(void) CLOCKSMITH_NOEXCEPT;
+
+/* Ticks in a second, by the numbers with which the kernel converts them now; 0 where it does not publish them: then
+ * take two anchors. */
+uint64_t clocksmith_ticks_per_second(void) CLOCKSMITH_NOEXCEPT;
+
+/* A moment in ticks and on CLOCK_MONOTONIC in nanoseconds. Write some into the log, between the ticks. */
+struct clocksmith_tick_anchor {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+};
+struct clocksmith_tick_anchor clocksmith_tick_anchor_now(void) CLOCKSMITH_NOEXCEPT;
+
+/* The time of `ticks` on the straight line through two anchors: exact at both, and never backward. Ticks outside of
+ * the two continue the line, up to 0 and UINT64_MAX. If there is no line, the time of the first one. */
+uint64_t clocksmith_ticks_to_ns(struct clocksmith_tick_anchor first, struct clocksmith_tick_anchor second,
+                                uint64_t ticks) CLOCKSMITH_NOEXCEPT;
+
+/* Uses the counter although the kernel does not, for machines whose kernel has chosen hpet, acpi_pm or another slow
+ * clocksource, when you know that the counter is good. Tests the counters of all processors against each other, with
+ * threads, for about `limit_ms` at most: 100 is enough on a quiet machine. Then the unordered CLOCK_MONOTONIC follows
+ * the kernel's with a line (CLOCKSMITH_SOURCE_DISCIPLINED), and is wrong by up to 16 ms' drift if the counter breaks.
+ * Returns 0; or ENOTSUP with the reason, cut to `size` bytes with the zero at its end (null leaves it out), and
+ * nothing has changed. */
+int clocksmith_trust_counter(unsigned int limit_ms, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
+
+/* Takes clocksmith_trust_counter() back. */
+void clocksmith_distrust_counter(void) CLOCKSMITH_NOEXCEPT;
 
 /* The source that serves clocksmith_monotonic_ns() now. */
 enum clocksmith_source_id clocksmith_source(void) CLOCKSMITH_NOEXCEPT;

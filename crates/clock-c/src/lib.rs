@@ -1,7 +1,9 @@
 //! The clocks of clocksmith for C: `include/clocksmith.h` declares and documents these functions.
 //!
-//! None of these functions fails, waits or panics, and nothing runs when the library is loaded: the
+//! None of these functions panics, no read fails or waits, and nothing runs when the library is loaded: the
 //! first read of a clock finds the source that serves it.
+
+pub mod ticks;
 
 use clocksmith::Source;
 use core::ffi::{CStr, c_char, c_int, c_uint};
@@ -130,17 +132,28 @@ pub unsafe extern "C" fn clocksmith_gettime(
 /// `reason` is null, or to `size` bytes that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_is_slow(reason: *mut c_char, size: usize) -> c_int {
-    use std::io::Write as _;
     let test = clocksmith::is_slow();
-    if !reason.is_null() && size > 0 {
-        // SAFETY: by the contract.
-        let text = unsafe { core::slice::from_raw_parts_mut(reason.cast::<u8>(), size) };
-        text.fill(0);
-        // The last byte remains zero. What does not fit is left out.
-        let mut rest = text.get_mut(..size - 1).unwrap_or_default();
-        let _ = write!(rest, "{test}");
-    }
+    // SAFETY: by the contract.
+    unsafe { write_text(reason, size, &test) };
     test.slow.map_or(-1, c_int::from)
+}
+
+/// Writes a text, cut to the size with the zero at its end.
+///
+/// # Safety
+///
+/// `to` is null, or to `size` bytes that may be written.
+unsafe fn write_text(to: *mut c_char, size: usize, text: &dyn core::fmt::Display) {
+    use std::io::Write as _;
+    if to.is_null() || size == 0 {
+        return;
+    }
+    // SAFETY: by the contract.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(to.cast::<u8>(), size) };
+    bytes.fill(0);
+    // The last byte remains zero. What does not fit is left out.
+    let mut rest = bytes.get_mut(..size - 1).unwrap_or_default();
+    let _ = write!(rest, "{text}");
 }
 
 /// The source that serves `clocksmith_monotonic_ns` now.

@@ -125,12 +125,15 @@ impl Anchor {
         SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// The moment at which the wall clock shows that: [`of_unix_ns`](Self::of_unix_ns). Times
-    /// before 1970 count as 1970.
+    /// The moment at which the wall clock, as it was at the moment of the anchor, shows that time. Saturates at
+    /// both ends of the range of an [`Instant`], also for times before 1970 and after 2554.
     #[must_use]
     pub fn of_system_time(&self, time: SystemTime) -> Instant {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        self.of_unix_ns(crate::instant::nanos(since).unwrap_or(u64::MAX))
+        let unix = SystemTime::UNIX_EPOCH + Duration::from_nanos(self.unix_ns);
+        match time.duration_since(unix) {
+            Ok(later) => self.at.saturating_add(later),
+            Err(earlier) => self.at.saturating_sub(earlier.duration()),
+        }
     }
 }
 
@@ -172,6 +175,21 @@ mod tests {
                 anchor.system_time(moment),
                 SystemTime::UNIX_EPOCH + Duration::from_nanos(anchor.unix_ns(moment))
             );
+        }
+
+        #[test]
+        fn any_system_time_is_exact_or_saturates(at: u64, unix: u64, seconds in 0..1u64 << 40, ns in 0..1_000_000_000u32) {
+            let anchor = anchor(at, unix);
+            let since = Duration::new(seconds, ns);
+            let clamp = |wide: i128| wide.clamp(0, i128::from(u64::MAX)) as u64;
+            for (time, since) in [
+                (SystemTime::UNIX_EPOCH.checked_add(since), since.as_nanos() as i128),
+                (SystemTime::UNIX_EPOCH.checked_sub(since), -(since.as_nanos() as i128)),
+            ] {
+                let Some(time) = time else { continue };
+                let wide = since - i128::from(unix) + i128::from(at);
+                prop_assert_eq!(anchor.of_system_time(time).as_nanos(), clamp(wide));
+            }
         }
 
         #[test]

@@ -131,7 +131,9 @@ const TRIES: u32 = 4;
 ///
 /// These are [`realtime_ordered_ns`](crate::realtime_ordered_ns) minus and plus the kernel's own bound of its
 /// error (`maxerror` of `adjtimex(2)`). The program that disciplines the clock sets this bound, and it grows
-/// by 500 ppm (and by the rate of a fast slew) until it is set again. Two events whose intervals do not
+/// by 500 ppm (and by the rate of a fast slew) until it is set again. The kernel adds this growth in whole
+/// seconds, so half of the interval is `maxerror` and 0.5 to 1.1 ms: even on a machine whose `maxerror` is
+/// 20 us. Two events whose intervals do not
 /// overlap have happened in that order, on any two machines whose bounds are right.
 ///
 /// **`(0, u64::MAX)` if the error is not known**: the kernel marks its clock unsynchronised, does not answer

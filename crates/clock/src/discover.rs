@@ -242,7 +242,7 @@ pub(crate) fn is_time_namespace(front: Raw) -> bool {
     front.word(Ordering::Acquire).mode() == MODE_TIMENS
 }
 
-#[cfg(all(test, not(any(miri, loom))))]
+#[cfg(all(test, not(any(miri, clocksmith_loom))))]
 mod tests {
     use super::*;
     use core::ptr;

@@ -44,6 +44,20 @@
 /// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); the `checked_` functions
 /// return `None`. [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
 /// time.
+///
+/// # Times of other crates
+///
+/// With `ns` of [`realtime_ns`](crate::realtime_ns) or [`realtime_ordered_ns`](crate::realtime_ordered_ns):
+///
+/// | type | |
+/// |---|---|
+/// | `std::time::SystemTime` | `UNIX_EPOCH + Duration::from_nanos(ns)`; an ordered read and this cost what `SystemTime::now` costs |
+/// | `jiff::Timestamp` | `Timestamp::from_nanosecond(ns as i128)?` |
+/// | `chrono::DateTime<Utc>` | `DateTime::from_timestamp_nanos(ns as i64)` |
+/// | `time::OffsetDateTime` | `OffsetDateTime::from_unix_timestamp_nanos(ns as i128)?` |
+///
+/// For a `tokio::time::Instant`: `Instant::from_std(anchor.std_instant(moment)?)`, with an [`Anchor`](crate::Anchor)
+/// that is taken once.
 pub mod which_function {}
 
 /// Why each layer is sound.
@@ -151,8 +165,8 @@ pub mod design {}
 /// | a signal handler interrupts any code | waits of reads are short and bounded; while a line is being written, reads use the kernel instead of waiting |
 /// | seccomp, calls refused with an error | a source that needs a refused call is not used; the vDSO needs no call |
 /// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
-/// | `PR_SET_TSC` before the first read | system calls only |
-/// | `PR_SET_TSC` after the first read, or in some threads only | the next counter read is fatal, as it is in the vDSO |
+/// | `PR_SET_TSC` before the first read | system calls only, and `is_slow` does not test. What uses std's clock is fatal there as std's clock is: `Anchor::now`, `spawn_updater` |
+/// | `PR_SET_TSC` after the first read, or in some threads only; seccomp's strict mode, which does the same | the next counter read is fatal, as it is in the vDSO |
 /// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and checks the behaviour of reads as well |
 /// | no vDSO (gVisor and others, `vdso=0`) | system calls |
 /// | the clocksource changes while reads run | the next read is right |

@@ -31,8 +31,8 @@
 //! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
 //!
 //! Nothing happens until the first read: no constructor, no thread, no calibration. The first read
-//! takes 25 to 50 us, and one scheduling delay more on a busy one. Targets without support (anything but Linux on x86-64, x86 and aarch64) use the
-//! standard library's clocks.
+//! takes 25 to 50 us, and a delay by the scheduler more on a busy machine. Targets without support (anything
+//! but Linux on x86-64, x86 and aarch64) use the standard library's clocks.
 //!
 //! Optional features: `tracing-subscriber` (time stamps for log lines), `governor` (the clock of
 //! rate limiters), `compat` (drop-in modules with the interfaces of other clocks).

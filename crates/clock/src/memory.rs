@@ -51,7 +51,7 @@ pub(crate) fn as_raw(page: &Page) -> Raw {
     unsafe { Raw::new((&raw const *page).cast::<u8>(), page.form()) }
 }
 
-#[cfg(all(test, not(any(miri, loom))))]
+#[cfg(all(test, not(any(miri, clocksmith_loom))))]
 mod tests {
     use super::*;
 

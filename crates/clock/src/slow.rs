@@ -20,6 +20,7 @@ pub struct Slowness {
     /// The same by a system call, in nanoseconds; 0 if it was not measured.
     pub call_ns: f64,
     name: Name,
+    forbidden: bool,
 }
 
 /// The name of a clocksource: at most 31 bytes (`CS_NAME_LEN`, `kernel/time/clocksource.c`).
@@ -69,13 +70,25 @@ impl Slowness {
             _ => None,
         };
         let [read_ns, call_ns] = if measured { [read_ns, call_ns] } else { [0.0; 2] };
-        Self { slow, read_ns, call_ns, name }
+        Self { slow, read_ns, call_ns, name, forbidden: false }
+    }
+
+    /// No test: this thread must not read the counter (`PR_SET_TSC`), and the C library would.
+    #[cfg(any(all(engine, not(miri)), test))]
+    fn forbidden(name: Name) -> Self {
+        Self { forbidden: true, ..Self::new(0.0, 0.0, name) }
     }
 }
 
 /// The reason, as one sentence without a full stop.
 impl fmt::Display for Slowness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.forbidden {
+            return f.write_str(
+                "reading the counter is forbidden here (PR_SET_TSC), and where the clock is read in user space, reading it is \
+                 fatal",
+            );
+        }
         if self.read_ns == 0.0 {
             return f.write_str("the cost of a read could not be measured");
         }
@@ -133,6 +146,9 @@ mod measure {
     pub(super) fn test() -> Slowness {
         let mut text = [0; 32];
         let name = Name::new(eligible::current(&mut text));
+        if !kernel::counter_is_allowed() {
+            return Slowness::forbidden(name);
+        }
         let (mut read, mut call) = (u64::MAX, u64::MAX);
         let begin = kernel::time(ClockId::Monotonic);
         for round in 0..MOST {
@@ -189,6 +205,9 @@ mod tests {
         let none = Slowness::new(0.0, 0.0, Name::new(b"\x1b[2J"));
         assert_eq!(none.to_string(), "the cost of a read could not be measured");
         assert_eq!(none.clocksource(), "");
+        let forbidden = Slowness::forbidden(Name::new(b"tsc\n"));
+        assert!(forbidden.to_string().starts_with("reading the counter is forbidden here"));
+        assert_eq!((forbidden.slow, forbidden.clocksource()), (None, "tsc"));
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! `image` in it.
 //!
 //! No standard library, no I/O, no system call outside of `image`.
-#![cfg_attr(not(any(test, loom)), no_std)]
+#![cfg_attr(not(any(test, clocksmith_loom)), no_std)]
 #![cfg_attr(in_image, no_main)]
 
 #[cfg(feature = "elf")]

@@ -1,6 +1,6 @@
 //! Atomics: the processor's, or those of the model checker.
 
-#[cfg(not(loom))]
+#[cfg(not(clocksmith_loom))]
 pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-#[cfg(loom)]
+#[cfg(clocksmith_loom)]
 pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -43,7 +43,7 @@ pub(crate) static CLOCK: Step = Step {
         )
         .arg(context.target.join("loom"))
         .arg("model")
-        .env("RUSTFLAGS", "--cfg loom")
+        .env("RUSTFLAGS", "--cfg clocksmith_loom")
         .run(context)
     },
 };

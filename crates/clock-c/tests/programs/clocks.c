@@ -106,6 +106,23 @@ static void check_coarse_is_coarse(void) {
     CHECK(changes < 100);
 }
 
+static void check_ticks(void) {
+    struct clocksmith_tick_anchor first = clocksmith_tick_anchor_now();
+    uint64_t before = kernel_ns(CLOCK_MONOTONIC);
+    uint64_t ticks = clocksmith_ticks_ordered();
+    uint64_t after = kernel_ns(CLOCK_MONOTONIC);
+    CHECK(clocksmith_ticks() >= ticks);
+    while (clocksmith_monotonic_ns() < after + 20000000) {
+    }
+    struct clocksmith_tick_anchor second = clocksmith_tick_anchor_now();
+    uint64_t time = clocksmith_ticks_to_ns(first, second, ticks);
+    CHECK(time + 10 * ROUNDING_NS >= before && time <= after + 10 * ROUNDING_NS);
+    CHECK(clocksmith_ticks_to_ns(first, second, second.ticks) == second.monotonic_ns);
+    double took = (double)(second.ticks - first.ticks) / (double)clocksmith_ticks_per_second();
+    double ns = (double)(second.monotonic_ns - first.monotonic_ns);
+    CHECK(clocksmith_ticks_per_second() == 0 || (took * 1e9 > 0.999 * ns && took * 1e9 < 1.001 * ns));
+}
+
 static volatile sig_atomic_t in_handler;
 
 static void handler(int number) {
@@ -126,6 +143,7 @@ int main(void) {
     CHECK(errno == 12345);
     check_coarse_is_coarse();
     check_gettime();
+    check_ticks();
 
     CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
         CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);
@@ -158,6 +176,11 @@ int main(void) {
     CHECK(clocksmith_is_slow(NULL, 0) <= 1);
     clocksmith_is_slow(start, sizeof start);
     CHECK(strlen(start) == 5 && strncmp(start, reason, 5) == 0);
+
+    int trusted = clocksmith_trust_counter(50, reason, sizeof reason);
+    CHECK(trusted == 0 ? reason[0] == 0 : trusted == ENOTSUP && strlen(reason) > 5);
+    check_clocks();
+    clocksmith_distrust_counter();
 
     fflush(NULL);
     pid_t child = fork();

@@ -10,10 +10,10 @@ mod exact;
 mod follow;
 mod namespace;
 mod paravirt;
-#[cfg(all(test, target_arch = "x86_64", not(any(miri, loom))))]
+#[cfg(all(test, target_arch = "x86_64", not(any(miri, clocksmith_loom))))]
 mod paravirt_tests;
 mod state;
-#[cfg(all(test, not(any(miri, loom))))]
+#[cfg(all(test, not(any(miri, clocksmith_loom))))]
 mod tests;
 
 use crate::discover::{self, Found};

@@ -4,9 +4,9 @@
 //! a reader of a page that stays odd gives up after a while. So reads are safe in a signal handler
 //! that interrupted the writer, and in a child that was forked while another thread was writing.
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, clocksmith_loom))]
 mod model;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(clocksmith_loom)))]
 mod tests;
 
 use crate::line::{self, Cells, Line, Unread, Word};
@@ -298,7 +298,7 @@ impl Page {
 }
 
 #[cfg(test)]
-#[cfg_attr(loom, allow(dead_code))]
+#[cfg_attr(clocksmith_loom, allow(dead_code))]
 impl Page {
     /// A blank page.
     pub(crate) fn new() -> Self {

@@ -25,9 +25,9 @@
 //!
 //! A sequence of 0 says that the page is not valid, and that reads must use the kernel (the hypervisor's MSR).
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, clocksmith_loom))]
 mod model;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(clocksmith_loom)))]
 mod tests;
 
 use crate::line::{Cells, Line, MODE_TIMENS};

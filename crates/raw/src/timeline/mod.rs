@@ -44,11 +44,11 @@
 //! The measured rate (`discipline.rs`) is behind a lock that is only tried, never waited for: without
 //! it, the last rate is good enough. It is in memory that a forked child finds empty.
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, clocksmith_loom))]
 mod model;
 mod plan;
 mod slots;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(clocksmith_loom)))]
 mod tests;
 
 use crate::clock_id::ClockId;

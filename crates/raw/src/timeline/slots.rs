@@ -5,9 +5,9 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// How many slots there are. Each writer needs one for some instructions, and the state in force
 /// occupies one.
-#[cfg(not(loom))]
+#[cfg(not(clocksmith_loom))]
 const SLOTS: usize = 16;
-#[cfg(loom)]
+#[cfg(clocksmith_loom)]
 const SLOTS: usize = 3;
 
 /// Says which slot is in force: the lower 8 bits; the others count publications. 0: none yet.
@@ -28,7 +28,7 @@ impl Word {
 
 /// Slots with states, and the word that says which is in force. Zero bytes are a new one.
 #[repr(C)]
-#[cfg_attr(not(loom), derive(Default))]
+#[cfg_attr(not(clocksmith_loom), derive(Default))]
 pub struct Shared {
     word: AtomicU64,
     unused: [u64; 7],
@@ -40,7 +40,7 @@ const NUMBERS: usize = 14;
 
 /// A state, as in memory.
 #[repr(C, align(64))]
-#[cfg_attr(not(loom), derive(Default))]
+#[cfg_attr(not(clocksmith_loom), derive(Default))]
 pub(crate) struct Slot {
     numbers: [AtomicU64; NUMBERS],
     /// 1 while a writer fills it.
@@ -237,14 +237,14 @@ impl Slot {
 }
 
 // The model's atomics have a default, but not in arrays.
-#[cfg(loom)]
+#[cfg(clocksmith_loom)]
 impl Default for Slot {
     fn default() -> Self {
         Self { numbers: core::array::from_fn(|_| AtomicU64::new(0)), taken: AtomicU32::new(0) }
     }
 }
 
-#[cfg(loom)]
+#[cfg(clocksmith_loom)]
 impl Default for Shared {
     fn default() -> Self {
         Self {
