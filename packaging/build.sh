@@ -8,6 +8,7 @@
 #   libraries                         the C library and the library of `run --via preload`, compiled (x86-64)
 #   sbom                              what is in all that: CycloneDX, and the licences of others
 #   wheel                             the Python wheel
+#   image                             container images of the static programs that are compiled
 #   packages                          archives and packages of what was compiled, and the sums
 #   fleet                             clocksmith-fleet, the engine of `fleet` (x86-64): by name alone, because it takes as
 #                                     long to compile as all the rest; name it before `packages`
@@ -18,7 +19,8 @@
 # below CARGO_TARGET_DIR (target/).
 #
 # Runs on x86-64 Debian 12 or later. Needs cargo with the targets x86_64-unknown-linux-musl and
-# aarch64-unknown-linux-musl, cc, aarch64-linux-gnu-gcc, python3 (3.11) with venv, and rpmbuild. Exits with 77 when a tool is missing, with 75 when something cannot be fetched.
+# aarch64-unknown-linux-musl, cc, aarch64-linux-gnu-gcc, python3 (3.11) with venv, and rpmbuild,
+# umoci and skopeo. Exits with 77 when a tool is missing, with 75 when something cannot be fetched.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -58,12 +60,12 @@ while [ $# -gt 0 ]; do
         steps+=(install) prefix=$2
         shift
         ;;
-    program-x86_64 | program-aarch64 | libraries | wheel | sbom | packages | fleet) steps+=("$1") ;;
+    program-x86_64 | program-aarch64 | libraries | wheel | sbom | image | packages | fleet) steps+=("$1") ;;
     *) fail "unknown argument $1; see --help" 2 ;;
     esac
     shift
 done
-[ "${#steps[@]}" -gt 0 ] || steps=(program-x86_64 program-aarch64 libraries sbom wheel packages)
+[ "${#steps[@]}" -gt 0 ] || steps=(program-x86_64 program-aarch64 libraries sbom wheel image packages)
 
 need cargo rustup
 prefix=${prefix-}
@@ -188,6 +190,14 @@ sbom() {
     cargo fetch --locked --quiet && cargo fetch --locked --quiet --manifest-path python/Cargo.toml ||
         fail "cargo cannot fetch the dependencies" 75
     python3 "$here/sbom.py" --out "$built/sbom"
+}
+
+image() {
+    local machine machines=()
+    for machine in x86_64 aarch64; do
+        if [ -e "$built/$machine/clocksmith" ]; then machines+=("$machine"); fi
+    done
+    out=$out built=$built version=$version "$here/image.sh" "${machines[@]}"
 }
 
 for step in "${steps[@]}"; do

@@ -57,6 +57,19 @@ documents() {
     install -m 644 "$built/sbom/clocksmith.cdx.json" "$built/sbom/third-party-licences.txt" "$1/"
 }
 
+# What other programs take to deploy and to monitor, below DIRECTORY.
+shared() {
+    local part file
+    install -D -m 644 "$here/prometheus/clocksmith.rules.yml" "$1/prometheus/clocksmith.rules.yml"
+    install -D -m 644 "$here/grafana/clocksmith.json" "$1/grafana/clocksmith.json"
+    install -D -m 644 "$here/sos/clocksmith.py" "$1/sos/clocksmith.py"
+    for part in helm/clocksmith ansible/roles/clocksmith; do
+        while read -r file; do
+            install -D -m 644 "$here/$part/$file" "$1/$part/$file"
+        done < <(cd "$here/$part" && find . -type f -printf '%P\n')
+    done
+}
+
 # The tree of the program's package, below DIRECTORY.
 program_tree() {
     # program_tree MACHINE DIRECTORY
@@ -68,8 +81,7 @@ program_tree() {
     install -D -m 644 "$work/complete/_clocksmith" "$d/usr/share/zsh/$3/_clocksmith"
     install -D -m 644 "$work/complete/clocksmith.fish" "$d/usr/share/fish/vendor_completions.d/clocksmith.fish"
     install -D -m 644 "$here/systemd/clocksmith-watch.service" "$d/usr/lib/systemd/system/clocksmith-watch.service"
-    install -D -m 644 "$here/prometheus/clocksmith.rules.yml" "$d/usr/share/clocksmith/prometheus/clocksmith.rules.yml"
-    install -D -m 644 "$here/grafana/clocksmith.json" "$d/usr/share/clocksmith/grafana/clocksmith.json"
+    shared "$d/usr/share/clocksmith"
     install -D -t "$d/usr/share/clocksmith/fleet" -m 644 "$here"/fleet/*.yml "$here"/fleet/*.yaml
     install -m 755 "$here"/fleet/*.sh "$d/usr/share/clocksmith/fleet/"
     if [ -e "$built/$1/libclocksmith_preload.so" ]; then
@@ -84,10 +96,19 @@ needs() {
     echo "libc6 (>= $(objdump -T "$1" | grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1)), libgcc-s1"
 }
 
+debian_changelog() {
+    printf 'clocksmith (%s) unstable; urgency=medium\n\n  * The changes are in the file CHANGELOG.md of the project.\n\n' "$version"
+    printf ' -- The clocksmith developers <clocksmith@localhost>  %s\n' "$(date -R -d "@$SOURCE_DATE_EPOCH")"
+}
+
 deb() {
     # deb PACKAGE ARCHITECTURE DEPENDS RECOMMENDS: packs $work/deb/PACKAGE_ARCHITECTURE
     local tree=$work/deb/$1_$2 script size
     install -D -m 644 "$here/deb/copyright" "$tree/usr/share/doc/$1/copyright"
+    debian_changelog | gzip -9n >"$tree/usr/share/doc/$1/changelog.gz"
+    if [ -e "$here/deb/$1.lintian-overrides" ]; then
+        install -D -m 644 "$here/deb/$1.lintian-overrides" "$tree/usr/share/lintian/overrides/$1"
+    fi
     mkdir -p "$tree/DEBIAN"
     size=$(find "$tree" -path "$tree/DEBIAN" -prune -o -type f -printf '%s\n' |
         awk '{ kib += int(($1 + 1023) / 1024) } END { print kib + 0 }')
@@ -111,7 +132,7 @@ rpm_of() {
     # rpm_of SPEC MACHINE: packs $work/rpm/SPEC-MACHINE
     rpmbuild --quiet -bb --target "$2-linux" --noclean \
         --define "_topdir $work/rpmbuild" --define "_rpmdir $work/rpms" --define "version_ $version" \
-        --define "tree $work/rpm/$1-$2" --define "packaging $here" \
+        --define "date_ $(date -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')" --define "tree $work/rpm/$1-$2" --define "packaging $here" \
         --define "source_date_epoch_from_changelog 0" --define "use_source_date_epoch_as_buildtime 1" \
         --define "clamp_mtime_to_source_date_epoch 1" --define "_buildhost localhost" \
         --define "_build_id_links none" --define "debug_package %{nil}" --define "__os_install_post %{nil}" \
@@ -128,13 +149,12 @@ for machine in x86_64:amd64 aarch64:arm64; do
     arch=${machine#*:} machine=${machine%:*}
 
     name=clocksmith-$version-$machine-linux
-    install -d "$work/tar/$name"/{man/man1,completions,systemd,prometheus,grafana}
+    install -d "$work/tar/$name"/{man/man1,completions,systemd}
     install -m 755 "$built/$machine/clocksmith" "$work/tar/$name/"
     install -m 644 "$work"/man/*.1.gz "$work/tar/$name/man/man1/"
     install -m 644 "$work"/complete/* "$work/tar/$name/completions/"
     install -m 644 "$here"/systemd/*.service "$work/tar/$name/systemd/"
-    install -m 644 "$here/prometheus/clocksmith.rules.yml" "$work/tar/$name/prometheus/"
-    install -m 644 "$here/grafana/clocksmith.json" "$work/tar/$name/grafana/"
+    shared "$work/tar/$name"
     install -m 644 "$root"/LICENSE-MIT "$root"/LICENSE-APACHE "$work/tar/$name/"
     documents "$work/tar/$name"
     # Where `run --via preload` looks for it: beside the program.
@@ -195,6 +215,8 @@ install -D -m 644 "$built/sbom/clocksmith-c.cdx.json" "$work/deb/${soname}_amd64
 deb "$soname" amd64 "$(needs "$built/c/usr/lib/MULTIARCH/libclocksmith.so.$version")"
 deb libclocksmith-dev amd64 "$soname (= $version)"
 c_tree /usr/lib64 "$work/rpm/libclocksmith-x86_64" "$work/rpm/libclocksmith-x86_64"
+# As rpm's own scripts want it of a library.
+chmod 755 "$work/rpm/libclocksmith-x86_64/usr/lib64/libclocksmith.so.$version"
 install -D -m 644 -t "$work/rpm/libclocksmith-x86_64/usr/share/licenses/libclocksmith" \
     "$root/LICENSE-MIT" "$root/LICENSE-APACHE"
 install -D -m 644 -t "$work/rpm/libclocksmith-x86_64/usr/share/doc/libclocksmith" "$built/sbom/clocksmith-c.cdx.json"

@@ -108,7 +108,8 @@ clocksmith run --via preload --source coarse -- cat /proc/self/maps | has /usr/l
 for file in copyright README.md CHANGELOG.md.gz third-party-licences.txt clocksmith.cdx.json; do
     [ -s "/usr/share/doc/clocksmith/$file" ] || fail "no $file in /usr/share/doc/clocksmith"
 done
-for file in prometheus/clocksmith.rules.yml grafana/clocksmith.json; do
+for file in prometheus/clocksmith.rules.yml grafana/clocksmith.json sos/clocksmith.py helm/clocksmith/Chart.yaml \
+    ansible/roles/clocksmith/tasks/main.yml; do
     [ -s "/usr/share/clocksmith/$file" ] || fail "no $file in /usr/share/clocksmith"
 done
 # Again, as an update; then with a watch that is enabled, results that are kept, and nothing in force.
@@ -123,6 +124,27 @@ dpkg -r clocksmith >"$work/said" 2>&1 || fail "dpkg -r: $(cat "$work/said")"
 [ ! -e /usr/bin/clocksmith ] || fail "the program is still there"
 [ ! -L /etc/systemd/system/multi-user.target.wants/clocksmith-watch.service ] || fail "a removed service is enabled"
 [ -e /var/lib/clocksmith/verify.json ] || fail "a removal takes what only a purge takes"
+dpkg -P clocksmith >"$work/said" 2>&1 || fail "dpkg -P: $(cat "$work/said")"
+gone "the package clocksmith"
+
+# Enabled before an update, and so after it, with what the older version has kept.
+updated() {
+    [ "$(clocksmith --version)" = "clocksmith $version" ] || fail "the update installs $(clocksmith --version)"
+    [ ! -e /usr/share/clocksmith/of-the-old-version ] || fail "a file of the older version is still there"
+    [ -L /etc/systemd/system/multi-user.target.wants/clocksmith-watch.service ] || fail "the update disables the service"
+    [ -e /var/lib/clocksmith/verify.json ] || fail "the update takes the result of verify"
+}
+older() {
+    [ -e /usr/share/clocksmith/of-the-old-version ] || fail "the older version is not there"
+    systemctl --quiet enable clocksmith-watch 2>/dev/null
+    mkdir -p /var/lib/clocksmith
+    touch /var/lib/clocksmith/verify.json
+}
+begin "clocksmith.deb, over an older version"
+dpkg -i /packages/old/clocksmith_0.0.1_amd64.deb >"$work/said" 2>&1 || fail "dpkg -i: $(cat "$work/said")"
+older
+dpkg -i "/packages/clocksmith_${version}_amd64.deb" >"$work/said" 2>&1 || fail "dpkg -i, an update: $(cat "$work/said")"
+updated
 dpkg -P clocksmith >"$work/said" 2>&1 || fail "dpkg -P: $(cat "$work/said")"
 gone "the package clocksmith"
 
@@ -188,6 +210,15 @@ echo '{}' >/var/lib/clocksmith/journal/1.1.json
 "${rpms[@]}" -e --nodeps clocksmith >"$work/said" 2>&1 || fail "rpm -e: $(cat "$work/said")"
 grep -q "clocksmith fix --undo --all" "$work/said" || fail "a removal does not say what is in force: $(cat "$work/said")"
 [ -e /var/lib/clocksmith/journal/1.1.json ] || fail "a removal takes the journal"
+rm -r /var/lib/clocksmith
+gone "the package clocksmith" rpm
+
+begin "clocksmith.rpm, over an older version"
+"${rpms[@]}" -i --nodeps /packages/old/clocksmith-0.0.1-1.x86_64.rpm || fail "rpm -i"
+older
+"${rpms[@]}" -U --nodeps "/packages/clocksmith-$version-1.x86_64.rpm" || fail "rpm -U"
+updated
+"${rpms[@]}" -e --nodeps clocksmith >"$work/said" 2>&1 || fail "rpm -e: $(cat "$work/said")"
 rm -r /var/lib/clocksmith
 gone "the package clocksmith" rpm
 

@@ -31,7 +31,7 @@ fail() {
 }
 
 for tool in mmdebstrap:mmdebstrap rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio dpkg-deb:dpkg strings:binutils \
-    aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static unshare:util-linux; do
+    umoci:umoci skopeo:skopeo lintian:lintian rpmlint:rpmlint aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static unshare:util-linux; do
     command -v "${tool%:*}" >/dev/null || missing "no ${tool%:*}: apt-get install ${tool#*:}"
 done
 targets=$(rustup target list --installed 2>/dev/null || true)
@@ -67,14 +67,22 @@ packaging/build.sh --out "$dir/dist"
 lap "built"
 (
     umask 077
-    TZ=Asia/Tokyo TMPDIR=$dir packaging/build.sh --out "$dir/again" sbom packages >/dev/null
+    TZ=Asia/Tokyo TMPDIR=$dir packaging/build.sh --out "$dir/again" sbom image packages >/dev/null
 )
 diff -r "$dir/dist" "$dir/again" || fail "packed twice, and not the same: what differs is named above"
 lap "packed again, the same"
 
-# Nothing of this machine in them, and the static programs need nothing of another one.
+# What distributions ask of packages; what is on purpose is in packaging/deb/*.lintian-overrides and
+# packaging/rpm/rpmlint.toml. The two machines' packages differ in the programs alone.
 dist=$dir/dist
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+lintian --no-cfg --allow-root --fail-on error,warning "$dist"/*_amd64.deb >"$dir/said" 2>&1 ||
+    fail "lintian: $(cat "$dir/said")"
+rpmlint -c packaging/rpm/rpmlint.toml "$dist"/*.rpm >"$dir/said" 2>&1 || fail "rpmlint: $(cat "$dir/said")"
+grep -q ' 0 errors, 0 warnings' "$dir/said" || fail "rpmlint: $(cat "$dir/said")"
+lap "lintian and rpmlint have nothing to say"
+
+# Nothing of this machine in them, and the static programs need nothing of another one.
 mkdir "$dir/open"
 for file in "$dist"/*.deb; do dpkg-deb -x "$file" "$dir/open/$(basename "$file")"; done
 for file in "$dist"/*.rpm; do
@@ -83,6 +91,12 @@ for file in "$dist"/*.rpm; do
 done
 for file in "$dist"/*.tar.gz; do tar -C "$dir/open" -xf "$file"; done
 for file in "$dist"/*.whl; do python3 -m zipfile -e "$file" "$dir/open/$(basename "$file")"; done
+for file in "$dist"/*-image.tar; do
+    name=$(basename "$file" .tar)
+    skopeo copy --quiet --insecure-policy "docker-archive:$file" "oci:$dir/layout:$name"
+    umoci unpack --rootless --image "$dir/layout:$name" "$dir/open/$name" >"$dir/said" 2>&1 || fail "$file: $(cat "$dir/said")"
+    [ -s "$dir/open/$name/rootfs/usr/share/doc/clocksmith/clocksmith.cdx.json" ] || fail "$file has no bill of materials"
+done
 target=${CARGO_TARGET_DIR:-$root/target}
 for path in "$root/" "$target/" "${CARGO_HOME:-$HOME/.cargo}/" "$(rustc --print sysroot)/" "$dir" "$HOME/"; do
     # Of a root's home only what is more than a common word.
@@ -104,7 +118,7 @@ while read -r program; do
     esac
     [ "$said" = "clocksmith $version" ] || fail "$program calls itself $said"
 done < <(find "$dir/open" -type f -name clocksmith -perm -u+x)
-[ "$programs" -eq 6 ] || fail "$programs programs in archives and packages, not 6"
+[ "$programs" -eq 8 ] || fail "$programs programs in archives, packages and images, not 8"
 log=crates/kernel/tests/fixtures/boots/linux-6.1-arm64/root/dmesg
 # Exit code 3: the excerpt ends before the kernel's choice.
 said() {
@@ -118,6 +132,20 @@ grep -q arm64 "$dir/why" || fail "why --log says something else on aarch64: $(ca
 diff "$dir/why-x86" "$dir/why" || fail "why --log says something else on aarch64 than on x86-64"
 (cd "$dist" && sha256sum --quiet -c SHA256SUMS)
 lap "looked into"
+
+# The same packages as an older version, with a file that the present one does not have.
+mkdir -p "$dist/old" "$dir/older"
+dpkg-deb -R "$dist/clocksmith_${version}_amd64.deb" "$dir/older/deb"
+sed -i 's/^Version: .*/Version: 0.0.1/' "$dir/older/deb/DEBIAN/control"
+touch "$dir/older/deb/usr/share/clocksmith/of-the-old-version"
+dpkg-deb --root-owner-group --build "$dir/older/deb" "$dist/old/clocksmith_0.0.1_amd64.deb" >/dev/null
+cp -a "$dir/open/clocksmith-$version-1.x86_64.rpm" "$dir/older/rpm"
+touch "$dir/older/rpm/usr/share/clocksmith/of-the-old-version"
+rpmbuild --quiet -bb --target x86_64-linux --define "_topdir $dir/older/build" --define "_rpmdir $dist/old" \
+    --define "version_ 0.0.1" --define "date_ Thu Jan 01 2026" --define "tree $dir/older/rpm" \
+    --define "debug_package %{nil}" --define "__os_install_post %{nil}" --define "_build_id_links none" \
+    --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" packaging/rpm/clocksmith.spec \
+    >"$dir/said" 2>&1 || fail "an older package: $(cat "$dir/said")"
 
 # As by `cargo install`, with what is compiled already.
 CARGO_TARGET_DIR=$target packaging/build.sh --out "$dir/unused" install "$dir/installed" >"$dir/said" 2>&1 ||

@@ -26,6 +26,8 @@ pub(crate) enum Need {
     Python,
     /// Tools in Python, which the step looks for itself.
     PythonTools,
+    /// helm, which the step looks for itself.
+    Helm,
     /// ignition-validate, which the step looks for itself.
     Ignition,
     /// actionlint, which the step looks for itself.
@@ -91,6 +93,7 @@ impl Need {
             Need::Package(_)
             | Need::Target(_)
             | Need::PythonTools
+            | Need::Helm
             | Need::Ignition
             | Need::Actionlint
             | Need::JsonSchema
@@ -113,6 +116,7 @@ impl Need {
             Need::Nightly => Some("nightly with Miri"),
             Need::Python => Some("Python 3.11"),
             Need::PythonTools => Some("ansible, kubernetes-validate"),
+            Need::Helm => Some("helm"),
             Need::Ignition => Some("ignition-validate"),
             Need::Actionlint => Some("actionlint"),
             Need::JsonSchema => Some("check-jsonschema"),
@@ -133,6 +137,7 @@ impl Need {
             Need::Component(_, component) => Some((Kind::Tools, format!("component {component}"))),
             Need::Nightly => Some((Kind::Tools, "nightly".to_owned())),
             Need::PythonTools => Some((Kind::Tools, "python-tools".to_owned())),
+            Need::Helm => Some((Kind::Tools, "helm".to_owned())),
             Need::Ignition => Some((Kind::Tools, "ignition-validate".to_owned())),
             Need::Actionlint => Some((Kind::Tools, "actionlint".to_owned())),
             Need::JsonSchema => Some((Kind::Tools, "check-jsonschema".to_owned())),

@@ -16,7 +16,7 @@ pub(crate) const CI_END: u64 = 49 * 60;
 
 /// Steps of which continuous integration runs one row each time, whole.
 pub(crate) const TURNS: &[&[&str]] = &[
-    &["packages"],
+    &["packages", "deploy"],
     &["fleet", "no-default-features"],
     &["boots", "vm"],
     &["fix", "emulator"],

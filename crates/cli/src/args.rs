@@ -85,7 +85,7 @@ pub(crate) struct Common {
     /// Do not use colour, even on a terminal
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_color: bool,
-    /// Read another system under this directory: a mirror of its /proc and /sys, or a sosreport
+    /// Read another system under this directory: a mirror of its /proc and /sys, a sosreport, or a container's mounts
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) root: Option<PathBuf>,
 }
@@ -102,7 +102,7 @@ pub(crate) enum Verb {
     #[command(long_about = VERIFY)]
     Verify(Verify),
     /// Print one line and an exit code for monitoring
-    #[command(after_help = CHECK)]
+    #[command(after_help = CHECK, version = env!("CARGO_PKG_VERSION"))]
     Check(Check),
     /// Report each change of the clocks; serve metrics and a page
     #[command(after_help = WATCH)]

@@ -24,8 +24,14 @@ pub(crate) struct From<'a> {
 impl From<'_> {
     /// Whether the facts are those of the machine that runs this program.
     pub(crate) fn is_live(&self) -> bool {
-        self.root.is_none() && self.bundle.is_none() && self.log.is_none()
+        self.root.is_none_or(is_this_machine) && self.bundle.is_none() && self.log.is_none()
     }
+}
+
+/// Whether `/proc` and `/sys` of the running kernel are mounted below this directory, as a container mounts those of its
+/// host: what is measured here holds there.
+pub(crate) fn is_this_machine(root: &Path) -> bool {
+    matches!(LiveTree::below(root), Ok(Some(_)))
 }
 
 /// Reads the facts.
@@ -48,9 +54,11 @@ fn from_root(dir: &Path) -> Result<Facts> {
     if dir.is_file() {
         bail!("{shown} is a file; --root takes a directory, --bundle a bundle, --log a kernel log");
     }
-    let tree = DirTree::new(dir).with_context(|| {
-        format!("cannot read {shown} as a mirror of a machine's root directory")
-    })?;
+    let unread = || format!("cannot read {shown} as a mirror of a machine's root directory");
+    if let Some(tree) = LiveTree::below(dir).with_context(unread)? {
+        return Ok(collect::collect(&tree, Origin::Live));
+    }
+    let tree = DirTree::new(dir).with_context(unread)?;
     let facts = collect::collect(&tree, Origin::Root(shown.to_string()));
     let reasons = [
         facts.kernel.reason(),
@@ -76,7 +84,8 @@ fn from_root(dir: &Path) -> Result<Facts> {
     bail!(
         "{shown} has none of proc/version, proc/cmdline, sys/devices/system/clocksource, dmesg or \
          cpuid: it is no mirror of a machine. Copy those files with their paths below it, or use a \
-         bundle that `clocksmith collect` wrote"
+         bundle that `clocksmith collect` wrote. In a container, mount those of its host: \
+         docker run -v /proc:{shown}/proc:ro -v /sys:{shown}/sys:ro"
     )
 }
 

@@ -9,7 +9,7 @@ use clocksmith_measure::LightMeasurement;
 use clocksmith_measure::light;
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read as Input;
+use std::io::{self, Read as Input};
 use std::time::{Duration, Instant};
 
 /// How long the measurement takes at first, and how long where the way of the reads is in doubt: a
@@ -61,6 +61,14 @@ impl Live {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The running machine, whose `/proc` and `/sys` are below `root`; `None` if `root` mirrors another one.
+    ///
+    /// # Errors
+    /// The directory cannot be opened.
+    pub fn below(root: &std::path::Path) -> io::Result<Option<Self>> {
+        Ok(LiveTree::below(root)?.map(|tree| Self { tree, ..Self::default() }))
     }
 
     /// Looks once.

@@ -63,6 +63,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &scripts::WATCH,
     &scripts::FLEET,
     &scripts::PACKAGES,
+    &scripts::DEPLOY,
     &fuzz::FUZZ,
     &scripts::SPEED,
     &guests::UEFI,

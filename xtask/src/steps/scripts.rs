@@ -3,6 +3,7 @@
 use crate::call::call;
 use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
 use crate::step::{Step, Tier};
+use crate::steps::guest_parts::STATIC_PROGRAM;
 use crate::steps::rust::PROGRAM;
 
 pub(crate) static BOOK: Step = Step {
@@ -138,6 +139,10 @@ pub(crate) static PACKAGES: Step = Step {
         Need::Tool("rpmbuild", "rpm"),
         Need::Tool("rpm2cpio", "rpm2cpio"),
         Need::Tool("cpio", "cpio"),
+        Need::Tool("umoci", "umoci"),
+        Need::Tool("skopeo", "skopeo"),
+        Need::Tool("lintian", "lintian"),
+        Need::Tool("rpmlint", "rpmlint"),
         Need::Tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
         Need::Package("libc6-dev-arm64-cross"),
         Need::Tool("qemu-aarch64-static", "qemu-user-static"),
@@ -148,6 +153,26 @@ pub(crate) static PACKAGES: Step = Step {
     ],
     uses: &[],
     run: |context| call("packaging/test-packages.sh").script(context),
+};
+
+pub(crate) static DEPLOY: Step = Step {
+    name: "deploy",
+    what: "the container image diagnoses its host, the Helm chart passes Kubernetes' schemas, the Ansible role is idempotent",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 50,
+    budget: 240,
+    short: None,
+    needs: &[
+        Need::Package("umoci skopeo util-linux dpkg"),
+        MMDEBSTRAP,
+        Need::PythonTools,
+        Need::Helm,
+        Need::Root,
+        Need::Network,
+    ],
+    uses: &[&STATIC_PROGRAM],
+    run: |context| call("packaging/test-deploy.sh").arg(context.static_program()).script(context),
 };
 
 /// In a Debian 13 root that root makes.

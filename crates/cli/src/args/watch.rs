@@ -22,10 +22,22 @@ pub(crate) struct Check {
           hide_possible_values = true)]
     pub(crate) policy: Option<&'static Vendor>,
     /// Warn if a read costs nanoseconds outside of this range of monitoring plugins: 100, 10:100, @10:100
-    #[arg(short, long, value_name = "RANGE", conflicts_with = "warn_cost")]
+    #[arg(
+        short,
+        long,
+        value_name = "RANGE",
+        conflicts_with = "warn_cost",
+        allow_hyphen_values = true
+    )]
     pub(crate) warning: Option<Range>,
     /// Report CRITICAL outside of this range
-    #[arg(short, long, value_name = "RANGE", conflicts_with = "critical_cost")]
+    #[arg(
+        short,
+        long,
+        value_name = "RANGE",
+        conflicts_with = "critical_cost",
+        allow_hyphen_values = true
+    )]
     pub(crate) critical: Option<Range>,
     /// Report UNKNOWN after this time, in seconds or as 500ms [default: no limit]
     #[arg(short, long, value_name = "TIME", value_parser = timeout)]
@@ -212,5 +224,6 @@ fn textfile(text: &str) -> Result<PathBuf, String> {
 pub(super) const WATCH: &str = "Events go to standard output, one line each, with their reason; with --json as \
 JSON Lines. The server has a page (/), metrics for Prometheus (/metrics), and the events as JSON Lines \
 (/history). SIGTERM ends it. Needs no root; without the right to read the kernel log (CAP_SYSLOG) only the \
-effect of a demotion is seen. With --root it watches a mirror and measures nothing. packaging/ has a systemd \
+effect of a demotion is seen. With --root it watches a mirror and measures nothing; where /proc and /sys of \
+the running kernel are mounted below that directory, as in a container, it watches this machine. packaging/ has a systemd \
 unit, alert rules and a dashboard.";

@@ -97,6 +97,9 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
     let Some(root) = common.root.as_deref() else {
         return Ok(Live::new().assess(!check.no_measure));
     };
+    if let Ok(Some(live)) = Live::below(root) {
+        return Ok(live.assess(!check.no_measure));
+    }
     if check.resolved().of_cost() {
         bail!(
             "thresholds of the read cost (-w, -c, --warn-cost, --critical-cost) measure the machine that this \

@@ -2,6 +2,7 @@
 
 use crate::args::{Collect, Common};
 use crate::exit::Code;
+use crate::gather;
 use crate::render;
 use crate::report::CollectReport;
 use crate::ui::{file, out};
@@ -21,7 +22,11 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     }
     let tree: Box<dyn Tree> = match &common.root {
         Some(dir) => {
-            Box::new(DirTree::new(dir).with_context(|| format!("cannot read {}", dir.display()))?)
+            let unread = || format!("cannot read {}", dir.display());
+            match LiveTree::below(dir).with_context(unread)? {
+                Some(live) => Box::new(live),
+                None => Box::new(DirTree::new(dir).with_context(unread)?),
+            }
         }
         None => Box::new(LiveTree::new()),
     };
@@ -29,7 +34,8 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     let mut packed = Vec::new();
     let name = if args.anonymous { HostName::Replaced(&alias) } else { HostName::Kept };
     // Only the machine that runs this program can be measured.
-    let measured = (common.root.is_none() && !args.no_measure).then(measure).transpose()?;
+    let here = common.root.as_deref().is_none_or(gather::is_this_machine);
+    let measured = (here && !args.no_measure).then(measure).transpose()?;
     let summary = bundle::write_bundle_as(tree.as_ref(), name, measured, &mut packed)
         .with_context(|| format!("cannot pack the bundle {}", path.display()))?;
     if path == Path::new("-") {

@@ -166,7 +166,9 @@ fn of(from: From<'_>) -> String {
         (Some(path), _, _) if path == Path::new("-") => "a kernel log".to_owned(),
         (Some(path), _, _) => format!("the kernel log {}", name(path)),
         (_, Some(path), _) => format!("the bundle {}", name(path)),
-        (_, _, Some(path)) => format!("the files in {}", path.display()),
+        (_, _, Some(path)) if !gather::is_this_machine(path) => {
+            format!("the files in {}", path.display())
+        }
         _ => "the machine it ran on".to_owned(),
     }
 }

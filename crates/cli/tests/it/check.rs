@@ -104,6 +104,18 @@ fn wrong_usage_is_unknown_and_not_critical() {
     assert_eq!(check(&["--help"]).code, 0);
 }
 
+/// Monitoring Plugins Development Guidelines, "Plugin Options": `-V` and `-h` are reserved, and a range may begin below zero.
+#[test]
+fn reserved_options_and_negative_ranges_are_those_of_the_guidelines() {
+    for option in ["-V", "--version"] {
+        let ran = check(&[option]);
+        assert_eq!(ran.code, 0, "{}", ran.out);
+        assert!(ran.out.trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{}", ran.out);
+    }
+    let ran = check(&["-w", "-10:1000000000", "-c", "-1:"]);
+    assert!(!ran.out.contains("usage"), "{}", ran.out);
+}
+
 #[test]
 fn node_problem_detector_knows_three_codes() {
     let healthy = mirror("tsc", "tsc hpet acpi_pm", None);

@@ -154,7 +154,9 @@ fn absent_table<T>(reader: &Reader<'_>, table: &str, missing: Missing) -> Fact<O
             Ok(names) if !names.is_empty() && !names.iter().any(|name| name == "acpi") => {
                 Fact::known(None, reader.tree.describe(FIRMWARE))
             }
-            _ => Fact::Missing(missing.how("run outside the container, as root")),
+            _ => Fact::Missing(
+                missing.how("mount /sys of the host and use --root, or run outside the container"),
+            ),
         },
     }
 }

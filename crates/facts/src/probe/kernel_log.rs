@@ -19,6 +19,9 @@ const JOURNALCTL: [&str; 3] =
 /// How long `journalctl` may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What lets a container read it.
+const CAPABILITY: &str = "give the container CAP_SYSLOG: docker run --cap-add SYSLOG";
+
 /// Text that is kept at most, in bytes.
 const LIMIT: u64 = 64 << 20;
 
@@ -47,7 +50,12 @@ pub fn ring() -> Result<LiveLog, Missing> {
     match kmsg::read() {
         Ok(text) => Ok(LiveLog { text: text.into_bytes(), source: "/dev/kmsg".to_owned() }),
         // Containers have no /dev/kmsg; the system call is older and often allowed.
-        Err(error) => syslog().map_err(|_| from_io(&error, "/dev/kmsg".to_owned())),
+        Err(error) => syslog().map_err(|refused| match (error.kind(), refused.kind()) {
+            (io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied) => {
+                Missing::new(Why::Permission, "syslog(2)").how(CAPABILITY)
+            }
+            _ => from_io(&error, "/dev/kmsg".to_owned()),
+        }),
     }
 }
 

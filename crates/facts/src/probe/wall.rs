@@ -13,7 +13,7 @@ use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_getti
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Processes that are looked at.
 const PROCESSES: usize = 65_536;
@@ -32,17 +32,23 @@ const FIRST_PERSON: u32 = 1000;
 /// The first inode of PID namespaces, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
 const INITIAL_PID: &str = "pid:[4026531836]";
 
-/// The clocks, as [`Clocks`] displays them.
+/// The clocks, as [`Clocks`] displays them. `root`: the directory that `/sys` and `/etc` are below.
 #[must_use]
-pub fn clocks() -> String {
+pub fn clocks(root: &Path) -> String {
     let clocks = Clocks {
         realtime_ns: now(ClockId::Realtime),
         boottime_ns: now(ClockId::Boottime),
         monotonic_ns: now(ClockId::Monotonic),
-        rtc: rtc(Path::new("/sys/class/rtc")),
-        host: host(Path::new("/sys/class/ptp"), Path::new("/dev")),
+        rtc: rtc(&root.join("sys/class/rtc"), &root.join("etc/adjtime")),
+        host: host(&root.join("sys/class/ptp"), &devices(root)),
     };
     clocks.to_string()
+}
+
+/// The devices of the machine; a container that has no mount of them may have been given its own.
+fn devices(root: &Path) -> PathBuf {
+    let devices = root.join("dev");
+    if devices.is_dir() { devices } else { PathBuf::from("/dev") }
 }
 
 fn now(clock: ClockId) -> i64 {
@@ -69,7 +75,7 @@ fn names(dir: &Path) -> io::Result<Vec<String>> {
 }
 
 /// The real-time clock by which the kernel set its time (`hctosys`), else the first one.
-fn rtc(class: &Path) -> Option<Rtc> {
+fn rtc(class: &Path, adjtime: &Path) -> Option<Rtc> {
     let clocks = names(class).ok()?;
     let sets = |name: &&String| {
         small(&class.join(name).join("hctosys")).is_ok_and(|text| text.trim() == "1")
@@ -80,7 +86,7 @@ fn rtc(class: &Path) -> Option<Rtc> {
     // It counts whole seconds: half of one is its mean error.
     let read = seconds.saturating_mul(1_000_000_000).saturating_add(500_000_000);
     let driver = small(&dir.join("name")).unwrap_or_default();
-    let local = small(Path::new("/etc/adjtime"))
+    let local = small(adjtime)
         .is_ok_and(|text| text.lines().nth(2).is_some_and(|line| line.trim() == "LOCAL"));
     Some(Rtc {
         name: driver.split_ascii_whitespace().next().unwrap_or(name).to_owned(),
@@ -122,13 +128,13 @@ fn host(class: &Path, dev: &Path) -> Option<HostClock> {
     })
 }
 
-/// What keeps the time, as [`Keepers`] displays it.
+/// What keeps the time, as [`Keepers`] displays it. `root`: the directory that `/proc` and `/sys` are below.
 ///
 /// # Errors
 /// Why `/proc` does not show processes.
-pub fn keepers() -> Result<String, Missing> {
-    let mut found = processes(Path::new("/proc"))?;
-    if sets_by_hyperv(Path::new("/sys/bus/vmbus")) {
+pub fn keepers(root: &Path) -> Result<String, Missing> {
+    let mut found = processes(&root.join("proc"))?;
+    if sets_by_hyperv(&root.join("sys/bus/vmbus")) {
         found.add(Keeper { name: crate::wall::HV_UTILS.to_owned(), role: Role::Sets });
     }
     Ok(found.to_string())
@@ -239,13 +245,13 @@ mod tests {
 
     #[test]
     fn clocks_of_this_machine_are_read() {
-        let clocks = Clocks::parse(&clocks()).unwrap();
+        let clocks = Clocks::parse(&clocks(Path::new("/"))).unwrap();
         assert!(clocks.boottime_ns >= clocks.monotonic_ns - 1_000_000_000 && clocks.up_s() > 0.0);
     }
 
     #[test]
     fn keepers_of_this_machine_are_read() {
-        Keepers::parse(&keepers().unwrap()).unwrap();
+        Keepers::parse(&keepers(Path::new("/")).unwrap()).unwrap();
     }
 
     #[test]
@@ -287,7 +293,7 @@ mod tests {
         put(dir.path(), "rtc1/hctosys", "1\n");
         let ahead = now(ClockId::Realtime) / 1_000_000_000 + 60;
         put(dir.path(), "rtc1/since_epoch", &format!("{ahead}\n"));
-        let rtc = rtc(dir.path()).unwrap();
+        let rtc = rtc(dir.path(), &dir.path().join("adjtime")).unwrap();
         assert_eq!(rtc.name, "rtc_cmos");
         assert!((50_000_000_000..61_000_000_000).contains(&rtc.ahead_ns), "{rtc:?}");
     }

@@ -63,6 +63,11 @@ impl DirTree {
         &self.path
     }
 
+    /// Whether both are mounted here: `/proc` and `/sys` of the running kernel.
+    pub(super) fn is_running(&self) -> bool {
+        self.real_proc && self.real_sys
+    }
+
     /// Opens one file, which may be read from any place in it.
     ///
     /// # Errors
@@ -104,6 +109,16 @@ impl DirTree {
 
     fn not_mirrored(&self, path: &str) -> Missing {
         let missing = Missing::new(Why::NotAsked, self.describe(path));
+        // One of the two is mounted, as in a container: the other one was forgotten, or is no sysfs.
+        let other = match (self.real_proc, self.real_sys) {
+            (true, false) => Some("sys"),
+            (false, true) => Some("proc"),
+            _ => None,
+        };
+        if let Some(top) = other.filter(|top| path.split('/').next() == Some(top)) {
+            let place = crate::shell::quote(&format!("{}/{top}", self.path.display()));
+            return missing.how(format!("mount /{top} of the host at {place}"));
+        }
         // The sender of a directory chooses its name, and this is pasted into a shell.
         let file = crate::shell::quote(&format!("{}/{path}", self.path.display()));
         match command_for(path) {

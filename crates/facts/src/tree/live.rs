@@ -1,5 +1,6 @@
-//! The running machine.
+//! The running machine, also where its `/proc` and `/sys` are mounted below another directory.
 
+use super::dir::DirTree;
 use super::holes::Dense;
 use super::{Tree, dir, from_io, is_obeyed, normal};
 use crate::cpu::CpuList;
@@ -8,13 +9,15 @@ use crate::probe::{self, kernel_log::LiveLog};
 use crate::{Missing, Why};
 use rustix::fs::{Mode, OFlags};
 use std::cell::OnceCell;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// The running machine: its files, and the answers to what is no file. Each answer is got once, when
 /// it is first asked for.
 #[derive(Debug, Default)]
 pub struct LiveTree {
+    /// Where its files are, if not below `/`.
+    below: Option<DirTree>,
     log: OnceCell<Result<LiveLog, Missing>>,
     cpuid: OnceCell<Result<String, Missing>>,
 }
@@ -24,6 +27,23 @@ impl LiveTree {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The running machine, whose `/proc` and `/sys` are below `root`, as a container mounts those of its host; `None` if
+    /// it is the directory of another one. A mounted procfs and a mounted sysfs are always those of the running kernel,
+    /// and nothing else has their magic numbers. `/` counts as a mirror.
+    ///
+    /// # Errors
+    /// The system's error: `root` is not a directory, or cannot be opened.
+    pub fn below(root: impl AsRef<Path>) -> io::Result<Option<Self>> {
+        let files = DirTree::new(root)?;
+        let is_it = files.is_running() && files.path() != Path::new("/");
+        Ok(is_it.then(|| Self { below: Some(files), ..Self::default() }))
+    }
+
+    /// The directory that its files are below.
+    fn root(&self) -> &Path {
+        self.below.as_ref().map_or(Path::new("/"), DirTree::path)
     }
 
     fn log(&self) -> Result<&LiveLog, Missing> {
@@ -54,8 +74,8 @@ impl LiveTree {
             "uname" => text(Ok(probe::identity::uname())),
             "namespaces" => text(probe::identity::namespaces()),
             "adjtimex" => text(probe::adjtimex::timex().map(|timex| timex.to_string())),
-            "clocks" => text(Ok(probe::wall::clocks())),
-            "timekeepers" => text(probe::wall::keepers()),
+            "clocks" => text(Ok(probe::wall::clocks(self.root()))),
+            "timekeepers" => text(probe::wall::keepers(self.root())),
             "verify" => self.verify(),
             "vdso" => text(probe::auxv::vdso().map(|image| image.to_string())),
             _ => return None,
@@ -87,20 +107,26 @@ impl Tree for LiveTree {
             "uname" => "uname(2)".to_owned(),
             "adjtimex" => "adjtimex(2)".to_owned(),
             "clocks" => "clock_gettime(2)".to_owned(),
-            "timekeepers" => "/proc".to_owned(),
+            "timekeepers" => self.root().join("proc").display().to_string(),
             "verify" => probe::state::file().map_or_else(
                 || "the user's state directory".to_owned(),
                 |path| path.display().to_string(),
             ),
             "vdso" => "AT_SYSINFO_EHDR".to_owned(),
             "namespaces" => "/proc/self/ns".to_owned(),
-            path => format!("/{path}"),
+            path => match &self.below {
+                Some(files) => files.describe(path),
+                None => format!("/{path}"),
+            },
         }
     }
 
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing> {
         if let Some(answer) = self.answer(path) {
             return answer;
+        }
+        if let Some(files) = &self.below {
+            return files.open(path);
         }
         if is_obeyed(path) {
             let file = dir::open_trusted(&self.path(path)?, self.describe(path))?;
@@ -115,6 +141,9 @@ impl Tree for LiveTree {
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, Missing> {
+        if let Some(files) = &self.below {
+            return files.list(dir);
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::open(self.path(dir)?, flags, Mode::empty())
             .map_err(Into::into)
@@ -143,6 +172,19 @@ mod tests {
                 Err(missing) => assert_ne!(missing.why, Why::NotAsked, "{name}"),
             }
         }
+    }
+
+    #[test]
+    fn only_mounted_procfs_and_sysfs_are_of_the_running_kernel() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(LiveTree::below(dir.path()).unwrap().is_none());
+        for name in ["proc", "sys"] {
+            std::os::unix::fs::symlink(Path::new("/").join(name), dir.path().join(name)).unwrap();
+        }
+        // Whoever sends a directory can put links into it.
+        assert!(LiveTree::below(dir.path()).unwrap().is_none());
+        assert!(LiveTree::below("/").unwrap().is_none());
+        assert!(LiveTree::below(dir.path().join("none")).is_err());
     }
 
     #[test]

@@ -243,7 +243,7 @@ struct Daemon {
 impl Daemon {
     fn new(options: Options, history: History) -> Self {
         let machine = match &options.root {
-            Some(root) => Machine::mirror(root.clone()),
+            Some(root) => Machine::below(root.clone()),
             None => Machine::live(),
         };
         let follows = machine.deaf().is_none();

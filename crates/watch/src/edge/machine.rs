@@ -59,17 +59,28 @@ impl Machine {
     /// This machine. Its kernel log is followed from now on, if this user may read it.
     #[must_use]
     pub fn live() -> Self {
+        Self::running(PathBuf::from("/"), Live::new())
+    }
+
+    /// The machine whose files are below `root`: this one, if they are its mounted `/proc` and `/sys`, else one that
+    /// they mirror, whose `dmesg` may grow.
+    #[must_use]
+    pub fn below(root: PathBuf) -> Self {
+        match Live::below(&root) {
+            Ok(Some(live)) => Self::running(root, live),
+            Ok(None) | Err(_) => Self::mirror(root),
+        }
+    }
+
+    fn running(root: PathBuf, live: Live) -> Self {
         let kernel = match Follower::at_end() {
             Ok(follower) => Kernel::Ring(follower, 0),
             Err(error) => Kernel::Nowhere(error.to_string()),
         };
-        let live = Some(Live::new());
-        Self { root: PathBuf::from("/"), live, kernel, tests: 0, facts: None }
+        Self { root, live: Some(live), kernel, tests: 0, facts: None }
     }
 
-    /// The machine that `root` mirrors, whose `dmesg` may grow.
-    #[must_use]
-    pub fn mirror(root: PathBuf) -> Self {
+    fn mirror(root: PathBuf) -> Self {
         let dmesg = DirTree::new(&root).ok().and_then(|tree| tree.file(DMESG).ok());
         let length = dmesg.and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
         Self { kernel: Kernel::File(length), root, live: None, tests: 0, facts: None }
@@ -285,7 +296,7 @@ mod tests {
         std::fs::write(sysfs.join("current_clocksource"), "tsc\n").unwrap();
         std::fs::write(sysfs.join("available_clocksource"), "tsc hpet \n").unwrap();
         std::fs::write(dir.path().join("dmesg"), "[ 1.0] old\n").unwrap();
-        let mut machine = Machine::mirror(dir.path().to_owned());
+        let mut machine = Machine::below(dir.path().to_owned());
         assert_eq!(machine.clocksources().unwrap()[0].available, ["tsc", "hpet"]);
         assert_eq!(machine.kernel_lines(), "");
         let open =
@@ -310,7 +321,7 @@ mod tests {
             (sysfs.join("available_clocksource"), rustix::fs::Mode::from_raw_mode(0o600));
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
-        let mut machine = Machine::mirror(mirror);
+        let mut machine = Machine::below(mirror);
         let devices = format!("{:?}", machine.clocksources());
         assert!(!devices.contains("secret"), "{devices}");
         std::fs::write(&outside, "secret\n[ 2.0] more\n").unwrap();

@@ -9,6 +9,7 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 /// Readings of which the one with the narrowest bounds serves.
 const READINGS: usize = 5;
@@ -95,7 +96,7 @@ impl WallEdge {
 
 /// The clock outside: the host's, else the real-time clock.
 fn other() -> Option<Other> {
-    let clocks = Clocks::parse(&probe::wall::clocks()).ok()?;
+    let clocks = Clocks::parse(&probe::wall::clocks(Path::new("/"))).ok()?;
     if let Some(host) = clocks.host {
         return Some(Other { name: host.device, ahead_ns: host.ahead_ns, is_host: true });
     }
