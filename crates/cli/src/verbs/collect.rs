@@ -2,6 +2,7 @@
 
 use crate::args::{Collect, Common};
 use crate::exit::Code;
+use crate::machine_id;
 use crate::render;
 use crate::report::CollectReport;
 use crate::ui::{file, out};
@@ -27,7 +28,11 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     };
     let path = args.output.clone().unwrap_or_else(default_name);
     let mut packed = Vec::new();
-    let name = if args.anonymous { HostName::Replaced(&alias) } else { HostName::Kept };
+    let id = machine_id::of(tree.as_ref());
+    let name = match &id {
+        _ if args.anonymous => HostName::Replaced(&alias),
+        id => HostName::Kept(id.as_deref()),
+    };
     // Only the machine that runs this program can be measured.
     let measured = (common.root.is_none() && !args.no_measure).then(measure).transpose()?;
     let summary = bundle::write_bundle_as(tree.as_ref(), name, measured, &mut packed)
