@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine for queries, and the ways to bring reports together: its own tests; a synthetic fleet whose
+# The engine for queries, and the ways to bring reports together: its own tests; synthetic fleets of one day and of three, whose
 # answers are held against those of DuckDB; bundles from the real program by each transport that is in
 # packaging/fleet, into a report.
 #
@@ -57,12 +57,30 @@ for report in (small, large):
 sys.exit(small != large or small["hosts"] != int(sys.argv[3]))
 PYTHON
 
-echo "-- DuckDB"
+echo "-- three days of $hosts hosts, in a history, with a file of an older day that comes late and once more"
+for day in 0 1 2; do
+    "$engine" --generate "$hosts" --day "$day" >"$work/day$day.jsonl"
+done
+for day in 1 2 0 1; do
+    "$clocksmith" fleet "$work/day$day.jsonl" --history "$work/history" -q >"$work/said"
+done
+"$clocksmith" fleet "$work/history" --changes --since 2026-01-06 --json >"$work/changes.json"
+"$python" - "$work/changes.json" "$hosts" <<'PYTHON' || fail "other changes than were planted"
+import json, sys
+report = json.load(open(sys.argv[1]))
+kinds = {change["what"] for change in report["transitions"]}
+shared = [part["value"] for group in report["common"] for part in group["shared"]]
+sys.exit(report["compared"] != int(sys.argv[2]) or not {"kernel", "clocksource"} <= kinds or not any("Gold 6338" in v for v in shared))
+PYTHON
+
+echo "-- DuckDB, the grammar of Trino"
 if "$python" -m venv "$work/env" >"$work/said" 2>&1; then
-    if "$work/env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3'; then
+    if "$work/env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3' 'sqlglot>=25'; then
         "$work/env/bin/python" compare.py "$engine" "$work/tables"
+        "$work/env/bin/python" compare.py "$engine" "$work/history"
+        "$work/env/bin/python" compare.py --trino
     else
-        missing+=("duckdb (pip cannot fetch it)")
+        missing+=("duckdb, sqlglot (pip cannot fetch them)")
         network=yes
     fi
 else

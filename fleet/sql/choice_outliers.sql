@@ -32,8 +32,8 @@ SELECT
   h.kernel AS kernel,
   h.hypervisor AS hypervisor,
   CAST(u.hosts_like AS BIGINT) AS hosts_like
-FROM hosts h
-JOIN usual u
+FROM usual u
+JOIN hosts h
   ON coalesce(h.cpu, '') = coalesce(u.cpu, '')
   AND coalesce(h.kernel, '') = coalesce(u.kernel, '')
   AND coalesce(h.hypervisor, '') = coalesce(u.hypervisor, '')

@@ -26,8 +26,8 @@ medians AS (
     s.clocksource AS clocksource,
     s.hosts_like AS hosts_like,
     avg(p.cost_ns) AS median_ns
-  FROM placed p
-  JOIN sizes s
+  FROM sizes s
+  JOIN placed p
     ON coalesce(p.cpu, '') = coalesce(s.cpu, '')
     AND coalesce(p.kernel, '') = coalesce(s.kernel, '')
     AND coalesce(p.hypervisor, '') = coalesce(s.hypervisor, '')
@@ -44,8 +44,8 @@ SELECT
   h.kernel AS kernel,
   h.hypervisor AS hypervisor,
   m.hosts_like AS hosts_like
-FROM hosts h
-JOIN medians m
+FROM medians m
+JOIN hosts h
   ON coalesce(h.cpu, '') = coalesce(m.cpu, '')
   AND coalesce(h.kernel, '') = coalesce(m.kernel, '')
   AND coalesce(h.hypervisor, '') = coalesce(m.hypervisor, '')

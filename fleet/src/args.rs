@@ -1,6 +1,8 @@
 //! The command line.
 
 use clap::Parser;
+use clocksmith_fleet::newest::Moment;
+use clocksmith_fleet::row;
 use std::path::PathBuf;
 
 /// The reports of many machines: groups, outliers, what one change would fix, and SQL on all of it
@@ -8,8 +10,8 @@ use std::path::PathBuf;
 #[command(name = "clocksmith-fleet", version, max_term_width = 80, after_help = HELP)]
 pub(crate) struct Args {
     /// Documents of `clocksmith why --json` (one a line, or a file each), `-` for standard input, or
-    /// directories of tables that --out wrote
-    #[arg(value_name = "INPUT", required_unless_present_any = ["files_from", "table_definitions", "show_sql", "generate"])]
+    /// directories that --out or --history wrote
+    #[arg(value_name = "INPUT", required_unless_present_any = ["files_from", "table_definitions", "show_sql", "generate", "compact"])]
     pub(crate) inputs: Vec<PathBuf>,
     /// Print one JSON document instead of text; with --sql one line for each row
     #[arg(long)]
@@ -20,6 +22,21 @@ pub(crate) struct Args {
     /// Write the tables into this directory: hosts, causes and remedies (.parquet)
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Add the dated reports to the history in this directory: hosts/day=2026-01-05/... and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) history: Option<PathBuf>,
+    /// Merge the files of each day of the history into one, after adding
+    #[arg(long, requires = "history")]
+    pub(crate) compact: bool,
+    /// Print what changed between the reports of each host
+    #[arg(long, conflicts_with_all = ["sql", "out"])]
+    pub(crate) changes: bool,
+    /// With --changes: compare with the last report before this date, such as 2026-11-01
+    #[arg(long, value_name = "DATE", requires = "changes", value_parser = date)]
+    pub(crate) since: Option<Moment>,
+    /// Use this date for reports without one, such as 2026-11-01
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub(crate) date: Option<Moment>,
     /// Ask this instead of the report: any SELECT on hosts, causes, remedies
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) sql: Option<String>,
@@ -50,6 +67,9 @@ pub(crate) struct Args {
     /// Seed of the synthetic fleet
     #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Day of the synthetic fleet
+    #[arg(long, value_name = "N", hide = true, default_value_t = 0)]
+    pub(crate) day: u16,
 }
 
 const HELP: &str = "Exit codes: 0 done, 2 wrong usage or unusable input, 3 nothing is known of any host. \
@@ -60,6 +80,10 @@ impl Args {
     pub(crate) fn rows(&self) -> usize {
         self.rows.unwrap_or(if self.json { 1000 } else { 12 })
     }
+}
+
+fn date(text: &str) -> Result<Moment, String> {
+    row::moment(text).ok_or_else(|| "it is not a date, such as 2026-11-01".to_owned())
 }
 
 fn bytes(text: &str) -> Result<usize, String> {

@@ -1,18 +1,84 @@
 //! The engine: Apache DataFusion over the tables, with a limit of memory, and reading only.
 
+use crate::copy;
+use crate::sources::Views;
+use crate::tables::{self, TABLES};
 use anyhow::{Context, Result, anyhow};
-use clocksmith_fleet::table::{CAUSES, HOSTS, REMEDIES};
+use clocksmith_fleet::table::ALL;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
-use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::prelude::{ParquetReadOptions, SQLOptions, SessionConfig, SessionContext};
+use datafusion::prelude::{
+    DataFrame, ParquetReadOptions, SQLOptions, SessionConfig, SessionContext,
+};
 use futures::StreamExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The day of a partition, where there is one.
+const PART: &str = "CASE WHEN part <> '-' THEN part END";
+/// What precedes the names of tables that views are made of.
+const TEMPORARY: &str = "of_files_";
+
+/// The files of a table.
+struct Columns {
+    dir: String,
+    schema: Arc<Schema>,
+    /// Columns that no file has.
+    lacking: Vec<String>,
+}
+
+impl Columns {
+    fn of(views: &Views, all: bool, table: usize) -> Result<Self> {
+        let dir = views.dir(all, table);
+        let mut files = Vec::new();
+        let mut dirs = vec![dir.clone()];
+        while let Some(dir) = dirs.pop() {
+            for entry in dir.read_dir().context("cannot list a directory in TMPDIR")? {
+                let path = entry?.path();
+                if path.is_dir() { dirs.push(path) } else { files.push(path) }
+            }
+        }
+        files.sort_unstable();
+        let known = tables::fields(table);
+        let schema = copy::columns(&known, &files)?;
+        let mut lacking = Vec::new();
+        for field in &known {
+            let has = |file: &PathBuf| -> Result<bool> {
+                Ok(copy::open(file)?.schema().column_with_name(field.name()).is_some())
+            };
+            let mut found = false;
+            for file in &files {
+                found |= has(file)?;
+                if found {
+                    break;
+                }
+            }
+            if !found {
+                lacking.push(field.name().clone());
+            }
+        }
+        let dir = dir.to_str().map(|dir| format!("{dir}/"));
+        let dir = dir.context("the name of TMPDIR is not text (UTF-8)")?;
+        Ok(Self { dir, schema, lacking })
+    }
+
+    fn lacks(&self, column: &str) -> bool {
+        self.lacking.iter().any(|lacking| lacking == column)
+    }
+
+    async fn frame(&self, context: &SessionContext, partition: Option<&str>) -> Result<DataFrame> {
+        let mut options = ParquetReadOptions::default().schema(&self.schema);
+        if let Some(partition) = partition {
+            options = options.table_partition_cols(vec![(partition.to_owned(), DataType::Utf8)]);
+        }
+        let frame = context.read_parquet(self.dir.as_str(), options).await;
+        frame.with_context(|| format!("cannot read the tables in {}", self.dir))
+    }
+}
 
 /// The tables, ready for queries.
 pub(crate) struct Engine {
@@ -20,33 +86,44 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens the tables of all directories as one. `memory` is for sorting, grouping and joining, in
-    /// bytes; larger operations use the disk.
-    pub(crate) async fn open(directories: &[PathBuf], memory: usize) -> Result<Self> {
+    /// Opens the tables. `memory` is for sorting, grouping and joining, in bytes; larger operations use the disk.
+    pub(crate) async fn open(views: &Views, memory: usize) -> Result<Self> {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
             .build_arc()
             .context("cannot prepare the engine")?;
+        let newest = (0..TABLES.len()).map(|table| Columns::of(views, false, table));
+        let newest = newest.collect::<Result<Vec<_>>>()?;
+        let all = (0..TABLES.len()).map(|table| Columns::of(views, true, table));
+        let all = all.collect::<Result<Vec<_>>>()?;
         // The memory for merging sorted runs is reserved for each sort at once; the default of 10 MiB
         // would use up a small limit.
         let config =
             SessionConfig::new().with_sort_spill_reservation_bytes((memory / 64).min(10 << 20));
         let context = SessionContext::new_with_config_rt(config, runtime);
-        for table in [HOSTS.name, CAUSES.name, REMEDIES.name] {
-            let mut files = Vec::new();
-            for directory in directories {
-                let file = directory.join(format!("{table}.parquet"));
-                let file = std::path::absolute(&file)?.to_str().map(str::to_owned);
-                files.push(file.ok_or_else(|| {
-                    anyhow!("the name of {} is not text (UTF-8); rename it", directory.display())
-                })?);
+        for (table, columns) in newest.iter().enumerate() {
+            let frame = columns.frame(&context, None).await?;
+            context.register_table(TABLES[table], frame.into_view())?;
+            // A table of a version that did not say which cause is the gravest.
+            if table == 1 && columns.lacks("gravest") {
+                let query = "SELECT c.* EXCEPT (gravest), h.cause = c.cause AS gravest FROM causes c \
+                             JOIN hosts h ON h.host = c.host";
+                let frame = context.sql(query).await?;
+                context.deregister_table(TABLES[table])?;
+                context.register_table(TABLES[table], frame.into_view())?;
             }
-            let shown = files.join(", ");
-            let frame = context
-                .read_parquet(files, ParquetReadOptions::default())
-                .await
-                .with_context(|| format!("cannot read the table {table} ({shown})"))?;
-            context.register_table(table, frame.into_view())?;
+        }
+        for (table, columns) in all.iter().enumerate() {
+            let frame = columns.frame(&context, Some("part")).await?;
+            let raw = format!("{TEMPORARY}{}", TABLES[table]);
+            context.register_table(raw.as_str(), frame.into_view())?;
+            let query = format!(
+                "SELECT * EXCEPT (part, taken_at), coalesce(taken_at, {PART} || 'T00:00:00Z') AS taken_at, \
+                 coalesce(substr(taken_at, 1, 10), {PART}) AS day FROM {raw}"
+            );
+            let frame = context.sql(&query).await?;
+            context.deregister_table(raw.as_str())?;
+            context.register_table(format!("{ALL}{}", TABLES[table]), frame.into_view())?;
         }
         Ok(Self { context })
     }

@@ -1,29 +1,38 @@
 //! `clocksmith-fleet`: the reports of many machines as tables, and SQL on them. `clocksmith fleet` starts
 //! it; it can also be used by itself.
 //!
-//! This program has the edges: files and threads ([`read`]), Parquet ([`tables`]), the engine for queries
-//! ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
+//! This program has the edges: files and threads ([`read`]), Parquet ([`tables`], [`copy`]), tables from several places
+//! ([`sources`]) and of many days ([`history`]), the engine for queries ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
 //! ([`output`]). `crates/fleet` defines the lines, the rows and the report.
 
 // Text reaches a terminal by `output` only.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
 
 mod args;
+mod copy;
 mod engine;
+mod history;
 mod output;
 mod queries;
 mod read;
+mod sources;
 mod tables;
 
 use anyhow::{Context, Result, bail};
 use args::Args;
 use clap::Parser;
+use clocksmith_facts::utc;
+use clocksmith_fleet::columns::counted;
 use clocksmith_fleet::generate::Fleet;
 use clocksmith_fleet::render::{self, Look};
-use clocksmith_fleet::report::Input;
-use clocksmith_fleet::table;
+use clocksmith_fleet::report::{Added, Input};
+use clocksmith_fleet::{changes, intake, table};
+use read::Inputs;
+use sources::Views;
+use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
+use tables::{Set, Staged};
 
 /// 0 done, 2 wrong usage or unusable input, 3 could not be determined.
 fn main() -> ExitCode {
@@ -59,48 +68,146 @@ fn run(args: &Args) -> Result<u8> {
         return output::text(&queries::texts()).map(|()| 0);
     }
     if let Some(hosts) = args.generate {
-        return generate(Fleet { hosts, seed: args.seed }).map(|()| 0);
+        return generate(Fleet { hosts, seed: args.seed, day: args.day }).map(|()| 0);
     }
     let inputs = read::Inputs::of(args)?;
-    let mut written = tables::Place::new(args.out.as_deref())?;
-    let mut counts = Input::default();
-    if !inputs.documents.is_empty() {
-        counts = read::all(&inputs.documents, &mut written)?;
-        if counts.documents == 0 && inputs.tables.is_empty() {
-            bail!("no document in what was given; `clocksmith why --json` writes them");
-        }
-        if counts.documents == counts.rejected && inputs.tables.is_empty() {
-            output::message(&render::input(&counts));
-            bail!("none of {} documents could be used", counts.documents);
-        }
-    } else if args.out.is_some() {
-        bail!("--out writes the tables of documents; there is none, only tables");
+    if inputs.documents.is_empty() && inputs.tables.is_empty() {
+        return compact(args).map(|()| 0);
     }
-    let mut directories = inputs.tables;
-    if !inputs.documents.is_empty() {
-        directories.insert(0, written.publish()?);
+    let Given { counts, history, staged } = given(args, &inputs)?;
+    let mut look = Look { ink: None, quiet: args.quiet };
+    if !args.json {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        look.ink = output::ink().filter(|_| !args.no_color && !no_color && !dumb);
     }
+    sources::say_missing(&inputs.tables);
+    let (views, counts) = views(args, &inputs, staged.as_ref(), counts)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().build().context("cannot start threads")?;
     runtime.block_on(async {
-        let engine = engine::Engine::open(&directories, args.memory).await?;
+        let engine = engine::Engine::open(&views, args.memory).await?;
+        if args.changes {
+            let report = queries::compare(&engine, counts, args).await?;
+            if args.json {
+                output::json(&report)?;
+            } else {
+                output::text(&changes::page(&report, look))?;
+            }
+            return Ok(if report.compared == 0 { 3 } else { 0 });
+        }
         if let Some(query) = &args.sql {
-            output::message(&render::input(&counts));
+            output::message(&render::input(&counts, true));
+            if let Some(added) = &history {
+                output::message(&render::history(added));
+            }
             output::query(&engine, query, args).await?;
             return Ok(0);
         }
         let mut report = queries::report(&engine, counts, args.rows()).await?;
         report.tables = args.out.as_ref().map(|out| out.display().to_string());
+        report.history = history;
         if args.json {
             output::json(&report)?;
         } else {
-            let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-            let ink = output::ink().filter(|_| !args.no_color && !no_color && !dumb);
-            output::text(&render::page(&report, Look { ink, quiet: args.quiet }))?;
+            output::text(&render::page(&report, look))?;
         }
         Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
     })
+}
+
+/// What documents gave.
+struct Given {
+    counts: Input,
+    history: Option<Added>,
+    staged: Option<Staged>,
+}
+
+/// Reads the documents, and writes what is asked for.
+fn given(args: &Args, inputs: &Inputs) -> Result<Given> {
+    let mut found = Given { counts: Input::default(), history: None, staged: None };
+    if inputs.documents.is_empty() {
+        for (asked, option) in
+            [(args.out.is_some(), "--out"), (args.history.is_some(), "--history")]
+        {
+            if asked {
+                bail!("{option} writes what documents and bundles say; there is none, only tables");
+            }
+        }
+        return Ok(found);
+    }
+    let place = tables::Place::new(args.out.as_deref())?;
+    let date = args.date.map(|date| utc::text(u64::from(date)));
+    let (counts, _, mut staged) = read::all(&inputs.documents, date.as_deref(), place)?;
+    if counts.documents == 0 && inputs.tables.is_empty() {
+        bail!("no document in what was given; `clocksmith why --json` writes them");
+    }
+    if counts.documents == counts.rejected && inputs.tables.is_empty() {
+        output::message(&render::input(&counts, true));
+        bail!("none of {} documents could be used", counts.documents);
+    }
+    if let Some(dir) = &args.history {
+        let added = history::append(dir, &staged)?;
+        if added.added + added.known == 0 && added.undated > 0 {
+            bail!(
+                "none of {} reports has a date, so none has a place in a history; --date DATE gives them one",
+                added.undated
+            );
+        }
+        found.history = Some(added);
+        if args.compact {
+            history::compact(dir)?;
+        }
+    }
+    staged.publish()?;
+    (found.counts, found.staged) = (counts, Some(staged));
+    Ok(found)
+}
+
+/// Merges the files of a history, without adding any.
+fn compact(args: &Args) -> Result<()> {
+    let Some(dir) = args.history.as_deref().filter(|_| args.compact) else {
+        bail!("no input: give bundles, documents or directories of tables");
+    };
+    let done = history::compact(dir)?;
+    let said = match done.days {
+        0 => format!("{}: every day has one file already\n", dir.display()),
+        days => {
+            let (files, days) = (counted(done.files, "file"), counted(days, "day"));
+            format!("{}: {files} of {days} merged, one a day\n", dir.display())
+        }
+    };
+    if args.quiet { Ok(()) } else { output::text(&said) }
+}
+
+/// The tables as the engine reads them; and the counts with what was found between them.
+fn views(
+    args: &Args,
+    inputs: &Inputs,
+    staged: Option<&Staged>,
+    mut counts: Input,
+) -> Result<(Views, Input)> {
+    let mut views = Views::new()?;
+    let all: Vec<&Set> =
+        staged.map(|staged| &staged.all).into_iter().chain(&inputs.tables).collect();
+    for set in all {
+        views.add(true, set)?;
+    }
+    let mut sets: Vec<Set> = staged.map(|staged| staged.newest.clone()).into_iter().collect();
+    if inputs.tables.is_empty() || args.changes {
+        sets.iter().try_for_each(|set| views.add(false, set))?;
+        if sets.is_empty() {
+            inputs.tables.iter().take(1).try_for_each(|set| views.add(false, set))?;
+        }
+        return Ok((views, counts));
+    }
+    sets.extend(inputs.tables.iter().cloned());
+    let (set, served) = views.newest(&sets)?;
+    let places = sources::places(&sets, &intake::named(&served))?;
+    let places: HashMap<u32, String> = places.into_iter().collect();
+    counts.served(&served, |row| places.get(&row).cloned().unwrap_or_default());
+    views.add(false, &set)?;
+    Ok((views, counts))
 }
 
 /// Prints a synthetic fleet, one document a line.

@@ -37,7 +37,7 @@ pub(crate) fn message(text: &str) {
 }
 
 /// Prints one JSON document. Invisible characters in it are escaped, which changes no value.
-pub(crate) fn json(document: &clocksmith_fleet::report::FleetReport) -> Result<()> {
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<()> {
     let text = format!("{}\n", serde_json::to_string_pretty(document)?);
     let mut out = stdout().lock();
     out.write_all(visible::json(&text).as_bytes())?;

@@ -1,13 +1,20 @@
 //! The queries of the report. Their texts are standard SQL and run in other engines as they are.
 
+use crate::args::Args;
 use crate::engine::{Engine, Row};
 use anyhow::{Context, Result};
+use clocksmith_fleet::changes::{ChangesReport, Compare, State};
 use clocksmith_fleet::migration::{self, Same};
 use clocksmith_fleet::render;
 use clocksmith_fleet::report::{
-    CauseGroup, Causes, Change, Changes, ChoiceOutlier, CostOutlier, FLEET, FleetReport, Group,
-    Groups, Input, Like, Outliers,
+    CauseGroup, Causes, Change, Changes, ChoiceOutlier, CostOutlier, Dates, FLEET, FleetReport,
+    Group, Groups, Input, Like, Outliers,
 };
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use futures::StreamExt;
+use std::sync::Arc;
 
 macro_rules! queries {
     ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../sql/", stringify!($name), ".sql")))),*] };
@@ -15,7 +22,7 @@ macro_rules! queries {
 
 /// Names and texts.
 pub(crate) const QUERIES: &[(&str, &str)] = queries!(verdicts clocksources causes hardware kernels
-    hypervisors choice_outliers cost_outliers changes without frequencies);
+    hypervisors choice_outliers cost_outliers changes without frequencies dates states);
 
 /// All of them, as one script.
 pub(crate) fn texts() -> String {
@@ -31,18 +38,18 @@ fn text(name: &str) -> Result<&'static str> {
 const FREQUENCIES: usize = 4_000_000;
 
 /// Asks everything.
-pub(crate) async fn report(engine: &Engine, mut input: Input, rows: usize) -> Result<FleetReport> {
+pub(crate) async fn report(engine: &Engine, input: Input, rows: usize) -> Result<FleetReport> {
     let without = engine.rows(text("without")?, 1).await?;
     let totals = without.rows.first().context("no answer for the number of hosts")?;
-    let hosts = totals.count("reports")?;
-    // Hosts that came twice in documents are not in the tables.
-    input.duplicates += hosts.saturating_sub(totals.count("hosts")?);
+    let hosts = totals.count("hosts")?;
     let mut report = FleetReport {
         schema: FLEET,
         headline: String::new(),
         hosts,
         input,
         tables: None,
+        history: None,
+        dates: dates(engine).await?,
         verdicts: groups(engine, "verdicts", rows.max(4)).await?,
         clocksources: groups(engine, "clocksources", rows).await?,
         causes: causes(engine, rows).await?,
@@ -55,6 +62,87 @@ pub(crate) async fn report(engine: &Engine, mut input: Input, rows: usize) -> Re
     };
     report.headline = report.sentence();
     Ok(report)
+}
+
+async fn dates(engine: &Engine) -> Result<Dates> {
+    let answer = engine.rows(text("dates")?, 1).await?;
+    let row = answer.rows.first().context("no answer for the dates")?;
+    Ok(Dates {
+        oldest: row.text("oldest")?,
+        newest: row.text("newest")?,
+        undated: row.count("undated")?,
+    })
+}
+
+/// Compares the reports of each host.
+pub(crate) async fn compare(engine: &Engine, input: Input, args: &Args) -> Result<ChangesReport> {
+    let undated = "SELECT count(*) AS reports FROM history_hosts WHERE taken_at IS NULL";
+    let undated = engine.rows(undated, 1).await?;
+    let undated = undated
+        .rows
+        .first()
+        .context("no answer for the reports without a date")?
+        .count("reports")?;
+    let mut stream = engine.ask(text("states")?).await?;
+    let mut compare = Compare::new(args.since, args.rows());
+    let (mut host, mut states): (String, Vec<State>) = Default::default();
+    while let Some(batch) = stream.next().await {
+        let batch = Arc::new(batch?);
+        let texts = Texts::of(&batch)?;
+        for at in 0..batch.num_rows() {
+            let name = texts.text(0, at).unwrap_or_default();
+            if name != host {
+                compare.name(&host, &states);
+                states.clear();
+                name.clone_into(&mut host);
+            }
+            states.push(texts.state(at));
+        }
+    }
+    compare.name(&host, &states);
+    Ok(compare.finish(input, undated))
+}
+
+/// The columns of `states.sql`.
+struct Texts {
+    columns: Vec<StringArray>,
+    cost: Float64Array,
+}
+
+impl Texts {
+    const NAMES: [&str; 8] =
+        ["host", "taken_at", "machine_id", "verdict", "clocksource", "kernel", "cpu", "hypervisor"];
+
+    fn of(batch: &RecordBatch) -> Result<Self> {
+        let column = |name: &str, kind: &DataType| -> Result<ArrayRef> {
+            let column = batch.column_by_name(name);
+            Ok(cast(column.with_context(|| format!("no column {name}"))?, kind)?)
+        };
+        let text = |name: &&str| -> Result<StringArray> {
+            Ok(column(name, &DataType::Utf8)?.as_string::<i32>().clone())
+        };
+        let columns = Self::NAMES.iter().map(text).collect::<Result<_>>()?;
+        let cost = column("cost_ns", &DataType::Float64)?;
+        Ok(Self { columns, cost: cost.as_primitive::<Float64Type>().clone() })
+    }
+
+    fn text(&self, column: usize, at: usize) -> Option<&str> {
+        self.columns.get(column).filter(|column| !column.is_null(at)).map(|column| column.value(at))
+    }
+
+    fn state(&self, at: usize) -> State {
+        let text = |column| self.text(column, at).map(str::to_owned);
+        State {
+            taken_at: text(1).unwrap_or_default(),
+            machine_id: text(2),
+            verdict: text(3),
+            clocksource: text(4),
+            kernel: text(5),
+            cpu: text(6),
+            hypervisor: text(7),
+            cost_ns: (!self.cost.is_null(at)).then(|| self.cost.value(at)),
+        }
+    }
 }
 
 async fn groups(engine: &Engine, name: &str, rows: usize) -> Result<Groups> {

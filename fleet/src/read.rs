@@ -2,18 +2,22 @@
 //! same tables; queues are short, so memory does not grow with the inputs.
 
 use crate::args::Args;
-use crate::tables::Place;
+use crate::tables::{Place, Set, Staged};
+use crate::{copy, history};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::documents::{self, Document, Lines, MAX_WHOLE, Shape};
-use clocksmith_fleet::intake::Intake;
+use clocksmith_fleet::intake::{self, Intake};
+use clocksmith_fleet::newest::{Moment, Served};
 use clocksmith_fleet::parse;
 use clocksmith_fleet::report::Input;
 use clocksmith_fleet::row::Rows;
+use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Documents, and bytes, that are handed on together.
 const BATCH: usize = 256;
@@ -29,8 +33,8 @@ const BEGIN: usize = 512;
 pub(crate) struct Inputs {
     /// Files of documents; `-` is standard input.
     pub(crate) documents: Vec<PathBuf>,
-    /// Directories of tables.
-    pub(crate) tables: Vec<PathBuf>,
+    /// Tables of `--out`, and of histories.
+    pub(crate) tables: Vec<Set>,
 }
 
 impl Inputs {
@@ -43,17 +47,25 @@ impl Inputs {
         }
         let mut inputs = Self { documents: Vec::new(), tables: Vec::new() };
         for input in all {
-            if input.is_dir() {
-                if !input.join("hosts.parquet").is_file() {
-                    bail!(
-                        "{} is a directory without hosts.parquet; `clocksmith fleet` reads directories \
-                         of bundles and documents",
-                        input.display()
-                    );
-                }
-                inputs.tables.push(input);
-            } else {
+            if !input.is_dir() {
                 inputs.documents.push(input);
+                continue;
+            }
+            let tables = Set::flat(&input);
+            let (flat, history) =
+                (tables.file(0).is_some_and(Path::is_file), history::is_history(&input));
+            if flat {
+                inputs.tables.push(tables);
+            }
+            if history {
+                inputs.tables.extend(history::sets(&input)?);
+            }
+            if !flat && !history {
+                bail!(
+                    "{} is a directory without hosts.parquet and without hosts/day=...; `clocksmith fleet` reads \
+                     directories of bundles and documents",
+                    input.display()
+                );
             }
         }
         Ok(inputs)
@@ -79,9 +91,15 @@ struct Batch {
 type Outcome = (String, Result<Rows, String>);
 
 /// Reads all inputs into the tables.
-pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
+pub(crate) fn all(
+    inputs: &[PathBuf],
+    date: Option<&str>,
+    mut tables: Place,
+) -> Result<(Input, Served, Staged)> {
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 16);
-    let mut intake = Intake::default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut intake =
+        Intake::new(Moment::try_from(now).unwrap_or(Moment::MAX), date.map(str::to_owned));
     std::thread::scope(|scope| {
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..threads {
@@ -98,10 +116,11 @@ pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
             let Some(Ok(batch)) = from.get(done).map(Receiver::recv) else { break };
             for (place, outcome) in batch {
                 match outcome {
-                    Ok(rows) => {
-                        if intake.host(&rows.host.host, &place) {
-                            tables.push(rows)?;
-                        }
+                    Ok(mut rows) => {
+                        intake
+                            .report(&mut rows, &place)
+                            .context("more than 4 billion documents")?;
+                        tables.push(rows)?;
                     }
                     Err(why) => intake.reject(&place, &why),
                 }
@@ -111,7 +130,14 @@ pub(crate) fn all(inputs: &[PathBuf], tables: &mut Place) -> Result<Input> {
         drop(from);
         Ok::<(), anyhow::Error>(())
     })?;
-    Ok(intake.finish())
+    let (mut counts, served) = intake.finish();
+    let staged = tables.finish(&served)?;
+    let places: HashMap<u32, String> = match staged.all.file(0) {
+        Some(hosts) => copy::places(hosts, &intake::named(&served))?.into_iter().collect(),
+        None => HashMap::new(),
+    };
+    counts.served(&served, |row| places.get(&row).cloned().unwrap_or_default());
+    Ok((counts, served, staged))
 }
 
 /// Starts a thread; where a limit allows none, that is an error and no panic.

@@ -41,7 +41,7 @@ fn counts(list: &Value, name: &str) -> BTreeMap<String, u64> {
 #[test]
 fn report_of_synthetic_fleet_matches_known_truth() {
     let dir = tempfile::tempdir().unwrap();
-    let fleet = Fleet { hosts: 6000, seed: 3 };
+    let fleet = Fleet { hosts: 6000, seed: 3, day: 0 };
     let (mut verdicts, mut remedies, mut costly) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for made in fleet.machines() {
         *verdicts.entry(made.verdict.to_owned()).or_insert(0) += 1;
@@ -87,15 +87,17 @@ fn report_of_synthetic_fleet_matches_known_truth() {
     assert_eq!(refused.status.code(), Some(2));
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
-    // Two directories of tables are one fleet; hosts in both are reported.
+    // Two directories of tables are one fleet, in which each host counts once.
     let twice = self::report(&[out.to_str().unwrap(), out.to_str().unwrap()]);
-    assert_eq!((&twice["hosts"], &twice["input"]["duplicates"]), (&json!(12000), &json!(6000)));
+    assert_eq!((&twice["hosts"], &twice["input"]["duplicates"]), (&json!(6000), &json!(6000)));
+    assert_eq!(twice["causes"], report["causes"]);
+    assert_eq!(twice["changes"], report["changes"]);
 }
 
 #[test]
 fn bad_documents_are_counted_and_named_and_stop_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let good = lines(Fleet { hosts: 3, seed: 1 });
+    let good = lines(Fleet { hosts: 3, seed: 1, day: 0 });
     let first = good.lines().next().unwrap();
     let deep = "[".repeat(300_000);
     let text =
@@ -136,7 +138,7 @@ fn nothing_usable_is_wrong_input_and_nothing_known_is_not_determined() {
 #[test]
 fn sql_reads_and_never_writes() {
     let dir = tempfile::tempdir().unwrap();
-    let input = write(dir.path(), "f.jsonl", lines(Fleet { hosts: 40, seed: 1 }));
+    let input = write(dir.path(), "f.jsonl", lines(Fleet { hosts: 40, seed: 1, day: 0 }));
     let ask = |form: &str, query: &str| program(&[form, "--sql", query, input.to_str().unwrap()]);
     let out = ask("--json", "SELECT count(*) AS n, count(DISTINCT host) AS m FROM hosts");
     assert_eq!(serde_json::from_slice::<Value>(&out.stdout).unwrap(), json!({"n": 40, "m": 40}));
@@ -163,7 +165,7 @@ fn sql_reads_and_never_writes() {
 fn documents_come_by_pipe_and_by_a_list_of_names() {
     let dir = tempfile::tempdir().unwrap();
     let pretty = |seed| {
-        Fleet { hosts: 1, seed }
+        Fleet { hosts: 1, seed, day: 0 }
             .machines()
             .map(|m| format!("{:#}\n", m.document))
             .collect::<String>()

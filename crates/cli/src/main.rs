@@ -8,6 +8,7 @@ mod args;
 mod build;
 mod exit;
 mod gather;
+mod machine_id;
 mod manual;
 mod memory;
 mod render;

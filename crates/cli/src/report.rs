@@ -232,6 +232,7 @@ mod tests {
             ("clocksmith.predict.v1", schema::<PredictReport>()),
             ("clocksmith.collect.v1", schema::<CollectReport>()),
             ("clocksmith.fleet.v1", schema::<clocksmith_fleet::report::FleetReport>()),
+            ("clocksmith.fleet-changes.v1", schema::<clocksmith_fleet::changes::ChangesReport>()),
             ("clocksmith.fix.v1", schema::<fix::FixReport>()),
             ("clocksmith.verify.v1", schema::<crate::verify::report::VerifyReport>()),
             ("clocksmith.vm-rules.v1", schema::<vm::RulesReport>()),

@@ -166,6 +166,7 @@ pub(crate) fn judge(
         headline,
         host: None,
         taken_at: None,
+        machine_id: None,
         next,
         clocksource: Clocksource {
             current: current.name,

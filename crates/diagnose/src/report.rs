@@ -14,6 +14,7 @@ use crate::symptom::{ReadReport, SectionReport, SymptomReport};
 use crate::timeline::Moment;
 use crate::wall::WallClockReport;
 use clocksmith_facts::hypervisor::Hypervisor;
+use clocksmith_facts::tree::bundle::Manifest;
 use clocksmith_facts::verified::Trust;
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::Expectation;
@@ -40,9 +41,14 @@ pub struct Report<Id = CauseId> {
     /// The machine's name, for `fleet`: of a bundle, or as `--host-name` gives it.
     #[serde(default)]
     pub host: Option<String>,
-    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`); bundles have it.
+    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`): of a bundle, or of the machine that this program
+    /// ran on.
     #[serde(default)]
     pub taken_at: Option<String>,
+    /// An opaque id of the machine, for `fleet`: of a bundle, or with `--host-name`. It is made of machine-id(5), which
+    /// cannot be found from it.
+    #[serde(default)]
+    pub machine_id: Option<String>,
     /// What is in use.
     pub clocksource: Clocksource,
     /// What the model of this kernel expects.
@@ -251,8 +257,11 @@ pub struct MachineReport {
 impl Report {
     /// The same report, of the machine and the time that a bundle names.
     #[must_use]
-    pub fn named(mut self, host: Option<String>, taken_at: Option<String>) -> Self {
-        (self.host, self.taken_at) = (host, taken_at);
+    pub fn of_bundle(mut self, manifest: Option<Manifest>) -> Self {
+        let Some(manifest) = manifest else { return self };
+        self.host = Some(manifest.hostname);
+        self.taken_at = Some(manifest.time);
+        self.machine_id = manifest.machine_id;
         self
     }
 }

@@ -39,6 +39,7 @@ pub mod symptom;
 pub mod tick;
 pub mod tree;
 pub mod trusted;
+pub mod utc;
 pub mod vdso;
 pub mod verified;
 pub mod version;

@@ -33,6 +33,12 @@ pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     out
 }
 
+/// `1 host`, `2 hosts`.
+#[must_use]
+pub fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// As much of a text of one line as fits into `width` columns; the last one marks a cut. Hidden characters are shown
 /// by name first, so that the columns are those that are seen.
 #[must_use]

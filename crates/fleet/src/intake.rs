@@ -1,37 +1,51 @@
-//! Counts made while documents are read: used ones, bad ones with the first few reasons, and hosts
-//! that come twice.
+//! Counts made while documents are read: used ones, bad ones with the first few reasons, dates that cannot be, and which
+//! report of a host serves.
 
+use crate::newest::{Moment, Newest, Served};
 use crate::report::{Input, Reject};
+use crate::row::Rows;
 use clocksmith_facts::visible;
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// So many bad documents, and hosts that come twice, are named.
-pub const NAMED: usize = 20;
+pub use crate::newest::NAMED;
 
-/// The counts. Some 20 bytes a host, for those that come twice.
-#[derive(Debug, Default)]
+/// By how much the clock of a host may be ahead of that of the reader.
+const AHEAD: Moment = 86_400;
+
+/// The counts.
+#[derive(Debug)]
 pub struct Intake {
-    seen: HashSet<u64>,
+    newest: Newest,
     input: Input,
+    now: Moment,
+    /// The date of reports without one.
+    date: Option<String>,
 }
 
 impl Intake {
-    /// A document that gave a row. Whether the host is new: of several reports of one host the first one
-    /// counts.
-    pub fn host(&mut self, host: &str, place: &str) -> bool {
+    /// Reading begins at `now`; `date` is that of reports without one, if the caller has said so.
+    #[must_use]
+    pub fn new(now: Moment, date: Option<String>) -> Self {
+        Self { newest: Newest::default(), input: Input::default(), now, date }
+    }
+
+    /// A document that gave rows. A date that is still to come is that of a clock that is wrong, so the report has none.
+    /// Returns `None` after more than 4 billion documents.
+    pub fn report(&mut self, rows: &mut Rows, place: &str) -> Option<u32> {
         self.input.documents += 1;
-        // 64 bits: among ten million hosts, two names of one hash are as likely as 1 to 370 000.
-        let mut hasher = DefaultHasher::new();
-        host.hash(&mut hasher);
-        if self.seen.insert(hasher.finish()) {
-            return true;
+        let taken = rows.taken();
+        if taken > self.now.saturating_add(AHEAD) {
+            self.input.future += 1;
+            if self.input.future_hosts.len() < NAMED {
+                let date = rows.host.taken_at.as_deref().unwrap_or_default();
+                let said = format!("{} ({date}, {place})", rows.host.host);
+                self.input.future_hosts.push(said);
+            }
+            rows.date(None);
         }
-        self.input.duplicates += 1;
-        if self.input.duplicate_hosts.len() < NAMED {
-            self.input.duplicate_hosts.push(format!("{host} ({place})"));
+        if let (0, Some(date)) = (rows.taken(), &self.date) {
+            rows.date(Some(date));
         }
-        false
+        self.newest.add(&rows.host.host, rows.host.machine_id.as_deref(), rows.taken())
     }
 
     /// A document that gave none.
@@ -44,9 +58,43 @@ impl Intake {
         }
     }
 
-    /// The counts.
+    /// The counts, and which reports serve.
     #[must_use]
-    pub fn finish(self) -> Input {
-        self.input
+    pub fn finish(self) -> (Input, Served) {
+        (self.input, self.newest.finish())
     }
+}
+
+impl Input {
+    /// Adds what was found about reports of one host. `said` has, by row, a host and its place.
+    pub fn served(&mut self, served: &Served, said: impl Fn(u32) -> String) {
+        fn add(list: &mut Vec<String>, new: impl Iterator<Item = String>) {
+            list.extend(new);
+            list.truncate(NAMED);
+        }
+        self.duplicates += served.duplicates;
+        add(&mut self.duplicate_hosts, served.first.iter().map(|row| said(*row)));
+        self.ties += served.ties;
+        add(&mut self.tie_hosts, served.tied.iter().map(|(_, other)| said(*other)));
+        self.shared_names += served.shared_names;
+        let machines =
+            |rows: &Vec<u32>| rows.iter().map(|row| said(*row)).collect::<Vec<_>>().join(", ");
+        add(&mut self.shared_hosts, served.shared.iter().map(machines));
+    }
+}
+
+/// The rows that [`Input::served`] names.
+#[must_use]
+pub fn named(served: &Served) -> Vec<u32> {
+    let tied = served.tied.iter().map(|(_, other)| *other);
+    let mut rows: Vec<u32> = served
+        .first
+        .iter()
+        .copied()
+        .chain(tied)
+        .chain(served.shared.iter().flatten().copied())
+        .collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
 }

@@ -1,7 +1,8 @@
 //! The report as text of 80 columns.
 
-use crate::columns::{clip, wrap};
-use crate::report::{FleetReport, Groups, Input, Like};
+use crate::columns::{clip, counted, wrap};
+use crate::intake::NAMED;
+use crate::report::{Added, FleetReport, Groups, Input, Like};
 use clocksmith_facts::visible::Ink;
 use std::fmt::Write;
 
@@ -16,7 +17,7 @@ pub struct Look {
 }
 
 impl Look {
-    fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.ink.map_or_else(|| text.to_owned(), |ink| ink.paint("1", text))
     }
 }
@@ -29,10 +30,14 @@ pub fn page(report: &FleetReport, look: Look) -> String {
     if look.quiet {
         return out;
     }
-    out.push_str(&input(&report.input));
+    out.push_str(&input(&report.input, true));
+    dates(&mut out, report);
     if let Some(tables) = &report.tables {
         let text = format!("tables written to {tables}: hosts, causes, remedies (.parquet)");
         out.push_str(&wrap(&text, "  ", "    "));
+    }
+    if let Some(added) = &report.history {
+        out.push_str(&history(added));
     }
     if report.hosts == 0 {
         return out;
@@ -53,9 +58,42 @@ pub fn page(report: &FleetReport, look: Look) -> String {
     out
 }
 
-/// The inputs that could not be used.
+/// What was added to a history.
 #[must_use]
-pub fn input(input: &Input) -> String {
+pub fn history(added: &Added) -> String {
+    let (reports, days) = (counted(added.added, "report"), counted(added.days, "day"));
+    let mut text = format!("{reports} of {days} added to {}", added.directory);
+    if added.known > 0 {
+        let _ = write!(text, "; {} known already", counted(added.known, "report"));
+    }
+    if added.undated > 0 {
+        let undated = counted(added.undated, "report");
+        let _ = write!(text, "; {undated} without a date left out (--date DATE gives one)");
+    }
+    wrap(&text, "  ", "    ")
+}
+
+/// When the reports were taken, where that is not one day.
+fn dates(out: &mut String, report: &FleetReport) {
+    let day = |at: &Option<String>| at.as_deref().and_then(|at| at.get(..10)).map(str::to_owned);
+    let dates = &report.dates;
+    if let (Some(oldest), Some(newest)) = (day(&dates.oldest), day(&dates.newest)) {
+        let mut text = if oldest == newest {
+            format!("reports of {newest}")
+        } else {
+            format!("reports of {oldest} to {newest}")
+        };
+        if dates.undated > 0 {
+            let _ = write!(text, "; {} without a date", counted(dates.undated, "report"));
+        }
+        out.push_str(&wrap(&text, "  ", "    "));
+    }
+}
+
+/// The inputs that could not be used, and what several reports of one host led to; `superseded` too, where a report that does not
+/// serve has no other use.
+#[must_use]
+pub fn input(input: &Input, superseded: bool) -> String {
     let mut out = String::new();
     if input.rejected > 0 {
         let _ = writeln!(
@@ -68,16 +106,42 @@ pub fn input(input: &Input) -> String {
         }
         more(&mut out, 4, input.rejected.saturating_sub(input.rejects.len().min(5) as u64));
     }
-    if input.duplicates > 0 {
-        let names: Vec<&str> = input.duplicate_hosts.iter().take(3).map(String::as_str).collect();
-        let text = format!(
-            "{} more reports of hosts that had one already; the first one of each host counts. Such as \
-             {}",
-            input.duplicates,
-            names.join(", ")
+    let mut say = |count: u64, one: &str, many: &str, names: &[String]| {
+        if count > 0 {
+            let text = if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
+            let such = if names.is_empty() { "" } else { ", such as " };
+            let names = names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join("; ");
+            out.push_str(&wrap(&format!("{text}{such}{names}"), "  ", "    "));
+        }
+    };
+    if superseded {
+        // Many are those of a history.
+        let few = input.ties == 0 && input.duplicates <= NAMED as u64;
+        say(
+            input.duplicates.saturating_sub(input.ties),
+            "older report does not count: the newest one of each host does",
+            "older reports do not count: the newest one of each host does",
+            if few { &input.duplicate_hosts } else { &[] },
         );
-        out.push_str(&wrap(text.trim_end_matches(". Such as "), "  ", "    "));
     }
+    say(
+        input.ties,
+        "host has several newest reports (of one moment, or without a date); the first given counts, and not others",
+        "hosts have several newest reports (of one moment, or without a date); the first given count, and not others",
+        &input.tie_hosts,
+    );
+    say(
+        input.future,
+        "report has a date that is still to come, which is not used",
+        "reports have a date that is still to come, which is not used",
+        &input.future_hosts,
+    );
+    say(
+        input.shared_names,
+        "name belongs to several machines, by their machine ids; each machine is a host",
+        "names belong to several machines, by their machine ids; each machine is a host",
+        &input.shared_hosts,
+    );
     out
 }
 

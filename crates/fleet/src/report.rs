@@ -19,6 +19,10 @@ pub struct FleetReport {
     pub input: Input,
     /// The directory that the tables were written to; null without `--out`.
     pub tables: Option<String>,
+    /// What was added to a history; null without `--history`.
+    pub history: Option<Added>,
+    /// When the reports were taken.
+    pub dates: Dates,
     /// Hosts by verdict; their names: `ok`, `slow`, `untrustworthy`, `unknown`.
     pub verdicts: Groups,
     /// Hosts by the clocksource in use.
@@ -49,10 +53,50 @@ pub struct Input {
     pub rejected: u64,
     /// The first of them.
     pub rejects: Vec<Reject>,
-    /// Documents of hosts that had one already. The first one counts; between tables all count.
+    /// Reports that do not serve, as there is a newer one of the host, or another one of the same moment.
     pub duplicates: u64,
-    /// The first of them.
+    /// The first of them, with their place.
     pub duplicate_hosts: Vec<String>,
+    /// Hosts with several newest reports, of one moment or without a date: the one that was given first serves.
+    pub ties: u64,
+    /// The first of them, with the place of another one.
+    pub tie_hosts: Vec<String>,
+    /// Reports with a date more than a day after that of the reader: their clock is wrong, and they count as undated.
+    pub future: u64,
+    /// The first of them, with their date and place.
+    pub future_hosts: Vec<String>,
+    /// Names that several machines have, by their machine ids. Each machine is a host.
+    pub shared_names: u64,
+    /// The first of them, with the places of the machines' reports.
+    pub shared_hosts: Vec<String>,
+}
+
+/// When the reports that serve were taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Dates {
+    /// The oldest; null where none is dated.
+    pub oldest: Option<String>,
+    /// The newest.
+    pub newest: Option<String>,
+    /// Hosts whose report has no date.
+    pub undated: u64,
+}
+
+/// What was added to a history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Added {
+    /// The directory.
+    pub directory: String,
+    /// Reports that were added.
+    pub added: u64,
+    /// Reports that it had already.
+    pub known: u64,
+    /// Reports without a date, which have no place in it.
+    pub undated: u64,
+    /// Days of the added reports.
+    pub days: u64,
 }
 
 /// A document that could not be used.

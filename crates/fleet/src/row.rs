@@ -1,9 +1,10 @@
 //! Rows: the content of one machine's document, flat and typed.
 
+use crate::newest::Moment;
 use crate::parse::Document;
 use clocksmith_diagnose::remedies::Layer;
 use clocksmith_diagnose::{Confidence, Path, Severity, Verdict};
-use clocksmith_facts::visible;
+use clocksmith_facts::{utc, visible};
 
 type Cause = clocksmith_diagnose::Cause<String>;
 type Remedy = clocksmith_diagnose::Remedy<String>;
@@ -70,10 +71,12 @@ pub struct HostRow {
     pub tsc_invariant: Option<bool>,
     /// The result of `verify`.
     pub verified: Option<String>,
-    /// When the facts were taken.
+    /// When the facts were taken, in UTC.
     pub taken_at: Option<String>,
     /// The input that it was read from.
     pub taken_from: String,
+    /// The id of the machine, from which its machine-id(5) cannot be found.
+    pub machine_id: Option<String>,
 }
 
 /// A cause on a machine.
@@ -89,6 +92,12 @@ pub struct CauseRow {
     pub severity: Severity,
     /// How sure it is.
     pub confidence: Confidence,
+    /// Whether it is the gravest one of the machine.
+    pub gravest: bool,
+    /// When the facts were taken.
+    pub taken_at: Option<String>,
+    /// The id of the machine.
+    pub machine_id: Option<String>,
 }
 
 /// A remedy for a machine.
@@ -112,6 +121,10 @@ pub struct RemedyRow {
     pub answers_all: bool,
     /// Whether it is the change that is advised first: see [`change`].
     pub chosen: bool,
+    /// When the facts were taken.
+    pub taken_at: Option<String>,
+    /// The id of the machine.
+    pub machine_id: Option<String>,
 }
 
 /// All rows of a machine.
@@ -202,16 +215,23 @@ impl Rows {
             tsc_hardware: why.machine.as_host.hardware.map(|way| way.name().to_owned()),
             tsc_invariant: why.machine.as_host.invariant,
             verified: why.verified.as_ref().map(|verified| verified.verdict.name().to_owned()),
-            taken_at: optional(&why.taken_at),
+            taken_at: why.taken_at.as_deref().and_then(moment).map(|at| utc::text(u64::from(at))),
             taken_from: text(place),
+            machine_id: optional(&why.machine_id),
             host: name,
         };
-        let causes = why.causes.iter().enumerate().map(|(at, cause)| CauseRow {
+        // A cause of several counts once, as its first one.
+        let first = |at: usize, id: &str| why.causes.iter().position(|c| c.id == id) == Some(at);
+        let causes = why.causes.iter().enumerate().filter(|(at, cause)| first(*at, &cause.id));
+        let causes = causes.map(|(at, cause)| CauseRow {
             host: host.host.clone(),
             place: count(at + 1),
             cause: text(&cause.id),
             severity: cause.severity,
             confidence: cause.confidence,
+            gravest: gravest.is_some_and(|gravest| gravest.id == cause.id),
+            taken_at: host.taken_at.clone(),
+            machine_id: host.machine_id.clone(),
         });
         let remedies = why.remedies.iter().enumerate().map(|(at, remedy)| RemedyRow {
             host: host.host.clone(),
@@ -223,10 +243,34 @@ impl Rows {
             answers_gravest: answers_gravest(remedy, why),
             answers_all: answers_all(remedy, why),
             chosen: chosen == Some(at),
+            taken_at: host.taken_at.clone(),
+            machine_id: host.machine_id.clone(),
         });
         let (causes, remedies) = (causes.collect(), remedies.collect());
         Self { host, causes, remedies }
     }
+
+    /// When the facts were taken; 0 without a date.
+    #[must_use]
+    pub fn taken(&self) -> Moment {
+        self.host.taken_at.as_deref().and_then(moment).unwrap_or(0)
+    }
+
+    /// Sets or removes the date.
+    pub fn date(&mut self, taken_at: Option<&str>) {
+        let taken_at = taken_at.and_then(moment).map(|at| utc::text(u64::from(at)));
+        self.causes.iter_mut().for_each(|row| row.taken_at.clone_from(&taken_at));
+        self.remedies.iter_mut().for_each(|row| row.taken_at.clone_from(&taken_at));
+        self.host.taken_at = taken_at;
+    }
+}
+
+/// The moment of a date, if it is one: `2026-01-02T03:04:05Z`, or the beginning of `2026-01-02`. 1970 is that of a clock that
+/// was not set.
+#[must_use]
+pub fn moment(date: &str) -> Option<Moment> {
+    let seconds = utc::seconds(date)?;
+    Moment::try_from(seconds).ok().filter(|seconds| *seconds >= 365 * 86_400)
 }
 
 /// Names that every second machine has name none.

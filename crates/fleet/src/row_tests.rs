@@ -206,7 +206,7 @@ fn synthetic_fleet_matches_schema_and_known_truth() {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/clocksmith.why.v1.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let fleet = Fleet { hosts: 4000, seed: 7 };
+    let fleet = Fleet { hosts: 4000, seed: 7, day: 0 };
     let (mut names, mut verdicts) = (HashSet::new(), HashSet::new());
     for made in fleet.machines() {
         assert!(
@@ -222,7 +222,10 @@ fn synthetic_fleet_matches_schema_and_known_truth() {
     }
     assert_eq!((names.len(), verdicts.len()), (4000, 3));
     let text = |seed| {
-        Fleet { hosts: 50, seed }.machines().map(|m| m.document.to_string()).collect::<String>()
+        Fleet { hosts: 50, seed, day: 0 }
+            .machines()
+            .map(|m| m.document.to_string())
+            .collect::<String>()
     };
     assert_eq!(text(1), text(1));
     assert_ne!(text(1), text(2));

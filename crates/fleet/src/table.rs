@@ -117,8 +117,9 @@ pub const HOSTS: Table<HostRow> = Table {
         tsc_hardware Text null "in which way: vmx, svm" = |r| r.tsc_hardware.as_deref();
         tsc_invariant Flag null "whether its TSC is invariant" = |r| r.tsc_invariant;
         verified Text null "what verify found in that boot: trusted, not-trusted, unknown" = |r| r.verified.as_deref();
-        taken_at Text null "when the facts were taken, in UTC (bundles have it)" = |r| r.taken_at.as_deref();
+        taken_at Text null "when the facts were taken, in UTC, by the host's clock; null if not known" = |r| r.taken_at.as_deref();
         taken_from Text known "the input it was read from: FILE, or FILE:LINE" = |r| &r.taken_from;
+        machine_id Text null "opaque id of the machine: two of them under one name are two hosts" = |r| r.machine_id.as_deref();
     },
 };
 
@@ -132,6 +133,9 @@ pub const CAUSES: Table<CauseRow> = Table {
         cause Text known "id of the cause: clocksmith explain ID" = |r| &r.cause;
         severity Text known "info, warning, critical" = |r| r.severity.name();
         confidence Text known "low, medium, high" = |r| r.confidence.name();
+        gravest Flag null "whether it is the host's gravest cause (hosts.cause)" = |r| Some(r.gravest);
+        taken_at Text null "as in hosts" = |r| r.taken_at.as_deref();
+        machine_id Text null "as in hosts" = |r| r.machine_id.as_deref();
     },
 };
 
@@ -149,14 +153,25 @@ pub const REMEDIES: Table<RemedyRow> = Table {
         answers_gravest Flag known "whether it answers the host's gravest cause" = |r| r.answers_gravest;
         answers_all Flag known "whether it answers all that is wrong there" = |r| r.answers_all;
         chosen Flag known "whether it is the change that is advised first (hosts.remedy)" = |r| r.chosen;
+        taken_at Text null "as in hosts" = |r| r.taken_at.as_deref();
+        machine_id Text null "as in hosts" = |r| r.machine_id.as_deref();
     },
 };
 
 /// The definitions as SQL, with their meaning as comments.
 #[must_use]
 pub fn definitions() -> String {
-    format!("{}\n{}\n{}", HOSTS.definition(), CAUSES.definition(), REMEDIES.definition())
+    format!("{}\n{}\n{}\n{HISTORY}", HOSTS.definition(), CAUSES.definition(), REMEDIES.definition())
 }
+
+/// What precedes the name of a table in the name of the view that has all its reports.
+pub const ALL: &str = "history_";
+
+const HISTORY: &str = "\
+-- history_hosts, history_causes, history_remedies: the same columns and one more, of all reports.
+-- hosts, causes and remedies have the newest report of each host.
+--   day             VARCHAR            -- day of taken_at, in UTC: 2026-01-05
+";
 
 impl<R> Table<R> {
     /// Its definition as standard SQL.

@@ -3,6 +3,7 @@
 use crate::args::{Collect, Common};
 use crate::exit::Code;
 use crate::gather;
+use crate::machine_id;
 use crate::render;
 use crate::report::CollectReport;
 use crate::ui::{file, out};
@@ -32,7 +33,11 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     };
     let path = args.output.clone().unwrap_or_else(default_name);
     let mut packed = Vec::new();
-    let name = if args.anonymous { HostName::Replaced(&alias) } else { HostName::Kept };
+    let id = machine_id::of(tree.as_ref());
+    let name = match &id {
+        _ if args.anonymous => HostName::Replaced(&alias),
+        id => HostName::Kept(id.as_deref()),
+    };
     // Only the machine that runs this program can be measured.
     let here = common.root.as_deref().is_none_or(gather::is_this_machine);
     let measured = (here && !args.no_measure).then(measure).transpose()?;

@@ -4,12 +4,15 @@ use crate::args::policy::Policy;
 use crate::args::{Common, Why};
 use crate::exit::Code;
 use crate::gather::{self, Bundled, From, Part};
+use crate::machine_id;
 use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
 use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
+use clocksmith_facts::tree::{DirTree, LiveTree};
+use clocksmith_facts::utc;
 use clocksmith_measure::light;
 use std::path::Path;
 use std::time::SystemTime;
@@ -50,10 +53,18 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         Verdict::Unknown => Code::Undetermined,
         _ => Code::Done,
     };
-    let (host, taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
-    let mut report = report.named(host, taken_at);
+    let mut report = report.of_bundle(manifest);
+    if from.is_live() {
+        report.taken_at = Some(utc::text(now_seconds()));
+    }
     if why.host_name.is_some() {
         report.host.clone_from(&why.host_name);
+        // Only a machine, or all the files of one, has an id; and without a name it is not asked for.
+        if from.is_live() {
+            report.machine_id = machine_id::of(&LiveTree::new());
+        } else if let Some(root) = from.root {
+            report.machine_id = DirTree::new(root).ok().and_then(|tree| machine_id::of(&tree));
+        }
     }
     report.policy = vendor.map(|vendor| policy::answer(vendor, &facts, &report));
     if common.verbose {
@@ -150,6 +161,10 @@ fn gravity(report: &Report) -> (u8, bool, bool) {
     let wall = report.wall_clock.as_ref().map(|wall| wall.state);
     let wrong = matches!(wall, Some(WallState::Unsynchronised | WallState::Stale));
     (grave, explained, wrong)
+}
+
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Seconds since 1970.

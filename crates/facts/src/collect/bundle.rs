@@ -4,7 +4,7 @@ use super::{collect, privacy};
 use crate::tree::bundle::{self, Manifest, ManifestGap};
 use crate::tree::record::RecordingTree;
 use crate::tree::{Tree, is_virtual};
-use crate::{Fact, Origin};
+use crate::{Fact, Origin, utc};
 use serde::Serialize;
 use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[must_use]
 pub fn paths() -> &'static [(&'static str, &'static str)] {
     &[
-        ("clocksmith.json", "manifest: program version, host name, time, what is missing and why"),
+        (
+            "clocksmith.json",
+            "manifest: program version, host name, a hash of the machine id, time, what is missing and why",
+        ),
         ("dmesg*", "kernel log: what the kernel said about its clocks"),
         ("sos_commands/kernel/dmesg*", "kernel log of a sosreport"),
         ("sos_commands/logs/journalctl*", "kernel log of a sosreport"),
@@ -112,8 +115,9 @@ pub struct Summary {
 /// What a bundle says of the host's name. In what it was made of the name is masked in any case.
 #[derive(Clone, Copy)]
 pub enum HostName<'a> {
-    /// It is in the manifest: a fleet knows its hosts by it.
-    Kept,
+    /// It is in the manifest: a fleet knows its hosts by it. With an opaque id of the machine, which tells machines of one
+    /// name apart.
+    Kept(Option<&'a str>),
     /// Another name is in its place: what this makes of the host's name and its machine id (machine-id(5)). A host without
     /// a machine id has no name then: of a name alone a hash can be guessed.
     Replaced(&'a dyn Fn(&str, &str) -> String),
@@ -125,7 +129,7 @@ pub enum HostName<'a> {
 /// # Errors
 /// The error of `out`, or content that does not fit into a bundle.
 pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
-    write_bundle_as(tree, HostName::Kept, None, out)
+    write_bundle_as(tree, HostName::Kept(None), None, out)
 }
 
 /// The same, with another name for the host, and with what was measured ([`MEASURED`]).
@@ -161,7 +165,7 @@ pub fn write_bundle_as(
 
     // A mirror may lie in a directory that has the host's name.
     let said = |place: String| match name {
-        HostName::Kept => place,
+        HostName::Kept(_) => place,
         HostName::Replaced(_) => privacy::without_names(&place, &hostname),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -169,12 +173,17 @@ pub fn write_bundle_as(
         schema: bundle::SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: match name {
-            HostName::Kept => hostname.clone(),
+            HostName::Kept(_) => hostname.clone(),
             HostName::Replaced(with) => {
                 machine_id(tree).map(|id| with(&hostname, &id)).unwrap_or_default()
             }
         },
-        time: utc(now),
+        machine_id: match name {
+            HostName::Kept(id) => id.map(str::to_owned),
+            // Another bundle of the host may have the same id beside the host's name.
+            HostName::Replaced(_) => None,
+        },
+        time: utc::text(now),
         sources: record
             .files
             .keys()
@@ -218,40 +227,12 @@ fn hostname(tree: &dyn Tree) -> String {
     found.value().cloned().unwrap_or_default()
 }
 
-/// `None` where there is none, or one of no machine, as in an image that was not started yet.
-fn machine_id(tree: &dyn Tree) -> Option<String> {
+/// The machine's id, which only the machine itself should know (machine-id(5)): hash it. `None` where there is none, or one of
+/// no machine, as in an image that was not started yet.
+#[must_use]
+pub fn machine_id(tree: &dyn Tree) -> Option<String> {
     let bytes = tree.read("etc/machine-id", 64).ok()?;
     let id = String::from_utf8_lossy(&bytes).trim().to_ascii_lowercase();
     let telling = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     telling.then_some(id).filter(|id| id.bytes().any(|byte| byte != b'0'))
-}
-
-/// `2026-01-02T03:04:05Z`.
-fn utc(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01 in eras of 400 years: the leap day is the last day of its year then.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * day + 2) / 153;
-    let day = day - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_782_399), "2000-02-28T23:59:59Z");
-        assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
-        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
-    }
 }

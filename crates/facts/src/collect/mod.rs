@@ -17,7 +17,7 @@ use crate::tree::Tree;
 use crate::{Fact, Facts, Missing, Origin, Why};
 
 pub use crate::tree::decode::open_log;
-pub use bundle::{HostName, MEASURED, Summary, paths, write_bundle, write_bundle_as};
+pub use bundle::{HostName, MEASURED, Summary, machine_id, paths, write_bundle, write_bundle_as};
 
 /// Longest small text file that is read, in bytes.
 const SMALL: u64 = 64 << 10;

@@ -22,6 +22,9 @@ pub struct Manifest {
     pub version: String,
     /// The machine's host name.
     pub hostname: String,
+    /// An opaque id of the machine, made of its machine-id(5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_id: Option<String>,
     /// When it was written, in UTC (`2026-01-02T03:04:05Z`).
     pub time: String,
     /// Where each file was read, for those that are not the file of their name.

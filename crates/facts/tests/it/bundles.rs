@@ -329,8 +329,9 @@ fn anonymous_bundle_has_the_hosts_name_nowhere() {
     let has = |bundle: &BundleTree| {
         bundle.files().any(|(_, content)| String::from_utf8_lossy(content).contains("web-01"))
     };
-    let kept = named(HostName::Kept);
+    let kept = named(HostName::Kept(Some("an-opaque-id")));
     assert_eq!(kept.manifest().unwrap().hostname, "web-01.example.com");
+    assert_eq!(kept.manifest().unwrap().machine_id.as_deref(), Some("an-opaque-id"));
     assert!(has(&kept));
     // Without a machine id a hash of the name could be guessed.
     for id in ["", "uninitialized\n", "00000000000000000000000000000000\n"] {
@@ -342,6 +343,8 @@ fn anonymous_bundle_has_the_hosts_name_nowhere() {
     let bundle = named(HostName::Replaced(&alias));
     assert_eq!(bundle.manifest().unwrap().hostname, "18-32");
     assert!(!has(&bundle));
+    // The name could be found by another bundle with the same id.
+    assert_eq!(bundle.manifest().unwrap().machine_id, None);
     assert!(!bundle.files().any(|(path, _)| path.contains("machine-id")));
 }
 

@@ -5,6 +5,7 @@
 
 mod kinds;
 
+use clocksmith_facts::utc;
 use kinds::{FAULTS, Fault, KINDS, Kind};
 use serde_json::{Value, json};
 
@@ -15,7 +16,17 @@ pub struct Fleet {
     pub hosts: u64,
     /// The seed, which determines everything else.
     pub seed: u64,
+    /// The day of its reports, after [`FIRST_DAY`]. The machines are the same on every day; what they measure differs a little,
+    /// and some change: see [`Made::changed`].
+    pub day: u16,
 }
+
+/// 2026-01-05, in days since 1970.
+pub const FIRST_DAY: u64 = 20_458;
+/// The kernel that some machines have from day 1 on.
+const UPDATE: &str = "6.1.0-51-amd64";
+/// The processor that loses its TSC under that kernel.
+const LOSES: &str = "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz";
 
 /// The known properties of a synthetic machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +39,22 @@ pub struct Made {
     pub remedy: Option<&'static str>,
     /// Whether it was planted as one whose reads cost far more than its neighbours'.
     pub costly: bool,
+    /// What was planted as changed since the day before: on day 1 one in ten machines of Debian's kernel 6.1 gets an update, with which
+    /// one kind of processor loses its TSC; on day 2 some hosts of hpet are repaired.
+    pub changed: Planted,
+}
+
+/// A planted change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// None.
+    Nothing,
+    /// Another kernel.
+    Kernel,
+    /// Another kernel, and hpet.
+    KernelAndHpet,
+    /// From hpet to the TSC.
+    Repaired,
 }
 
 /// A generator of numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), because the same seed shall
@@ -82,11 +109,29 @@ impl Fleet {
         let mut numbers = Numbers(self.seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
         numbers.next();
         let kind = numbers.weighted(KINDS, |kind| kind.weight)?;
-        let kernel = *numbers.skewed(kind.kernels)?;
-        let fault = numbers.weighted(FAULTS, |fault| fault.weight).filter(|f| f.fits(kind));
+        let mut kernel = *numbers.skewed(kind.kernels)?;
+        let mut fault = numbers.weighted(FAULTS, |fault| fault.weight).filter(|f| f.fits(kind));
         // One in 4000, and only where nothing else is wrong.
         let costly = fault.is_none() && numbers.below(4000) == 0;
-        Some(self.made(&mut numbers, number, kind, kernel, fault, costly))
+        let mut changed = Planted::Nothing;
+        if self.day >= 1 && number % 10 == 3 && kernel == "6.1.0-50-amd64" {
+            kernel = UPDATE;
+            changed = Planted::Kernel;
+            if kind.cpu == LOSES && fault.is_none() && !costly {
+                fault = FAULTS.iter().find(|fault| fault.clocksource == "hpet");
+                changed = Planted::KernelAndHpet;
+            }
+        }
+        let repaired = number % 4 == 1 && fault.is_some_and(|fault| fault.clocksource == "hpet");
+        if self.day >= 2 && repaired && kernel != UPDATE {
+            fault = None;
+            changed = Planted::Repaired;
+        }
+        let first = if changed == Planted::Repaired { 2 } else { 1 };
+        let changed = if self.day == first { changed } else { Planted::Nothing };
+        let mut made = self.made(&mut numbers, number, kind, kernel, fault, costly);
+        made.changed = changed;
+        Some(made)
     }
 
     /// All machines.
@@ -107,6 +152,11 @@ impl Fleet {
         let verdict = fault.map_or("ok", |fault| fault.verdict);
         let vdso = fault.is_none_or(|fault| fault.vdso);
         let mut ns = fault.map_or(kind.ns, |fault| fault.ns) * (0.92 + 0.16 * numbers.unit());
+        let mut daily = Numbers(self.seed ^ number.rotate_left(20) ^ u64::from(self.day));
+        daily.next();
+        if self.day > 0 {
+            ns *= 0.9 + 0.2 * daily.unit();
+        }
         if costly {
             ns *= 9.0;
         }
@@ -141,7 +191,8 @@ impl Fleet {
             "confidence": if reads == json!([]) { "medium" } else { "high" },
             "headline": format!("The clocksource is {current}: {verdict}."),
             "host": host,
-            "taken_at": format!("2026-{:02}-{:02}T03:04:05Z", 1 + number % 12, 1 + number % 28),
+            "taken_at": utc::text((FIRST_DAY + u64::from(self.day)) * 86_400 + 10_800 + number % 3600),
+            "machine_id": format!("{:016x}{:016x}", Numbers(number).next(), Numbers(self.seed ^ !number).next()),
             "clocksource": {"current": current, "available": available,
                 "source": "sys/devices/system/clocksource/clocksource0/current_clocksource"},
             "expected": {"current": kind.clocksource, "available": kind.available, "vdso": true},
@@ -158,6 +209,12 @@ impl Fleet {
                     "invariant": kind.invariant}},
             "verified": null
         });
-        Made { document, verdict, remedy: fault.and_then(|fault| fault.chosen), costly }
+        Made {
+            document,
+            verdict,
+            remedy: fault.and_then(|fault| fault.chosen),
+            costly,
+            changed: Planted::Nothing,
+        }
     }
 }

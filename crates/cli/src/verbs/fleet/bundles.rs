@@ -72,6 +72,5 @@ fn line(bundle: &Path, threads: usize, turn: &Mutex<()>) -> Line {
 fn report(bundle: &Path, threads: usize, turn: &Mutex<()>) -> Result<Report> {
     let Bundled { facts, manifest, measured } =
         gather::bundle_in_turn(bundle, AT_ONCE / threads as u64, turn)?;
-    let (host, taken_at) = manifest.map(|m| (m.hostname, m.time)).unzip();
-    Ok(assess(facts, measured).report.named(host, taken_at))
+    Ok(assess(facts, measured).report.of_bundle(manifest))
 }

@@ -16,7 +16,7 @@ const DEPTH: usize = 16;
 pub(super) struct Inputs {
     /// What `collect` wrote.
     pub(super) bundles: Vec<PathBuf>,
-    /// Documents, and directories of tables.
+    /// Documents, and directories of tables and histories.
     pub(super) others: Vec<PathBuf>,
 }
 
@@ -95,11 +95,23 @@ fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
     Ok(begin)
 }
 
+/// Directories of a history, and what precedes the name of the one in which a run writes.
+const TABLES: [&str; 3] = ["hosts", "causes", "remedies"];
+const UNFINISHED: &str = ".clocksmith-history-";
+
+/// Whether the engine wrote a directory with --history: hosts/day=2026-01-05.
+fn is_history(dir: &Path) -> bool {
+    let Ok(entries) = dir.join(TABLES[0]).read_dir() else { return false };
+    let named = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("day=");
+    entries.flatten().any(named)
+}
+
 /// Symbolic links to directories are not followed: they may lead back.
 fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
     let hosts = begin(&dir.join("hosts.parquet"), Kinds::Regular).unwrap_or_default();
     let tables = matches!(shape(&hosts), Shape::Parquet);
-    if tables {
+    let history = is_history(dir);
+    if tables || history {
         inputs.others.push(dir.to_owned());
     }
     let entries = std::fs::read_dir(dir)
@@ -110,6 +122,10 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, kind) in entries {
         if tables && path.extension().is_some_and(|extension| extension == "parquet") {
+            continue;
+        }
+        let table = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+        if history && (TABLES.contains(&table) || table.starts_with(UNFINISHED)) {
             continue;
         }
         if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {

@@ -86,6 +86,8 @@ fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
         (args.csv, "--csv"),
         (args.tables, "--tables"),
         (args.show_sql, "--show-sql"),
+        (args.compact, "--compact"),
+        (args.changes, "--changes"),
     ] {
         if given {
             out.push(option.into());
@@ -101,6 +103,9 @@ fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
         }
     };
     with("--out", args.out.clone().map(Into::into));
+    with("--history", args.history.clone().map(Into::into));
+    with("--since", args.since.clone().map(Into::into));
+    with("--date", args.date.clone().map(Into::into));
     with("--sql", args.sql.clone().map(Into::into));
     with("--rows", args.rows.map(|rows| rows.to_string().into()));
     with("--memory", args.memory.clone().map(Into::into));

@@ -1,0 +1,230 @@
+//! Of several reports of one host the newest one serves, in whatever order they come.
+//!
+//! A host is a name and a machine id. Two ids under one name are two hosts. A report without an id, as earlier versions
+//! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several reports of
+//! one moment, the one that was given first serves.
+//!
+//! Some 25 bytes a host, whatever the number of reports; and one bit for each report.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// So many rows are named in each list.
+pub const NAMED: usize = 20;
+
+/// When a report was taken: seconds since 1970, 0 without a date.
+pub type Moment = u32;
+
+/// 64 bits, aligned as 32: among ten million hosts, two names of one hash are as likely as 1 to 370 000.
+type Name = [u32; 2];
+
+/// A host's newest report until now.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    taken: Moment,
+    row: u32,
+    /// Of the machine id.
+    tag: u32,
+}
+
+/// The reports of one look at inputs. A report is known by its row: how many were added before it.
+#[derive(Debug, Default)]
+pub struct Newest {
+    names: HashMap<Name, Entry>,
+    /// Further machines of a name, which are few.
+    more: HashMap<Name, Vec<Entry>>,
+    /// Reports without a machine id.
+    without: HashMap<Name, Entry>,
+    superseded: Bits,
+    rows: u32,
+    /// Rows that serve though others are of the same moment, and one of the others.
+    tied: HashMap<u32, u32>,
+}
+
+impl Newest {
+    /// Adds a report; its row. `None` if there are more than 4 billion.
+    pub fn add(&mut self, host: &str, machine: Option<&str>, taken: Moment) -> Option<u32> {
+        let row = self.rows;
+        self.rows = self.rows.checked_add(1)?;
+        let new = Entry { taken, row, tag: machine.map_or(0, tag) };
+        let map = if machine.is_some() { &mut self.names } else { &mut self.without };
+        let name = name(host);
+        let known = map.entry(name).or_insert(new);
+        let known = if known.tag == new.tag {
+            known
+        } else {
+            let others = self.more.entry(name).or_default();
+            if !others.iter().any(|other| other.tag == new.tag) {
+                others.push(new);
+            }
+            others.iter_mut().find(|other| other.tag == new.tag)?
+        };
+        if known.row != row {
+            let old = known.row;
+            if new.taken > known.taken {
+                *known = new;
+                self.superseded.set(old);
+                self.tied.remove(&old);
+            } else {
+                if new.taken == known.taken {
+                    self.tied.entry(old).or_insert(row);
+                }
+                self.superseded.set(row);
+            }
+        }
+        Some(row)
+    }
+
+    /// Decides about the reports without a machine id, and counts.
+    #[must_use]
+    pub fn finish(mut self) -> Served {
+        for (name, without) in &self.without {
+            let Some(first) = self.names.get(name) else { continue };
+            let others = self.more.get(name).map_or(&[][..], Vec::as_slice);
+            let newest = others.iter().map(|other| other.taken).fold(first.taken, Moment::max);
+            if without.taken <= newest {
+                self.superseded.set(without.row);
+            } else if others.is_empty() {
+                self.superseded.set(first.row);
+            }
+            // Newer than those of several machines: which of them it is of is not known, so it is kept.
+        }
+        let mut shared: Vec<Vec<u32>> = Vec::new();
+        for (name, others) in &self.more {
+            let all = self.names.get(name).into_iter().chain(self.without.get(name)).chain(others);
+            let mut rows: Vec<u32> =
+                all.map(|entry| entry.row).filter(|row| !self.superseded.has(*row)).collect();
+            rows.sort_unstable();
+            shared.push(rows);
+        }
+        shared.sort_unstable();
+        let shared_names = shared.len() as u64;
+        shared.truncate(NAMED);
+        self.tied.retain(|served, _| !self.superseded.has(*served));
+        let ties = self.tied.len() as u64;
+        let mut tied: Vec<(u32, u32)> = self.tied.into_iter().collect();
+        tied.sort_unstable();
+        tied.truncate(NAMED);
+        let duplicates = self.superseded.count();
+        let first = (0..self.rows).filter(|row| self.superseded.has(*row)).take(NAMED).collect();
+        Served {
+            names: self.names,
+            more: self.more,
+            without: self.without,
+            superseded: self.superseded,
+            rows: self.rows,
+            duplicates,
+            first,
+            ties,
+            tied,
+            shared_names,
+            shared,
+        }
+    }
+}
+
+/// Which reports serve.
+#[derive(Debug, Default)]
+pub struct Served {
+    names: HashMap<Name, Entry>,
+    more: HashMap<Name, Vec<Entry>>,
+    without: HashMap<Name, Entry>,
+    superseded: Bits,
+    /// Reports in all.
+    pub rows: u32,
+    /// Reports that do not serve.
+    pub duplicates: u64,
+    /// The first of them.
+    pub first: Vec<u32>,
+    /// Hosts whose newest moment has several reports.
+    pub ties: u64,
+    /// The first of them: the row that serves, and another one.
+    pub tied: Vec<(u32, u32)>,
+    /// Names that several machines have.
+    pub shared_names: u64,
+    /// The first of them: a row of each machine.
+    pub shared: Vec<Vec<u32>>,
+}
+
+impl Served {
+    /// Whether this report serves.
+    #[must_use]
+    pub fn serves(&self, row: u32) -> bool {
+        !self.superseded.has(row)
+    }
+
+    /// The row of the report that serves for a host, if that is the one of this moment.
+    #[must_use]
+    pub fn row(&self, host: &str, machine: Option<&str>, taken: Moment) -> Option<u32> {
+        let tag = machine.map_or(0, tag);
+        let found = self.entries(&name(host)).find(|entry| entry.tag == tag)?;
+        (found.taken == taken && self.serves(found.row)).then_some(found.row)
+    }
+
+    /// Whether a report of that name serves whose row is in the range.
+    #[must_use]
+    pub fn any(&self, host: &str, rows: &std::ops::Range<u32>) -> bool {
+        self.entries(&name(host)).any(|entry| rows.contains(&entry.row) && self.serves(entry.row))
+    }
+
+    fn entries(&self, name: &Name) -> impl Iterator<Item = &Entry> {
+        let others = self.more.get(name).into_iter().flatten();
+        self.names.get(name).into_iter().chain(self.without.get(name)).chain(others)
+    }
+}
+
+/// One bit for each row.
+#[derive(Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn set(&mut self, row: u32) {
+        let (word, bit) = (row as usize / 64, row % 64);
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    fn has(&self, row: u32) -> bool {
+        self.0.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// The same number for the same text in every run.
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn name(host: &str) -> Name {
+    let hash = hash(host);
+    [hash as u32, (hash >> 32) as u32]
+}
+
+/// Never 0, which is for a report without an id.
+#[allow(clippy::cast_possible_truncation)]
+fn tag(machine: &str) -> u32 {
+    (hash(machine) as u32).max(1)
+}
+
+/// A number for a report: of its host, its machine and its moment. The same in every run, so that a history knows what it
+/// has.
+#[must_use]
+pub fn key(host: &str, machine: Option<&str>, taken: Moment) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (host, machine, taken).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+#[path = "newest_tests.rs"]
+mod tests;
