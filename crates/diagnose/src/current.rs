@@ -2,6 +2,7 @@
 
 mod alone;
 mod idle;
+mod pending;
 mod rivals;
 mod silent;
 
@@ -17,6 +18,7 @@ use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{Machine, predict};
 use idle::{may_be_watched, may_halt};
+use pending::{has_figures_of_nobody, is_pending};
 use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
 pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
@@ -339,16 +341,7 @@ fn standing_of_usual(
         let halts = may_halt(machine, log) && !loaded;
         // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
         let quoted = log.extent.quotes_lines && !log.from_boot;
-        // Figures that the kernel prints where it demotes a clocksource, without the line that says which.
-        let doubted = log.entries.iter().any(|later| {
-            later.line > entry.line
-                && matches!(
-                    later.event,
-                    Event::WatchdogInterval { .. }
-                        | Event::WatchdogDetail { .. }
-                        | Event::WatchdogCurrent(_)
-                )
-        });
+        let doubted = has_figures_of_nobody(log, entry);
         if doubted {
             return Standing::Held;
         }
@@ -378,6 +371,12 @@ fn standing_of_usual(
     if by_hand && log.extent.common.is_none() {
         return high;
     }
+    // What the command line asks for is chosen when it registers, whatever its rating: the TSC a second or two after the
+    // first choice, acpi_pm soon behind it.
+    let is_early = is_paravirtual(name) && !(reaches_late && shows);
+    if is_early && asked.is_some_and(|wanted| is_pending(machine, log, entry, &wanted)) {
+        return Standing::Held;
+    }
     // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
     // system calls there, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
     if name == "hyperv_clocksource" {
@@ -403,7 +402,9 @@ fn standing_of_usual(
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
-        return high;
+        // The line that is lost may have asked for the TSC.
+        let lost = is_early && !facts.cmdline.is_known() && is_pending(machine, log, entry, "tsc");
+        return if lost { Standing::UnlessLost("tsc".to_owned()) } else { high };
     }
     if !tick && after_tsc {
         return Standing::Passing(

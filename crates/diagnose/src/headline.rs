@@ -117,22 +117,24 @@ pub(crate) fn headline(
                 }
                 // Why it is slow, not why it is in use.
                 Some(cause) if cause.id == CauseId::VdsoBypassed => {
-                    format!(", and {}", lead(cause))
+                    format!(", and {}", lead_in(case, cause))
                 }
-                Some(cause) => format!(", because {}", lead(cause)),
+                Some(cause) => format!(", because {}", lead_in(case, cause)),
                 None => String::new(),
             };
             format!("Reading the time is slow here: {name} is in use{cost}{why}.")
         }
         Verdict::Untrustworthy => {
-            let why = because.map_or_else(String::new, |cause| format!(": {}", lead(cause)));
+            let why =
+                because.map_or_else(String::new, |cause| format!(": {}", lead_in(case, cause)));
             format!("The time of this machine cannot be trusted ({name}){why}.")
         }
         Verdict::Unknown
             if case.current_name().is_some() && case.open.contains(&OpenInput::LogEnd) =>
         {
             let because = because.filter(|cause| cause.severity >= Severity::Warning);
-            let why = because.map_or_else(String::new, |cause| format!("; {}", lead(cause)));
+            let why =
+                because.map_or_else(String::new, |cause| format!("; {}", lead_in(case, cause)));
             format!(
                 "{} is in use where this log ends{why}; whether it still was afterwards is unknown.{}",
                 capital(name),
@@ -204,7 +206,10 @@ pub(crate) fn headline(
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
-                format!("The clocksource in use is not in this evidence; what is: {}.", lead(cause))
+                format!(
+                    "The clocksource in use is not in this evidence; what is: {}.",
+                    lead_in(case, cause)
+                )
             }
             _ if demoted(case) => {
                 "The clocksource in use is not in this evidence; what is: the watchdog demoted \
@@ -337,6 +342,16 @@ fn lead(cause: &Cause) -> String {
     match cause.id.clause() {
         Some(clause) => hedged(clause, cause),
         None => lower(&cause.summary),
+    }
+}
+
+/// The same, with what the case tells of it: the watchdog finds the TSC wrong against its reference, or that of one CPU
+/// against that of another.
+fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
+    if cause.id == CauseId::TscSkew && case.cpus_are_apart() {
+        hedged("the watchdog found the TSCs of some CPUs ahead of or behind others", cause)
+    } else {
+        lead(cause)
     }
 }
 

@@ -106,7 +106,8 @@ pub(crate) fn with_arch_of<'a>(machine: &'a Machine, name: &str) -> Cow<'a, Mach
 
 /// x86: `arch/x86/entry/vdso`, `arch/x86/include/asm/vdso/clocksource.h`.
 ///
-/// `None` for a name that no kernel of Linux has: a driver from elsewhere may state any of the vDSO's modes.
+/// `None` for a name that no kernel of Linux has: a driver from elsewhere may state any of the vDSO's modes. And for a
+/// release of a stable line that may have received the mode.
 fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
     Some(match name {
@@ -116,7 +117,9 @@ fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
                 && machine.arch.value != Arch::X86
                 && !machine.cmdline.value.has("no-kvmclock-vsyscall")
         }
-        "xen" => Feature::XenVdso.of(kernel) && machine.xen_no_vdso.is_none(),
+        "xen" if machine.xen_no_vdso.is_some() => false,
+        "xen" if Feature::XenVdso.may_be_in_stable(kernel) => return None,
+        "xen" => Feature::XenVdso.of(kernel),
         "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
         "hpet" => Feature::HpetVdso.of(kernel),
         _ if clocksmith_facts::names::is_known(name) => false,

@@ -269,6 +269,15 @@ impl Feature {
         upstream || row.stable.is_some_and(from_point)
     }
 
+    /// A stable line received it, and this release of that line is older than the one that is known to have it.
+    #[must_use]
+    pub fn may_be_in_stable(self, kernel: &Kernel) -> bool {
+        let version = kernel.version;
+        self.row().stable.is_some_and(|known| {
+            version < known && (version.major, version.minor) == (known.major, known.minor)
+        })
+    }
+
     /// Whether every kernel from this version on has it.
     #[must_use]
     pub fn from(self, at_least: Version) -> bool {
@@ -339,6 +348,20 @@ mod tests {
         assert!(Feature::HypervInvariant.of(&kernel("4.18.0-553.16.1.el8_10.x86_64")));
         assert!(!Feature::HypervInvariant.of(&kernel("4.18.0")));
         assert!(!Feature::HypervInvariant.of(&kernel("4.18.0-80.11.2.el8_0.x86_64")));
+    }
+
+    #[test]
+    fn release_of_a_stable_line_below_the_known_one_may_have_it() {
+        for (version, may) in [
+            ("4.13.16", false),
+            ("4.14.0", true),
+            ("4.14.176", true),
+            ("4.14.177", false),
+            ("4.15.0", false),
+        ] {
+            assert_eq!(Feature::XenVdso.may_be_in_stable(&kernel(version)), may, "{version}");
+        }
+        assert!(!Feature::KvmClockVdso.may_be_in_stable(&kernel("3.7.10")));
     }
 
     #[test]

@@ -116,12 +116,17 @@ pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
         || !machine.nonstop_tsc.is_assumed()
             && open::ask(machine, |m| predict(m).current.as_deref() == Some(name)).same
                 == Some(true)
-        || open::ask(machine, |m| {
-            matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
-                || matches!(predict(m).tsc, TscState::Unstable { .. })
-        })
-        .same
-            == Some(true)
+        || lacks_tsc(machine)
+}
+
+/// The kernel cannot use the TSC, in every case that the evidence leaves.
+pub(super) fn lacks_tsc(machine: &Machine) -> bool {
+    open::ask(machine, |m| {
+        matches!(predict(m).tsc, TscState::NotPresent | TscState::NotRegistered)
+            || matches!(predict(m).tsc, TscState::Unstable { .. })
+    })
+    .same
+        == Some(true)
 }
 
 /// Whether a clocksource is one that a hypervisor offers.

@@ -434,3 +434,125 @@ fn stamps_that_are_left_tell_how_far_a_log_goes() {
     let report = log("[    4.000000] ", "4.700000");
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
 }
+
+/// A guest of Xen with these words on its command line, up to the choice of `name`, and what follows.
+fn guest_of_xen(version: &str, words: Option<&str>, name: &str, more: &str) -> Report {
+    let line = words.map_or_else(String::new, |words| {
+        format!("[    0.000000] Command line: root=LABEL=/ console=ttyS0 {words}\n")
+    });
+    boot(
+        &format!(
+            "[    0.000000] Linux version {version} (b@h) (gcc version 7.3.1) #1 SMP Tue Aug 6 20:00:00 UTC 2019\n{line}\
+             [    0.000000] Hypervisor detected: Xen HVM\n[    0.000000] tsc: Detected 2400.062 MHz processor\n{}",
+            switched(name)
+        ),
+        more,
+    )
+}
+
+const TSC_REGISTERS: &str = "[    2.000100] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x229860e2ab7, max_idle_ns: 440795229431 ns\n";
+const TSC_CHOSEN: &str = "[    2.000200] clocksource: Switched to clocksource tsc\n";
+const LATER: &str = "[   14.000000] ixgbevf: eth0: NIC Link is Up 10 Gbps\n[   16.000000] Bluetooth: Core ver 2.22\n\
+                     [   21.000000] systemd-journald[900]: Received request to flush runtime journal from PID 1\n";
+
+#[test]
+fn choice_of_the_command_line_is_awaited_until_it_registers() {
+    let version = "4.9.81-35.56.amzn1.x86_64";
+    let asked = Some("clocksource=tsc tsc=reliable");
+    for more in ["", TSC_REGISTERS] {
+        let report = guest_of_xen(version, asked, "xen", more);
+        assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+        assert_eq!(report.clocksource.current.as_deref(), Some("xen"));
+        assert!(report.headline.contains("where this log ends"), "{}", report.headline);
+    }
+    let whole = format!("{TSC_REGISTERS}{TSC_CHOSEN}{LATER}");
+    let report = guest_of_xen(version, asked, "xen", &whole);
+    assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
+    // A line that is lost may have asked for it, too; one that asks for nothing leaves the ratings.
+    let report = guest_of_xen(version, None, "xen", "");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    let report = guest_of_xen(version, Some("ro"), "xen", "");
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    // Asked for, registered, and not taken.
+    let report = guest_of_xen(version, asked, "xen", &format!("{TSC_REGISTERS}{LATER}"));
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+}
+
+#[test]
+fn choice_of_the_pm_timer_is_awaited_where_a_clock_of_the_hypervisor_serves() {
+    let version = "4.15.0-1044-aws";
+    let report = guest_of_xen(version, Some("clocksource=acpi_pm"), "xen", "");
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+    let chosen = "[    0.850000] clocksource: acpi_pm: mask: 0xffffff max_cycles: 0xffffff, max_idle_ns: 2085701024 ns\n\
+                  [    0.851000] clocksource: Switched to clocksource acpi_pm\n";
+    let report = guest_of_xen(version, Some("clocksource=acpi_pm"), "xen", chosen);
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+}
+
+#[test]
+fn figures_of_another_clocksource_are_no_doubt_about_the_tsc() {
+    let figures = |name: &str| {
+        format!(
+            "[  912.100000] clocksource: timekeeping watchdog on CPU3: Marking clocksource '{name}' as unstable because the \
+             skew is too large:\n\
+             [  912.100010] clocksource:                       'tsc' wd_nsec: 503845123 wd_now: 1e9e1f3c7a2 wd_last: \
+             1e9da2e8a11 mask: ffffffffffffffff\n\
+             [  912.100020] clocksource:                       '{name}' cs_nsec: 504997001 cs_now: 8d5199 cs_last: 70bfb7 \
+             mask: ffffff\n\
+             [  912.100040] clocksource:                       'tsc' (not '{name}') is current clocksource.\n"
+        )
+    };
+    for name in ["acpi_pm", "wdtest-ktime"] {
+        let whole = format!("{LATER}{}", figures(name));
+        let report = boot(&switched("tsc"), &whole);
+        assert_eq!(report.verdict, Verdict::Ok, "{name}: {}", report.headline);
+        // Without the line that names it, they may be those of the TSC.
+        let lost: String = whole.lines().filter(|l| !l.contains("Marking")).fold(
+            String::new(),
+            |mut text, line| {
+                text.push_str(line);
+                text.push('\n');
+                text
+            },
+        );
+        let report = boot(&switched("tsc"), &lost);
+        assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
+    }
+}
+
+#[test]
+fn order_of_cpus_is_not_called_a_rate() {
+    let report = boot(
+        &switched("tsc"),
+        &format!(
+            "{LATER}[  400.000000] clocksource: Marking clocksource tsc unstable due to inter CPU skew\n\
+             [  400.000010] clocksource: CPU3     918273645511 < CPU0     918273655999 (cycles)\n\
+             [  400.000020] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             [  400.001000] clocksource: Switched to clocksource hpet\n"
+        ),
+    );
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    assert!(cause(&report, CauseId::TscSkew).is_some(), "{:?}", report.causes);
+    assert!(
+        report.headline.contains("ahead of or behind") && !report.headline.contains("rate"),
+        "{}",
+        report.headline
+    );
+}
+
+#[test]
+fn vdso_mode_that_a_stable_release_may_have_is_not_denied() {
+    for (version, verdict) in [
+        ("4.13.0-36-generic", Verdict::Slow),
+        ("4.14.133-113.112.amzn2.x86_64", Verdict::Unknown),
+        ("4.14.232-177.418.amzn2.x86_64", Verdict::Unknown),
+    ] {
+        let report = guest_of_xen(version, Some("ro"), "xen", LATER);
+        assert_eq!(report.clocksource.current.as_deref(), Some("xen"));
+        assert_eq!(report.verdict, verdict, "{version}: {}", report.headline);
+    }
+    let says = "[    0.900000] xen: VCLOCK_PVCLOCK not supported (tsc unstable)\n";
+    let report =
+        guest_of_xen("4.14.133-113.112.amzn2.x86_64", Some("ro"), "xen", &format!("{says}{LATER}"));
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+}

@@ -138,6 +138,7 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         b'a'..=b'z' | b'.' | b'/' if out.kernel == Some(true) && vendor::source(rest).is_some() => {
             vendor::source(rest)
         }
+        b'c' if out.kernel == Some(true) && vendor::of_cpu(rest).is_some() => vendor::of_cpu(rest),
         b'k' => kern_word(rest, out),
         b'u' | b'd' | b'm' | b'a' | b's' | b'l' | b'n' | b'c' | b'f'
             if foreign_word(rest).is_some() =>

@@ -14,6 +14,21 @@ pub(super) fn of_task(rest: &str) -> Option<&str> {
         .then_some(after)
 }
 
+/// The number of the CPU and the process, padded: `c0      0 `.
+pub(super) fn of_cpu(rest: &str) -> Option<&str> {
+    let (cpu, after) = rest.strip_prefix('c')?.split_once(' ')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(cpu) || cpu.len() > 3 {
+        return None;
+    }
+    let (process, message) = after.split_at_checked(PROCESS)?;
+    let padded = process.starts_with(' ') && digits(process.trim_start_matches(' '));
+    message.strip_prefix(' ').filter(|_| padded)
+}
+
+/// The width in which that is printed.
+const PROCESS: usize = 6;
+
 /// Where the message is printed: `kernel/time/clocksource.c __clocksource_select `, `arch/x86/kernel/tsc.c:1234: `.
 pub(super) fn source(rest: &str) -> Option<&str> {
     let (file, after) = rest.split_once([' ', '\t'])?;
@@ -36,7 +51,20 @@ pub(super) fn source(rest: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::source;
+    use super::{of_cpu, source};
+
+    #[test]
+    fn cpu_and_process_are_taken_off_where_they_are_padded() {
+        let message = "Switching to clocksource mct-frc";
+        for line in ["c0      1 ", "c3   2409 ", "c12      7 "] {
+            assert_eq!(of_cpu(&format!("{line}{message}")), Some(message), "{line}");
+        }
+        for other in
+            ["c0 ", "clocksource: tsc", "c1 123456 b", "c0      1", "c0      x a", "c        0"]
+        {
+            assert_eq!(of_cpu(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn file_and_function_are_taken_off_and_the_message_is_left() {

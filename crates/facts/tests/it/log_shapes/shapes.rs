@@ -361,6 +361,7 @@ pub(super) const SHAPES: &[Shape] = &[
     }),
     ("MediaTek", |l| format!("<{}>[{}]  (0)[0:swapper/0]{}", l.level, l.at(), l.text)),
     ("Samsung", |l| format!("<{}>[{}]  I[0:      swapper/0:    1] {}", l.level, l.at(), l.text)),
+    ("Exynos", |l| format!("<{}>[{}] c{} {:6} {}", l.level, l.at(), l.n % 4, l.n, l.text)),
     // Search tools and editors
     ("grep -n", |l| format!("{}:{}", l.n, l.text)),
     ("grep -n with stamps", |l| format!("{}:{}", l.n, l.printk())),

@@ -1,0 +1,44 @@
+//! What may still come behind the last switch of a log: a choice of the command line, a demotion whose first line is lost.
+
+use super::rivals::{lacks_tsc, tsc_follows};
+use super::{VERIFIED_WITHIN, tsc_is_lost};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
+use clocksmith_kernel::Machine;
+
+/// Lines below the one that names a clocksource in which the kernel prints its figures, with those of others between them.
+const FIGURES: u64 = 12;
+
+/// Figures that the kernel prints where it demotes a clocksource, without the line that says which. Those below a line that
+/// names another clocksource than the TSC are that one's: of acpi_pm with tsc=watchdog, of the watchdog's own test.
+pub(super) fn has_figures_of_nobody(log: &KernelLog, entry: &Entry) -> bool {
+    let mut of_another = 0;
+    log.entries.iter().filter(|later| later.line > entry.line).any(|later| match &later.event {
+        Event::WatchdogMarked { name, .. } | Event::WatchdogVerdict { name, .. } => {
+            if !name.starts_with("tsc") {
+                of_another = later.line + FIGURES;
+            }
+            false
+        }
+        Event::WatchdogInterval { .. }
+        | Event::WatchdogDetail { .. }
+        | Event::WatchdogCurrent(_) => later.line > of_another,
+        _ => false,
+    })
+}
+
+/// Whether a kernel that is asked for this clocksource may choose it behind the switch: the log does not show that it
+/// registered, or ends too soon behind that.
+pub(super) fn is_pending(machine: &Machine, log: &KernelLog, entry: &Entry, wanted: &str) -> bool {
+    let line = if wanted.starts_with("tsc") {
+        if tsc_is_lost(log, entry) || lacks_tsc(machine) {
+            return false;
+        }
+        tsc_follows(log, entry)
+    } else {
+        log.all(|event| matches!(event, Event::Registered { name, .. } if name == wanted)).next()
+    };
+    let Some(line) = line else { return true };
+    let end = log.extent.last_at.or(log.last_at);
+    line.line > entry.line
+        && line.at.zip(end).is_none_or(|(then, end)| end - then < VERIFIED_WITHIN)
+}
