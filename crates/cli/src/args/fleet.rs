@@ -8,10 +8,10 @@ Compares the reports of many machines: hosts by verdict, cause, clocksource, har
 hypervisor; hosts that differ from others like them; how many hosts one change would fix; groups of hosts \
 among which guests can move with their TSC; and SQL on all of these.\n\nINPUT is a bundle that \
 `clocksmith collect` wrote, documents of `clocksmith why --json` (one a line, or one a file; `-` is \
-standard input), a directory of such files, or a directory of tables that --out wrote. Of several \
-reports of one host the first one counts; bundles come first.\n\nNeeds the program clocksmith-fleet \
+standard input), a directory of such files, or a directory of tables that --out wrote. If \
+a host has several reports, the first one is used; bundles come first.\n\nNeeds the program clocksmith-fleet \
 beside this one or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 wrong usage or no usable input, 3 \
-nothing is known of any host.";
+nothing is known about any host.";
 
 /// Options of `fleet`.
 #[derive(Args, Debug, Clone)]
