@@ -30,7 +30,7 @@ NOTE = "<!-- Made by book/make.py; do not edit. -->\n\n"
 
 
 class Wrong(Exception):
-    """What must be mended before pages can be made."""
+    """An error to correct before pages can be made."""
 
 
 def program(given):
@@ -62,18 +62,21 @@ def explain(clocksmith, word):
 
 def code(text):
     """Text with the words of the field set as code: paths, functions, parameters, options."""
-    text = text.replace("<", "&lt;").replace(">", "&gt;")
     parts = re.split(r"(`[^`]*`|https?://\S+)", text)
     word = re.compile(
         r"(?<![\w/`])("
-        r"[\w./-]+/[\w./-]+\.(?:cpp|c|h|S|rst|rs|json)\b"
+        r"clocksmith (?:why|predict|explain|verify|check|watch|collect|fleet|bench|fix|vm|run|who)\b"
+        r"(?: (?:lint|migrate|--?[a-z][\w-]*|FILE|PID|WORD)\b)*"
+        r"|[\w./-]+/[\w./-]+\.(?:cpp|c|h|S|rst|rs|json)\b"
         r"|\w+\(\)"
         r"|--[a-z][\w-]*|/(?:sys|proc|etc|var|dev)/[\w/.-]*\w"
         r"|(?:tsc|clocksource|notsc|vdso|hpet|pmtmr|nohz|highres|idle|lapic|nosmp|acpi)=[\w.,=<>-]*\w"
         r"|\w+\.max_cstate=\d|\w+(?:_\w+)+(?:\.[chS]\b|=[\w.]*\w|=\"[^\"]*\"|=|\(\"[^\"]*\"\))?"
         r")"
     )
-    return "".join(part if part.startswith(("`", "http")) else word.sub(r"`\1`", part) for part in parts)
+    # HTML only outside of code, which Markdown escapes itself.
+    plain = lambda part: word.sub(r"`\1`", part.replace("<", "&lt;").replace(">", "&gt;"))
+    return "".join(part if part.startswith(("`", "http")) else plain(part) for part in parts)
 
 
 def cause_ids():
@@ -119,13 +122,14 @@ def seen(page):
 
 def lines_of_eras(clocksmith, cause, eras, files):
     """The logs of a cause, each in a file that leads to that cause, and the section about them."""
-    text = "## The kernel's lines\n\n"
+    text = "## Kernel messages\n\n"
     names = []
     for index, era in enumerate(eras):
         name = f"causes/{cause}.log" if len(eras) == 1 else f"causes/{cause}-{index + 1}.log"
         files[BOOK / "samples" / name] = era["log"]
         names.append(name)
-        text += f"Linux {era['kernels']} (`{name}`):\n\n```text\n{era['log'].rstrip()}\n```\n\n"
+        kernels = re.sub(r"^all\b", "of all versions", era["kernels"])
+        text += f"Linux {kernels} (`{name}`):\n\n```text\n{era['log'].rstrip()}\n```\n\n"
         done = subprocess.run(
             [clocksmith, "why", "--json", "--log", "-"],
             input=era["log"], capture_output=True, text=True, timeout=60,
@@ -152,7 +156,7 @@ def cause_page(clocksmith, cause, eras, ids, files):
     if "era" in eras:
         text, names = lines_of_eras(clocksmith, cause, eras["era"], files)
         page += text
-    page += "## What the program says\n\n"
+    page += "## Output\n\n"
     if names:
         said = answer(clocksmith, names[-1], eras["era"][-1]["log"])
         page += f"```console\n$ clocksmith why --log {names[-1]}\n{said}\n...\n```\n\n"
@@ -319,7 +323,7 @@ def vm_rules(clocksmith, files):
             total += 1
             risk = row["do_what"].split("Risk: ", 1)[-1]
             page += f"\n### {row['title']}\n\n{code(row['what'])} {code(row['so_what'])}\n\n"
-            page += f"Risk of mending it: {code(risk.rstrip('.'))}.\n\nSource: {code('; '.join(row['sources']))}.\n"
+            page += f"Risk of the fix: {code(risk.rstrip('.'))}.\n\nSource: {code('; '.join(row['sources']))}.\n"
     page += f"\n{total} rules.\n"
     files[BOOK / "src/vm/rules.md"] = page
 

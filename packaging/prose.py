@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the words of texts against packaging/prose.toml; docs/style.md explains the rules.
 
-    packaging/prose.py                  every text of the repository
+    packaging/prose.py                  every text of the repository, and the comments of clean crates (`code` in the list)
     packaging/prose.py PATH...          these files and directories
     packaging/prose.py --code           also comments and strings of Rust: counts by crate, no failure
     packaging/prose.py --code PATH...   each hit in these files and directories
@@ -133,6 +133,7 @@ class Words:
             ]
             self.exceptions = [(e["files"], e["words"], e["reason"], Counter()) for e in table.get("except", [])]
             self.texts, self.skip, self.pending = table["texts"], table["skip"], table["pending"]
+            self.code = tuple(table["code"])
         except (tomllib.TOMLDecodeError, KeyError, re.error) as error:
             stop(f"{LIST.relative_to(TOP)} cannot be used: {error!r}")
 
@@ -266,6 +267,15 @@ def main():
             if not used and not files.endswith(".rs"):
                 wrong += 1
                 print(f"packaging/prose.toml: nothing needs the exception \"{text}\" in {files}")
+    if not given:
+        for name in names:
+            # Tests may quote any words.
+            if name.endswith(".rs") and name.startswith(words.code) and not crate(name)[1]:
+                text = (TOP / name).read_text(errors="replace")
+                checked += 1
+                for line, found, instead in words.hits(name, rust(text)[0], text):
+                    wrong += 1
+                    print(f"{name}:{line}: {found}: {instead}")
     if args.code:
         code(words, [n for n in names if n.endswith(".rs")], bool(given))
     pending = sum(map(len, later.values()))

@@ -27,7 +27,7 @@ const THREADS: &str = "4";
 /// How often its budget the documentation may take by the clock.
 const BUSY: f64 = 3.0;
 
-/// Failed tests that are run once more, at most: more are no accident of a busy machine.
+/// The largest number of failed tests that are run once more: more failures are not due to a busy machine.
 const ONCE_MORE: usize = 8;
 
 /// The end of libtest's line about a test that is slow, or hangs.

@@ -70,7 +70,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes it, with a name that nobody can foresee, where temporary files are; and what removes it.
+    /// Makes a directory for temporary files, with a name that cannot be predicted, and its guard, which removes it.
     pub(crate) fn new(above: &Path) -> Result<(Scratch, Guard), String> {
         if !above.is_dir() {
             return Err(format!(
@@ -81,7 +81,7 @@ impl Scratch {
         let dir = make(above).map_err(|error| {
             format!("making a directory in {} (TMPDIR chooses another): {error}", above.display())
         })?;
-        // It is not to end with the group of the terminal, nor to hold a pipe that somebody reads to its end.
+        // It must not end with the group of the terminal, or keep open a pipe that another program reads to its end.
         let waiting = Command::new("sh")
             .args(["-c", GUARD, "sh"])
             .arg(&dir)

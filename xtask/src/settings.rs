@@ -55,7 +55,7 @@ mod tests {
     use crate::plan::find;
 
     #[test]
-    fn check_refuses_what_is_no_number_where_a_step_reads_it() {
+    fn check_refuses_what_is_not_a_number_where_a_step_reads_it() {
         let steps = |names: &[&str]| -> Vec<&Step> {
             names.iter().map(|name| find(name).unwrap()).collect()
         };

@@ -3,14 +3,18 @@
 mod bench;
 mod fleet;
 pub(crate) mod help;
+mod hint;
 pub(crate) mod policy;
 pub(crate) mod vm;
 mod watch;
 
 use crate::build::VERSION;
 pub(crate) use bench::Bench;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clocksmith_change::boot::loader::Loader;
+use clocksmith_change::formats::Format;
+use clocksmith_facts::visible;
 pub(crate) use fleet::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +23,8 @@ pub(crate) use watch::{Check, CheckFormat, Watch};
 
 /// Why is this the clock, what does a read cost, and can it be trusted?
 #[derive(Parser, Debug)]
-#[command(name = "clocksmith", version = VERSION, about, long_about = LONG, max_term_width = 80)]
+#[command(name = "clocksmith", version = VERSION, about, long_about = LONG, max_term_width = 80,
+    subcommand_help_heading = VERBS, subcommand_value_name = "VERB")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -35,17 +40,32 @@ pub(crate) struct Args {
 ///
 /// It is not understood, or asks for help.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
-    Args::from_arg_matches(&help::command().try_get_matches()?)
+    understood(help::command())
 }
 
 /// The message about a command line that is not understood, without any colours.
 pub(crate) fn plain_error() -> Option<clap::builder::StyledStr> {
-    let plain = help::command().styles(clap::builder::Styles::plain());
-    plain
-        .try_get_matches()
-        .and_then(|matches| Args::from_arg_matches(&matches))
-        .err()
-        .map(|error| error.render())
+    understood(hint::plain(help::command())).err().map(|error| error.render())
+}
+
+fn understood(command: Command) -> Result<Args, clap::Error> {
+    let matches = command.clone().try_get_matches();
+    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
+    args.map_err(|error| hint::improve(error, &command))
+}
+
+/// The command line of this process as a person types it in a shell, for messages that repeat it; without `--json`.
+pub(crate) fn typed() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words.filter(|word| word != "--json");
+    let words: Vec<String> = words.map(|word| hint::shlex(&word)).collect();
+    visible::line(&format!("clocksmith {}", words.join(" "))).into_owned()
+}
+
+/// The verb of a command line that may not be understood: the first word that is one.
+pub(crate) fn verb_of(mut words: impl Iterator<Item = String>) -> Option<String> {
+    let program = Args::command();
+    words.find(|word| program.find_subcommand(word).is_some())
 }
 
 /// The definition without hidden verbs, for what people read and shells complete.
@@ -54,6 +74,8 @@ pub(crate) fn visible() -> Command {
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
     let mut program = Command::new("clocksmith")
         .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_help_heading(VERBS)
+        .subcommand_value_name("VERB")
         .args(all.get_arguments().cloned())
         .subcommands(verbs);
     if let (Some(about), Some(long)) = (all.get_about(), all.get_long_about()) {
@@ -64,8 +86,11 @@ pub(crate) fn visible() -> Command {
 
 const LONG: &str = "Explains which clocksource this machine (or another one, from its files or its \
 kernel log) uses, why, what a read of the time costs, and what can be done about it.\n\nWithout a verb \
-it runs `why`.\n\nExit codes: 0 done, 1 done and the answer is bad, 2 wrong usage or unusable input, 3 \
+it runs `why`.\n\nExit codes: 0 done, 1 done and a problem was found, 2 wrong usage or unusable input, 3 \
 could not be determined.";
+
+/// The heading of the list of verbs.
+const VERBS: &str = "Verbs";
 
 /// The heading of the options of every verb.
 const GLOBAL: &str = "Global options";
@@ -76,7 +101,7 @@ pub(crate) struct Common {
     /// Print one JSON document instead of text
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
-    /// Print only the answer
+    /// Print only the result
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Print every fact and every rule
@@ -207,20 +232,20 @@ pub(crate) struct Explain {
 }
 
 const VERIFY: &str = "Measures whether the counter and the clocks of this machine can be trusted.\n\n\
-Compares the counters of every pair of CPUs, watches rate and steps in one thread, and looks for clocks \
-that go back in all threads. Prints the smallest fault that it would have found. Needs no root. Saves \
-the result (root: /var/lib/clocksmith, other users: $XDG_STATE_HOME/clocksmith), and `why` uses it for \
+Compares the counters of every pair of CPUs, watches rate and steps in one thread, and looks in all threads \
+for clocks that go backwards. Prints the smallest fault that it would have found. Does not need root. Saves \
+the result (root: /var/lib/clocksmith, other users: $XDG_STATE_HOME/clocksmith); `why` uses it for \
 a day.\n\nExit codes: 0 trusted, 1 not trusted, 2 wrong usage, 3 could not be \
 determined.";
 
 /// The least confidence of a result.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Require {
-    /// Anything that is trusted
+    /// No fault was found; a small one may have been missed
     Low,
-    /// A fault that matters to most programs would have been seen
+    /// A fault that matters to most programs would have been found
     Medium,
-    /// Nothing was left untested
+    /// Everything was tested
     High,
 }
 
@@ -236,7 +261,7 @@ pub(crate) struct Verify {
     /// Test only these CPUs, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<String>,
-    /// Exit with 0 only at this confidence or a higher one, else with 3
+    /// Exit with 0 only at this confidence or a higher one, otherwise with 3
     #[arg(long, value_name = "CONFIDENCE", value_enum)]
     pub(crate) require: Option<Require>,
     /// Do not save the result
@@ -252,11 +277,16 @@ reason, its risk, and how it is reverted. Changes nothing without --apply.\n\n--
 change or none of it. It verifies the counter first where the TSC is chosen, reads back what it wrote, and \
 watches the new clocksource. It reverts everything if another clocksource comes into use, if `verify` finds \
 a fault, if reads are not faster, or if a signal arrives (Ctrl-C). If it is killed, a second process \
-restores the clocksource, and the next --apply or --undo reverts the rest.\n\n--undo reverts exactly what \
-was done. --status shows what is in force and whether it still holds.\n\nWith --root DIR it works on the \
+restores the clocksource, and the next --apply or --undo reverts the rest.\n\n--undo reverts exactly \
+that change. --status shows the changes in force, and whether they are still in effect.\n\nWith --root DIR it works on the \
 system in that directory: it changes the files there, and lists the commands to run inside it.\n\nExit \
 codes: 0 done or nothing to do, 1 refused, no longer in force, or not verified and reverted, 2 wrong usage, \
 3 could not be determined.";
+
+/// The languages of `fix --format`, as values that shells complete.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
 
 /// Options of `fix`.
 #[derive(ClapArgs, Debug, Clone, Default)]
@@ -267,13 +297,13 @@ pub(crate) struct Fix {
     /// Revert the last change
     #[arg(long, conflicts_with_all = ["status", "format"])]
     pub(crate) undo: bool,
-    /// Show what is in force, and whether it still holds
+    /// Show the changes in force, and whether they are still in effect
     #[arg(long, conflicts_with = "format")]
     pub(crate) status: bool,
     /// Print the change for a configuration manager: ansible, cloud-init, tuned, ignition, butane,
     /// nixos, daemonset, systemd, tmpfiles
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<clocksmith_change::formats::Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
+    pub(crate) format: Option<Format>,
     /// Switch to this clocksource instead of the recommended one
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
@@ -335,14 +365,14 @@ impl clap::ValueEnum for BootLoader {
     }
 }
 
-/// What keeps a choice at later boots.
+/// What sets the clocksource at later boots.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BootWay {
-    /// A unit that writes at boot
+    /// A systemd unit that writes the clocksource at boot
     Unit,
     /// The kernel command line
     Cmdline,
-    /// Nothing
+    /// Nothing: the change ends with this boot
     None,
 }
 
@@ -352,10 +382,10 @@ pub(crate) struct Collect {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// List what the bundle would contain, and write none
+    /// List the files that a bundle contains; write no bundle
     #[arg(long)]
     pub(crate) list: bool,
-    /// Replace the host's name by a hash of it and the machine id, the same each time
+    /// Replace the host's name by a hash of the name and the machine id, the same each time
     #[arg(long)]
     pub(crate) anonymous: bool,
     /// Do not measure the read cost (0.3 s)
@@ -363,13 +393,12 @@ pub(crate) struct Collect {
     pub(crate) no_measure: bool,
 }
 
-const RUN: &str = "Runs a program and its children with a clock that needs no system call; static programs, Go \
-programs and the JVM included. Where the kernel's own clock is already fast, the program runs \
+const RUN: &str = "Runs a program and its children with a clock that needs no system call, including static programs, \
+Go programs and the JVM. Where the kernel's own clock is already fast, the program runs \
 unchanged.\n\nWith --as, the program runs as if its clock were slow: this shows what such a machine \
-would cost it.\n\nThe program replaces clocksmith: it has the process id, the terminal, the signals and \
-the exit code. With --json the document goes to standard output, and the program's own output to standard \
+would cost it.\n\nThe program replaces clocksmith: it has its process id, terminal, signals and exit code. With --json the document goes to standard output, and the program's own output to standard \
 error.\n\nExit codes if the program does not run: 2 wrong usage, 125 refused or failed, 126 the program \
-cannot be run, 127 it is not found. docs/run.md lists the rights that it needs and its limits.";
+cannot be run, 127 it is not found. docs/run.md lists the permissions that run needs, and its limits.";
 
 /// Options of `run`.
 #[derive(ClapArgs, Debug, Clone)]
@@ -386,10 +415,11 @@ pub(crate) struct Run {
     /// Simulate a slow clock: hpet, acpi_pm, syscall, 20us (each read), +1us (added to each read)
     #[arg(long = "as", value_name = "CLOCK", value_parser = crate::run::slow::parse)]
     pub(crate) as_if: Option<crate::run::slow::Slow>,
-    /// Release the program once it has its clock: its children get none, and debuggers can attach
+    /// Release the program once it has its clock: its children keep the kernel's clock, and debuggers can
+    /// attach
     #[arg(long)]
     pub(crate) no_follow: bool,
-    /// Run the program with the kernel's clock where no other can be given, and report it; for
+    /// Run the program with the kernel's clock if no faster one is possible, and report it; for
     /// services, which must start
     #[arg(long)]
     pub(crate) or_plain: bool,
@@ -402,13 +432,13 @@ pub(crate) struct Run {
 }
 
 const WHO: &str = "Shows which programs and functions read the clock, how often, by which path, what that costs, \
-and what it would cost on a fast clock.\n\nTakes samples of CPU time with stacks, and arms breakpoints on \
-the vDSO for short moments; it injects nothing, stops nothing and leaves nothing behind. Only --exact gives \
-COMMAND a vDSO that counts its calls, as `run` does. The reads a second follow from the CPU time and from \
-the read cost that is measured on this machine.\n\nWith COMMAND it ends when the command ends, and the \
+and what it would cost on a fast clock.\n\nTakes samples of CPU time with stacks, and sets breakpoints on \
+the vDSO for short moments; it injects no code, stops no process and leaves nothing behind. Only --exact gives \
+COMMAND a vDSO that counts its calls, as `run` does. The reads a second are computed from the CPU time and \
+the read cost, which is measured on this machine.\n\nWith COMMAND it ends when the command ends, and the \
 report goes to standard error; with --json the report goes to standard output, and the command's own output \
-to standard error.\n\nExit codes: with COMMAND the command's own, else 0 done, 2 wrong usage or no such \
-process, 3 nothing could be seen.";
+to standard error.\n\nExit codes: with COMMAND the command's own, otherwise 0 done, 2 wrong usage or no \
+such process, 3 nothing could be measured.";
 
 /// Options of `who`.
 #[derive(ClapArgs, Debug, Clone, Default)]
@@ -424,7 +454,7 @@ pub(crate) struct Who {
     /// Watch the processes or programs of this name; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "command"])]
     pub(crate) name: Vec<String>,
-    /// Watch the processes of this user (name or id); several conditions must all hold
+    /// Watch the processes of this user (name or id); a process must meet all conditions
     #[arg(long, value_name = "USER", conflicts_with_all = ["pid", "command"])]
     pub(crate) user: Vec<String>,
     /// Watch a control group and those below it, such as nginx.service
@@ -443,20 +473,19 @@ pub(crate) struct Who {
     /// Watch for this long: 500ms, 5s, 2m [default: 5s; with COMMAND until it ends]
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
     pub(crate) duration: Option<Duration>,
-    /// Take so many samples a second of CPU time [default: 397; with --all 199]
+    /// Take this many samples a second of CPU time [default: 397; with --all 199]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(10..=10_000))]
     pub(crate) frequency: Option<u64>,
     /// Sample CPU cycles instead of CPU time, where the CPU counts them
     #[arg(long)]
     pub(crate) cycles: bool,
-    /// Do not arm breakpoints; the clock ids stay unknown
+    /// Do not set breakpoints; the clock ids stay unknown
     #[arg(long)]
     pub(crate) no_breakpoints: bool,
     /// Do not ask Java virtual machines for the names of compiled functions
     #[arg(long)]
     pub(crate) no_attach: bool,
-    /// Ask also those with other code than their JDK's (JNI, agents), which may use SIGQUIT, and
-    /// end by it
+    /// Also ask Java virtual machines with foreign code (JNI, agents), which SIGQUIT may end
     #[arg(long, conflicts_with = "no_attach")]
     pub(crate) attach: bool,
     /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
@@ -505,6 +534,6 @@ pub(crate) struct GuardClocksource {
     /// The kernel's clocksource files
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// What to put back
+    /// The clocksource to restore
     pub(crate) original: String,
 }

@@ -16,10 +16,10 @@ pub(crate) enum Code {
     Undetermined,
     /// One of the monitoring convention, which `check` has.
     Monitoring(u8),
-    /// As the command that was run ended.
+    /// The exit code of the command that was run.
     #[cfg(feature = "who")]
     Command(u8),
-    /// `run` only: the program was not run, by whatever reason; as `env`, `nohup` and `timeout` do.
+    /// `run` only: the program was not run. The codes are those of `env`, `nohup` and `timeout`.
     NotRun(NotRun),
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum Code {
 pub(crate) enum NotRun {
     /// Refused, or failed before.
     Refused = 125,
-    /// It is there, but cannot be run.
+    /// The program exists, but cannot be run.
     NotExecutable = 126,
-    /// It is not there.
+    /// The program was not found.
     NotFound = 127,
 }
 
@@ -50,8 +50,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A change to the machine that could not be taken back: nothing worse can be said, and it is no
-/// wrong usage.
+/// A change to the machine that could not be reverted. The exit code is 1: the usage was right.
 #[derive(Debug)]
 pub(crate) struct NotTakenBack(pub(crate) String);
 
@@ -63,7 +62,7 @@ impl std::fmt::Display for NotTakenBack {
 
 impl std::error::Error for NotTakenBack {}
 
-/// Something that cannot be seen here, with rights that are missing or a kernel that lacks it: no wrong usage.
+/// A measurement that is not possible here: permissions are missing, or the kernel lacks a feature. The usage was right.
 #[cfg(feature = "who")]
 #[derive(Debug)]
 pub(crate) struct NotSeen(pub(crate) String);

@@ -34,6 +34,21 @@ pub(crate) fn is_this_machine(root: &Path) -> bool {
     matches!(LiveTree::below(root), Ok(Some(_)))
 }
 
+/// Whether standard input has content that a diagnosis of this machine does not read: a pipe with bytes in it, or a file
+/// of which nothing was read yet. The input of a loop of a shell (`while read`) is a file that was read in part.
+pub(crate) fn has_unread_input() -> bool {
+    use rustix::fs::FileType;
+    let input = rustix::stdio::stdin();
+    let Ok(stat) = rustix::fs::fstat(input) else { return false };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Fifo => rustix::io::ioctl_fionread(input).is_ok_and(|bytes| bytes > 0),
+        FileType::RegularFile => {
+            stat.st_size > 0 && rustix::fs::tell(input).is_ok_and(|at| at == 0)
+        }
+        _ => false,
+    }
+}
+
 /// Reads the facts.
 pub(crate) fn facts(from: From<'_>) -> Result<Facts> {
     if let Some(path) = from.log {
@@ -83,7 +98,7 @@ fn from_root(dir: &Path) -> Result<Facts> {
     }
     bail!(
         "{shown} has none of proc/version, proc/cmdline, sys/devices/system/clocksource, dmesg or \
-         cpuid: it is no mirror of a machine. Copy those files with their paths below it, or use a \
+         cpuid: it is not a mirror of a machine. Copy those files with their paths below it, or use a \
          bundle that `clocksmith collect` wrote. In a container, mount those of its host: \
          docker run -v /proc:{shown}/proc:ro -v /sys:{shown}/sys:ro"
     )
@@ -149,9 +164,9 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
     Ok(Bundled { facts, manifest: tree.manifest().cloned(), measured })
 }
 
-/// Lines of the kernel from which on a text is a log, and not lines that somebody quoted.
+/// Lines of the kernel from which a text is a log, and not a quotation from one.
 const WHOLE_LOG: usize = 150;
-/// Hosts whose lines are told apart; the answer about a text with more is that it has too many.
+/// Hosts whose lines are distinguished; a text with more is refused.
 const HOSTS: usize = 64;
 
 /// A machine that a text shows.

@@ -1,5 +1,4 @@
-//! The program: verbs, where facts come from, rendering. Thin: whatever can be wrong about time is
-//! decided in the crates below.
+//! The program: verbs, sources of facts, rendering. The crates below make every decision about time.
 
 // Text reaches a terminal by `ui` only.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
@@ -38,7 +37,7 @@ fn program() -> ExitCode {
     match verbs::run(args) {
         Ok(code) => code.into(),
         Err(error) => {
-            // A reader that has gone away (`clocksmith why | head`) is no error of ours.
+            // The reader closed the pipe (`clocksmith why | head`), which is not an error.
             if exit::is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }

@@ -1,4 +1,4 @@
-//! Memory that the system does not give is told in a sentence, not by an abort.
+//! Reports a lack of memory in a sentence, instead of an abort.
 //!
 //! The standard library ends a program without a way to say why (`handle_alloc_error`). Nothing here allocates once
 //! memory is refused.
@@ -45,10 +45,10 @@ fn given(pointer: *mut u8, size: usize) -> *mut u8 {
 fn refused(size: usize) -> ! {
     let mut digits = [0; 20];
     let parts: [&[u8]; 3] = [
-        b"clocksmith: the system gives no further memory (",
+        b"clocksmith: out of memory (",
         decimal(size, &mut digits),
-        b" bytes were asked for). Raise the limit of this process (ulimit -v) or of its control group (memory.max), or \
-          look at less at once\n",
+        b" bytes were requested). Raise the limit of this process (ulimit -v) or of its control group (memory.max), or \
+          read less at once\n",
     ];
     for part in parts {
         // SAFETY: the pointer and the length are of a live slice; nothing is allocated.
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_not_given_is_told() {
+    fn lack_of_memory_is_reported() {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "memory::tests::child", "--ignored", "--nocapture"]);
         let output = child.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("no further memory (70368744177664 bytes"), "{said}");
+        assert!(said.contains("out of memory (70368744177664 bytes"), "{said}");
         assert!(said.contains("ulimit -v"), "{said}");
     }
 

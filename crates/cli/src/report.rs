@@ -35,13 +35,13 @@ pub(crate) struct PredictReport {
     reasons: Vec<ReasonReport>,
     /// Facts that were not known.
     assumed: Vec<AssumedReport>,
-    /// What static facts cannot tell.
+    /// Questions that static facts cannot answer.
     undecided: Vec<String>,
     /// Values of single assumed facts with which the answer would be another one.
     alternatives: Vec<AlternativeReport>,
     /// Assumed facts that change the answer only together with another one.
     together: Vec<&'static str>,
-    /// What may change the answer while the machine runs.
+    /// Events that may change the answer while the machine runs.
     at_risk: Vec<ReasonReport>,
 }
 
@@ -132,13 +132,13 @@ impl PredictReport {
 pub(crate) struct CollectReport {
     /// Always `clocksmith.collect.v1`.
     schema: &'static str,
-    /// The file that was written.
+    /// The bundle that was written.
     pub(crate) file: String,
-    /// Its size in bytes.
+    /// Size of the bundle in bytes.
     pub(crate) bytes: u64,
-    /// What went in.
+    /// The files in the bundle.
     pub(crate) files: Vec<CollectedFile>,
-    /// What was wanted and could not be read.
+    /// Files that could not be read.
     pub(crate) missing: Vec<MissingFact>,
 }
 
@@ -211,14 +211,14 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The schema of what is written: a field that a reader may miss is there all the same.
+    /// The schema of what is written: it includes fields that a reader may ignore.
     fn schema<T: schemars::JsonSchema>() -> schemars::Schema {
         let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<T>()
     }
 
     /// The published schemas are those of the types: `UPDATE_SCHEMAS=1 cargo test -p clocksmith-cli
-    /// --all-features` writes them anew.
+    /// --all-features` writes them.
     #[test]
     fn published_schemas_are_current() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");

@@ -28,7 +28,7 @@ pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
         }
     };
     leave_signals();
-    // A panic has been told.
+    // The panic was already reported.
     thread.join().unwrap_or(ExitCode::from(101))
 }
 

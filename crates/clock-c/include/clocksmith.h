@@ -109,7 +109,7 @@ int clocksmith_gettime(int clock, struct timespec *time) CLOCKSMITH_NOEXCEPT;
 
 /* Tests whether reading the kernel's clock by clock_gettime() is slow here, as it is where the clocksource is
  * hpet or acpi_pm, or a hypervisor traps the counter: for programs that warn when they start. Returns 1 if a
- * read costs as much as a system call, 0 if it does not, -1 if the test does not tell. Writes the reason to
+ * read costs as much as a system call, 0 if it does not, -1 if the test does not show it. Writes the reason to
  * `reason`, cut to `size` bytes with the zero at its end; null leaves it out. Takes about a millisecond; where
  * a read takes tens of microseconds, ten. The functions of this library may be quicker than clock_gettime(). */
 int clocksmith_is_slow(char *reason, size_t size) CLOCKSMITH_NOEXCEPT;

@@ -125,7 +125,7 @@ pub unsafe extern "C" fn clocksmith_gettime(
     DONE
 }
 
-/// Whether reading the kernel's clock is slow here: 1 yes, 0 no, -1 if the test does not tell; with the reason.
+/// Whether reading the kernel's clock is slow here: 1 yes, 0 no, -1 if the test does not show it; with the reason.
 ///
 /// # Safety
 ///

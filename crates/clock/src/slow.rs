@@ -13,7 +13,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Slowness {
-    /// Whether a read costs as much as a system call; `None` if the test does not tell.
+    /// Whether a read costs as much as a system call; `None` if the test does not show it.
     pub slow: Option<bool>,
     /// A read of `CLOCK_MONOTONIC` by `clock_gettime(2)` of the C library, in nanoseconds; 0 if it was not measured.
     pub read_ns: f64,

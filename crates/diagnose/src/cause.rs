@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 pub use crate::causes::CauseId;
 pub use clocksmith_facts::Confidence;
 
-/// How much a cause matters.
+/// The severity of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong.
+    /// Information; nothing is wrong.
     Info,
-    /// Time is slow to read, or somebody's choice has no effect.
+    /// Reading the time is slow, or a choice of the administrator has no effect.
     Warning,
     /// Time may be wrong or go backwards.
     Critical,
@@ -31,13 +31,13 @@ impl Severity {
     }
 }
 
-/// What a cause rests on.
+/// A line or fact that shows a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Where it was read.
+    /// The file and line, or the file, of the evidence.
     pub source: String,
-    /// What was read.
+    /// The text of the evidence.
     pub text: String,
 }
 
@@ -61,14 +61,14 @@ impl Evidence {
 pub struct Cause<Id = CauseId> {
     /// Stable id.
     pub id: Id,
-    /// How much it matters here.
+    /// The severity of the cause on this machine.
     pub severity: Severity,
-    /// How sure it is.
+    /// The confidence in the cause.
     pub confidence: Confidence,
-    /// One sentence.
+    /// The cause in one sentence.
     #[serde(default)]
     pub summary: String,
-    /// What it rests on.
+    /// The lines and facts that show the cause.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
 }

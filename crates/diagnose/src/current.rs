@@ -109,8 +109,8 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     if let Some(shown) = symptom::in_use(facts) {
         return shown;
     }
-    // The kernel lists them by rating, and uses the first one that is not overruled. Behind a complaint of the watchdog
-    // the rating may have fallen, and the list of another moment says nothing of it; nor does it of what somebody chose.
+    // The kernel lists clocksources by rating, and uses the first one unless it is overruled. After a message of the
+    // watchdog the rating may have changed, and an older list does not show that; nor does it show a later choice.
     let doubted = log.reading_cut
         || log.any(|event| {
             matches!(
@@ -339,7 +339,7 @@ fn standing_of_usual(
             None => log.seconds_behind(entry).is_some_and(|s| s >= IDLE_DRIVER_BY),
         };
         let halts = may_halt(machine, log) && !loaded;
-        // Between single lines that somebody quoted, the one that demotes the TSC may be left out.
+        // A quotation of single lines may omit the one that demotes the TSC.
         let quoted = log.extent.quotes_lines && !log.from_boot;
         let doubted = has_figures_of_nobody(log, entry);
         if doubted {
@@ -492,7 +492,7 @@ fn is_of_the_boot(log: &KernelLog, entry: &Entry) -> bool {
     })
 }
 
-/// Whether a name can only be that of a clocksource of x86.
+/// Whether only x86 has a clocksource of this name.
 fn is_x86_name(name: &str) -> bool {
     name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
 }
@@ -518,7 +518,7 @@ fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
     log.all(demotion::takes_tsc).any(|line| line.line <= entry.line + 12)
 }
 
-/// The last line that takes the TSC away, with the reference that did it, if one is named.
+/// The last line that demotes the TSC, with its reference, if one is named.
 fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
     let entry = demotion::last_of_tsc(log)?;
     let by_watchdog = !log.any(

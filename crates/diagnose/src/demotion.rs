@@ -1,9 +1,9 @@
-//! Which messages of the kernel take a clocksource away until the next boot.
+//! The messages by which the kernel demotes a clocksource until the next boot.
 
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 
-/// The clocksource that a message takes away until the next boot.
+/// The clocksource that a message demotes until the next boot.
 #[must_use]
 pub fn demoted_by(event: &Event) -> Option<&str> {
     match event {
@@ -23,7 +23,7 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
     }
 }
 
-/// Whether a message takes the TSC away until the next boot, or says that this was done before.
+/// Whether a message demotes the TSC until the next boot, or says that it was demoted before.
 #[must_use]
 pub fn takes_tsc(event: &Event) -> bool {
     demoted_by(event).is_some_and(|name| name.starts_with("tsc")) || shows_marked_tsc(event)
@@ -36,7 +36,7 @@ pub fn shows_marked_tsc(event: &Event) -> bool {
     matches!(event, Event::KvmTscUnreliable(text) if text.contains("host with unstable TSC"))
 }
 
-/// Whether a log takes the TSC away.
+/// Whether a log demotes the TSC.
 #[must_use]
 pub fn demotes_tsc(log: &KernelLog) -> bool {
     log.any(takes_tsc)
@@ -49,7 +49,7 @@ pub fn differed_and_kept(log: &KernelLog) -> bool {
     log.any(|event| matches!(event, Event::WatchdogKept { name, .. } if name.starts_with("tsc")))
 }
 
-/// The last line of a log that takes the TSC away.
+/// The last line of a log that demotes the TSC.
 #[must_use]
 pub fn last_of_tsc(log: &KernelLog) -> Option<&Entry> {
     log.last(|event| takes_tsc(event).then_some(())).map(|(entry, ())| entry)
@@ -67,7 +67,7 @@ pub fn reads_directory(facts: &Facts) -> bool {
     facts.clocksources.source().is_some_and(|source| source.0.ends_with("/clocksource"))
 }
 
-/// The clocksources that sysfs proves not to be demoted; `None` if its list does not tell.
+/// The clocksources that sysfs proves not to be demoted; `None` if its list does not show it.
 ///
 /// A demoted one loses `VALID_FOR_HRES` and gets rating 0 (`__clocksource_unstable()`,
 /// `__clocksource_watchdog_kthread()`). While the tick is one-shot, it is not listed, and neither is jiffies

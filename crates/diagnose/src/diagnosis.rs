@@ -18,18 +18,18 @@ use clocksmith_kernel::open::{self, Answer, OpenInput};
 use clocksmith_kernel::{Expectation, Machine};
 use serde::{Deserialize, Serialize};
 
-/// The answer in one word.
+/// The verdict in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Time is read fast, and nothing speaks against it.
+    /// Reading the time is fast, and no evidence contradicts that.
     Ok,
     /// Every read of the time is a system call, and usually a slow device access.
     Slow,
     /// Time may be wrong or go backwards.
     Untrustworthy,
-    /// The evidence does not say.
+    /// The evidence does not show it.
     Unknown,
 }
 
@@ -50,11 +50,11 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Read {
-    /// `CLOCK_MONOTONIC` and so on.
+    /// The clock, such as `CLOCK_MONOTONIC`.
     pub clock: String,
-    /// How it was served.
+    /// The path of the read.
     pub path: Path,
-    /// Nanoseconds a read (median), where measured.
+    /// Nanoseconds a read (median), if measured.
     #[serde(default)]
     pub ns: Option<f64>,
     /// Nanoseconds of the same read by a plain system call.
@@ -105,8 +105,8 @@ pub(crate) fn judge(
     let slow = match measured {
         Some(Path::Vdso) => Some(false),
         Some(Path::Syscall) => Some(true),
-        // It was tried, and either gave nothing or a read that no fast path explains: what the
-        // clocksource is called does not make it fast.
+        // The measurement failed, or showed a read that no fast path explains. The name of the clocksource
+        // does not prove a fast path.
         Some(Path::Unknown) if read.is_some_and(contradicts) => {
             nature.map(|vdso| !vdso).filter(|slow| *slow)
         }
@@ -140,7 +140,7 @@ pub(crate) fn judge(
     let headline = headline::with_wall_clock(headline, &wall.causes, wall.report.as_ref());
     let next = remedies::next_steps(facts, verdict, &causes);
     let mut causes = causes;
-    // What the log proves already stands with its own evidence.
+    // Causes that the log proves are already listed with their own evidence.
     let known: Vec<CauseId> = causes.iter().map(|cause| cause.id).collect();
     causes.extend(wall.causes.into_iter().filter(|cause| !known.contains(&cause.id)));
     // The model does not know the timers of boards, and the cause says why this one is in use; nor kernels that have no
@@ -312,15 +312,15 @@ fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> V
     if let (Some(real), Some(expected)) = (&current.name, &expectation.current)
         && real != expected
     {
-        out.push(format!("in use is {real}; the model of this kernel expects {expected}"));
+        out.push(format!("{real} is in use; the model of this kernel expects {expected}"));
     }
     if let (Some(real), Some(expected)) = (facts.available_clocksources(), &expectation.available)
         && !real.is_empty()
         && real != expected.as_slice()
     {
         out.push(format!(
-            "available is \"{}\"; the model of this kernel expects \"{}\" (distributions backport: what \
-             the machine shows holds)",
+            "available is \"{}\"; the model of this kernel expects \"{}\" (distributions backport changes: what \
+             the machine shows is used)",
             real.join(" "),
             expected.join(" ")
         ));
@@ -335,8 +335,8 @@ fn sequence(current: Option<&str>, measured: Option<Path>) -> Option<MissingFact
     let open = matches!(measured, None | Some(Path::Unknown));
     (open && current == Some("hyperv_clocksource_tsc_page")).then(|| MissingFact {
         fact: "sequence number of Hyper-V's reference page".to_owned(),
-        why: "no file and no log has it, so it was not looked at: while it is 0, reads go to the hypervisor; only a \
-              measurement on the machine shows it (clocksmith why)"
+        why: "no file or log contains it. While it is 0, reads go to the hypervisor; only a measurement on the machine \
+              shows that (clocksmith why)"
             .to_owned(),
         how: None,
     })

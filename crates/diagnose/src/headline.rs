@@ -46,7 +46,7 @@ pub(crate) fn headline(
                 && because.is_none_or(|cause| cause.severity < Severity::Warning) =>
         {
             format!(
-                "Reading the time is fast here: the clocksource is {name}{unless}, if this is no kernel of 32 bits before {}. \
+                "Reading the time is fast here: the clocksource is {name}{unless}, unless this is a 32-bit kernel before {}. \
                  Nothing to fix.",
                 Feature::Vdso32.versions().trim_start_matches("since ")
             )
@@ -59,8 +59,8 @@ pub(crate) fn headline(
                 && !case.open.contains(&OpenInput::Choice) =>
         {
             format!(
-                "The clocksource is {name}, the cheapest there is; whether its reads stay in user space is not in this \
-                 evidence (a kernel of 32 bits has a vDSO that reads the clock {}).",
+                "The clocksource is {name}, the cheapest there is; this evidence does not show whether its reads stay in \
+                 user space (a 32-bit kernel has a vDSO that reads the clock {}).",
                 Feature::Vdso32.versions()
             )
         }
@@ -102,14 +102,14 @@ pub(crate) fn headline(
         Verdict::Slow => {
             let why = match because {
                 Some(cause) if cause.id == CauseId::InsufficientEvidence && demoted(case) => {
-                    ", because the watchdog demoted the TSC. Which clock was wrong is not in this evidence"
+                    ", because the watchdog demoted the TSC. This evidence does not show which clock was wrong"
                         .to_owned()
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence && case.tsc_is_marked() => {
-                    ", because the kernel marked the TSC unstable. Why it did is not in this evidence".to_owned()
+                    ", because the kernel marked the TSC unstable. This evidence does not show why".to_owned()
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
-                    ". Why is not in this evidence".to_owned()
+                    ". This evidence does not show why".to_owned()
                 }
                 Some(cause) if cause.id == CauseId::OnlyChoice && case.outranked_counter().is_some() => {
                     let counter = case.outranked_counter().unwrap_or_default();
@@ -145,15 +145,15 @@ pub(crate) fn headline(
             let more = also_open(case.open, OpenInput::Choice);
             let first = case.current_name().unwrap_or_default();
             format!(
-                "Which clocksource is in use is not in this evidence: {first} is the first of the list, which the kernel \
-                 chooses by itself, but another one may have been chosen, and the others cost something else.{more}"
+                "This evidence does not show which clocksource is in use: {first} is the first of the list, which the kernel \
+                 chooses by itself, but another one may have been chosen, and the costs of the others differ.{more}"
             )
         }
         // `current::silent` says why.
         Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
             let (inputs, verb) = inputs(case.open);
             format!(
-                "sysfs says jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 say so whatever counter they read, \
+                "sysfs shows jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 show jiffies with every counter, \
                  and the {inputs} {verb} not in this evidence."
             )
         }
@@ -172,7 +172,7 @@ pub(crate) fn headline(
                  only a measurement shows it."
             )
         }
-        // What is in use is known, so it is the measurement that does not tell.
+        // The clocksource is known, so the measurement leaves the question open.
         Verdict::Unknown if case.current_name().is_some() => match reads.is_empty() {
             true => format!(
                 "The clocksource is {name}; whether its reads stay in user space is unknown: only a measurement shows \
@@ -206,15 +206,10 @@ pub(crate) fn headline(
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
-                format!(
-                    "The clocksource in use is not in this evidence; what is: {}.",
-                    lead_in(case, cause)
-                )
+                format!("{NOT_IN_USE}, but it shows this: {}.", lead_in(case, cause))
             }
             _ if demoted(case) => {
-                "The clocksource in use is not in this evidence; what is: the watchdog demoted \
-                                   the TSC. Which clock was wrong is not."
-                    .to_owned()
+                format!("The watchdog demoted the TSC. {NOT_IN_USE}, or which clock was wrong.")
             }
             _ => NOTHING_KNOWN.to_owned(),
         },
@@ -241,7 +236,7 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 
-/// The sentence, with what is wrong with the wall clock: where reads are fine, something is to be fixed all the same.
+/// The sentence, with what is wrong with the wall clock: reads may be fine while the wall clock is wrong.
 pub(crate) fn with_wall_clock(
     headline: String,
     causes: &[Cause],
@@ -258,27 +253,25 @@ pub(crate) fn with_wall_clock(
         (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
         // Nothing of the text is about the clocksource.
         (Some(cause), None) if headline == NOTHING_KNOWN => {
-            format!(
-                "Which clocksource is in use is not in this evidence; what is: {}.",
-                lead(cause)
-            )
+            format!("{NOT_IN_USE}, but it shows this: {}.", lead(cause))
         }
         (None, None) if headline == NOTHING_KNOWN && is_kept => {
-            "Which clocksource is in use is not in this evidence; what is: the wall clock is synchronised."
-                .to_owned()
+            format!("{NOT_IN_USE}, but it shows that the wall clock is synchronised.")
         }
         (None, None) if headline == NOTHING_KNOWN && (!causes.is_empty() || wall.is_some()) => {
-            "Which clocksource is in use is not in this evidence, which is about the wall clock."
-                .to_owned()
+            format!("{NOT_IN_USE}: it is about the wall clock.")
         }
         (None, Some(fine)) if causes.iter().any(may_be_behind) => {
-            format!("{fine} Nothing to fix in that; whether the wall clock is right is open.")
+            format!("{fine} Nothing to fix there; whether the wall clock is right is unknown.")
         }
         _ => headline,
     }
 }
 
-/// The sentence where nothing tells.
+/// The beginning of a sentence about a text that does not name the clocksource.
+const NOT_IN_USE: &str = "This evidence does not show which clocksource is in use";
+
+/// The sentence where the evidence shows nothing.
 const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksource is in use.";
 
 /// From so far ahead on, in seconds.

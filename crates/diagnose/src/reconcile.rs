@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contradiction {
-    /// What they are about.
+    /// The fact that both are about.
     pub fact: String,
-    /// The evidence that serves.
+    /// The evidence that is used.
     pub stronger: Evidence,
-    /// The evidence that is left out.
+    /// The evidence that is not used.
     pub weaker: Evidence,
 }
 

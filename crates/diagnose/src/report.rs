@@ -33,25 +33,25 @@ pub struct Report<Id = CauseId> {
     pub schema: Cow<'static, str>,
     /// The answer in one word.
     pub verdict: Verdict,
-    /// How sure the verdict is.
+    /// The confidence in the verdict.
     pub confidence: Confidence,
     /// The answer in one sentence.
     #[serde(default)]
     pub headline: String,
-    /// The machine's name, for `fleet`: of a bundle, or as `--host-name` gives it.
+    /// The machine's name, for `fleet`: from a bundle, or from `--host-name`.
     #[serde(default)]
     pub host: Option<String>,
-    /// When the facts were taken, in UTC (`2026-01-02T03:04:05Z`): of a bundle, or of the machine that this program
-    /// ran on.
+    /// Time at which the facts were collected, in UTC (`2026-01-02T03:04:05Z`): from a bundle, or of the
+    /// machine that this program ran on.
     #[serde(default)]
     pub taken_at: Option<String>,
-    /// An opaque id of the machine, for `fleet`: of a bundle, or with `--host-name`. It is made of machine-id(5), which
-    /// cannot be found from it.
+    /// An opaque id of the machine, for `fleet`: from a bundle, or with `--host-name`. It is derived from machine-id(5),
+    /// which cannot be computed from it.
     #[serde(default)]
     pub machine_id: Option<String>,
-    /// What is in use.
+    /// The clocksource in use.
     pub clocksource: Clocksource,
-    /// What the model of this kernel expects.
+    /// The prediction of the kernel model.
     pub expected: Expected,
     /// What reads cost, where measured.
     #[serde(default)]
@@ -78,10 +78,10 @@ pub struct Report<Id = CauseId> {
     /// Where the machine and the model differ.
     #[serde(default)]
     pub differences: Vec<String>,
-    /// What would turn an unknown verdict into an answer.
+    /// Facts that would settle an unknown verdict.
     #[serde(default)]
     pub settles: Vec<Settle>,
-    /// Evidence that stronger evidence contradicts, and that is left out.
+    /// Evidence that was not used, because stronger evidence contradicts it.
     #[serde(default)]
     pub contradictions: Vec<Contradiction>,
     /// The machine in short.
@@ -90,20 +90,19 @@ pub struct Report<Id = CauseId> {
     /// What `verify` found in this boot, less than a day ago; null if it did not run.
     #[serde(default)]
     pub verified: Option<VerifiedReport>,
-    /// What the kernel did with its clocksources in this boot, by its log, in the log's order; empty
-    /// without a log.
+    /// What the kernel did with its clocksources in this boot, in the order of its log; empty without a log.
     #[serde(default)]
     pub timeline: Vec<Moment>,
-    /// The wall clock: whether it is the right time. Null where the evidence says nothing of it.
+    /// The state of the wall clock. Null where the evidence says nothing about it.
     #[serde(default)]
     pub wall_clock: Option<WallClockReport>,
-    /// What was recognised in a pasted text; null for other evidence.
+    /// Summary of a pasted text; null for other evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadReport>,
-    /// What other programs in a pasted text say of reading the time, and what it proves.
+    /// Statements of other programs in a pasted text about reading the time, and what they prove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<SymptomReport>,
-    /// The machines of a text that shows several, each with its answer; this report is of the gravest one.
+    /// The machines of a text that shows several, each with its diagnosis; this report is about the worst one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionReport>,
     /// Every fact with its source, or the reason why it is missing; only with `-v`.
@@ -115,29 +114,29 @@ pub struct Report<Id = CauseId> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocksource {
-    /// Name, or null where the evidence does not say.
+    /// The name of the clocksource; null where the evidence does not show it.
     #[serde(default)]
     pub current: Option<String>,
-    /// As sysfs lists them, best first; null where the evidence does not say.
+    /// Available clocksources in the order of sysfs, best first; null where the evidence does not show them.
     #[serde(default)]
     pub available: Option<Vec<String>>,
-    /// Where the name was read, or how it was concluded.
+    /// The file or line that names the clocksource, or how the name was concluded.
     #[serde(default)]
     pub source: String,
-    /// Which one of the machines of a text this document is about, where the text shows several: its host and lines. The
-    /// others are in `sections`.
+    /// Host and lines of the machine that this document is about, in a text that shows several machines. The others are
+    /// in `sections`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
 }
 
-/// What the model expects.
+/// The prediction of the kernel model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expected {
     /// The clocksource in use.
     #[serde(default)]
     pub current: Option<String>,
-    /// What sysfs lists, best first.
+    /// Available clocksources in the order of sysfs, best first.
     #[serde(default)]
     pub available: Option<Vec<String>>,
     /// Whether CLOCK_MONOTONIC is read in user space; null where only the host decides.
@@ -151,9 +150,9 @@ pub struct Expected {
 pub struct MissingFact {
     /// Name of the fact.
     pub fact: String,
-    /// Why it is missing.
+    /// Why the fact is missing.
     pub why: String,
-    /// How to get it.
+    /// How to get the fact.
     #[serde(default)]
     pub how: Option<String>,
 }
@@ -162,9 +161,9 @@ pub struct MissingFact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settle {
-    /// The fact.
+    /// The name of the fact.
     pub fact: String,
-    /// The command that shows it, on the machine in question.
+    /// The command that shows the fact, on the machine of the evidence.
     pub how: String,
 }
 
@@ -172,23 +171,23 @@ pub struct Settle {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyReport {
-    /// Who.
+    /// The vendor.
     pub who: Cow<'static, str>,
-    /// For which machines.
+    /// The machines that the recommendation is about.
     pub machines: Cow<'static, str>,
-    /// What they recommend.
+    /// The recommendation.
     pub says: Cow<'static, str>,
-    /// Where, and as of when.
+    /// Source and date of the recommendation.
     pub source: Cow<'static, str>,
 }
 
-/// What `verify` found.
+/// The result of `verify`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifiedReport {
     /// The worse of counter and clocks.
     pub verdict: Trust,
-    /// How sure it is.
+    /// The confidence of the result.
     #[serde(default = "least_sure")]
     pub confidence: Confidence,
     /// The CPUs that were tested.
@@ -197,28 +196,28 @@ pub struct VerifiedReport {
     /// The CPUs of the machine; empty where that is not known.
     #[serde(default)]
     pub machine_cpus: Vec<u32>,
-    /// Whether some of them were left out: the result holds for those that were tested.
+    /// Whether some CPUs were left out: the result is valid for the tested ones.
     #[serde(default)]
     pub partial: bool,
     /// The tested CPUs for people: `0-3`, or `0 of 0-3`.
     #[serde(default)]
     pub scope: String,
-    /// Seconds ago.
+    /// Age of the result in seconds.
     #[serde(default)]
     pub age_s: u64,
     /// The clocksource that was in use.
     #[serde(default)]
     pub clocksource: Option<String>,
-    /// The smallest offset between processors that it would have seen, in nanoseconds.
+    /// The smallest offset between processors that would have been found, in nanoseconds.
     #[serde(default)]
     pub detectable_offset_ns: Option<f64>,
-    /// The smallest error of the counter's rate, in millionths.
+    /// The smallest error of the counter's rate that would have been found, in millionths.
     #[serde(default)]
     pub detectable_rate_ppm: Option<f64>,
-    /// The smallest jump of the counter, in nanoseconds.
+    /// The smallest jump of the counter that would have been found, in nanoseconds.
     #[serde(default)]
     pub detectable_jump_ns: Option<f64>,
-    /// Where it was read.
+    /// The file of the result.
     #[serde(default)]
     pub source: String,
 }
@@ -227,7 +226,7 @@ fn least_sure() -> Confidence {
     Confidence::Low
 }
 
-/// The machine in short.
+/// A summary of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineReport {
@@ -246,10 +245,10 @@ pub struct MachineReport {
     /// Boots in the kernel log; the last one is reported.
     #[serde(default)]
     pub boots_in_log: Option<u32>,
-    /// The log is a diff of two; the new one is reported.
+    /// Whether the log is a diff of two logs; the new one is reported.
     #[serde(default)]
     pub log_is_diff: bool,
-    /// What it is as a host of guests, for `vm migrate`.
+    /// Properties of the machine as a host of guests, for `vm migrate`.
     #[serde(default)]
     pub as_host: AsHost,
 }
@@ -352,7 +351,7 @@ impl MachineReport {
     pub fn boots(&self) -> Option<String> {
         let boots = self.boots_in_log.filter(|boots| *boots > 1)?;
         let of = if self.kernel.is_none() { ", perhaps of several machines" } else { "" };
-        Some(format!("holds {boots} boots{of}; this is about the last one"))
+        Some(format!("contains {boots} boots{of}; this report is about the last one"))
     }
 }
 

@@ -5,7 +5,7 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::log::Event;
 use serde::{Deserialize, Serialize};
 
-/// What a line of the kernel's log tells of its clocksources.
+/// What a line of the kernel log says about clocksources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -14,9 +14,9 @@ pub enum Step {
     Registered,
     /// Another clocksource came into use.
     Switched,
-    /// Somebody's choice: refused, deferred, or written to sysfs.
+    /// A choice of an administrator or a program: refused, deferred, or written to sysfs.
     Choice,
-    /// The frequency of a counter was found out, or could not be.
+    /// The frequency of a counter was determined, or could not be.
     Calibration,
     /// The kernel compared clocks, or did not.
     Check,
@@ -37,11 +37,11 @@ pub struct Moment {
     /// Seconds since boot; null where the line has no time stamp.
     #[serde(default)]
     pub at: Option<f64>,
-    /// What it tells.
+    /// The kind of the line.
     pub step: Step,
-    /// Where it stands: `dmesg:112`.
+    /// File and line, such as `dmesg:112`.
     pub source: String,
-    /// The line.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use clocksmith_facts::log::KernelLog;
 
     #[test]
-    fn a_demotion_is_told_in_its_order() {
+    fn a_demotion_is_reported_in_its_order() {
         let log = "\
 [    0.000000] Linux version 6.1.0 (gcc)
 [    0.000000] Command line: quiet

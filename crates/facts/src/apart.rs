@@ -84,7 +84,7 @@ fn start(pids: &[u32], silent: &[u32], ask: &impl Fn(u32) -> Vec<u8>) -> Option<
             drop(reader);
             let keep = writer.as_raw_fd();
             let mut out = File::from(writer);
-            // Whoever reads this program's output waits for no child.
+            // A reader of this program's output must not wait for the child.
             close_others(keep);
             for pid in pids {
                 if silent.contains(pid) {

@@ -73,7 +73,7 @@ impl CommandLine {
         let mut current = String::new();
         let mut quoted = false;
         let mut any = false;
-        // It is a C string to the kernel: nothing stands behind a NUL.
+        // The kernel reads a C string, which ends at a NUL.
         let text = text.split('\0').next().unwrap_or_default();
         for c in text.trim_end_matches('\n').chars().chain(std::iter::once(' ')) {
             match c {

@@ -8,12 +8,12 @@ use std::fmt;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// One possible reading among others, a rule of thumb; or only large faults would have been seen.
+    /// One of several possible explanations, or a rule of thumb; in `verify`: only large faults would have been found.
     Low,
-    /// The likely reading; or faults that matter to most programs would have been seen.
+    /// The likely explanation; in `verify`: faults that matter to most programs would have been found.
     Medium,
-    /// Stated by the kernel, or read or measured on the machine; or faults of a microsecond and of 50 ppm
-    /// would have been seen.
+    /// Stated by the kernel, or read or measured on the machine; in `verify`: faults of a microsecond and of 50 ppm
+    /// would have been found.
     High,
 }
 

@@ -197,7 +197,7 @@ impl Cpuinfo {
                     let number = value.parse().ok().filter(|number: &u32| *number <= CpuList::MAX);
                     info.numbers.0.extend(number);
                 }
-                // s390 numbers its blocks `processor 0: version = ...`; the total stands above them.
+                // s390 numbers its blocks `processor 0: version = ...`; the total is above them.
                 "# processors" => info.processors = value.parse().unwrap_or(info.processors),
                 "cpu MHz" if info.khz.is_none() => info.khz = thousandths(value),
                 "bogomips" if info.bogomips.len() < 64 => info.bogomips.extend(thousandths(value)),

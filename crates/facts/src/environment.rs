@@ -1,4 +1,4 @@
-//! What stands between this process and the kernel: containers, WSL, gVisor.
+//! Layers between this process and the kernel: containers, WSL, gVisor.
 
 use crate::Fact;
 use serde::Serialize;

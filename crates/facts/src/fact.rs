@@ -33,7 +33,7 @@ impl From<&str> for Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// Nobody looked: the kind of evidence at hand cannot contain it.
+    /// Not read: this kind of evidence cannot contain the fact.
     NotAsked,
     /// It was looked for and this kernel or machine does not have it.
     Absent,
@@ -41,7 +41,7 @@ pub enum Why {
     Permission,
     /// It was read and could not be understood; the text says what was found.
     Unreadable(String),
-    /// The kernel was told not to look at it; the text is the parameter.
+    /// A parameter, which is the text, tells the kernel to ignore it.
     NotLookedAt(String),
     /// It does not apply to this architecture or system.
     NotApplicable,
@@ -55,7 +55,7 @@ impl fmt::Display for Why {
             Self::Permission => f.write_str("permission denied"),
             Self::Unreadable(what) => write!(f, "unreadable: {what}"),
             Self::NotLookedAt(parameter) => {
-                write!(f, "the kernel was told not to look at it: {parameter}")
+                write!(f, "a parameter tells the kernel to ignore it: {parameter}")
             }
             Self::NotApplicable => f.write_str("does not apply here"),
         }
@@ -74,7 +74,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// A missing fact nobody looked for.
+    /// A fact that was not read.
     #[must_use]
     pub fn not_asked() -> Self {
         Self { why: Why::NotAsked, at: None, how: None }

@@ -220,7 +220,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// An empty record: everything is missing because nobody asked.
+    /// An empty record: every fact is missing, because none was read.
     #[must_use]
     pub fn empty(origin: Origin) -> Self {
         Self {

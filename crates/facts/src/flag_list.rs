@@ -62,7 +62,7 @@ const LATER: [&str; 53] = [
     "xsaveopt",
 ];
 
-/// Flags that stand last in the lists of many processors.
+/// Flags at the end of the lists of many processors.
 const LAST: [&str; 34] = [
     "xtpr",
     "hypervisor",
@@ -150,7 +150,7 @@ mod tests {
                          sse2 ht syscall nx lm";
 
     #[test]
-    fn list_that_may_be_cut_anywhere_does_not_tell_what_is_lacking() {
+    fn list_that_may_be_cut_anywhere_does_not_show_what_is_lacking() {
         // At any width, and in the middle of a word or between two.
         for cut in
             ["", " cons", " constant_tsc", " constant_tsc rep_good nopl", " constant_tsc pni xtpr"]

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_virtual_machines_are_told_from_those_of_boards() {
+    fn names_of_virtual_machines_are_distinguished_from_those_of_boards() {
         for guest in [
             "QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2-1 04/01/2014",
             "Microsoft Corporation Virtual Machine/Virtual Machine, BIOS 090008 12/07/2018",

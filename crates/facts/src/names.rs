@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_dates_are_no_names_of_a_list() {
+    fn numbers_and_dates_are_not_names_of_a_list() {
         for word in [
             "4",
             "4:tsc",

@@ -26,7 +26,7 @@ pub struct NtpState {
     pub clock_state: Option<i64>,
     /// Time constant of the kernel's phase-locked loop.
     pub constant: Option<i64>,
-    /// TAI less UTC in seconds, as the kernel was told; 0 where nothing told it.
+    /// TAI minus UTC in seconds, as set in the kernel; 0 where no program set it.
     pub tai_s: Option<i64>,
 }
 

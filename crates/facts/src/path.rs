@@ -11,7 +11,7 @@ pub enum Path {
     Vdso,
     /// By a system call.
     Syscall,
-    /// Not measured, or not clear.
+    /// Unknown: not measured, or the measurement is not clear.
     Unknown,
 }
 

@@ -1,7 +1,7 @@
 //! Files and directories that no other user can have made, replaced or changed.
 //!
-//! What root obeys or writes again and again lies at a known name, and a name can be made by whoever may write its
-//! directory. So each directory on the way is opened by itself, without following a link (`O_NOFOLLOW`), and what
+//! Files that root obeys or writes repeatedly have a known name, and every user who may write a directory can make a name
+//! in it. So each directory on the way is opened by itself, without following a link (`O_NOFOLLOW`), and what
 //! was opened is looked at (`fstat`), not what has the name: nothing can change between the look and the use. A link
 //! is followed by hand, and only where its owner is trusted.
 //!
@@ -112,7 +112,7 @@ pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untruste
 /// Looks at an opened file.
 ///
 /// # Errors
-/// It is not trusted, is no regular file, or cannot be looked at.
+/// The file is not trusted, is not a regular file, or cannot be examined.
 pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
     let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
@@ -127,7 +127,7 @@ pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Looks at a link: whoever owns it may have made it say something else.
+/// Examines a link: its owner may have changed its target.
 ///
 /// # Errors
 /// It is not trusted.
@@ -207,7 +207,7 @@ pub fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
 /// The directory of a file, held.
 #[derive(Debug)]
 pub struct Parent {
-    /// It; a place (`O_PATH`), for `openat(2)` and the like.
+    /// The directory, as a place (`O_PATH`) for `openat(2)` and similar calls.
     pub directory: OwnedFd,
     /// The name of the file in it.
     pub name: OsString,
@@ -215,8 +215,8 @@ pub struct Parent {
     pub shown: PathBuf,
 }
 
-/// The directory of a file that is to be written. It may be anybody's, but no link on the way to it is followed that
-/// another user made: such a link chooses where the file goes.
+/// The directory of a file that is to be written. It may belong to any user, but a link that another user made is not
+/// followed on the way to it: such a link chooses where the file goes.
 ///
 /// # Errors
 /// A link is not trusted, or there is no such directory.
@@ -225,7 +225,7 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
 }
 
 /// Where a file is that is there and is to be changed: the links at its name and on the way to it are followed, unless
-/// another user made one. The file and its directory may be anybody's.
+/// another user made one. The file and its directory may belong to any user.
 ///
 /// # Errors
 /// A link is not trusted, or there is no such directory or name.
@@ -361,7 +361,7 @@ pub fn open_file(
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(mode));
     let fd = match opened {
-        // A link; a pipe that nobody reads, or a socket. For the message alone.
+        // A link; a pipe without a reader, or a socket. Only for the message.
         Err(error @ (Errno::LOOP | Errno::NXIO)) => {
             let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
             return Err(match stat {

@@ -37,7 +37,7 @@ pub enum Trust {
     Trusted,
     /// A fault was found.
     NotTrusted,
-    /// It could not be tested.
+    /// Unknown: it could not be tested.
     Unknown,
 }
 
@@ -167,7 +167,7 @@ impl VerifyResult {
             _ if self.has_fault() => 2,
             (Trust::Trusted, Confidence::Low) => 1,
             (Trust::Trusted, _) => 2,
-            // Nothing told the rate of the clocks; the counters are proven all the same.
+            // There was no reference for the rate of the clocks; the counters are proven nevertheless.
             (Trust::Unknown, Confidence::Medium | Confidence::High)
                 if self.counter == Trust::Trusted =>
             {

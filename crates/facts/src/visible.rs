@@ -110,8 +110,8 @@ pub fn terminal(text: &str, ink: Option<Ink>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A JSON document in which what hides is written as `\uXXXX`: the values are the same. Line ends and tabs can only
-/// stand between values, and stay.
+/// A JSON document with invisible characters written as `\uXXXX`: the values are the same. Line ends and tabs can only
+/// be between values, and are kept.
 #[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
     let escaped = |c: char| hides(c) && !matches!(c, '\n' | '\t');
@@ -140,7 +140,7 @@ fn name(out: &mut String, c: char) {
     };
 }
 
-/// Colours of our own, told from those in text of others: each of their sequences begins with a number that is drawn
+/// Colours of our own, distinguished from those in foreign text: each of their sequences begins with a number that is drawn
 /// when the program starts. [`terminal`] takes the number out; a sequence without it is text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Ink(u64);
@@ -153,7 +153,7 @@ impl std::fmt::Debug for Ink {
 }
 
 impl Ink {
-    /// Ink with this number, which nobody else can know.
+    /// Ink with this number, which no other program can know.
     #[must_use]
     pub const fn new(secret: u64) -> Self {
         Self(secret)
@@ -296,7 +296,7 @@ mod tests {
             prop_assert_eq!(visible(&seen), seen.as_ref());
             prop_assert!(matches!(visible(&seen), Cow::Borrowed(_)));
             prop_assert!(!line(&any).contains(hides));
-            // Nobody who does not know the number colours anything.
+            // A text without the number has no colours.
             prop_assert_eq!(terminal(&any, Some(Ink::new(secret))), seen.as_ref());
         }
 

@@ -1,4 +1,4 @@
-//! Arm: errata of the architected counter whose workaround takes the vDSO away.
+//! Arm: errata of the architected counter whose workaround disables the vDSO.
 //!
 //! Source: `ool_workarounds[]` and `arch_timer_enable_workaround()` in `drivers/clocksource/arm_arch_timer.c`,
 //! since 4.12.

@@ -93,7 +93,7 @@ pub struct Expectation {
     pub reasons: Vec<Reason>,
     /// What had to be assumed.
     pub assumed: Vec<Assumed>,
-    /// What static facts cannot tell, and what would.
+    /// Questions that static facts cannot answer, and what would.
     pub undecided: Vec<String>,
     /// What may change the answer while the machine runs.
     pub at_risk: Vec<Reason>,

@@ -123,7 +123,7 @@ features! {
     /// `no-kvmclock-vsyscall` exists.
     NoKvmclockVsyscall => row(v(4, 19));
     /// Kernels with Xen's own patches (`arch/x86/kernel/time-xen.c`), beside the guest support of Linux itself: SUSE
-    /// carried them longest, to 4.4 at the most.
+    /// carried them longest, until 4.4.
     XenPatches => span(OLDEST, v(4, 5));
     /// Xen: dom0 rates the clock 275.
     XenDom0Rating => row(v(4, 0));

@@ -25,9 +25,9 @@ const RECOVERED_PPM: u64 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tsc {
-    /// In kHz, as KVM knows it.
+    /// The frequency in kHz, as KVM knows it.
     pub khz: u32,
-    /// It may be off by so many kHz in either direction; 0 for what the host's kernel itself says.
+    /// The uncertainty of the frequency in either direction, in kHz; 0 if the host's kernel states it.
     pub slack_khz: u32,
 }
 
@@ -77,13 +77,13 @@ impl Hardware {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsHost {
-    /// The TSC's frequency.
+    /// The frequency of the TSC.
     #[serde(default)]
     pub tsc: Option<Tsc>,
     /// Whether it can scale a guest's TSC.
     #[serde(default)]
     pub scaling: Option<bool>,
-    /// In which way.
+    /// The hardware that scales a guest's TSC.
     #[serde(default, deserialize_with = "known_hardware")]
     pub hardware: Option<Hardware>,
     /// Whether its TSC is invariant, so that guests can have `invtsc`.

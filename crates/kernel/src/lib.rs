@@ -4,7 +4,7 @@
 //! What lives here: rules, each with its kernel function and the versions in which it holds
 //! ([`feature`] has the versions in one table). [`Machine`] is the input: facts, or assumptions where
 //! facts are missing, or what-if changes. [`predict()`] is pure: no I/O, no clock, no environment.
-//! What must not live here: reading anything, blame, advice.
+//! This crate does not read anything, find causes or give advice.
 
 #![forbid(unsafe_code)]
 

@@ -26,11 +26,11 @@ pub struct Observed {
 /// The clusters of a MIPS machine, each with a GIC of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clusters {
-    /// The evidence does not tell.
+    /// The evidence does not show it.
     Unknown,
     /// The processors that the kernel may use are of one.
     One,
-    /// There are several; whether the kernel uses more than the first one is not told.
+    /// There are several; the evidence does not show whether the kernel uses more than the first one.
     Several,
     /// The processors that the kernel may use are of several: it has the code for that.
     Used,
@@ -81,7 +81,7 @@ pub struct Machine {
     pub pm_timer: Input<bool>,
     /// The chipset has the PM timer bug.
     pub pm_timer_bug: bool,
-    /// The TSC was seen to be marked unstable for a reason that static facts cannot tell.
+    /// The TSC was seen to be marked unstable for a reason that static facts do not show.
     pub observed: Option<Observed>,
     /// Arm: the counter is trapped by an erratum workaround; where the log says so.
     pub counter_trapped: Option<String>,
@@ -282,7 +282,7 @@ impl Machine {
     }
 
     /// `clearcpuid=` takes `constant_tsc` and `nonstop_tsc` out of what `/proc/cpuinfo` shows, and not out of what
-    /// the code for clocks sees: `early_init_amd()` and the like set them from CPUID after the option was read, and
+    /// the code for clocks sees: `early_init_amd()` and similar functions set them from CPUID after the option was read, and
     /// they are cleared once more by `identify_cpu()` only, after `kvmclock_init()` and `tsc_init()`. Source:
     /// `apply_forced_caps()` in `arch/x86/kernel/cpu/common.c`, seen with 6.1.
     fn before_clearing(&mut self, facts: &Facts) {

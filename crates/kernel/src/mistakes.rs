@@ -24,7 +24,7 @@ pub enum MistakeKind {
     Contradicted,
     /// The choice is a clock that is slow on every machine.
     Slow,
-    /// `tsc=reliable`: nobody watches the counter any more.
+    /// `tsc=reliable`: the watchdog no longer checks the counter.
     Trusted,
 }
 
@@ -227,7 +227,7 @@ fn choice(
 
 fn tsc(value: &str, add: &mut impl FnMut(MistakeKind, String, Option<String>)) {
     if value == "reliable" {
-        let why = "takes the watchdog away, and the test whether the CPUs agree: a counter that fails \
+        let why = "disables the watchdog, and the test whether the CPUs agree: a fault of the counter \
                    is never noticed";
         add(MistakeKind::Trusted, why.to_owned(), None);
     } else if !TSC.contains(&value) {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn deprecated_name_that_says_the_same_is_no_conflict() {
+    fn deprecated_name_that_says_the_same_is_not_a_conflict() {
         for text in ["clocksource=tsc clock=tsc", "clock=tsc quiet clocksource=tsc"] {
             let all = mistakes(&CommandLine::parse(text));
             assert_eq!(all.len(), 1, "{text}");

@@ -69,7 +69,7 @@ pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
     if machine.cmdline.value.last("vdso") == Some("0") {
         return Some(false);
     }
-    // A read of the HPET through the vDSO is a device access all the same.
+    // A read of the HPET through the vDSO is still a device access.
     if name == "hpet" {
         return Some(false);
     }

@@ -11,7 +11,7 @@ use clocksmith_facts::version::{Kernel, Vendor};
 /// A change that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhatIfError {
-    /// The name is no fact of the model.
+    /// The name is not a fact of the model.
     #[error("--set {0}: not a fact of the model; known: {known}", known = KNOWN.join(", "))]
     UnknownFact(String),
     /// The value does not fit the fact.
@@ -77,7 +77,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Another command line; a leading `+` adds words, a leading `-` takes words away.
+    /// Another command line; a leading `+` adds words, a leading `-` removes words.
     pub fn set_cmdline(&mut self, text: &str) {
         let line = if let Some(more) = text.strip_prefix('+') {
             self.cmdline.value.with(more)

@@ -1,5 +1,5 @@
-//! Loops of calls that take a few nanoseconds each, for those who reckon with their cost. All of them are compiled with
-//! this crate, and so with its optimisation, whoever uses them.
+//! Loops of calls that take a few nanoseconds each, for callers that subtract their cost. All of them are compiled with
+//! this crate, and so with its optimisation, in every caller.
 
 use crate::reads::counter_allowed;
 use crate::sampler::Subject;

@@ -5,7 +5,8 @@ use serde::Serialize;
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// What was seen from the beginning of a measurement to its end. What the kernel does not say is null.
+/// Activity of the machine from the beginning of a measurement to its end. Values that the kernel does not provide are
+/// null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
@@ -13,16 +14,16 @@ pub struct Noise {
     pub load: Option<f64>,
     /// CPUs online.
     pub cpus: Option<usize>,
-    /// The share of time that the hypervisor gave to others while this machine wanted it, 0 to 1.
+    /// The share of time that the hypervisor gave to other guests while this machine was ready to run, 0 to 1.
     pub steal: Option<f64>,
-    /// The share of time that other programs used the CPU on which this one ran, 0 to 1; the whole machine's where it was
-    /// bound to none.
+    /// The share of time in which other programs used the CPU of the measurement, 0 to 1; of the whole machine if the
+    /// measurement was not bound to a CPU.
     pub others: Option<f64>,
     /// The governor of the processor's frequency.
     pub governor: Option<String>,
-    /// The lowest and the highest frequency that it may choose, in kHz.
+    /// The lowest and the highest frequency that the governor may choose, in kHz.
     pub frequency_khz: Option<(u64, u64)>,
-    /// Hardware threads that share a core with the one that this ran on.
+    /// Hardware threads that share a core with the CPU of the measurement.
     pub siblings: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Starts a file as a program, by the kernel alone where it is no text.
+//! Starts a file as a program; only a text may be passed to a shell.
 //!
 //! `execvp(3)` hands a file that the kernel refuses (`ENOEXEC`) to `/bin/sh`, which takes any bytes for commands. Shells look
 //! first: bash (`check_binary_file()`) and dash refuse a file that is not text. So does this.
@@ -80,8 +80,8 @@ pub fn by_the_kernel_alone(command: &mut Command) {
 #[must_use]
 pub fn refused_by_the_kernel(error: &io::Error) -> Option<&'static str> {
     (error.raw_os_error() == Some(libc::ENOEXEC)).then_some(
-        "the kernel cannot run it: it is damaged, or made for another kind of machine. It is no text, so no shell is \
-         given it",
+        "the kernel cannot run it: it is damaged, or built for another architecture. It is not a script, so it is not \
+         passed to a shell",
     )
 }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_is_no_text_is_given_to_no_shell() {
+    fn file_that_is_not_text_is_not_passed_to_a_shell() {
         for content in [
             &b"\x7fELF>x"[..],
             b"\x7fELF\x02\x01\x01\0\0\0\0\0",

@@ -63,7 +63,7 @@ pub fn counter_allowed() -> Result<(), String> {
     match std::io::Error::last_os_error() {
         // A kernel that does not know the operation cannot make the read fault.
         error if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
-        error => Err(format!("cannot tell whether reading the counter faults: {error}")),
+        error => Err(format!("cannot determine whether reading the counter faults: {error}")),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     #[test]
-    fn a_thread_whose_counter_faults_is_told() {
+    fn a_thread_whose_counter_faults_is_reported() {
         const PR_SET_TSC: libc::c_int = 26;
         const PR_TSC_SIGSEGV: libc::c_int = 2;
         let answer = std::thread::spawn(|| {

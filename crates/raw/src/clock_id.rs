@@ -13,7 +13,7 @@ pub enum ClockId {
     /// Time since boot, at the rate of the clocksource.
     #[cfg_attr(feature = "serde", serde(rename = "CLOCK_MONOTONIC_RAW"))]
     MonotonicRaw = 4,
-    /// Time since boot, that of suspend included.
+    /// Time since boot, including suspend.
     #[cfg_attr(feature = "serde", serde(rename = "CLOCK_BOOTTIME"))]
     Boottime = 7,
     /// Wall clock time.

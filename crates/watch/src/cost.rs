@@ -1,7 +1,7 @@
 //! Whether a read costs clearly more or less than before. Pure.
 //!
-//! One sample may be taken while somebody else has the processor, so a change counts when several in a
-//! row say it. The usual cost is the median of the last ordinary samples.
+//! Another program may have the processor during one sample, so a change is reported when several samples in a
+//! row show it. The usual cost is the median of the last ordinary samples.
 
 use std::collections::VecDeque;
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_disturbed_sample_is_no_change_and_three_are() {
+    fn one_disturbed_sample_is_not_a_change_and_three_are() {
         let mut cost = settled(25.0);
         assert_eq!(cost.sample(900.0), Seen::Suspicious);
         assert_eq!(cost.sample(26.0), Seen::Usual);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn up_and_down_is_no_change() {
+    fn up_and_down_is_not_a_change() {
         let mut cost = settled(100.0);
         for _ in 0..20 {
             assert_eq!(cost.sample(300.0), Seen::Suspicious);

@@ -14,21 +14,21 @@ pub enum Kind {
     ClocksourceChange,
     /// The list of available clocksources changed.
     AvailableChange,
-    /// The kernel gave up a clocksource, by its log.
+    /// The kernel demoted a clocksource, by its log.
     Demotion,
-    /// A read costs clearly more or less than before.
+    /// The read cost changed clearly.
     CostChange,
-    /// Counters or clocks went back, or differ between processors.
+    /// Counters or clocks went backwards, or differ between processors.
     Warp,
-    /// The machine stood still, or its clocks could not be read for a while.
+    /// The machine was stopped, or its clocks could not be read for a while.
     Stall,
-    /// The judgement changed.
+    /// The state changed.
     StateChange,
-    /// The kernel's log says what sysfs contradicts: it did not happen.
+    /// The kernel log reports an event that sysfs contradicts: it did not happen.
     ContradictedEvidence,
     /// The wall clock was set.
     WallClockStep,
-    /// The kernel calls the wall clock synchronised, or not any more.
+    /// The kernel reports the wall clock as synchronised, or no longer does.
     WallClockSync,
     /// This guest was restored from a snapshot, copied, paused or moved.
     Restored,
@@ -90,15 +90,15 @@ impl Kind {
     }
 }
 
-/// Why it happened.
+/// The reason for an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// Id of a cause, which `clocksmith explain` knows; `None` if it is not known.
     pub cause: Option<String>,
-    /// In a sentence.
+    /// The reason in a sentence.
     pub text: String,
-    /// What it rests on: a line of the kernel log.
+    /// The evidence: a line of the kernel log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
@@ -111,14 +111,14 @@ pub struct Event {
     pub time: f64,
     /// What.
     pub kind: Kind,
-    /// How bad it is.
+    /// The severity of the event.
     pub state: State,
     /// One line for people.
     pub text: String,
-    /// What was before, where that has a name.
+    /// The former state, where it has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What is now, where that has a name.
+    /// The present state, where it has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Why.

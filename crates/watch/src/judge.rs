@@ -22,13 +22,13 @@ pub const LINE: usize = 79;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Nothing to do.
+    /// No problem.
     Ok,
-    /// Somebody should look.
+    /// A problem that an administrator should examine.
     Warning,
-    /// Somebody should look now.
+    /// A problem that an administrator should examine now.
     Critical,
-    /// It could not be found out.
+    /// The state could not be determined.
     #[default]
     Unknown,
 }
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// The word in small letters, as it stands in JSON and in labels.
+    /// The word in small letters, as in JSON and in labels.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,27 +87,28 @@ impl State {
     }
 }
 
-/// What counts as how bad.
+/// The states that are given to problems, and the thresholds of the read cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thresholds {
-    /// Reads of the time are slow: system calls, and usually device accesses.
+    /// State for slow reads: system calls, and usually device accesses.
     pub slow: State,
-    /// The kernel gave up a clocksource in this boot.
+    /// State for a clocksource that the kernel demoted in this boot.
     pub demoted: State,
-    /// The time may be wrong or go backwards.
+    /// State for time that may be wrong or go backwards.
     pub untrustworthy: State,
-    /// The wall clock is stale, not synchronised though something should keep it, or has two masters.
+    /// State for a wall clock that is stale, not synchronised although a program should correct it, or set by two
+    /// masters.
     pub wall_clock: State,
-    /// Another clocksource is in use than one of `expect`.
+    /// State for a clocksource that is not in `expect`.
     pub unexpected: State,
-    /// Clocksources of which one should be in use; empty: any will do.
+    /// Clocksources of which one should be in use; empty means any.
     pub expect: Vec<String>,
-    /// Nanoseconds a read of CLOCK_MONOTONIC from which on it is a warning.
+    /// Read cost of CLOCK_MONOTONIC in nanoseconds from which the state is a warning.
     pub warn_ns: Option<f64>,
-    /// The same, critical.
+    /// Read cost of CLOCK_MONOTONIC in nanoseconds from which the state is critical.
     pub critical_ns: Option<f64>,
-    /// Nanoseconds a read that are a warning, as a range of monitoring plugins.
+    /// Read costs in nanoseconds that are a warning, as a range of monitoring plugins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_range: Option<Range>,
     /// The same, critical.
@@ -141,17 +142,17 @@ impl Default for Thresholds {
     }
 }
 
-/// One thing that was looked at.
+/// One point of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// `clocksource`, `expected`, `trust`, `reads`, `demotion`, `wall-clock`, `policy`, `cost` or `ntp`.
     pub id: &'static str,
-    /// How it is; `unknown` where it could not be looked at.
+    /// The state of the point; `unknown` where it could not be checked.
     pub state: State,
-    /// In a few words.
+    /// The result in a few words.
     pub text: String,
-    /// Whether it was looked at. The judgement does not depend on one that was not.
+    /// Whether the point was checked. The state of the report depends on checked points only.
     pub looked_at: bool,
 }
 
@@ -221,7 +222,7 @@ pub fn is_demotion(cause: &Cause) -> bool {
 #[must_use]
 pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
     let Some(name) = report.clocksource.current.as_deref() else {
-        return Judgement::unknown("which clocksource is in use is not known");
+        return Judgement::unknown("the clocksource in use is not known");
     };
     let ns = report.monotonic_ns();
     let mut points = vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
@@ -304,15 +305,15 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
     match report.missing.iter().find(|missing| missing.fact == "kernel log") {
         Some(_) => Point::not_looked_at(
             "demotion",
-            "not looked at: no kernel log could be read (live, that takes root or CAP_SYSLOG)"
+            "not checked: the kernel log could not be read (on a live machine, that needs root or CAP_SYSLOG)"
                 .to_owned(),
         ),
         None => Point::new("demotion", State::Ok, "the kernel log has no demotion".to_owned()),
     }
 }
 
-/// The clocksource that the watchdog took away in this boot, and the line that says so: also where the cause is not known,
-/// or what took its place is as good.
+/// The clocksource that the watchdog demoted in this boot, and the line that says so: also if the cause is not known,
+/// or its replacement is as good.
 fn demoted(report: &Report) -> Option<(String, &str)> {
     // A demotion of the TSC in the log of another architecture is of another machine.
     let current = report.clocksource.current.as_deref().and_then(names::find);
@@ -335,7 +336,7 @@ fn demoted(report: &Report) -> Option<(String, &str)> {
     })
 }
 
-/// Whether it is the right time, where the evidence says anything of it. How clocks are read is no part of it.
+/// Whether the wall clock is right, if the evidence says anything about it. Read costs do not matter here.
 fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
     let wall = report.wall_clock.as_ref()?;
     let grave = report
@@ -360,7 +361,7 @@ fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
             let text = match wall.state {
                 WallState::Synchronised => "the wall clock is synchronised",
                 WallState::Unsynchronised => {
-                    "not synchronised by the kernel's word; whether something keeps it is not known"
+                    "the kernel reports it as not synchronised; whether a program corrects it is not known"
                 }
                 WallState::Stale | WallState::Unknown => {
                     "whether the wall clock is right is not known"

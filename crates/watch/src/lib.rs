@@ -3,7 +3,7 @@
 //!
 //! What lives here: the judgement ([`mod@judge`]) that `check` and `watch` share; the state machine that
 //! turns observations into events ([`state`]); the texts that others read ([`metrics`], [`page`]); all of
-//! that is pure. The thin edges stand in [`edge`] (files, the kernel log, signals, the service manager),
+//! that is pure. The thin edges are in [`edge`] (files, the kernel log, signals, the service manager),
 //! [`http`] (requests and the server) and [`daemon`], which ties them together.
 //!
 //! What must not live here: rules of the kernel, causes and remedies (`clocksmith-diagnose`), ways to

@@ -4,15 +4,15 @@
 use serde::Serialize;
 use std::str::FromStr;
 
-/// A range, with whether the values in it are the bad ones.
+/// A range of values, and whether the values inside it or outside of it are bad.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
-    /// The least value; null: any.
+    /// The least value; null means no limit.
     pub low: Option<f64>,
-    /// The greatest value; null: any.
+    /// The greatest value; null means no limit.
     pub high: Option<f64>,
-    /// Whether the values in the range are bad, its ends included, instead of those outside.
+    /// True if the values in the range, ends included, are bad; false if those outside are.
     pub inside: bool,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_no_ranges() {
+    fn other_words_are_not_ranges() {
         for text in ["", "@", "~:", "20:10", "a", "1:b", "nan", "inf", "1:2:3", "@@1", "10ns"] {
             assert!(text.parse::<Range>().is_err(), "{text}");
         }

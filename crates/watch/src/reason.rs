@@ -44,13 +44,15 @@ pub fn of(evidence: &Evidence<'_>) -> Reason {
         return reason(None, format!("{to} was registered, and the kernel rates it higher"));
     }
     if still_there && rating(to) > rating(from) {
-        let text = format!("somebody wrote {to} to current_clocksource; it is the better one");
+        let text = format!(
+            "a person or a program wrote {to} to current_clocksource; {to} is rated higher"
+        );
         return reason(Some(CauseId::RuntimeOverride), text);
     }
     if still_there {
         let silence = if evidence.log { ", and the kernel did not complain about it" } else { "" };
         let text = format!(
-            "somebody (a service, a tool, a person) wrote {to} to current_clocksource: {from} is still \
+            "a service, a tool or a person wrote {to} to current_clocksource: {from} is still \
              available{silence}"
         );
         return reason(Some(CauseId::RuntimeOverride), text);
@@ -67,7 +69,7 @@ pub fn of(evidence: &Evidence<'_>) -> Reason {
         };
         return reason(None, format!("the kernel took {from} off its list; {settle}"));
     }
-    reason(None, "not known: neither the kernel's log nor its list of clocksources says")
+    reason(None, "not known: neither the kernel log nor the list of clocksources shows the reason")
 }
 
 /// The reason of a demotion that the kernel's log states.
@@ -169,7 +171,7 @@ mod tests {
         assert_eq!(by_hand.cause.as_deref(), Some("runtime-override"));
         assert!(by_hand.text.contains("did not complain"), "{}", by_hand.text);
         assert!(!why("tsc", "hpet", all, all, None, false).text.contains("complain"));
-        assert!(why("hpet", "tsc", all, all, None, true).text.contains("better"));
+        assert!(why("hpet", "tsc", all, all, None, true).text.contains("rated higher"));
         let line = "tsc: Marking TSC unstable due to clocksource watchdog";
         let demoted = why("tsc", "hpet", all, "hpet acpi_pm", Some(line), true);
         assert_eq!(demoted.evidence.as_deref(), Some(line));

@@ -19,9 +19,9 @@ pub struct Count {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// At least so many nanoseconds.
+    /// The lower end, in nanoseconds.
     pub from_ns: u64,
-    /// Less than so many.
+    /// The upper end, in nanoseconds; not included.
     pub to_ns: u64,
     /// Reads.
     pub reads: u64,
@@ -85,7 +85,7 @@ pub trait Counter {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactRow {
-    /// The function.
+    /// The function that was called.
     pub api: Api,
     /// The clock's name; null where the function takes none, or it is one of the clocks that are
     /// counted together (those of processes, threads and devices).
@@ -102,11 +102,11 @@ pub struct ExactRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactSummary {
-    /// How it was counted.
+    /// How the reads were counted.
     pub method: String,
     /// All calls.
     pub calls: u64,
-    /// Processes that they are of.
+    /// Number of processes that were counted.
     pub processes: u64,
     /// Times between reads of one thread, shortest first.
     pub intervals: Vec<Interval>,
@@ -121,7 +121,7 @@ pub struct ExactSummary {
 pub struct CoarseCandidates {
     /// The length of a tick, in nanoseconds.
     pub tick_ns: f64,
-    /// At most so many.
+    /// The largest possible number of such reads.
     pub reads: u64,
     /// Their share of all calls, 0 to 1: an upper bound.
     pub share: f64,
@@ -132,7 +132,7 @@ pub struct CoarseCandidates {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemCalls {
-    /// How they were counted.
+    /// How the calls were counted.
     pub method: String,
     /// All of them.
     pub calls: u64,
@@ -149,13 +149,13 @@ pub struct SystemCalls {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadRow {
-    /// Its process.
+    /// The process of the thread.
     pub pid: u32,
     /// The thread.
     pub tid: i32,
     /// Its name.
     pub name: String,
-    /// Its calls, with those of the threads and processes that it started meanwhile.
+    /// Calls of the thread, including those of threads and processes that it started meanwhile.
     pub calls: u64,
     /// The same by function and clock, most frequent first.
     pub rows: Vec<ExactRow>,

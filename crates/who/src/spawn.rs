@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_is_no_text_is_given_to_no_shell() {
+    fn file_that_is_not_text_is_not_passed_to_a_shell() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (path, made) = (dir.path().join("program"), dir.path().join("made"));

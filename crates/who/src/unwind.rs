@@ -49,8 +49,8 @@ impl Tables {
         Some(Self::of(&object::File::parse(file).ok()?))
     }
 
-    /// Takes them from a file that was parsed. The code itself is not kept: it is large, and the
-    /// tables are enough.
+    /// Takes the tables from a parsed file. The code itself is not kept: it is large, and the
+    /// tables suffice.
     #[must_use]
     pub fn of<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>) -> Self {
         let data = |name: &str| -> Option<(Range<u64>, Option<Bytes>)> {
@@ -98,7 +98,7 @@ impl Tables {
 pub struct Unwinder {
     inner: UnwinderX86_64<Bytes>,
     cache: CacheX86_64,
-    /// The same files, for what the library does not tell: where they are, and their tables.
+    /// The same files, for data that the library does not provide: where they are, and their tables.
     files: Vec<(Range<u64>, u64, Sections)>,
     /// Which entries of their tables may be used.
     known: entries::Known,

@@ -56,7 +56,7 @@ fn functions_of_go_are_named_without_symbols_and_where_they_are_inlined() {
 
 #[test]
 #[ignore = "takes a few seconds: ./test.sh agreement"]
-fn callers_in_program_without_symbols_are_told_apart() {
+fn callers_in_program_without_symbols_are_distinguished() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("stripped");
     let options = ["-O", "-C", "strip=symbols", "--edition", "2024", "-o"];

@@ -32,7 +32,7 @@ fn map_that_is_not_used_is_said_with_the_reason() {
     let functions = &seen.profile.functions;
     assert!(functions.iter().all(|row| &*row.function != "made_function"), "{functions:#?}");
     let gaps = seen.recording.gaps.join("; ");
-    assert!(gaps.contains(".map are not used: everybody can write it"), "{gaps}");
+    assert!(gaps.contains(".map are not used: every user can write it"), "{gaps}");
 }
 
 #[test]

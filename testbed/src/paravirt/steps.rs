@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How often the end of a command is looked for.
 const POLL: Duration = Duration::from_millis(100);
-/// How long a command may take to end when it is told to.
+/// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The commands' time and log.

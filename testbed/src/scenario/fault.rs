@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_seen_is_no_problem_and_unseen_is() {
+    fn fault_seen_is_not_a_problem_and_unseen_is() {
         let [none, offset, rate, jump] = PARTS else { unreachable!() };
         for (part, steps, error) in
             [(none, 0, 0), (offset, 3, 40_000_000), (rate, 0, 2_000_000), (jump, 0, 40_000_000)]

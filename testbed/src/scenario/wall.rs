@@ -124,7 +124,7 @@ impl Seat {
         let load = ["-loadvm".to_string(), SNAPSHOT.into()];
         let arguments: Vec<String> = device.iter().cloned().chain(load).collect();
         let (guest, mut qmp) = stage.start_with(name, None, &arguments)?;
-        // It was saved while it stood still.
+        // The guest was saved while it was stopped.
         qmp.cont()?;
         Ok(Seat { guest, qmp })
     }

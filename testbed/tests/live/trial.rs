@@ -122,18 +122,18 @@ fn change_that_does_not_hold_is_restored_in_every_case() {
     is("undo-status", "0 hpet", &["No change is in force"]);
 
     is("status-in-between", "3 tsc", &["Another run is watching change 1 now"]);
-    is("another-choice", "1 hpet", &["Everything was put back: hpet is in use instead of tsc"]);
-    is("term", "1 hpet", &["middle: tsc", "Everything was put back: it was interrupted"]);
-    is("hup", "1 hpet", &["middle: tsc", "Everything was put back: it was interrupted"]);
+    is("another-choice", "1 hpet", &["Everything was reverted: hpet is in use instead of tsc"]);
+    is("term", "1 hpet", &["middle: tsc", "Everything was reverted: it was interrupted"]);
+    is("hup", "1 hpet", &["middle: tsc", "Everything was reverted: it was interrupted"]);
     is("clean-status", "0 hpet", &["No change is in force"]);
 
-    is("fault-after", "1 hpet", &["Everything was put back: verify objects"]);
-    is("no-faster", "1 hpet", &["Everything was put back: reads of the time are no faster"]);
+    is("fault-after", "1 hpet", &["Everything was reverted: verify objects"]);
+    is("no-faster", "1 hpet", &["Everything was reverted: reads of the time are no faster"]);
 
     is("kill", "137 hpet", &["middle: tsc"]);
     is("kill-status", "1 hpet", &["was applied, but the watch did not end", "fix --undo"]);
     is("kill-plan", "0 hpet", &["was never finished"]);
-    is("kill-undo", "0 hpet", &["nobody saw it hold"]);
+    is("kill-undo", "0 hpet", &["was not confirmed"]);
     is("kill-after", "0 hpet", &["No change is in force"]);
     assert_eq!(part(lines, "end").1, "0 0");
 }

@@ -1,5 +1,5 @@
-//! The library's clock, by what a plain test program cannot see: every order of its locks, other machines, undefined
-//! behaviour, data races.
+//! Checks of the library's clock that a plain test program cannot make: every order of its locks, other architectures,
+//! undefined behaviour, data races.
 
 use crate::call::call;
 use crate::context::Context;

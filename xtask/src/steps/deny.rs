@@ -51,7 +51,7 @@ fn is_outdated(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("error:") && line.contains("--locked"))
 }
 
-/// The commands that mend these lock files.
+/// The commands that update these lock files.
 fn mended(old: &[&str]) -> Option<String> {
     let commands: Vec<String> = old
         .iter()
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lock_file_that_is_outdated_is_told_from_other_errors() {
+    fn lock_file_that_is_outdated_is_distinguished_from_other_errors() {
         // Of 1.88 and of 1.95.
         for text in [
             "    Updating crates.io index\nerror: the lock file /c/fuzz/Cargo.lock needs to be updated but --locked was passed to prevent this\n",

@@ -26,7 +26,7 @@ fn live(context: &Context, tests: &str, seconds: u64) -> Done {
     })
 }
 
-/// Whether the live tests have one of these. A filter that fits none runs none, and that is no failure for `cargo test`.
+/// Whether the live tests have one of these. A filter that fits none runs none, and `cargo test` does not fail then.
 fn is_there(tests: &str) -> bool {
     let (module, name) = tests.split_once("::").unwrap_or((tests, ""));
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/tests/live").join(module);

@@ -120,7 +120,7 @@ fn tree_refuses_each_of_these() {
 }
 
 #[test]
-fn tree_refuses_names_that_are_no_text() {
+fn tree_refuses_names_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt as _;
     if !is_git_here() {
         return;

@@ -48,13 +48,13 @@ pub(crate) struct Bench {
     /// Exit with 1 if a row is slower than in the earlier run by more than this percentage
     #[arg(long, value_name = "PERCENT", requires = "baseline")]
     pub(crate) fail_over: Option<f64>,
-    /// Also measure how late waits end: nanosleep, timerfd, futex, epoll
+    /// Also measure by how much waits end late: nanosleep, timerfd, futex, epoll
     #[arg(long)]
     pub(crate) timers: bool,
-    /// One start alone, as a line of JSON (for `bench` itself)
+    /// Measure one start and print a line of JSON (for `bench` itself)
     #[arg(long, hide = true)]
     pub(crate) one_start: bool,
-    /// So many percent more work in each row of a start than it counts (for calibration)
+    /// Do this many percent more work in each row of a start than it counts (for calibration)
     #[arg(long, value_name = "PERCENT", hide = true, value_parser = clap::value_parser!(u32).range(..=1000))]
     pub(crate) burden: Option<u32>,
     /// Write a table for spreadsheets
@@ -66,16 +66,16 @@ pub(crate) struct Bench {
     /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Where the kernel's clocksource files are (for tests)
+    /// Read the kernel's clocksource files in this directory (for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) clocksource_directory: Option<PathBuf>,
 }
 
 const BENCH: &str = "Costs: `throughput` is reads back to back; `latency` waits before and after each read; \
 `in a loop` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
-of interleaved batches, without the cost of the loop. Ctrl-C ends it and prints what was measured so far \
-(exit code 3).\n\n--baseline compares several processes on each side, since two starts of an unchanged \
+of interleaved batches, without the cost of the loop. Ctrl-C ends the measurement and prints what was measured so \
+far (exit code 3).\n\n--baseline compares several processes on each side, since two starts of an unchanged \
 program differ: save the earlier run with --starts 10. A change of the whole machine, which the counter's \
-row shows, is reported apart.\n\n--every-clocksource switches the clocksource of the whole machine for \
+row shows, is reported separately.\n\n--every-clocksource switches the clocksource of the whole machine for \
 some seconds, as a write to current_clocksource does. If bench is killed, a second process restores the \
-former one.";
+former clocksource.";

@@ -99,7 +99,7 @@ fn guests() -> PossibleValuesParser {
 /// Options of `vm lint`.
 #[derive(ClapArgs, Debug, Clone)]
 pub(crate) struct Lint {
-    /// Files to check; `-` is standard input; of a directory, every file whose kind is recognised
+    /// Files to check; `-` is standard input; in a directory, every file whose kind is recognised
     #[arg(required_unless_present_any = ["list_rules", "connect"], value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Check every domain of a libvirt connection, by virsh, such as qemu:///system
@@ -111,7 +111,7 @@ pub(crate) struct Lint {
     /// Leave out findings below this severity, in the exit code too
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
     pub(crate) min_severity: Least,
-    /// Leave out a rule, as the comment `# clocksmith: ignore ID why` in the file does; -v lists these
+    /// Leave out a rule, like the comment `# clocksmith: ignore ID why` in the file; -v lists both
     #[arg(long, value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub(crate) ignore: Vec<String>,
     /// List the rules

@@ -30,7 +30,7 @@ pub(crate) struct Check {
         allow_hyphen_values = true
     )]
     pub(crate) warning: Option<Range>,
-    /// Report CRITICAL outside of this range
+    /// Report CRITICAL if a read costs nanoseconds outside of this range
     #[arg(
         short,
         long,
@@ -66,7 +66,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A form in which monitoring systems want to hear it.
+/// An output format of a monitoring system.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckFormat {
     /// Nagios, Icinga, Naemon and others: a line, details, performance data
@@ -81,7 +81,7 @@ pub(crate) enum CheckFormat {
     Tap,
 }
 
-/// What counts as how bad, for `check` and `watch`.
+/// The states that `check` and `watch` give to each problem.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Thresholds {
     /// Expect one of these clocksources, separated by commas
@@ -90,7 +90,7 @@ pub(crate) struct Thresholds {
     /// Warn if a read of CLOCK_MONOTONIC costs this many nanoseconds or more
     #[arg(long, value_name = "NS", value_parser = nanoseconds)]
     pub(crate) warn_cost: Option<f64>,
-    /// Report CRITICAL if it costs this many nanoseconds or more
+    /// Report CRITICAL if a read of CLOCK_MONOTONIC costs this many nanoseconds or more
     #[arg(long, value_name = "NS", value_parser = nanoseconds)]
     pub(crate) critical_cost: Option<f64>,
     /// Set the state for slow reads [default: warning]
@@ -110,14 +110,14 @@ pub(crate) struct Thresholds {
     pub(crate) unexpected: Option<Grade>,
 }
 
-/// How bad something is.
+/// The state that a problem is given.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
-    /// Not at all
+    /// Report no problem
     Ok,
-    /// A warning
+    /// Report WARNING
     Warning,
-    /// Critical
+    /// Report CRITICAL
     Critical,
 }
 
@@ -132,7 +132,7 @@ impl From<Grade> for State {
 }
 
 impl Thresholds {
-    /// With what was not said as it is by default.
+    /// The thresholds, with the default of each one that was not set.
     pub(crate) fn resolved(&self) -> clocksmith_watch::Thresholds {
         let or = |grade: Option<Grade>, default| grade.map_or(default, State::from);
         let default = clocksmith_watch::Thresholds::default();
@@ -156,14 +156,14 @@ fn nanoseconds(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches("ns").trim_end();
     match number.parse::<f64>() {
         Ok(ns) if ns.is_finite() && ns > 0.0 => Ok(ns),
-        _ => Err(format!("{text:?} is no cost; expected nanoseconds, such as 100")),
+        _ => Err(format!("{text:?} is not a cost; expected nanoseconds, such as 100")),
     }
 }
 
 pub(super) const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN \
-(also wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. Takes some milliseconds, starts no \
-program and changes nothing. Needs no root; without it the kernel log may be unreadable, and demotions are \
-then not seen.";
+(also wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. check takes a few milliseconds, starts no \
+program and changes nothing. It does not need root; but without root the kernel log may be unreadable, and \
+demotions are then not seen.";
 
 /// Options of `watch`.
 #[derive(ClapArgs, Debug, Clone, Default)]
@@ -183,7 +183,7 @@ pub(crate) struct Watch {
     /// Also accept this name in requests to a loopback address; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["no_listen", "once"])]
     pub(crate) allow_host: Vec<String>,
-    /// Also write the metrics to this file, for node_exporter's textfile collector
+    /// Also write the metrics to this file, for the textfile collector of node_exporter
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, conflicts_with = "once")]
     pub(crate) textfile: Option<PathBuf>,
     /// Keep the history in this directory [default: $STATE_DIRECTORY, /var/lib/clocksmith, or the
@@ -199,20 +199,20 @@ pub(crate) struct Watch {
     /// Examine the whole machine and measure the read cost this often
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "1m")]
     pub(crate) look: Option<Duration>,
-    /// Compare the counters and clocks of two CPUs this often (40 ms each time)
+    /// Compare the counters and clocks of two CPUs this often (takes 40 ms)
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "5m")]
     pub(crate) test: Option<Duration>,
     /// Do not compare counters
     #[arg(long)]
     pub(crate) no_test: bool,
-    /// Report a stall when the watch itself is late by this much
+    /// Report a stall if the watch itself is late by this much
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse, default_value = "2s")]
     pub(crate) stall: Option<Duration>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
 }
 
-/// node_exporter reads files with this end only.
+/// A file that node_exporter reads: it ignores names with another end.
 fn textfile(text: &str) -> Result<PathBuf, String> {
     if text.ends_with(".prom") && !text.ends_with("/.prom") {
         Ok(PathBuf::from(text))
@@ -221,9 +221,9 @@ fn textfile(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-pub(super) const WATCH: &str = "Events go to standard output, one line each, with their reason; with --json as \
-JSON Lines. The server has a page (/), metrics for Prometheus (/metrics), and the events as JSON Lines \
-(/history). SIGTERM ends it. Needs no root; without the right to read the kernel log (CAP_SYSLOG) only the \
-effect of a demotion is seen. With --root it watches a mirror and measures nothing; where /proc and /sys of \
-the running kernel are mounted below that directory, as in a container, it watches this machine. packaging/ has a systemd \
-unit, alert rules and a dashboard.";
+pub(super) const WATCH: &str = "watch prints each event with its reason, one a line; with --json as JSON Lines. The \
+server has a page (/), metrics for Prometheus (/metrics), and the events as JSON Lines (/history). SIGTERM ends \
+watch. It does not need root; but without the right to read the kernel log (CAP_SYSLOG) it sees only the effect of \
+a demotion. With --root it watches a mirror and measures nothing; if \
+/proc and /sys of the running kernel are mounted below that directory, as in a container, it watches this machine. packaging/ has a systemd unit, alert rules and a \
+dashboard.";

@@ -24,7 +24,7 @@ pub(crate) struct Page {
 /// All pages: the program's own first, then those of its verbs, without hidden ones.
 pub(crate) fn pages() -> Vec<Page> {
     let mut program = crate::args::visible().disable_help_subcommand(true);
-    // In NAME the program's name stands before it already.
+    // NAME begins with the program's name.
     if let Some(about) = program.get_about().map(ToString::to_string) {
         program = program.about(about.trim_start_matches("clocksmith: ").to_owned());
     }
@@ -64,28 +64,42 @@ impl Page {
         let (title, version) = (self.name.to_uppercase(), env!("CARGO_PKG_VERSION"));
         writeln!(out, ".TH \"{title}\" \"1\" \"\" \"clocksmith {version}\" \"clocksmith\"")?;
         let man = Man::new(self.command.clone());
-        man.render_name_section(out)?;
-        man.render_synopsis_section(out)?;
-        man.render_description_section(out)?;
-        man.render_options_section(out)?;
+        let mut text = Vec::new();
+        man.render_name_section(&mut text)?;
+        self.first_sections().to_writer(&mut text)?;
+        man.render_options_section(&mut text)?;
         if self.command.has_subcommands() {
-            man.render_subcommands_section(out)?;
+            man.render_subcommands_section(&mut text)?;
         }
-        self.own_sections().to_writer(out)
+        self.last_sections().to_writer(&mut text)?;
+        out.write_all(&code_in_bold(&text))
     }
 
-    fn own_sections(&self) -> Roff {
+    /// SYNOPSIS as in the help, where the values of options are, and DESCRIPTION with the notes of the help.
+    fn first_sections(&self) -> Roff {
         let mut roff = Roff::default();
+        roff.control("SH", ["SYNOPSIS"]);
+        let usage = self.command.clone().render_usage().to_string();
+        let usage =
+            usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
+        roff.text([roman(usage)]);
+        roff.control("SH", ["DESCRIPTION"]);
+        let about = self.command.get_about().map(|about| format!("{about}."));
+        let long = self.command.get_long_about().map(ToString::to_string);
         let notes = self.command.get_after_long_help().or_else(|| self.command.get_after_help());
-        if let Some(notes) = notes {
-            roff.control("SH", ["NOTES"]);
-            for (index, paragraph) in notes.to_string().split("\n\n").enumerate() {
-                if index > 0 {
-                    roff.control("PP", []);
-                }
-                roff.text([roman(paragraph.replace('\n', " "))]);
+        let texts = long.or(about).into_iter().chain(notes.map(ToString::to_string));
+        let texts = texts.collect::<Vec<_>>().join("\n\n");
+        for (index, paragraph) in texts.split("\n\n").enumerate() {
+            if index > 0 {
+                roff.control("PP", []);
             }
+            roff.text([roman(paragraph.replace('\n', " "))]);
         }
+        roff
+    }
+
+    fn last_sections(&self) -> Roff {
+        let mut roff = Roff::default();
         let examples = crate::args::help::examples(&self.verb);
         list(&mut roff, "EXAMPLES", examples);
         let words = words::of(&self.verb);
@@ -119,6 +133,27 @@ impl Page {
         };
         self.others.iter().filter(near).map(String::as_str).collect()
     }
+}
+
+/// A page with what its texts have in backticks in bold, as manual pages set words to type.
+fn code_in_bold(page: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(page);
+    let lines = text.split_inclusive('\n').map(|line| {
+        let parts: Vec<&str> = line.split('`').collect();
+        // A backtick without its partner is a character of the text.
+        if parts.len().is_multiple_of(2) {
+            return line.to_owned();
+        }
+        let parts = parts.iter().enumerate();
+        parts
+            .map(
+                |(at, part)| {
+                    if at % 2 == 0 { (*part).to_owned() } else { format!("\\fB{part}\\fR") }
+                },
+            )
+            .collect()
+    });
+    lines.collect::<String>().into_bytes()
 }
 
 fn list(roff: &mut Roff, heading: &str, items: &[(&str, &str)]) {
@@ -174,6 +209,35 @@ mod tests {
                 assert!(pages.iter().any(|page| page.name == name), "there is no page {name}");
             }
         }
+    }
+
+    #[test]
+    fn synopsis_has_values_and_description_has_the_notes() {
+        let all = pages();
+        let of = |verb: &str| text(all.iter().find(|page| page.verb == verb).unwrap());
+        assert!(
+            of("verify").contains(".SH SYNOPSIS\nclocksmith verify [OPTIONS]\n"),
+            "{}",
+            of("verify")
+        );
+        assert!(of("completions").contains("clocksmith completions <SHELL>\n"));
+        let watch = of("watch");
+        let (begin, options) =
+            (watch.find("SIGTERM ends").unwrap(), watch.find(".SH OPTIONS").unwrap());
+        assert!(begin < options, "{watch}");
+        assert!(!watch.contains("NOTES"));
+    }
+
+    #[test]
+    fn code_is_in_bold_and_not_in_backticks() {
+        for page in pages() {
+            let text = text(&page);
+            assert!(!text.contains('`'), "{}: {text}", page.name);
+        }
+        assert_eq!(
+            code_in_bold(b"see `why -` and `x`\na ` b\n"),
+            b"see \\fBwhy -\\fR and \\fBx\\fR\na ` b\n"
+        );
     }
 
     #[test]

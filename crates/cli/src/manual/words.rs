@@ -15,7 +15,7 @@ pub(super) struct Words {
 
 const EXIT: List = &[
     ("0", "Done."),
-    ("1", "Done, and the answer is bad."),
+    ("1", "Done, and a problem was found."),
     ("2", "Wrong usage, or input that cannot be used."),
     ("3", "Could not be determined."),
 ];
@@ -33,7 +33,7 @@ const EXIT_CHECK: List = &[
 ];
 const EXIT_FIX: List = &[
     ("0", "Done, or nothing to do."),
-    ("1", "Refused; no longer in force (--status); or not verified, and everything was put back."),
+    ("1", "Refused; no longer in force (--status); or not verified, and everything was reverted."),
     ("2", "Wrong usage."),
     ("3", "Could not be determined."),
 ];
@@ -41,31 +41,31 @@ const EXIT_RUN: List = &[
     ("2", "Wrong usage."),
     ("125", "Refused, or failed before the program was run."),
     ("126", "The program cannot be run."),
-    ("127", "The program is not there."),
-    ("others", "The program's own."),
+    ("127", "The program was not found."),
+    ("others", "The exit code of the program."),
 ];
 const EXIT_WHO: List = &[
     ("0", "Done."),
     ("2", "Wrong usage, or no such process."),
-    ("3", "Nothing could be seen."),
-    ("others", "With a COMMAND the command's own."),
+    ("3", "Nothing could be measured."),
+    ("others", "With COMMAND: the exit code of the command."),
 ];
 const EXIT_VM: List = &[
-    ("0", "Nothing to warn of, or nothing left."),
-    ("1", "Warnings or errors, or some are left."),
-    ("2", "A file cannot be used; the others are reported all the same."),
+    ("0", "No warnings or errors; with vm fix none are left."),
+    ("1", "Warnings or errors; with vm fix some are left."),
+    ("2", "A file cannot be used; the others are still reported."),
 ];
 const EXIT_FLEET: List = &[
     ("0", "Done."),
-    ("2", "Wrong usage, or nothing that can be used."),
-    ("3", "Nothing is known of any host."),
+    ("2", "Wrong usage, or no usable input."),
+    ("3", "Nothing is known about any host."),
 ];
 const EXIT_SIMPLE: List =
     &[("0", "Done."), ("2", "Wrong usage, or a file that cannot be written.")];
 
 const VERIFY_JSON: (&str, &str) = (
     "/var/lib/clocksmith/verify.json, $XDG_STATE_HOME/clocksmith/verify.json",
-    "The last result of verify: root's (in /run/clocksmith where /var cannot be written), and a user's.",
+    "The last result of verify, of root (in /run/clocksmith if /var cannot be written) and of a user.",
 );
 const SYSFS: (&str, &str) = (
     "/sys/devices/system/clocksource/clocksource0",
@@ -73,17 +73,17 @@ const SYSFS: (&str, &str) = (
 );
 const JOURNAL: (&str, &str) = (
     "/var/lib/clocksmith/journal",
-    "What fix has changed, with everything that is needed to take it back. Not to be deleted while a \
-     change is in force.",
+    "What fix has changed, with everything that is needed to revert it. Do not delete it while a change \
+     is in force.",
 );
 const UNIT: (&str, &str) = (
     "/etc/systemd/system/clocksmith-clocksource.service",
-    "Written by fix: chooses the clocksource at each boot. It needs nothing but a shell, so it goes on \
-     working where clocksmith is not installed any more.",
+    "Written by fix: chooses the clocksource at each boot. It needs only a shell, so it works after \
+     clocksmith is removed.",
 );
 const HISTORY: (&str, &str) = (
     "/var/lib/clocksmith/watch",
-    "The history of watch where systemd runs it; by hand, see --state-dir.",
+    "The history of watch, if systemd runs it; otherwise see --state-dir.",
 );
 const OPTIONS: (&str, &str) =
     ("/etc/default/clocksmith", "CLOCKSMITH_WATCH_OPTIONS=, the options of the systemd service.");
@@ -93,17 +93,18 @@ const SERVICE: (&str, &str) = (
 );
 const PRELOAD: (&str, &str) = (
     "../lib/clocksmith/libclocksmith_preload.so",
-    "The library of --via preload, as seen from the program's directory (x86-64).",
+    "The library of --via preload, relative to the program's directory (x86-64).",
 );
 
 const ENGINE: (&str, &str) = (
     "clocksmith-fleet",
-    "The engine for SQL, a program of its own, beside clocksmith or in PATH; --lines does without.",
+    "The SQL engine, a separate program beside clocksmith or in PATH; --lines does not need it.",
 );
 
-const NO_COLOR: (&str, &str) = ("NO_COLOR", "If it is set and not empty: no colour.");
+const NO_COLOR: (&str, &str) =
+    ("NO_COLOR", "If it is set and not empty, the output has no colour.");
 const STATE_HOME: (&str, &str) =
-    ("XDG_STATE_HOME", "Where a user's results are kept; ~/.local/state if it is not set.");
+    ("XDG_STATE_HOME", "Where the results of a user are saved; ~/.local/state if it is not set.");
 
 const fn words(exit: List, files: List, environment: List, see: &'static [&'static str]) -> Words {
     Words { exit, files, environment, see }
@@ -138,7 +139,10 @@ const ALL: &[(&str, Words)] = &[
         words(
             EXIT_RUN,
             &[PRELOAD, VERIFY_JSON],
-            &[("LD_PRELOAD", "With --via preload the library is put behind what is there.")],
+            &[(
+                "LD_PRELOAD",
+                "With --via preload the library is added after the existing entries.",
+            )],
             &["who", "verify"],
         ),
     ),

@@ -15,17 +15,17 @@ pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) ->
     );
     if !common.quiet {
         let name = if anonymous {
-            "a hash in the place of the host's name"
+            "a hash instead of the host's name"
         } else {
             "the host's name (without it: --anonymous)"
         };
         let measured =
             report.files.iter().any(|file| file.path == clocksmith_facts::collect::MEASURED);
-        let costs = if measured { "what reads of the clocks cost, " } else { "" };
+        let costs = if measured { "read costs, " } else { "" };
         out.push_str(&wrap(
             &format!(
-                "It holds the kernel log, CPUID, clock-related files of /proc and /sys, {costs}and {name}; \
-                 no serial numbers. The list: clocksmith collect --list"
+                "It contains the kernel log, CPUID, clock-related files of /proc and /sys, {costs}and {name}; \
+                 no serial numbers. To list the files: clocksmith collect --list"
             ),
             "",
             "",

@@ -103,10 +103,10 @@ fn unknown(report: &ExplainReport) -> String {
     let dots = if cut.len() < shown.len() { "..." } else { "" };
     let sentence = shown.split(' ').count() > 2;
     let kind = if sentence {
-        "is no message, parameter or word that clocksmith knows. It may have nothing to do with \
-         clocks, or it may be of a kernel that was changed; no guess is made"
+        "is not a message, parameter or word that clocksmith knows. It may have nothing to do with \
+         clocks, or come from a modified kernel; clocksmith does not guess"
     } else {
-        "is no word that clocksmith knows"
+        "is not a word that clocksmith knows"
     };
     let mut out = wrap(&format!("\"{cut}{dots}\" {kind}."), "", "");
     if !report.did_you_mean.is_empty() {

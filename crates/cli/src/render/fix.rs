@@ -1,4 +1,4 @@
-//! `fix` as text: numbered steps with diffs, why, the risk, the way back.
+//! `fix` as text: numbered steps, each with a diff, the reason, the risk, and how it is reverted.
 
 use super::{Style, text, wrap};
 use crate::args::Common;
@@ -112,11 +112,9 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String], mark: &st
 fn when(report: &FixReport) -> String {
     let apply = "Nothing was changed. To do it: clocksmith fix --apply with the same options";
     if report.reboot {
-        format!(
-            "{apply}; it counts from the next reboot on. To take it back: clocksmith fix --undo"
-        )
+        format!("{apply}; it takes effect at the next reboot. To revert it: clocksmith fix --undo")
     } else {
-        format!("{apply}. To take it back: clocksmith fix --undo")
+        format!("{apply}. To revert it: clocksmith fix --undo")
     }
 }
 

@@ -32,7 +32,7 @@ fn page(common: &Common, report: &MigrateReport, style: Style) -> String {
     if let Some(fleet) = &report.fleet {
         out.push_str(&about_fleet(fleet, report.counts.hosts, common.verbose, style));
     }
-    // Hosts of which the same is to be said stand together.
+    // Hosts with the same answer are in one group.
     let mut kinds: Vec<(String, Vec<&Answer>)> = Vec::new();
     for answer in &report.hosts {
         let same = what_holds(answer);
@@ -81,7 +81,7 @@ fn about(guest: &GuestReport) -> String {
 fn what_holds(answer: &Answer) -> String {
     let mut out = answer.why.clone();
     if answer.verdict == Verdict::Refused || answer.verdict == Verdict::Unsafe {
-        // Messages with figures of one host stand beside it.
+        // Messages with figures of one host are printed beside it.
         if let (Some(by), Some(message)) = (answer.by, &answer.message)
             && !message.contains(|c: char| c.is_ascii_digit())
         {

@@ -89,5 +89,36 @@ pub(crate) fn error(error: &anyhow::Error) -> String {
             text.push_str(&cause);
         }
     }
-    text
+    without_numbers(&text)
+}
+
+/// A message without the numbers of the system's errors, which their words repeat.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                out.push_str(rest);
+            }
+            _ => {
+                out.push_str(" (os error ");
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_system_are_words_and_not_numbers() {
+        let error = std::io::Error::from_raw_os_error(2);
+        let text = super::error(&anyhow::Error::from(error).context("cannot open x"));
+        assert_eq!(text, "clocksmith: cannot open x: No such file or directory");
+        assert_eq!(without_numbers("a (os error 13): b (os error x)"), "a: b (os error x)");
+    }
 }

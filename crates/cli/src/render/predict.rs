@@ -12,7 +12,7 @@ pub(crate) fn print(common: &Common, expectation: &Expectation, defaults: &Defau
     let mut out = String::new();
     match &expectation.current {
         Some(current) => out.push_str(&format!("Linux would use {}.\n", style.bold(current))),
-        None => out.push_str("Which clocksource Linux would use cannot be told.\n"),
+        None => out.push_str("Which clocksource Linux would use is unknown.\n"),
     }
     if let Some(available) = &expectation.available {
         out.push_str(&wrap(&available.join(" "), "  available  ", "             "));
@@ -63,7 +63,7 @@ fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
         return "\nNo other value of what is assumed changes the answer.\n".to_owned();
     }
     let mut out = String::from("\nThe answer would be another one with\n");
-    // Values of one fact with the same answer stand on one line.
+    // Values of one fact with the same answer are on one line.
     let mut rest: Vec<&Alternative> = defaults.alternatives.iter().collect();
     while let Some(first) = rest.first().copied() {
         let answer = |other: &Alternative| (other.input, answer(expectation, other));
@@ -86,12 +86,12 @@ fn answer(expectation: &Expectation, other: &Alternative) -> String {
     let way = |vdso: Option<bool>| match vdso {
         Some(true) => "read in user space",
         Some(false) => "every read a system call",
-        None => "the way of the reads depends on the host",
+        None => "the path of the reads depends on the host",
     };
-    let Some(current) = &other.current else { return "it cannot be told".to_owned() };
+    let Some(current) = &other.current else { return "unknown".to_owned() };
     if other.current == expectation.current && other.vdso == expectation.vdso {
         let available = other.available.as_deref().unwrap_or_default().join(" ");
-        return format!("{current} all the same, available: {available}");
+        return format!("still {current}, available: {available}");
     }
     if other.vdso == expectation.vdso {
         return current.clone();

@@ -30,10 +30,10 @@ pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
         untested(&mut out, outcome, style);
         abi(&mut out, report, style);
         if let Some(kept) = &report.kept {
-            out.push_str(&wrap(&format!("Kept in {kept}; `why` uses it for a day."), "\n", ""));
+            out.push_str(&wrap(&format!("Saved in {kept}; `why` uses it for a day."), "\n", ""));
         }
         if let Some(why) = &report.not_kept {
-            out.push_str(&wrap(&format!("This result is not kept: {why}."), "\n", ""));
+            out.push_str(&wrap(&format!("This result is not saved: {why}."), "\n", ""));
         }
     }
     text(&out)
@@ -56,7 +56,7 @@ fn word(trust: Trust) -> &'static str {
     }
 }
 
-/// What would have been seen.
+/// The smallest faults that would have been found.
 fn seen(outcome: &Outcome) -> String {
     let limits = outcome.detectable;
     let per_cpu = limits.cpu_step_ns.map(|ns| format!("a step of one CPU over {}", time(ns)));
@@ -79,9 +79,9 @@ fn seen(outcome: &Outcome) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return "no fault of the counter would have been seen".to_owned();
+        return "no fault of the counter".to_owned();
     }
-    format!("{} would have been seen", parts.join(", "))
+    parts.join(", ")
 }
 
 fn small(ppm: f64) -> String {
@@ -116,7 +116,7 @@ fn state(out: &mut String, report: &VerifyReport) {
     let mut row = |name: &str, value: &str| {
         out.push_str(&wrap(value, &format!("  {name:<14}"), "                "));
     };
-    row("seen", &seen(outcome));
+    row("detectable", &seen(outcome));
     if let Some(watched) = watched(outcome) {
         row("watched", &watched);
     }
@@ -126,7 +126,7 @@ fn state(out: &mut String, report: &VerifyReport) {
         reference
             .source
             .as_deref()
-            .unwrap_or("only the kernel's own belief, which is made of the same counter"),
+            .unwrap_or("only the kernel's own clock, which is based on the same counter"),
     );
     let counter = outcome.method.counter.as_deref().unwrap_or("none");
     row("counter", &format!("{} ({counter})", word(outcome.counter)));
@@ -140,8 +140,8 @@ fn state(out: &mut String, report: &VerifyReport) {
     row(
         "method",
         &format!(
-            "{:.1} s, CPUs {}, pairs: {}, messages to and fro: {}, reads under a lock: {}, \
-             threads at most: {}",
+            "{:.1} s, CPUs {}, pairs: {}, round trips of messages: {}, reads under a lock: {}, \
+             at most {} threads",
             method.seconds,
             scope(outcome),
             outcome.pairs.len(),

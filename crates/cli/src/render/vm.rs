@@ -64,7 +64,7 @@ fn commandless(text: &str) -> String {
 fn head(file: &LintFile, style: Style) -> String {
     let kind = file.kind.map_or("", clocksmith_vm::Kind::name);
     let partial = if file.partial {
-        ", a part or a template: what is absent may stand elsewhere"
+        ", a part or a template: other settings may be in another file"
     } else {
         ""
     };
@@ -73,7 +73,7 @@ fn head(file: &LintFile, style: Style) -> String {
         (true, false) => ", a guess from a name",
         (false, false) => "",
     };
-    // A path all the same, and no command of a GitHub job.
+    // The same path, but a GitHub job does not read it as a command.
     let here = if file.file.trim_start().starts_with("::") { "./" } else { "" };
     let line =
         format!("{here}{} ({kind}, guest: {}{guess}{partial})", file.file, file.guest.name());
@@ -166,7 +166,7 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
         }
         for mended in &file.mended {
             say(&format!(
-                "{}: mended: {} [{}]. Risk: {}",
+                "{}: fixed: {} [{}]. Risk: {}",
                 file.file, mended.summary, mended.id, mended.risk
             ));
         }
@@ -189,7 +189,7 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         if !file.qemu.is_empty() {
-            say(&format!("{}: QEMU will be told: {}", file.file, file.qemu.join(" ")));
+            say(&format!("{}: options that QEMU will get: {}", file.file, file.qemu.join(" ")));
         }
         match (&file.backup, file.written) {
             (Some(backup), true) => say(&format!("{}: written; as it was: {backup}", file.file)),
@@ -200,7 +200,7 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             }
             _ if !apply && !file.diff.is_empty() => {
                 say(
-                    "nothing is written yet: --apply does it; a running guest keeps what it has until it is started anew",
+                    "nothing was written: use --apply; a running guest keeps its settings until it is restarted",
                 );
             }
             _ => {}

@@ -215,11 +215,11 @@ fn because(
     let explains = expectation.current == report.clocksource.current;
     if common.verbose || (healthy && causes.is_empty() && explains) {
         let title = if explains && !expectation.assumed.is_empty() {
-            "How Linux decided, if what is assumed below holds"
+            "How Linux decided, with the assumptions listed below"
         } else if explains {
             "How Linux decided"
         } else {
-            "How Linux decides by its rules, which does not explain what is in use"
+            "How Linux would decide by its rules, which do not explain the clocksource in use"
         };
         out.push_str(&format!("\n{}\n", style.bold(title)));
         for reason in &expectation.reasons {
@@ -344,7 +344,7 @@ fn next(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-/// What the vendor of this cloud says; vendors change their minds, so the date stands beside it.
+/// Recommendations of the vendor of this cloud, with their dates, because vendors change them.
 fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
     // The paragraph of `--policy` says it of this machine.
     let asked = report.policy.is_some();

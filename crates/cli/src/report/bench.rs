@@ -21,33 +21,33 @@ use serde::Serialize;
 pub(crate) struct BenchReport {
     /// Always `clocksmith.bench.v1`.
     schema: &'static str,
-    /// Whether everything that was asked for was measured; false after Ctrl-C.
+    /// Whether everything was measured that the options ask for; false after Ctrl-C.
     pub(crate) complete: bool,
-    /// The machine in short.
+    /// A summary of the machine.
     pub(crate) machine: MachineReport,
     /// The clocksource that was measured.
     pub(crate) clocksource: Clocksource,
-    /// How it was measured.
+    /// How the run was measured.
     pub(crate) method: Method,
-    /// Every way to read the time.
+    /// One row for each path of reading the time.
     pub(crate) rows: Vec<RowReport>,
-    /// The same in several threads at once.
+    /// The same rows in several threads at once.
     pub(crate) scaling: Vec<ScalingReport>,
-    /// The same with other clocksources: only with `--every-clocksource`.
+    /// The same rows with other clocksources; only with `--every-clocksource`.
     pub(crate) clocksources: Vec<SourceReport>,
-    /// A loop of old: only with `--like`.
+    /// The loop of a known benchmark; only with `--like`.
     pub(crate) like: Option<LikeReport>,
-    /// What other ways would save: only with `--gain`.
+    /// What faster paths would save; only with `--gain`.
     pub(crate) gain: Option<GainReport>,
-    /// Compared with a former run: only with `--baseline`.
+    /// The comparison with an earlier run; only with `--baseline`.
     pub(crate) baseline: Option<BaselineReport>,
     /// What each process measured: only with `--starts` or `--baseline`. A later `--baseline` compares with these.
     pub(crate) starts: Vec<Start>,
-    /// Why there are fewer of them than were asked for; null where there are all.
+    /// Why there are fewer starts than `--starts` asks for; null where there are all.
     pub(crate) starts_missing: Option<String>,
-    /// How late waits ended: only with `--timers`.
+    /// By how much waits ended late; only with `--timers`.
     pub(crate) timers: Vec<Late>,
-    /// What else the machine did meanwhile; null where it was not looked at.
+    /// Other activity of the machine during the run; null where it was not observed.
     pub(crate) noise: Option<Noise>,
 }
 
@@ -55,37 +55,37 @@ pub(crate) struct BenchReport {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Method {
-    /// The CPU that it was bound to; null if it could not be bound.
+    /// The CPU that the run was bound to; null if it could not be bound.
     pub(crate) cpu: Option<u32>,
-    /// Why it could not be bound.
+    /// Why the run could not be bound to a CPU.
     pub(crate) not_bound_because: Option<String>,
     /// Rounds of batches; in each round every loop of every row had one batch.
     pub(crate) rounds: usize,
-    /// What timing a batch takes, in nanoseconds; already subtracted.
+    /// Cost of timing a batch, in nanoseconds; already subtracted.
     pub(crate) timing_ns: f64,
-    /// What a turn of the empty loop takes; already subtracted.
+    /// Duration of an iteration of the empty loop; already subtracted.
     pub(crate) loop_ns: Costs,
-    /// What separates the reads of the loop `serialised`.
+    /// The instruction that separates the reads of the loop `serialised`.
     pub(crate) fence: &'static str,
     /// Additions between the reads of the loop `in_work`.
     pub(crate) additions: u32,
     /// How single calls are timed.
     pub(crate) single_timer: Timer,
-    /// What timing a single call takes (median), in nanoseconds; already subtracted.
+    /// Median cost of timing a single call, in nanoseconds; already subtracted.
     pub(crate) single_timing_ns: Option<f64>,
-    /// The step of what times single calls, in nanoseconds: no figure of them is finer.
+    /// The resolution of the timer of single calls, in nanoseconds.
     pub(crate) single_step_ns: f64,
     /// Frequency of the counter against CLOCK_MONOTONIC during the run, in MHz.
     pub(crate) counter_mhz: Option<f64>,
     /// The least confidence of the intervals, 0 to 1.
     pub(crate) confidence: f64,
-    /// Consecutive parts of the run whose medians make the intervals.
+    /// Number of consecutive parts of the run; their medians give the intervals.
     pub(crate) parts: usize,
-    /// Numbers of threads that were compared.
+    /// The largest number of threads at the same time.
     pub(crate) threads: Vec<usize>,
-    /// What serves the library's clock: `vvar`, `disciplined`, `vdso`, `syscall`, `std`.
+    /// The source of the library's clock: `vvar`, `disciplined`, `vdso`, `syscall`, `std`.
     pub(crate) library_source: &'static str,
-    /// How long it all took, in seconds.
+    /// Duration of the run, in seconds.
     pub(crate) elapsed_s: f64,
 }
 
@@ -93,11 +93,11 @@ pub(crate) struct Method {
 #[derive(Serialize, Debug, Clone, Copy)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Costs {
-    /// Back to back.
+    /// The cost of reads back to back.
     pub(crate) throughput: Option<Estimate>,
-    /// With a fence before and after.
+    /// The cost with a fence before and after the read.
     pub(crate) serialised: Option<Estimate>,
-    /// Added to a loop of additions.
+    /// The cost that a read adds to a loop of additions.
     pub(crate) in_work: Option<Estimate>,
 }
 
@@ -108,42 +108,42 @@ impl Costs {
     }
 }
 
-/// One way to read the time.
+/// One path of reading the time.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RowReport {
-    /// `CLOCK_MONOTONIC/libc` and so on.
+    /// The name of the row, such as `CLOCK_MONOTONIC/libc`.
     pub(crate) name: String,
-    /// What is read.
+    /// The clock or counter that is read.
     pub(crate) clock: &'static str,
-    /// The way that was taken.
+    /// The function or instruction by which the clock was read.
     pub(crate) via: Via,
-    /// What served it, by behaviour: cost against the system call, and where the CPU time went.
+    /// What served the read, by its cost against the system call and by its CPU time.
     pub(crate) path: Served,
-    /// The costs.
+    /// The costs of a read.
     pub(crate) costs: Costs,
     /// Batches of each loop.
     pub(crate) batches: usize,
     /// Calls in each batch of the first loop.
     pub(crate) calls_per_batch: u32,
-    /// Where the CPU time went; null where the kernel did not account enough of it.
+    /// The shares of CPU time in user space and in the kernel; null where the kernel did not account enough of it.
     pub(crate) cpu_shares: Option<Shares>,
-    /// Why that is not known; null where it is.
+    /// Why `cpu_shares` is null; null where it is not.
     pub(crate) cpu_shares_missing: Option<String>,
-    /// Single calls, in nanoseconds, outliers and all.
+    /// Costs of single calls, in nanoseconds, including outliers.
     pub(crate) distribution: Option<Distribution>,
     /// The smallest step that was seen, in nanoseconds; null where none was.
     pub(crate) resolution_ns: Option<f64>,
     /// The step that the kernel claims (`clock_getres`), in nanoseconds; null where it claims none for this row.
     pub(crate) claimed_resolution_ns: Option<u64>,
-    /// The share of batches that took a quarter longer than the lower quartile: something else ran, or the processor was
-    /// slower. 0 to 1.
+    /// The share of batches that took a quarter longer than the lower quartile, 0 to 1: another program ran, or the
+    /// processor was slower.
     pub(crate) disturbed_share: Option<f64>,
-    /// Throughput as a multiple of the raw counter read's.
+    /// Throughput as a multiple of the raw counter read.
     pub(crate) ratio_to_counter: Option<Ratio>,
-    /// Throughput as a multiple of CLOCK_MONOTONIC's through the vDSO.
+    /// Throughput as a multiple of CLOCK_MONOTONIC through the vDSO.
     pub(crate) ratio_to_vdso_monotonic: Option<Ratio>,
-    /// Why there is no such read here.
+    /// Why this read does not exist on this machine.
     pub(crate) missing: Option<String>,
 }
 
@@ -189,13 +189,13 @@ fn row(result: &RowResult, counter: Option<Estimate>, vdso: Option<Estimate>) ->
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ScalingReport {
-    /// The row.
+    /// The name of the row.
     pub(crate) name: String,
     /// Number of threads.
     pub(crate) threads: usize,
-    /// Throughput of one thread, in nanoseconds a read; the loop is included.
+    /// Throughput of one thread, in nanoseconds a read, including the loop.
     pub(crate) cost: Option<Estimate>,
-    /// As a multiple of the smallest number of threads.
+    /// The cost as a multiple of that with the smallest number of threads.
     pub(crate) ratio: Option<Ratio>,
     /// Reads of all threads together in a second.
     pub(crate) reads_per_second: f64,
@@ -219,41 +219,41 @@ fn scaling(bench: &Bench) -> Vec<ScalingReport> {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SourceReport {
-    /// Its name.
+    /// The name of the clocksource.
     pub(crate) name: String,
-    /// Why it was not measured.
+    /// Why the clocksource was not measured.
     pub(crate) not_measured_because: Option<String>,
-    /// A few ways to read the time.
+    /// A few paths of reading the time.
     pub(crate) rows: Vec<RowReport>,
-    /// CLOCK_MONOTONIC through the C library, as a multiple of the same with the original clocksource.
+    /// CLOCK_MONOTONIC through the C library, as a multiple of that with the original clocksource.
     pub(crate) ratio_to_original: Option<Ratio>,
 }
 
-/// A loop of old.
+/// The loop of a known benchmark.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LikeReport {
-    /// Its short name.
+    /// The short name of the loop.
     pub(crate) code: &'static str,
-    /// Its name.
+    /// The name of the loop.
     pub(crate) name: &'static str,
     /// Reads in each loop of the original.
     pub(crate) original_count: u64,
-    /// Its loops.
+    /// The measured loops.
     pub(crate) loops: Vec<LoopReport>,
 }
 
-/// One loop.
+/// One measured loop.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LoopReport {
     /// The clocksource in use.
     pub(crate) clocksource: Option<String>,
-    /// What it read.
+    /// The clock that the loop read.
     pub(crate) clock: &'static str,
     /// The thread, from 0.
     pub(crate) thread: usize,
-    /// Reads.
+    /// Reads in the loop.
     pub(crate) count: u64,
     /// Elapsed seconds.
     pub(crate) real_s: f64,
@@ -261,12 +261,12 @@ pub(crate) struct LoopReport {
     pub(crate) user_s: f64,
     /// CPU seconds of the thread in the kernel.
     pub(crate) system_s: f64,
-    /// Nanoseconds a read, as the loop gives them, by CPU time (P1, P3) or elapsed time (P2, P4): with
-    /// the loop, and with whatever disturbed it.
+    /// Nanoseconds a read as the original loop reports them, by CPU time (P1, P3) or elapsed time (P2, P4); includes
+    /// the loop and every disturbance.
     pub(crate) ns_per_read: f64,
-    /// The same by CPU time of the thread, whatever the loop takes; null where the kernel accounted none.
+    /// Nanoseconds a read by CPU time of the thread, in any loop; null where the kernel accounted none.
     pub(crate) cpu_ns_per_read: Option<f64>,
-    /// The same by elapsed time.
+    /// Nanoseconds a read by elapsed time.
     pub(crate) wall_ns_per_read: f64,
 }
 
@@ -302,33 +302,33 @@ impl LikeReport {
     }
 }
 
-/// What other ways would save.
+/// The saving by faster paths.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct GainReport {
-    /// Reads in a second.
+    /// Reads a second.
     pub(crate) reads_per_second: f64,
-    /// Which cost counts: `in_work`, or `throughput` where that was not measured.
+    /// The cost that is used: `in_work`, or `throughput` where that was not measured.
     pub(crate) cost: &'static str,
-    /// What CLOCK_MONOTONIC through the C library costs now, in nanoseconds.
+    /// The cost of CLOCK_MONOTONIC through the C library now, in nanoseconds.
     pub(crate) now: Estimate,
-    /// CPU seconds in each second that this program spends on it.
+    /// CPU seconds that this program spends on reads in each second.
     pub(crate) spent: f64,
-    /// Other ways, measured here.
+    /// Other paths that were measured on this machine.
     pub(crate) ways: Vec<WayReport>,
     /// The remedies of `why`, and what they would save.
     pub(crate) remedies: Vec<RemedyGain>,
 }
 
-/// Another way.
+/// Another path.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WayReport {
-    /// Its name.
+    /// The name of the path.
     pub(crate) name: String,
-    /// What it gives up.
+    /// The disadvantage of this path.
     pub(crate) gives_up: String,
-    /// Its cost in nanoseconds.
+    /// The cost of a read, in nanoseconds.
     pub(crate) cost: Estimate,
     /// CPU seconds saved in each second.
     pub(crate) saved: Saved,
@@ -338,44 +338,44 @@ pub(crate) struct WayReport {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RemedyGain {
-    /// Its id.
+    /// The id of the remedy.
     pub(crate) id: String,
-    /// What it does.
+    /// What the remedy does.
     pub(crate) summary: String,
-    /// CPU seconds saved in each second; null where nothing measured here tells.
+    /// CPU seconds saved in each second; null where no measurement on this machine shows it.
     pub(crate) saved: Option<Saved>,
-    /// What the figure rests on.
+    /// The basis of the figure.
     pub(crate) by: String,
 }
 
-/// Compared with a former run.
+/// A comparison with an earlier run.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct BaselineReport {
-    /// The file.
+    /// The file of the earlier run.
     pub(crate) file: String,
-    /// What is not the same, so that the comparison is not one of like with like.
+    /// Differences between the two runs that make the comparison less reliable.
     pub(crate) unlike: Vec<String>,
-    /// Throughput of the rows that both have, over the starts.
+    /// Throughput of the rows that both runs have, over the starts.
     pub(crate) rows: Vec<Comparison>,
-    /// Starts of the former run; 1 where it kept none, and its medians were taken.
+    /// Starts of the earlier run; 1 where it saved none, and its medians were used.
     pub(crate) starts_before: usize,
     /// Starts of this run.
     pub(crate) starts_now: usize,
-    /// What was taken for the change of the whole machine.
+    /// The measurement that stands for the whole machine.
     pub(crate) control: Control,
-    /// The change of the whole machine, by that; rows are compared without it.
+    /// The change of the whole machine, by the control; rows are compared without it.
     pub(crate) machine: Option<Ratio>,
-    /// The change from which on a row is called different, in percent: half of the rows would have been called so, or
-    /// by less.
+    /// The smallest change that is reported as a difference, in percent: for half of the rows it would have been
+    /// smaller.
     pub(crate) smallest_percent: Option<f64>,
     /// The confidence of the intervals, 0 to 1.
     pub(crate) confidence: f64,
     /// With `--fail-over`: the limit in percent; null without.
     pub(crate) fail_over_percent: Option<f64>,
-    /// Rows that are slower by more than that.
+    /// Rows that are slower by more than `fail_over_percent`.
     pub(crate) failed: Vec<String>,
-    /// The answer, in one sentence.
+    /// The result in one sentence.
     pub(crate) summary: String,
 }
 

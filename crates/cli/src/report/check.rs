@@ -17,19 +17,19 @@ pub(crate) struct CheckReport {
     pub(crate) state: State,
     /// The exit code: 0, 1, 2 or 3.
     pub(crate) code: u8,
-    /// The line for people, under 80 characters.
+    /// The line for people, shorter than 80 characters.
     pub(crate) line: String,
-    /// What was looked at.
+    /// The points that were checked.
     pub(crate) points: Vec<clocksmith_watch::Point>,
-    /// What counted as how bad.
+    /// The thresholds that were used.
     pub(crate) thresholds: Thresholds,
     /// The diagnosis in one word; null if there is none.
     pub(crate) verdict: Option<Verdict>,
     /// The diagnosis in one sentence; null if there is none.
     pub(crate) headline: Option<String>,
-    /// What is in use; null if the machine could not be read.
+    /// The clocksource in use; null if the machine could not be read.
     pub(crate) clocksource: Option<Clocksource>,
-    /// What reads cost, where measured.
+    /// The measured read costs.
     pub(crate) reads: Vec<Read>,
     /// Causes, gravest first.
     pub(crate) causes: Vec<Cause>,
@@ -38,9 +38,9 @@ pub(crate) struct CheckReport {
     /// What the vendor that `--policy` names asks of this machine; null without that option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<PolicyAnswer>,
-    /// The machine in short; null if it could not be read.
+    /// A summary of the machine; null if it could not be read.
     pub(crate) machine: Option<MachineReport>,
-    /// How long it took, in milliseconds.
+    /// Duration of the check, in milliseconds.
     pub(crate) elapsed_ms: f64,
 }
 

@@ -15,11 +15,11 @@ use serde::Serialize;
 pub(crate) struct FixReport {
     /// Always `clocksmith.fix.v1`.
     schema: &'static str,
-    /// What was asked for.
+    /// The mode of the run.
     pub(crate) mode: Mode,
-    /// What came of it, in one word.
+    /// The result in one word.
     pub(crate) result: Came,
-    /// In one sentence.
+    /// The result in one sentence.
     pub(crate) headline: String,
     /// The root directory of the system; null for this machine.
     pub(crate) root: Option<String>,
@@ -27,35 +27,35 @@ pub(crate) struct FixReport {
     pub(crate) clocksource: Option<String>,
     /// The clocksource that is wanted.
     pub(crate) target: Option<String>,
-    /// What changes on the kernel command line.
+    /// The change of the kernel command line.
     pub(crate) cmdline: Option<Change>,
-    /// What owns the command line, where it changes.
+    /// The tool that owns the kernel command line, if it changes.
     pub(crate) boot_by: Option<String>,
-    /// The boot loaders that were found, and the one that boots, where the command line changes.
+    /// The boot loaders that were found, and the one in use, if the kernel command line changes.
     pub(crate) boot: Option<Choice>,
     /// The steps, in order.
     pub(crate) steps: Vec<StepReport>,
-    /// Whether it takes effect with the next boot only.
+    /// Whether the change takes effect only at the next boot.
     pub(crate) reboot: bool,
     /// Risks that were accepted by name.
     pub(crate) accepted: Vec<String>,
-    /// What is not done, and why.
+    /// Changes that are refused, and why.
     pub(crate) refused: Vec<Refused>,
-    /// What a person must do: lines to copy.
+    /// Steps for a person: lines to copy.
     pub(crate) by_hand: Vec<String>,
-    /// What should be known.
+    /// Additional information.
     pub(crate) notes: Vec<String>,
-    /// What is wrong with the boot configuration as it stands.
+    /// Mistakes in the present boot configuration.
     pub(crate) mistakes: Vec<Mistake>,
-    /// What `verify` said, before and after.
+    /// Results of `verify`, before and after.
     pub(crate) verified: Vec<String>,
-    /// What a read of CLOCK_MONOTONIC cost, where it was measured.
+    /// The read cost of CLOCK_MONOTONIC, if measured.
     pub(crate) reads: Option<Gain>,
     /// The number of the change that was made.
     pub(crate) change: Option<u64>,
     /// With --status: every change in force.
     pub(crate) changes: Vec<ChangeReport>,
-    /// What was taken back: by --undo, or because it did not hold, or of a run that was killed.
+    /// Changes that were reverted: by --undo, because they did not last, or because their run was killed.
     pub(crate) taken_back: Vec<TakenBack>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct FixReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
-    /// A plan.
+    /// A plan; nothing is changed.
     Plan,
     /// `--apply`.
     Apply,
@@ -74,34 +74,34 @@ pub(crate) enum Mode {
     Status,
 }
 
-/// What came of it.
+/// The result of a run of `fix`.
 #[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Came {
     /// Nothing is wrong that could be fixed here, or nothing is in force.
     NothingToDo,
-    /// There is a plan.
+    /// The report is a plan.
     Planned,
-    /// What helps must be done by a person.
+    /// Only a person can make the change that would help.
     ByHand,
-    /// What would help is refused.
+    /// The change that would help is refused.
     Refused,
-    /// The evidence does not say.
+    /// The evidence does not show whether a change is needed.
     Undetermined,
-    /// Done.
+    /// The change was made.
     Applied,
-    /// Done, and put back, because it did not hold.
+    /// The change was made and reverted, because it did not last.
     RolledBack,
-    /// Taken back.
+    /// The change was reverted.
     Undone,
-    /// Taken back, but for files that another process changed meanwhile: they stay as they are.
+    /// The change was reverted, except for files that another process changed meanwhile, which were kept.
     PartlyUndone,
-    /// Every change still holds.
+    /// Every change is still in force.
     InForce,
-    /// Some change does not hold any more.
+    /// A change is no longer in force.
     NotInForce,
-    /// A change holds in files, and the next boot will take it.
+    /// A change is in force in the files, and takes effect at the next boot.
     WaitsForReboot,
 }
 
@@ -121,31 +121,31 @@ impl From<Outcome> for Came {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct StepReport {
-    /// What is done.
+    /// The action of the step.
     pub(crate) action: Action,
-    /// Why.
+    /// The reason for the step.
     pub(crate) why: String,
-    /// What it risks.
+    /// The risk of the step.
     pub(crate) risk: String,
-    /// How it is taken back.
+    /// How the step is reverted.
     pub(crate) undo: String,
-    /// How it is checked.
+    /// How the step is checked.
     pub(crate) verified: String,
     /// A unified diff, for a file.
     pub(crate) diff: Option<String>,
-    /// With --status: `in-force`, `changed`, `gone`, `left` or `unknown`, with what was seen.
+    /// With --status: `in-force`, `changed`, `gone`, `left` or `unknown`, and the evidence for it.
     pub(crate) holds: Option<String>,
 }
 
-/// What a read cost before and after, in nanoseconds.
+/// The read cost before and after, in nanoseconds.
 #[derive(Serialize, Debug, Clone, Copy)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Gain {
-    /// Before.
+    /// The read cost before the change.
     pub(crate) before_ns: f64,
-    /// After.
+    /// The read cost after the change.
     pub(crate) after_ns: f64,
-    /// How many times as fast.
+    /// The cost before divided by the cost after.
     pub(crate) ratio: f64,
 }
 
@@ -153,35 +153,35 @@ pub(crate) struct Gain {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ChangeReport {
-    /// Its number.
+    /// The number of the change.
     pub(crate) id: u64,
-    /// What it did.
+    /// What the change did.
     pub(crate) summary: String,
-    /// When, in seconds since 1970.
+    /// Time of the change, in seconds since 1970.
     pub(crate) begun: i64,
     /// Risks that were accepted by name.
     pub(crate) accepted: Vec<String>,
-    /// Its steps, each with whether it holds.
+    /// The steps of the change, each with its state.
     pub(crate) steps: Vec<StepReport>,
-    /// What else was seen: the unit's result, the running kernel's command line.
+    /// Other observations: the result of the unit, the command line of the running kernel.
     pub(crate) seen: Vec<String>,
-    /// Whether it holds; `waits-for-reboot` where only the next boot can show it.
+    /// The state of the change; `waits-for-reboot` where only the next boot can show it.
     pub(crate) holds: Came,
 }
 
-/// What was taken back.
+/// A change that was reverted.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TakenBack {
-    /// Its number.
+    /// The number of the change.
     pub(crate) id: u64,
-    /// What it had done.
+    /// What the change had done.
     pub(crate) summary: String,
-    /// Why it was taken back.
+    /// Why the change was reverted.
     pub(crate) because: String,
-    /// What was done, a line each.
+    /// What was done to revert it, one line each.
     pub(crate) done: Vec<String>,
-    /// What did not work, or was left alone.
+    /// What could not be reverted, or was kept.
     pub(crate) troubles: Vec<String>,
 }
 
@@ -296,8 +296,8 @@ impl StepReport {
                 (parts.join("; then "), "it must end well".to_owned(), None)
             }
             Action::Clocksource { .. } => (
-                "the one that was in use is chosen again".to_owned(),
-                "it is read back, then watched; what does not hold is put back".to_owned(),
+                "choose the former clocksource again".to_owned(),
+                "clocksmith reads it back, then watches it, and reverts the change if it does not last".to_owned(),
                 None,
             ),
         };

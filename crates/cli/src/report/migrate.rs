@@ -101,7 +101,7 @@ pub(crate) struct GroupReport {
 
 const ONLY_TSC: &str =
     "This is about the TSC alone: other CPU features, memory and disks may refuse a move, too.";
-const BLACKOUT: &str = "During the move the guest's TSC stands still, as QEMU restores what it last \
+const BLACKOUT: &str = "During the move the guest's TSC does not advance, because QEMU restores what it last \
     read; a guest on the clocksource tsc is late by the blackout until NTP corrects it.";
 const TOLERANCE: &str = "Within 250 ppm KVM scales nothing, not even where it could. NTP corrects up to \
     500 ppm; the parameter tsc_tolerance_ppm=0 of the host's module kvm has it scaled at once.";

@@ -31,15 +31,15 @@ pub(crate) struct LintFile {
     pub(crate) guessed: bool,
     /// Whether `--guest` is not used, because the file declares another system.
     pub(crate) overruled: bool,
-    /// Whether it is a part of a configuration, or a template: what is absent may stand elsewhere.
+    /// Whether the file is a part of a configuration, or a template: other settings may be in another file.
     pub(crate) partial: bool,
-    /// In the order of the file.
+    /// The findings in the order of the file.
     pub(crate) findings: Vec<FindingReport>,
-    /// How many findings are left out: by a comment in the file, or by --ignore.
+    /// Number of findings that are left out: by a comment in the file, or by --ignore.
     pub(crate) ignored: usize,
-    /// Which ones these are.
+    /// The findings that are left out.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Why it cannot be used; null if it can.
+    /// Why the file cannot be used; null if it can.
     pub(crate) error: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct LeftOut {
     pub(crate) column: u32,
     /// What is the matter.
     pub(crate) summary: String,
-    /// What leaves it out: `comment` in the file, or `option`.
+    /// The reason: `comment` in the file, or `option`.
     pub(crate) by: &'static str,
 }
 
@@ -65,29 +65,29 @@ pub(crate) struct LeftOut {
 pub(crate) struct FindingReport {
     /// The rule; `clocksmith explain ID` shows it.
     pub(crate) id: &'static str,
-    /// How much it matters.
+    /// The severity of the finding.
     pub(crate) severity: Severity,
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub(crate) line: u32,
-    /// Counted from 1, in characters.
+    /// Column, counted from 1, in characters.
     pub(crate) column: u32,
-    /// What stands there.
+    /// The text at that place.
     #[serde(rename = "where")]
     pub(crate) place: String,
-    /// Which object of the file, where it may have many: kind, namespace and name. Null elsewhere.
+    /// The object of the file, if a file may contain many: kind, namespace and name. Null otherwise.
     pub(crate) object: Option<String>,
-    /// What is the matter.
+    /// The finding in a few words.
     pub(crate) summary: String,
     /// Why it matters.
     pub(crate) why: &'static str,
-    /// What is risked by leaving it, and by mending it.
+    /// The risk of the finding, and of fixing it.
     pub(crate) risk: &'static str,
     /// What to do; null if nothing is to be done.
     pub(crate) fix: Option<String>,
-    /// Whether `vm fix` does it.
+    /// Whether `vm fix` makes the change.
     pub(crate) mendable: bool,
-    /// Why `vm fix` leaves it to be done by hand: the change would not be certain to change nothing else. Null where it
-    /// does it, or knows no change.
+    /// Why `vm fix` does not make the change: it might change something else. Null where it makes the change, or knows
+    /// none.
     pub(crate) by_hand: Option<String>,
     /// Who says so.
     pub(crate) source: &'static str,
@@ -185,31 +185,31 @@ pub(crate) struct FixReport {
 pub(crate) struct FixFile {
     /// As it was given; `-` is standard input.
     pub(crate) file: String,
-    /// What kind of file it is; null if it cannot be used.
+    /// The kind of the file; null if it cannot be used.
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
-    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    /// Whether the guest's system is guessed from a name; then no change depends on it, and `--guest` sets it.
     pub(crate) guessed: bool,
     /// Whether `--guest` is not used, because the file declares another system.
     pub(crate) overruled: bool,
-    /// Whether it is a part of a configuration, or a template.
+    /// Whether the file is a part of a configuration, or a template.
     pub(crate) partial: bool,
-    /// What is mended by the changes.
+    /// Findings that the changes fix.
     pub(crate) mended: Vec<Mended>,
-    /// How many changes follow --invtsc and --tsc-frequency.
+    /// Number of changes that --invtsc and --tsc-frequency require.
     pub(crate) chosen: usize,
-    /// Why changes that would follow them are left to be made by hand, one for each.
+    /// Why changes that --invtsc and --tsc-frequency require must be made by hand, one line each.
     pub(crate) undecided: Vec<String>,
     /// The changes as a unified diff; empty where nothing changes.
     pub(crate) diff: String,
-    /// What is left, with the places of the changed file.
+    /// Findings that are left, with their places in the changed file.
     pub(crate) left: Vec<FindingReport>,
-    /// What libvirt will tell QEMU about the clock; empty for other files.
+    /// Options about the clock that libvirt will pass to QEMU; empty for other files.
     pub(crate) qemu: Vec<String>,
     /// Whether the file was written.
     pub(crate) written: bool,
-    /// Where the file as it was is kept.
+    /// The file that has the former content.
     pub(crate) backup: Option<String>,
     /// Whether the file has what --invtsc and --tsc-frequency choose already.
     #[serde(skip)]
@@ -217,21 +217,21 @@ pub(crate) struct FixFile {
     /// Why `--apply` would not write it, for the sentence behind the changes.
     #[serde(skip)]
     pub(crate) refused: Option<String>,
-    /// Why it cannot be used or written; null if it can.
+    /// Why the file cannot be used or written; null if it can.
     pub(crate) error: Option<String>,
 }
 
-/// A finding that is mended.
+/// A finding that was fixed.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Mended {
     /// The rule.
     pub(crate) id: &'static str,
-    /// How much it mattered.
+    /// The severity of the finding.
     pub(crate) severity: Severity,
-    /// What was the matter.
+    /// The finding in a few words.
     pub(crate) summary: String,
-    /// What is risked by mending it.
+    /// The risk of the fix.
     pub(crate) risk: &'static str,
 }
 

@@ -25,7 +25,7 @@ impl Apart {
         Ok(Self(kept))
     }
 
-    /// Another one, for another process.
+    /// Duplicates the destination for another process.
     pub(crate) fn copy(&self) -> std::io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
@@ -34,7 +34,7 @@ impl Apart {
     pub(crate) fn write<T: Serialize>(self, document: &T) {
         if let Ok(mut text) = serde_json::to_string_pretty(document) {
             text.push('\n');
-            // A reader that has gone away is no error of the program's.
+            // A closed pipe is not an error of the program.
             let _ = std::fs::File::from(self.0).write_all(visible::json(&text).as_bytes());
         }
     }

@@ -5,8 +5,8 @@ use clocksmith_facts::tree::LiveTree;
 use clocksmith_facts::verified::{self, Trust, VerifyResult};
 use std::time::Duration;
 
-/// The longest that the test of the counters takes; and twice more, where somebody else kept the processors
-/// busy, as at the end of a boot. On an idle machine it takes a millisecond or two for each processor.
+/// The longest time of the test of the counters, and of two repetitions where other programs keep the processors busy,
+/// as at the end of a boot. On an idle machine the test takes a millisecond or two for each processor.
 const TESTS: [Duration; 3] =
     [Duration::from_millis(300), Duration::from_secs(2), Duration::from_secs(6)];
 /// The pause before the last of them.
@@ -22,11 +22,11 @@ pub(crate) struct Choice {
     pub(crate) reason: String,
 }
 
-/// Why none was.
+/// Why no clock was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused(pub(crate) String);
 
-/// What the choice is made of; the machine's is [`Live`].
+/// The evidence for the choice; [`Live`] is that of this machine.
 pub(crate) trait Evidence {
     /// Whether the kernel serves its clock without a system call.
     fn is_fast(&self) -> bool;
@@ -47,8 +47,8 @@ pub(crate) fn choose(
         Some(Source::Disciplined) => counter(evidence),
         None if evidence.is_fast() && !relaxed => choice(
             Source::Exact,
-            "the kernel serves its clock without a system call here, and nothing in order is faster \
-             (--relaxed is, --source disciplined tries all the same)"
+            "the kernel serves its clock without a system call here, and no clock that keeps the order of reads is \
+             faster (--relaxed is; --source disciplined tries the counter nevertheless)"
                 .to_owned(),
         ),
         None => counter(evidence),
@@ -131,7 +131,7 @@ impl Evidence for Live {
                     .to_owned(),
             ),
             Err(why @ clocksmith::Refused::NotInvariant) => Err(format!(
-                "{why}; if `clocksmith verify` trusts it all the same, that is used here for a day"
+                "{why}; if `clocksmith verify` trusts it nevertheless, run uses it for a day"
             )),
             Err(why) => Err(why.to_string()),
         }
@@ -221,7 +221,7 @@ mod tests {
             Ok(Source::Disciplined)
         );
         assert_eq!(of(Machine(false, bad), Some(Source::Coarse), false), Ok(Source::Coarse));
-        // Nobody gets a counter that is bad, not even who asks for it.
+        // No program gets a bad counter, even with --source disciplined.
         for wish in [None, Some(Source::Disciplined)] {
             let Err(Refused(why)) = choose(&Machine(false, bad), wish, false) else { panic!() };
             assert!(why.contains("CPU 1 is behind") && why.contains("--source coarse"), "{why}");

@@ -1,4 +1,4 @@
-//! `--via preload`: where the library is, and what it is told.
+//! `--via preload`: the place of the library, and its settings.
 
 use anyhow::{Result, anyhow, bail};
 use clocksmith_facts::trusted;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// The library's file.
 const NAME: &str = "libclocksmith_preload.so";
-/// What the library is told.
+/// The variable with the settings of the library.
 pub(crate) const SETTINGS: &str = "CLOCKSMITH_PRELOAD";
 
-/// Finds the library: where it was said to be, or beside this program.
+/// Finds the library: the file of `--preload-file`, or one beside this program.
 pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent);

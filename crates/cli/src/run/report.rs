@@ -12,11 +12,11 @@ pub(crate) struct RunReport {
     pub(crate) schema: &'static str,
     /// The program and its arguments.
     pub(crate) command: Vec<String>,
-    /// How it got its clock: `vdso`, `preload`, or `none` where the kernel's is as good.
+    /// How the program got its clock: `vdso`, `preload`, or `none` where the kernel's clock is as good.
     pub(crate) via: &'static str,
-    /// What its clock was made of: `exact`, `disciplined`, `coarse`; `null` with `--as`.
+    /// The source of the clock: `exact`, `disciplined`, `coarse`; `null` with `--as`.
     pub(crate) source: Option<&'static str>,
-    /// Why that.
+    /// The reason for this clock.
     pub(crate) reason: String,
     /// Whether times of different threads were in order.
     pub(crate) ordered: bool,
@@ -24,12 +24,12 @@ pub(crate) struct RunReport {
     pub(crate) slow: Option<SlowReport>,
     /// Whether children got the same clock.
     pub(crate) followed: bool,
-    /// Programs that got the clock until the first one ended, counting each `exec`; `null` where
-    /// nobody counts (`preload`, `none`).
+    /// Number of programs that got the clock until the first one ended, counting each `exec`; `null` where they are not
+    /// counted (`preload`, `none`).
     pub(crate) programs: Option<u64>,
-    /// Programs that did not.
+    /// Programs that did not get the clock.
     pub(crate) untouched: Option<u64>,
-    /// Why not, for the first of them.
+    /// The reasons, for the first of them.
     pub(crate) reasons: Vec<UntouchedReport>,
 }
 
@@ -37,23 +37,23 @@ pub(crate) struct RunReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SlowReport {
-    /// As it was given.
+    /// The name as it was typed.
     pub(crate) name: String,
     /// Whether every read was a system call.
     pub(crate) by_call: bool,
-    /// What a read took at least, in nanoseconds.
+    /// The least time of a read, in nanoseconds.
     pub(crate) least_ns: u64,
-    /// What a read took more than it does, in nanoseconds.
+    /// The time that was added to each read, in nanoseconds.
     pub(crate) extra_ns: u64,
-    /// Where the figure is from.
+    /// The source of the figure.
     pub(crate) basis: String,
 }
 
-/// A program that was left alone.
+/// A program that did not get the clock.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct UntouchedReport {
-    /// Its file.
+    /// The file of the program.
     pub(crate) program: String,
     /// Why.
     pub(crate) reason: String,

@@ -39,7 +39,7 @@ const TYPICAL: [Typical; 2] = [
 /// The longest read, in nanoseconds: a second.
 const LONGEST_NS: f64 = 1e9;
 
-/// Parses what stands behind `--as`.
+/// Parses the value of `--as`.
 pub(crate) fn parse(text: &str) -> Result<Slow, String> {
     let slow = |by_call, least_ns, extra_ns, basis: &str| Slow {
         name: text.to_owned(),
@@ -63,8 +63,8 @@ pub(crate) fn parse(text: &str) -> Result<Slow, String> {
 fn nanoseconds(text: &str) -> Result<u64, String> {
     let bad = || {
         format!(
-            "{text:?} is no clock; expected hpet, acpi_pm, syscall, a time for each read such as 20us, \
-             or a time more such as +500ns"
+            "{text:?} is not a clock; expected hpet, acpi_pm, syscall, a time for each read such as 20us, \
+             or an added time such as +500ns"
         )
     };
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -30,7 +30,7 @@ pub(crate) fn progress(words: &str) {
     let _ = super::put(stderr().lock(), format!("\r{words:<PROGRESS$}").as_bytes());
 }
 
-/// Takes the line of progress away.
+/// Clears the line of progress.
 pub(crate) fn progress_done() {
     let _ = super::put(stderr().lock(), format!("\r{:<PROGRESS$}\r", "").as_bytes());
 }

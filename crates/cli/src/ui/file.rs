@@ -10,14 +10,14 @@ use clocksmith_watch::edge::files::{self, Durable, Over};
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
-/// Writes a file that everybody can read, over a regular file that is there.
+/// Writes a file that every user can read, or replaces a regular file.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     if is_stream(path) {
         return stream(path, content);
     }
     match std::fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
-            bail!("{} is there and is no ordinary file: name a new file", path.display())
+            bail!("{} exists and is not a regular file: name a new file", path.display())
         }
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(error).with_context(|| cannot(path))
@@ -72,7 +72,7 @@ mod tests {
         write(&precious, "precious").unwrap();
         symlink(&precious, &path).unwrap();
         let error = replace(&path, b"new").unwrap_err().to_string();
-        assert!(error.contains("no ordinary file"), "{error}");
+        assert!(error.contains("not a regular file"), "{error}");
         assert!(replace(dir.path(), b"new").is_err());
         assert_eq!(read_to_string(&precious).unwrap(), "precious");
         // A second name of a file that is not to be written.

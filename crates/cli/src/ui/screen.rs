@@ -1,6 +1,6 @@
-//! The terminal while a verb draws on the whole of it (`who --top`), and how it is put back: also by a forced end (the
-//! second signal of a kind, [`clocksmith_measure::interrupt`]) and by a panic. What puts it back may run in a signal
-//! handler, so it makes two system calls and nothing else.
+//! The terminal while a verb draws on the whole of it (`who --top`), and its restoration, also after a forced end (the
+//! second signal of a kind, [`clocksmith_measure::interrupt`]) and after a panic. The restoration may run in a signal
+//! handler, so it makes only two system calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

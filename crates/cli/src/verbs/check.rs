@@ -102,8 +102,8 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
     }
     if check.resolved().of_cost() {
         bail!(
-            "thresholds of the read cost (-w, -c, --warn-cost, --critical-cost) measure the machine that this \
-             runs on, and --root shows another one: leave them out"
+            "thresholds of the read cost (-w, -c, --warn-cost, --critical-cost) need a measurement of this machine, \
+             but --root reads another one: leave them out"
         );
     }
     let from = From { root: Some(root), ..From::default() };
@@ -114,8 +114,9 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
 /// UNKNOWN, with a line on standard output, where monitoring looks.
 pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let checking = std::env::args_os().skip(1).any(|word| word == "check");
-    // Words of the command line stand in messages, so these have no colours; help has our own words only.
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let checking = args::verb_of(words).is_some_and(|verb| verb == "check");
+    // Messages quote words of the command line, so they have no colours; help has our own words only.
     let message = error.render();
     if asked {
         let page = match Style::of(&Common::default()).is_plain() {

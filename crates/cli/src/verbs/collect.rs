@@ -45,7 +45,7 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
         .with_context(|| format!("cannot pack the bundle {}", path.display()))?;
     if path == Path::new("-") {
         if out::is_terminal() {
-            bail!("a bundle is binary: give a file with --output, or redirect standard output");
+            bail!("a bundle is binary: name a file with --output, or redirect standard output");
         }
         out::bytes(out::Bytes::Bundle(&packed))?;
         return Ok(Code::Done);

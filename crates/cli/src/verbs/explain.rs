@@ -57,7 +57,7 @@ fn rule(rule: &Rule) -> Explanation {
         versions: String::new(),
         so_what: format!("{}. As a rule it is {severity}.", first_upper(rule.why)),
         do_what: format!(
-            "`clocksmith vm lint FILE` says where, `clocksmith vm fix FILE` shows what can be mended. Risk: {}",
+            "`clocksmith vm lint FILE` shows where, `clocksmith vm fix FILE` shows what it can fix. Risk: {}",
             rule.risk
         ),
         see_also: Vec::new(),

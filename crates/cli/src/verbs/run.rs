@@ -50,7 +50,7 @@ pub(crate) fn run(common: &Common, args: &Run) -> Result<Code> {
     let act = match choice.source {
         Source::Exact => {
             note(common, &format!("run with the kernel's clock as it is: {}", choice.reason));
-            // Nobody is there when it ends.
+            // This process is replaced, so it cannot report the end.
             start.tell(&report("none"));
             return Ok(start.exec());
         }
@@ -218,7 +218,7 @@ fn note_slow(common: &Common, slow: &Slow) {
     );
 }
 
-/// On standard error, unless nobody wants to know.
+/// Prints a note on standard error, unless `--quiet` is set.
 fn note(common: &Common, text: &str) {
     if common.verbose && !common.quiet && !common.json {
         err::text(&render::wrap(text, "clocksmith: ", "  "));

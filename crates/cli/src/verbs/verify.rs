@@ -24,8 +24,8 @@ const ROUND: Duration = Duration::from_secs(10);
 pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
     if common.root.is_some() {
         bail!(
-            "verify measures the machine that it runs on; --root shows another one. Its last result, \
-             if there is one, is shown by: clocksmith why --root DIR"
+            "verify measures the machine that it runs on, but --root reads another one. `clocksmith why --root DIR` \
+             shows the last result of that machine, if there is one"
         );
     }
     let mut watch = Watch::new(args)?;
@@ -103,7 +103,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Rounds until the time is up, or somebody interrupts; every one is reported.
+/// Runs rounds until the time is up or a signal arrives; reports each one.
 fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
     let begun = std::time::Instant::now();
     let mut worst: Option<Outcome> = None;
@@ -171,7 +171,7 @@ fn finish(
 
 /// Keeps the result for `why` and others; what became of it, if that succeeded.
 fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
-    // What was cut short is no result.
+    // An interrupted run has no result to save.
     if args.no_save || !outcome.complete {
         return None;
     }
@@ -179,7 +179,7 @@ fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
         Ok(kept) => Some(kept),
         Err(error) => {
             let error = render::error(&error);
-            err::line(&format!("{error} (the result above holds all the same)"));
+            err::line(&format!("{error} (the result above is still valid)"));
             None
         }
     }

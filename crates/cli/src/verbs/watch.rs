@@ -13,13 +13,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Where it listens if nobody says anything.
+/// The default port.
 const PORT: u16 = 9988;
 
 pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
     let root = common.root.as_deref();
     if root.is_some() {
-        // What is no mirror is told now, with what to do about it.
+        // Report a directory that is not a mirror now, with what to do about it.
         gather::facts(From { root, ..From::default() })?;
     }
     let or = |given: Option<Duration>, seconds| given.unwrap_or(Duration::from_secs(seconds));
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
     };
     if args.once && common.json {
         let begun = Instant::now();
-        let seen = daemon::assessment(&options).context("cannot look at the machine")?;
+        let seen = daemon::assessment(&options).context("cannot examine the machine")?;
         let judgement = clocksmith_watch::assess::judgement(&seen, &options.thresholds);
         let elapsed_ms = begun.elapsed().as_secs_f64() * 1e3;
         let report = CheckReport::new(Some(seen), &judgement, options.thresholds, elapsed_ms);
@@ -57,7 +57,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         return Ok(Code::Done);
     }
     if args.once {
-        let text = daemon::once(&options).context("cannot look at the machine")?;
+        let text = daemon::once(&options).context("cannot examine the machine")?;
         render::text(&text)?;
         return Ok(Code::Done);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         if quiet && state == State::Ok {
             return;
         }
-        // Where nobody reads any more the watch goes on: its metrics are what counts.
+        // The watch continues after its reader has gone, because it still serves metrics.
         let _ = if json {
             render::json_line(&WatchLine::new(state, text, event))
         } else {
@@ -109,8 +109,8 @@ fn first_directory(dirs: &str) -> Result<Option<PathBuf>> {
         dirs.split(':').find(|dir| !dir.starts_with('/')).filter(|_| !dirs.is_empty())
     {
         bail!(
-            "STATE_DIRECTORY is {dirs:?}, and {dir:?} in it is no absolute path, so the history would be kept in a \
-             directory below the current one: set absolute paths, or give --state-dir"
+            "STATE_DIRECTORY is {dirs:?}, and {dir:?} in it is not an absolute path, so the history would be kept in a \
+             directory below the current one: set absolute paths, or use --state-dir"
         );
     }
     Ok(dirs.split(':').next().filter(|dir| !dir.is_empty()).map(PathBuf::from))

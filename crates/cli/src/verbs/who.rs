@@ -84,8 +84,8 @@ fn end_without_answer() -> std::io::Result<()> {
         screen::put_back();
         remains::remove();
         err::line(&format!(
-            "clocksmith: process {pid} does not answer: a thread of it holds the lock of its memory map, as it can if it \
-             waits for a file system that does not answer; watch others, by -p, --name or --user"
+            "clocksmith: process {pid} does not answer: one of its threads holds the lock of its memory map, for example \
+             because it waits for a file system that does not answer; select other processes with -p, --name or --user"
         ));
         std::process::exit(UNDETERMINED)
     };

@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::gather::{self, Bundled, From, Part};
 use crate::machine_id;
 use crate::render::{self, html::Made};
+use crate::ui::err;
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
@@ -88,6 +89,12 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         if common.verbose {
             render::facts::print(&facts)?;
         }
+    }
+    if from.is_live() && gather::has_unread_input() {
+        err::line(
+            "clocksmith: this is the answer for this machine; standard input was not read. To diagnose a log from \
+             standard input: clocksmith why -",
+        );
     }
     Ok(code)
 }
@@ -174,7 +181,7 @@ fn now() -> f64 {
         .map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// What the answer is about, in words: where a file lies concerns nobody else.
+/// The evidence of the answer, in words: without the directory of a file, which a reader of the page does not need.
 fn of(from: From<'_>) -> String {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
     match (from.log, from.bundle, from.root) {

@@ -7,7 +7,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Parses a number with a unit; without one it is seconds.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let bad = || format!("{text:?} is no duration; expected a number with ms, s, m, h or d");
+    let bad = || format!("{text:?} is not a duration; expected a number with ms, s, m, h or d");
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number: f64 = number.parse().map_err(|_| bad())?;

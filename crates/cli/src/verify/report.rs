@@ -20,15 +20,15 @@ pub(crate) struct VerifyReport {
     pub(crate) outcome: Outcome,
     /// The machine in short.
     pub(crate) machine: Machine,
-    /// What the kernel uses, and what it says of the counter.
+    /// The kernel's clocksource, and what the kernel says about the counter.
     pub(crate) kernel: KernelView,
     /// Calls with unknown ids and bad pointers; only with `--abi`.
     pub(crate) abi: Option<Vec<AbiCase>>,
     /// Rounds so far; only with `--soak`.
     pub(crate) rounds: Option<u64>,
-    /// Where the result was kept; null if it was not.
+    /// The file in which the result was saved; null if it was not saved.
     pub(crate) kept: Option<String>,
-    /// Why it was not kept: an earlier result is a better proof. Null if it was kept, or was not to be.
+    /// Why the result was not saved: an earlier result proves more. Null if it was saved, or `--no-save` was used.
     pub(crate) not_kept: Option<String>,
 }
 
@@ -46,18 +46,17 @@ pub(crate) struct Machine {
     pub(crate) online: Option<u32>,
 }
 
-/// The kernel's own view.
+/// The kernel's own statements.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct KernelView {
     /// The clocksource in use.
     pub(crate) clocksource: Option<String>,
-    /// As sysfs lists them, best first.
+    /// Available clocksources in the order of sysfs, best first.
     pub(crate) available: Option<Vec<String>>,
-    /// Whether the kernel has marked the counter unstable, with its words; null where it has not, or
-    /// its log cannot be read.
+    /// The kernel's message that the counter is unstable; null where there is none, or the log cannot be read.
     pub(crate) unstable: Option<String>,
-    /// Whether the kernel's log could be read.
+    /// Whether the kernel log could be read.
     pub(crate) log: bool,
 }
 
@@ -117,12 +116,12 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
             format!("{who} cannot be trusted ({sure} confidence): {what}.")
         }
         Trust::Unknown if !outcome.complete => format!(
-            "Interrupted after {:.1} s: nothing wrong was found until then. That is no verdict.",
+            "Interrupted after {:.1} s: nothing wrong was found until then. That is not a verdict.",
             outcome.method.seconds
         ),
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
             format!(
-                "Nothing wrong was found ({sure} confidence), but nothing here tells whether the clocks run at the right rate."
+                "Nothing wrong was found ({sure} confidence), but nothing here shows whether the clocks run at the right rate."
             )
         }
         Trust::Unknown => {

@@ -1,5 +1,5 @@
-//! The result is kept for `why` and others: written beside its place and moved there, so that nobody
-//! ever reads a half one.
+//! Saves the result for `why` and others: writes it beside its place and moves it there, so that a reader never
+//! gets a part of it.
 
 use anyhow::{Context, Result, anyhow};
 use clocksmith_facts::tree::LiveTree;

@@ -65,7 +65,7 @@ pub(crate) fn waiting(command: &[OsString], aside: bool) -> io::Result<(Waiting,
     Ok((waiting, Exact { lines, refused: None }))
 }
 
-/// In the new process: has it followed. What comes of it is told by the pipe.
+/// In the new process: asks to be followed. The pipe reports the result.
 fn attach(baseline: Baseline, writer: &PipeWriter) {
     let Ok(copies) = (|| -> io::Result<_> {
         Ok((writer.try_clone()?, writer.try_clone()?, writer.try_clone()?))
@@ -86,7 +86,7 @@ fn attach(baseline: Baseline, writer: &PipeWriter) {
 fn tell(mut to: &PipeWriter, line: &Line) {
     if let Ok(mut bytes) = serde_json::to_vec(line) {
         bytes.push(b'\n');
-        // Whoever does not listen any more does not want to know.
+        // The reader may have closed the pipe.
         let _ = to.write_all(&bytes);
     }
 }
@@ -184,7 +184,7 @@ impl Sums {
     fn counted(mut self, complete: bool) -> Result<Counted, String> {
         if self.processes == 0 {
             return Err(
-                "no process of the command told its counts; it may have ended before it ran, \
+                "no process of the command reported its counts; it may have ended before it ran, \
                         or have been killed together with its tracer"
                     .to_owned(),
             );
@@ -223,7 +223,9 @@ fn lost(end: Option<(u64, u64, u64, Vec<String>)>, complete: bool) -> Vec<String
             .to_owned(),
     ];
     let Some((programs, untouched, uncounted, reasons)) = end else {
-        lost.push("the end of the command was not told: exact counts may be too small".to_owned());
+        lost.push(
+            "the end of the command was not reported: exact counts may be too small".to_owned(),
+        );
         return lost;
     };
     let more = (programs + untouched).saturating_sub(1);

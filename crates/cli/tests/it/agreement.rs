@@ -285,7 +285,7 @@ fn state_of_check_is_that_of_the_verdict() {
 }
 
 #[test]
-fn watch_judges_as_check_and_tells_what_why_found() {
+fn watch_judges_as_check_and_reports_what_why_found() {
     let (mut told, mut contradicted) = (0, 0);
     each(|seen, fault, what| {
         let Some(devices) = seen.facts.clocksources.value().cloned() else { return };
@@ -388,12 +388,12 @@ fn every_command_is_a_command_of_the_shell() {
     }
 }
 
-/// The clocksource that the printed rules end with, and the title that they stand under.
+/// The clocksource that the printed rules end with, and the title above them.
 fn decided(text: &str) -> Option<(String, bool)> {
     const TITLES: [(&str, bool); 3] = [
         ("How Linux decided", true),
-        ("How Linux decided, if what is assumed below holds", true),
-        ("How Linux decides by its rules, which does not explain what is in use", false),
+        ("How Linux decided, with the assumptions listed below", true),
+        ("How Linux would decide by its rules, which do not explain the clocksource in use", false),
     ];
     let (from, explains) = TITLES.iter().find_map(|(title, explains)| {
         let at = text.find(&format!("\n{title}\n"))?;

@@ -161,7 +161,7 @@ fn metrics_have_the_labels_of_node_exporter() {
 }
 
 #[test]
-fn performance_data_stands_behind_the_first_bar() {
+fn performance_data_follows_the_first_bar() {
     let out = check(&[]).out;
     let (text, data) = out.split_once(" | ").unwrap();
     assert!(!text.contains('|') && !data.contains('|'));

@@ -107,7 +107,7 @@ fn there_and_back(files: &[(&str, &str)], check: impl Fn(&Root)) {
 
     let undone = root.fix("--undo --json");
     assert_eq!((undone.code, &undone.json()["result"]), (0, &"undone".into()), "{}", undone.out);
-    assert_eq!(root.files(), before, "taken back to the byte");
+    assert_eq!(root.files(), before, "reverted to the byte");
     let status = root.fix("--status --json");
     assert_eq!(status.json()["result"], "nothing-to-do");
     assert_eq!(root.fix("--undo --json").json()["result"], "nothing-to-do");
@@ -192,7 +192,7 @@ fn grub_in_a_directory_lists_what_is_to_be_run_inside() {
 }
 
 #[test]
-fn somebody_elses_change_is_not_thrown_away() {
+fn change_of_another_process_is_kept() {
     let root = Root::new(&[("boot/config.txt", ""), ("boot/cmdline.txt", "ro\n")]);
     assert_eq!(root.fix(&format!("--apply {WORD}")).code, 0);
     fs::write(root.0.path().join("boot/cmdline.txt"), "ro other tsc=nowatchdog\n").unwrap();
@@ -287,8 +287,8 @@ fn a_watch_that_did_not_end() {
     // It alone is taken back, not the one before it.
     let undone = root.fix("--undo");
     assert_eq!(undone.code, 0, "{}", undone.err);
-    assert!(undone.out.starts_with("Taken back: write second."), "{}", undone.out);
-    assert!(undone.err.contains("nobody saw it hold"), "{}", undone.err);
+    assert!(undone.out.starts_with("Reverted: write second."), "{}", undone.out);
+    assert!(undone.err.contains("was not confirmed"), "{}", undone.err);
     assert_eq!(root.text("etc/a"), "first\n");
     assert_eq!(root.fix("--status --json").json()["result"], "in-force");
     assert_eq!(root.fix("--undo").code, 0);

@@ -174,7 +174,7 @@ fn a_name_is_in_the_document_only_when_it_is_asked_for() {
 
 /// What is no bundle, whatever its name, is named; it keeps no other one out.
 #[test]
-fn lines_names_what_is_no_bundle_and_goes_on() {
+fn lines_names_inputs_that_are_not_bundles_and_continues() {
     let dir = tempfile::tempdir().unwrap();
     bundle(dir.path(), "a.tgz");
     std::fs::write(dir.path().join("b.tgz"), "").unwrap();

@@ -78,7 +78,7 @@ fn with_descriptors(command: &mut Command, most: u64) -> &mut Command {
 }
 
 #[test]
-fn idle_clients_keep_nobody_out_where_descriptors_are_few() {
+fn idle_clients_keep_no_client_out_where_descriptors_are_few() {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpStream;
     // Of the least that it begins with, and of more: 30 leaves some for what is inherited.

@@ -57,7 +57,7 @@ const CASES: &[Case] = &[
         "kvm-guest-by-its-clocksource",
         "unknown",
         Some("kvm-clock"),
-        &["tsc-halts-in-idle", "+invtsc", "in a guest the cure is"],
+        &["tsc-halts-in-idle", "+invtsc", "in a guest the remedy is"],
     ),
     case(
         "kvm-clock-against-tsc",
@@ -65,7 +65,7 @@ const CASES: &[Case] = &[
         None,
         &["21.6 ns", "27.0 ns a read, with kvm-clock in use"],
     ),
-    case("threads-on-hpet", "slow", Some("hpet"), &["717 ns", "somebody chose it"]),
+    case("threads-on-hpet", "slow", Some("hpet"), &["717 ns", "a program chose it"]),
     case(
         "perf-report-children-kvm-clock",
         "unknown",

@@ -64,7 +64,7 @@ fn lint_says_what_where_and_exits_by_it() {
 }
 
 #[test]
-fn what_is_no_file_is_said() {
+fn path_that_is_not_a_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let name = dir.path().to_str().unwrap();
     let out = run(&["vm", "lint", name]);
@@ -102,7 +102,7 @@ fn standard_input_is_a_file() {
 }
 
 #[test]
-fn fix_shows_first_and_writes_when_told() {
+fn fix_shows_first_and_writes_with_apply() {
     let dir = tempfile::tempdir().unwrap();
     let (path, bad) = file(dir.path(), "bad.xml", BAD);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -221,7 +221,7 @@ fn what_libvirt_keeps_is_not_written() {
     let planned = run(&["vm", "fix", &name]);
     let said = text(&planned.stdout).to_owned();
     assert!(said.contains("--apply would refuse") && said.contains("virsh define"), "{said}");
-    assert!(!said.contains("--apply does it"), "{said}");
+    assert!(!said.contains("use --apply"), "{said}");
     let out = run(&["vm", "fix", &name, "--apply"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("virsh define"), "{}", text(&out.stderr));
@@ -306,7 +306,7 @@ fn lint_of_an_ova_reads_its_beginning() {
 
 /// In a GitHub job, a line that begins with `::` is a command to the runner.
 #[test]
-fn a_name_or_a_text_is_no_workflow_command() {
+fn a_name_or_a_text_is_not_a_workflow_command() {
     let dir = tempfile::tempdir().unwrap();
     let name = "::set-output name=x::y.xml";
     file(dir.path(), name, &BAD.replace("debian", "##[add-mask]x"));

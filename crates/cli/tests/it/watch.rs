@@ -81,7 +81,7 @@ fn get(address: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_switch_is_told_served_kept_and_written() {
+fn a_switch_is_reported_served_saved_and_written() {
     let mut watch = watch(&[]);
     let address = watch.wait_for("listening on ").rsplit(' ').next().unwrap().to_owned();
     watch.wait_for("watch began, tsc is in use");
@@ -111,7 +111,7 @@ fn a_switch_is_told_served_kept_and_written() {
 }
 
 #[test]
-fn the_web_configuration_is_read_anew_and_a_bad_one_is_not_taken() {
+fn the_web_configuration_is_reloaded_and_a_bad_one_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("web.yml");
     std::fs::write(&config, "http_server_config: {}\n").unwrap();
@@ -123,7 +123,7 @@ fn the_web_configuration_is_read_anew_and_a_bad_one_is_not_taken() {
         "basic_auth_users:\n  a: $2y$05$YWJjZGVmZ2hpamtsbW5vcOFqxZrsHg4bdwrRUM9K6T1GelbUY6CQe\n";
     std::fs::write(&config, user).unwrap();
     watch.signal(Signal::HUP);
-    watch.wait_for("was read anew");
+    watch.wait_for("was reloaded");
     assert!(get(&address, "/metrics").starts_with("HTTP/1.1 401"));
     for bad in ["basic_auth_users: 5\n", "basic_auth_users:\n"] {
         std::fs::write(&config, bad).unwrap();

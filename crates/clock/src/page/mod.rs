@@ -32,7 +32,7 @@ const BLANK: u32 = 0;
 const WAITING: u32 = 1;
 /// There is a line.
 const RUNNING: u32 = 2;
-/// The line was found wrong.
+/// State of a line that was found to be wrong.
 const RETIRED: u32 = 3;
 
 /// The page. Zero bytes are a blank one.

@@ -55,7 +55,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// Whether sysfs lists it, or the log registers it.
+/// Whether sysfs lists the clocksource, or the log registers it.
 fn is_registered(case: &Case<'_>, wanted: &str) -> bool {
     case.facts.available_clocksources().is_some_and(|list| list.iter().any(|name| name == wanted))
         || case.log().is_some_and(|log| {

@@ -1,4 +1,4 @@
-//! `counter-trapped`, `counter-trapped-compat`: an erratum workaround of arm64 takes the vDSO away.
+//! `counter-trapped`, `counter-trapped-compat`: an erratum workaround of arm64 disables the vDSO.
 
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
@@ -14,7 +14,7 @@ pub(super) const CAUSE: Definition = Definition {
     ..PLAIN
 };
 
-/// Errata whose workaround replaces the counter's read, which disables the vDSO for everybody.
+/// Errata whose workaround replaces the counter's read, which disables the vDSO for all programs.
 /// Source: `arch_timer_enable_workaround()` in `drivers/clocksource/arm_arch_timer.c`: the entries of
 /// `ool_workarounds[]` that set `read_cntvct_el0`. The kernel prints Freescale's number as a005858.
 const TRAPPED: [&str; 5] = ["858921", "a008585", "a005858", "161010101", "UNKNOWN1"];

@@ -8,7 +8,7 @@ use crate::remedies::table::Advice;
 /// Whether a cause is a fault of the TSC as a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// The TSC is innocent, or not concerned.
+    /// The TSC is not at fault, or not concerned.
     Never,
     /// The TSC is at fault when the cause is found with medium confidence or more.
     Likely,
@@ -125,7 +125,7 @@ impl CauseId {
         self.definition().consequence
     }
 
-    /// Whether `tsc=reliable` switches off the check that found it: it would hide the fault, not mend it.
+    /// Whether `tsc=reliable` switches off the check that found the fault: the parameter would hide it, not fix it.
     #[must_use]
     pub fn is_silenced_by_reliable(self) -> bool {
         self.definition().checked

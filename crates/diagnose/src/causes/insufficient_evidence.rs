@@ -83,10 +83,10 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     };
     let what = match entry.event {
         Event::HpetFallback => {
-            "a thousand ticks were lost by the count of the TSC, and the kernel took the HPET"
+            "the kernel found by the TSC that a thousand ticks were lost, and switched to the HPET"
         }
         Event::LostTicks(LostTicks::TooMany) => {
-            "the kernel lost so many ticks by the count of the TSC that it gave it up"
+            "the kernel found by the TSC that too many ticks were lost, and stopped using the TSC"
         }
         Event::LostTicks(LostTicks::Many) => "the kernel lost a thousand ticks since the boot",
         _ => "the kernel lost ticks",
@@ -96,8 +96,8 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
         Severity::Warning,
         Confidence::High,
         format!(
-            "{what}: interrupts were held up (a driver, a disk without DMA, a busy host), or the counter ran at another \
-             rate than the kernel took (a CPU that changes its frequency); the message does not tell which"
+            "{what}: interrupts were delayed (a driver, a disk without DMA, a busy host), or the counter ran at another \
+             rate than the kernel assumed (a CPU that changes its frequency); the message does not say which"
         ),
         vec![Evidence::line(log, entry)],
     );
@@ -162,22 +162,20 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     } else if !log_reaches_boot
         && case.log().is_some_and(|log| shows_early_boot(log) && log.entries.len() == 1)
     {
-        "the one line here that concerns clocks is of the boot's first seconds, and what the kernel chose behind it, and \
-         why, is not here; all of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
+        "the one line here that concerns clocks is from the boot's first seconds; the kernel's later choice and its reason \
+         are missing; all of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
     } else if !log_reaches_boot && case.log().is_some_and(shows_early_boot) {
-        "these lines are of the boot's first seconds, and what the kernel chose behind them, and why, is not here; all \
+        "these lines are from the boot's first seconds; the kernel's later choice and its reason are missing; all \
          of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
     } else if !log_reaches_boot {
-        "this log does not reach back to the boot, where the kernel says why; journalctl -k -b, \
+        "this log does not reach back to the boot, where the kernel logs the reason; journalctl -k -b, \
          /var/log/dmesg or /var/log/kern.log would settle it"
     } else {
         match case.may_be_x86() {
             true => {
-                "sudo clocksmith collect on that machine would bring CPUID, the command line and sysfs"
+                "sudo clocksmith collect on that machine adds CPUID, the command line and sysfs"
             }
-            false => {
-                "sudo clocksmith collect on that machine would bring the command line and sysfs"
-            }
+            false => "sudo clocksmith collect on that machine adds the command line and sysfs",
         }
     };
     let gvisor = case.facts.environment.gvisor.value() == Some(&true);
@@ -197,7 +195,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         Some(name) => vec![Evidence::new(case.current.source.clone(), format!("current: {name}"))],
         None => Vec::new(),
     };
-    // An excerpt that shows nothing wrong is no reason to worry.
+    // An excerpt that shows nothing wrong is harmless.
     let harmless = case.slow.is_none() && !unstable_without_reason && !anything;
     causes.add(
         CauseId::InsufficientEvidence,

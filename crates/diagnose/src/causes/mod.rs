@@ -155,7 +155,7 @@ impl Case<'_> {
         self.facts.available_clocksources().map(|list| list.iter().any(|name| name == "tsc"))
     }
 
-    /// The log registers the TSC and does not take it away.
+    /// The log registers the TSC and does not demote it.
     pub(crate) fn tsc_is_registered(&self) -> bool {
         self.log().is_some_and(|log| {
             log.any(|event| matches!(event, Event::Registered { name, .. } if name == "tsc"))
@@ -224,8 +224,8 @@ impl Case<'_> {
         self.tsc_listed().or_else(|| self.tsc_is_registered().then_some(true))
     }
 
-    /// Elsewhere than on x86: a counter that the vDSO reads registered, and a slower clocksource is in use that nobody
-    /// chose.
+    /// On other architectures than x86: a counter that the vDSO reads registered, but a slower clocksource is in use,
+    /// without a choice of the administrator.
     pub(crate) fn outranked_counter(&self) -> Option<&str> {
         let (current, log) = (self.current_name()?, self.log());
         let arch = &self.machine.arch;

@@ -120,8 +120,7 @@ fn one_interval(incident: &Incident, rates: &Rates, decoded: &mut Decoded) {
 
 fn narrow_by_place(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
     if !case.is_bare_metal() || slept(log) {
-        // A guest that was paused, and a machine that slept, shows a TSC that ran on and a reference that
-        // stood still.
+        // After a pause of a guest or a sleep of a machine, the TSC has advanced and the reference has not.
         for reading in &mut decoded.readings {
             if matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. }) {
                 reading.fit = if went_back(incident) { Fit::Shown } else { Fit::Possible };

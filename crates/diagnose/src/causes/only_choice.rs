@@ -171,8 +171,8 @@ fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
     );
 }
 
-/// The tick is rated 1 or 2 (`kernel/time/jiffies.c`), below everything: unless somebody asked for it, nothing else is
-/// registered that the kernel trusts.
+/// The tick is rated 1 or 2 (`kernel/time/jiffies.c`), the lowest of all: without a choice of the administrator, the
+/// kernel uses it only if it trusts no other registered clocksource.
 fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
     let asked = case.machine.cmdline.value.clocksource_override().as_deref() == Some(current)
         || case.log().is_some_and(|log| {

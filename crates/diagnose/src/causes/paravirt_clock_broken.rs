@@ -16,7 +16,7 @@ pub(super) const CAUSE: Definition = Definition {
     demotion: true,
     against_reliable: Some(|_, _| {
         Some(
-            "which clock is wrong is open; it switches the checks off, not the fault off"
+            "which clock is wrong is not known; the parameter disables the checks, but the fault remains"
                 .to_owned(),
         )
     }),

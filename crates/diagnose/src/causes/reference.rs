@@ -9,7 +9,7 @@ pub(crate) fn is_paravirt(name: &str) -> bool {
     HypervisorKind::from_clocksource(name).is_some()
 }
 
-/// A second reference of the same check that agrees with one of the two clocks to what a read can take, and not with
+/// A second reference of the same check that agrees with one of the two clocks, within the time of a read, and not with
 /// the other: its name, and whether it agrees with the TSC.
 pub(super) fn second_witness(incident: &Incident, decoded: &Decoded) -> Option<(String, bool)> {
     let (name, ns) = incident.second.as_ref()?;

@@ -33,8 +33,8 @@ pub(super) fn is_unconfirmed(log: &KernelLog) -> bool {
     detected(log).is_none() && log.any(|event| matches!(event, Event::Refined { .. }))
 }
 
-/// Another boot in the input refined to the same figure, which is another one than was detected first: what repeats is
-/// no disturbance, and a reboot repeats it.
+/// Another boot in the input refined to the same figure, which differs from the detected one: a figure that repeats is
+/// not a disturbance, and a reboot repeats it.
 pub(crate) fn is_systematic(log: &KernelLog) -> bool {
     // Two clocks of one machine agree to a few parts in a million; refinements that were disturbed do not.
     const SAME_PPM: u64 = 20;
@@ -57,7 +57,7 @@ fn soon_after(refined: &Entry, incident: &Incident) -> bool {
 }
 
 /// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware within
-/// seconds of it that found another rate: what the figures do not tell.
+/// seconds of it that found another rate: the figures do not show which is right.
 pub(super) fn confirmed_before(
     log: &KernelLog,
     incident: &Incident,
@@ -76,7 +76,7 @@ pub(super) fn confirmed_before(
     }
     Some(format!(
         ", and the refined frequency of the TSC is within {} ppm of the one detected first: a wrong frequency does not \
-         fit; a read that came late, or a jump of the TSC, makes that, and these figures do not tell which",
+         fit; a late read or a jump of the TSC causes that, and these figures do not show which",
         agree + 1
     ))
 }

@@ -45,8 +45,8 @@ registry! {
     TscHaltsInIdle = "tsc-halts-in-idle" in tsc_halts_in_idle,
     /// No constant TSC, and cpufreq changed its rate.
     TscFrequencyChanges = "tsc-frequency-changes" in tsc_frequency_changes,
-    /// The watchdog saw the TSC run at another rate than its reference, and the TSC is the likely
-    /// culprit.
+    /// The watchdog saw the TSC run at another rate than its reference, and the TSC is probably at
+    /// fault.
     TscSkew = "tsc-skew" in tsc_skew,
     /// The TSC jumped once.
     TscJump = "tsc-jump" in tsc_jump,
@@ -54,7 +54,7 @@ registry! {
     TscAdjustChanged = "tsc-adjust-changed" in tsc_adjust_changed,
     /// The frequency that the kernel uses is wrong.
     TscMiscalibrated = "tsc-miscalibrated" in tsc_miscalibrated,
-    /// The reference was late, wrapped, lost ticks or glitched; the TSC is innocent.
+    /// The reference was late, wrapped, lost ticks or glitched; the TSC is not at fault.
     WatchdogAtFault = "watchdog-at-fault" in watchdog_at_fault,
     /// A check was late by both clocks alike, and was skipped.
     ReadoutStall = "readout-stall" in readout_stall,
@@ -76,7 +76,7 @@ registry! {
     AcpiDisabled = "acpi-disabled" in acpi_disabled,
     /// A choice was refused because the clocksource cannot do high resolution or is unstable.
     OverrideRefused = "override-refused" in override_refused,
-    /// Somebody wrote another choice to sysfs.
+    /// A person or a program wrote another choice to sysfs.
     RuntimeOverride = "runtime-override" in runtime_override,
     /// A paravirtual clock outranks a usable TSC.
     ParavirtClockPreferred = "paravirt-clock-preferred" in paravirt_clock_preferred,
@@ -90,7 +90,7 @@ registry! {
     OnlyChoice = "only-choice" in only_choice,
     /// arm64: an erratum workaround traps the counter, so the vDSO is off.
     CounterTrapped = "counter-trapped" in counter_trapped,
-    /// arm64: the same for 32-bit programs only.
+    /// arm64: an erratum workaround traps the counter for 32-bit programs only.
     CounterTrappedCompat = "counter-trapped-compat" in counter_trapped_compat,
     /// RISC-V: firmware emulates the time CSR, so that each read of it traps.
     CounterEmulated = "counter-emulated" in counter_emulated,
@@ -102,7 +102,7 @@ registry! {
     ContradictedEvidence = "contradicted-evidence" in contradicted_evidence,
     /// The cause cannot be known from this evidence.
     InsufficientEvidence = "insufficient-evidence" in insufficient_evidence,
-    /// The wall clock: nothing keeps it right.
+    /// No program corrects the wall clock.
     WallClockUnsynchronised = "wall-clock-unsynchronised" in wall_clock_unsynchronised,
     /// The wall clock was left behind while this guest did not run.
     WallClockStaleAfterRestore = "wall-clock-stale-after-restore" in wall_clock_stale_after_restore,

@@ -1,4 +1,4 @@
-//! `runtime-override`: somebody wrote a choice to sysfs.
+//! `runtime-override`: a person or a program wrote a choice to sysfs.
 
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
@@ -10,7 +10,7 @@ use crate::remedies::table;
 use clocksmith_facts::log::{Event, KernelLog};
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("somebody chose it at run time"),
+    clause: Some("a person or a program chose it at run time"),
     remedies: &[&table::SWITCH_TO_TSC_NOW, &table::CLEAR_OVERRIDE, &table::CHEAPER_READS],
     find,
     ..PLAIN
@@ -111,7 +111,7 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             Confidence::Medium,
             format!(
                 "the kernel switched from {from} to {to}, which is rated lower, without demoting {from}: \
-                 somebody wrote {to} to current_clocksource"
+                 a person or a program wrote {to} to current_clocksource"
             ),
             vec![Evidence::line(log, previous), Evidence::line(log, last)],
         );
@@ -130,7 +130,7 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     if best == current || !in_list || override_here.as_deref() == Some(current) {
         return;
     }
-    // The kernel took it away, before or behind this list.
+    // The kernel demoted it, before or after this list.
     if best.starts_with("tsc") && case.tsc_is_given_up() {
         return;
     }

@@ -112,7 +112,7 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
         ),
         _ => match incident.skew_ns {
             Some(ns) if overflowed => {
-                format!("the kernel states a difference of {ns} ns, which is no interval")
+                format!("the kernel states a difference of {ns} ns, which is not an interval")
             }
             #[allow(clippy::cast_precision_loss)]
             Some(ns) => format!(
@@ -125,7 +125,7 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
     }
 }
 
-/// Cycles and ticks of unknown rates that were read all the same: sizes are the least that any rates allow.
+/// Cycles and ticks of unknown rates: the sizes are the smallest that the possible rates allow.
 fn of_ticks(decoded: &Decoded, incident: &Incident) -> bool {
     incident.counts_ticks() && decoded.wd_seconds.is_none() && !decoded.readings.is_empty()
 }
@@ -210,7 +210,7 @@ impl Judge<'_, '_> {
                     self.jumped(seconds, sure);
                 }
             }
-            // What repeats in another boot is no jump.
+            // A difference that repeats in another boot is not a jump.
             Hypothesis::ReferenceJumped { .. } | Hypothesis::LateRead { .. }
                 if self.repeats(rates) => {}
             Hypothesis::ReferenceJumped { seconds } => {
@@ -242,7 +242,7 @@ impl Judge<'_, '_> {
             Hypothesis::HeldUp { seconds } => {
                 let settle = self.settle();
                 let summary = format!(
-                    "{}: a virtual CPU that lost its turn for {} between the two reads explains it, and \
+                    "{}: a virtual CPU that was descheduled for {} between the two reads explains it, and \
                      so does a rate error or a jump; {settle}",
                     self.figures,
                     self.size(seconds)
@@ -253,7 +253,7 @@ impl Judge<'_, '_> {
                 let summary = format!(
                     "{}: no tick of 100 Hz or more and no TSC of 4.8 GHz or less bring them together, so that they are {} \
                      apart or more. {reference} counts ticks and may have lost that much while interrupts or a virtual \
-                     CPU were held up",
+                     CPU were delayed",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -263,7 +263,7 @@ impl Judge<'_, '_> {
                 let settle = self.settle();
                 let summary = format!(
                     "{}: {reference} counts ticks and may have lost {} of them while interrupts or a \
-                     virtual CPU were held up; a TSC frequency that is wrong looks the same; {settle}",
+                     virtual CPU were delayed; a TSC frequency that is wrong looks the same; {settle}",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -280,7 +280,7 @@ impl Judge<'_, '_> {
             }
             Hypothesis::ClocksourceHalted { seconds } => {
                 let summary = format!(
-                    "two reads of the TSC are alike, while {reference} counted {}: this TSC stood still; \
+                    "two reads of the TSC are equal, while {reference} counted {}: this TSC stood still; \
                      one that halts in a deep idle state of its core does that",
                     self.size(seconds)
                 );
@@ -289,8 +289,8 @@ impl Judge<'_, '_> {
             Hypothesis::Overflow { below } => {
                 let summary = format!(
                     "the figure is 2^42 ns less {}: the kernel's conversion of a counter's cycles overflows there, so \
-                     it is no interval, and neither clock jumped by that much; which of the two was off is not in \
-                     this evidence",
+                     it is not an interval, and neither clock jumped by that much; this evidence does not show which of \
+                     the two was off",
                     seconds_text(below)
                 );
                 self.add(fault, sure, summary);
@@ -371,24 +371,24 @@ impl Judge<'_, '_> {
         } else {
             " (the TSC's rate is not in this evidence: any of these gives a rate that processors have)"
         };
-        let tail = "no check ran for that long (the CPU with the watchdog's timer, or the whole machine, was held \
-                    up), and nothing is wrong with the TSC";
+        let tail = "no check ran for that long (the CPU with the watchdog's timer, or the whole machine, was \
+                    stalled), and nothing is wrong with the TSC";
         if let (true, Some(ns)) = (self.incident.old_style, self.incident.skew_ns) {
             // The message states the difference alone: the interval was half a second or more longer.
             #[allow(clippy::cast_precision_loss)]
             let difference = seconds_text(ns as f64 / 1e9);
             return format!(
-                "the difference of {difference} is what {least} wrap(s) of a reference make that counts in that range: \
+                "the difference of {difference} equals {least} wrap(s) of a reference with that range: \
                  then both clocks agree on more than {difference}, and {tail}"
             );
         }
         match (least, most) {
             (0, 0) => format!(
-                "both clocks agree on {long}, longer than the range that {reference} can tell, which the \
+                "both clocks agree on {long}, longer than the range of {reference}, which the \
                  kernel then counts as zero: {tail}"
             ),
             (least, most) if least == most => format!(
-                "both clocks agree on {long} once {reference} is taken to have wrapped {least} time(s): \
+                "both clocks agree on {long} if {reference} wrapped {least} time(s): \
                  {tail}"
             ),
             (least, most) => format!(
@@ -398,7 +398,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// A check that cannot tell anything from its figures.
+    /// A check whose figures show nothing.
     fn check_at_fault(&self, difference: f64) -> bool {
         let interval =
             self.decoded.wd_seconds.unwrap_or(0.0).max(self.decoded.cs_seconds.unwrap_or(0.0));
@@ -412,7 +412,7 @@ impl Judge<'_, '_> {
 
     fn too_small(&mut self, difference: f64, sure: Confidence) {
         let summary = format!(
-            "{}: a difference of {} is no more than delayed reads make and blames neither clock; a \
+            "{}: a difference of {} is within what delayed reads cause, so neither clock is at fault; a \
              rate error of that size would show in chronyc tracking",
             self.figures,
             self.size(difference)
@@ -430,7 +430,7 @@ impl Judge<'_, '_> {
         let (size, figures) = (self.size(seconds), self.figures.clone());
         if went_back(self.incident) {
             let summary = format!(
-                "the TSC went back: it reads less than at the check before, by another CPU or by itself{}",
+                "the TSC went back: it reads less than at the previous check, on another CPU or on the same one{}",
                 self.occasions()
             );
             return self.add(CauseId::TscJump, sure, summary);
@@ -440,7 +440,7 @@ impl Judge<'_, '_> {
         let sure = if paravirt { sure.min(Confidence::Medium) } else { sure };
         let summary = if seconds < 0.0 {
             format!(
-                "{figures}: the TSC stood still for about {size}, as one does that halts in deep idle \
+                "{figures}: the TSC stopped for about {size}, as a TSC does that halts in deep idle \
                  states, or was set back{}",
                 self.occasions()
             )
@@ -490,7 +490,7 @@ impl Judge<'_, '_> {
         }
         if self.decoded.readings.is_empty() {
             let summary = format!(
-                "the watchdog saw the TSC and {} disagree; the figures that would tell which one was \
+                "the watchdog saw the TSC and {} disagree; the figures that would show which one was \
                  wrong are not in this evidence",
                 self.reference
             );
@@ -499,7 +499,7 @@ impl Judge<'_, '_> {
         }
         let settle = self.settle();
         let summary = format!(
-            "the watchdog demoted the TSC: {}; these figures do not tell which clock was wrong; {settle}",
+            "the watchdog demoted the TSC: {}; these figures do not show which clock was wrong; {settle}",
             self.figures
         );
         self.add(CauseId::InsufficientEvidence, Confidence::High, summary);

@@ -23,7 +23,7 @@ pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             CauseId::ReadoutStall,
             Severity::Info,
             Confidence::Low,
-            "the kernel skipped one check because the interval was long; the figures that would tell a stall of the \
+            "the kernel skipped one check because the interval was long; the figures that would distinguish a stall of the \
              machine from a jump of the TSC are cut off",
             vec![Evidence::line(log, entry)],
         );
@@ -70,7 +70,7 @@ fn agree(cs: f64, wd: f64) -> bool {
 }
 
 /// Checks that were late by both clocks. The watchdog's timer runs on one CPU after the other
-/// (`clocksource_watchdog()`): that one was held up, and the lines do not tell of others.
+/// (`clocksource_watchdog()`): that one was stalled, and the lines show nothing about the others.
 fn agreeing(log: &KernelLog, causes: &mut Causes) {
     let late: Vec<(&Entry, f64)> = log
         .all(|event| matches!(event, Event::LongReadout { .. }))
@@ -97,7 +97,7 @@ fn agreeing(log: &KernelLog, causes: &mut Causes) {
         Confidence::High,
         format!(
             "no check of the clocks ran for {}{times}: by both clocks alike, so neither is at fault. The CPU with the \
-             watchdog's timer, or the whole machine, was held up",
+             watchdog's timer, or the whole machine, was stalled",
             seconds_text(longest)
         ),
         evidence.into_iter().map(|(entry, _)| Evidence::line(log, entry)).collect(),
@@ -175,7 +175,7 @@ fn long_readout(
             CauseId::WatchdogAtFault,
             Severity::Info,
             Confidence::Medium,
-            "the only reference is the timer tick, which loses time when interrupts are held up"
+            "the only reference is the timer tick, which loses time when interrupts are delayed"
                 .to_owned(),
         );
     }

@@ -13,7 +13,7 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     against_reliable: Some(|_, cause| {
         (cause.severity > Severity::Info).then(|| {
-            "something writes the TSC after boot; it switches the checks off, not the fault off"
+            "something writes the TSC after boot; the parameter disables the checks, but the fault remains"
                 .to_owned()
         })
     }),

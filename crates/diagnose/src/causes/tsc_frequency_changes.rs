@@ -20,7 +20,7 @@ pub(super) const CAUSE: Definition = Definition {
         let known = cause.confidence > Confidence::Low;
         Some(
             if known {
-                "this TSC changes its rate with the CPU frequency; it switches the checks off, not the fault off"
+                "this TSC changes its rate with the CPU frequency; the parameter disables the checks, but the fault remains"
             } else {
                 "whether this TSC changes its rate with the CPU frequency is not known; if it does, this switches the \
                  checks off, not the fault off"
@@ -50,8 +50,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
 const MOST_NS: u64 = 1_000_000_000;
 
 /// A difference in one check on an old kernel, on a processor that may have a TSC of the core's frequency: the kernel is
-/// told of changes by cpufreq's drivers alone (`time_cpufreq_notifier()` in arch/x86/kernel/tsc.c), and not of those
-/// that firmware or thermal throttling makes.
+/// notified of changes only by cpufreq's drivers (`time_cpufreq_notifier()` in arch/x86/kernel/tsc.c), and not of those
+/// by firmware or thermal throttling.
 fn candidate(case: &Case<'_>, causes: &mut Causes) {
     let machine = case.machine;
     let old = machine.kernel.is_assumed() || !Feature::IntelIdle.of(&machine.kernel.value);

@@ -16,7 +16,7 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, cause| {
         Some(
             if cause.confidence >= Confidence::Medium {
-                "this TSC stops in deep idle states; it switches the checks off, not the fault off"
+                "this TSC stops in deep idle states; the parameter disables the checks, but the fault remains"
             } else {
                 "whether this TSC stops in deep idle states is not known; if it does, this switches the \
                  checks off, not the fault off"

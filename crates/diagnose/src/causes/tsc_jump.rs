@@ -15,7 +15,7 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, cause| {
         Some(
             if cause.confidence >= Confidence::Medium {
-                "the TSC was seen to jump; it switches the checks off, not the fault off, and the next \
+                "the TSC was seen to jump; the parameter disables the checks, but the fault remains, and the next \
                  jump goes into the time"
             } else {
                 "whether the TSC jumped is not known; if it did, this switches the checks off, not the \

@@ -18,11 +18,11 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, cause| {
         Some(
             if cause.confidence >= Confidence::Medium {
-                "the TSC's frequency is wrong; it switches the checks off, not the fault off, and the \
+                "the TSC's frequency is wrong; the parameter disables the checks, but the fault remains, and the \
                  clock keeps running at the wrong rate"
             } else {
-                "whether the TSC's frequency is right is not known; it switches the checks off, not the \
-                 fault off"
+                "whether the TSC's frequency is right is not known; the parameter disables the checks, but the fault \
+                 remains"
             }
             .to_owned(),
         )
@@ -142,7 +142,7 @@ fn passed_checks(case: &Case<'_>, log: &KernelLog, refined: &Entry) -> bool {
     watched && long && case.tsc_is_current() && !log.any(|e| matches!(e, Event::SkewTestSkipped))
 }
 
-/// `tsc_early_khz=` is believed as it stands; the calibration of the APIC timer gives it away.
+/// The kernel does not check `tsc_early_khz=`; the calibration of the APIC timer shows a wrong value.
 fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     let Some(given) = case.machine.cmdline.value.number("tsc_early_khz") else { return };
     let Some((entry, ms)) = log.last(|event| match event {

@@ -21,7 +21,7 @@ pub(super) const CAUSE: Definition = Definition {
                 "whether the TSC or the ticks were wrong is not known; where the TSC really is at fault, the clock runs at \
                  the wrong rate"
             } else if cause.confidence >= Confidence::Medium {
-                "the TSC itself is the likely culprit; it switches the checks off, not the fault off"
+                "the TSC itself is probably at fault; the parameter disables the checks, and the fault remains"
             } else {
                 "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
                  between CPUs"
@@ -53,7 +53,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Confidence::Medium,
             "the TSC counted less than three quarters of what the ticks say: it stops or slows while the CPU is idle, the \
              CPU's frequency changes, an emulator loses cycles, or there were more ticks than due; the message does not \
-             tell which",
+             say which",
             vec![Evidence::line(log, entry)],
         );
     }

@@ -1,4 +1,4 @@
-//! `tsc-unsynchronized`: several CPUs, and nothing promises that their TSCs run alike.
+//! `tsc-unsynchronized`: several CPUs, and nothing guarantees that their TSCs are synchronised.
 
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::{by_model, marked};
@@ -8,14 +8,14 @@ use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("the kernel has no promise that the TSCs of its CPUs run alike"),
+    clause: Some("nothing guarantees that the TSCs of its CPUs are synchronised"),
     blame: Blame::Always,
     gave_up: true,
     returns: true,
     checked: true,
     against_reliable: Some(|_, _| {
         Some(
-            "nothing promises that the TSCs of these CPUs run alike, and nothing has tested it; where \
+            "nothing guarantees that the TSCs of these CPUs are synchronised, and nothing has tested it; if \
              they do not, time goes backwards between CPUs"
                 .to_owned(),
         )
@@ -38,7 +38,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         id,
         case.loss(),
-        "this machine has several CPUs and no promise that their TSCs run alike (no constant TSC on a \
+        "this machine has several CPUs, and nothing guarantees that their TSCs are synchronised (no constant TSC on a \
          non-Intel CPU, or firmware says so), so the kernel does not use them",
         |reason| matches!(reason, UnstableReason::Unsynchronized | UnstableReason::UvBios),
     );

@@ -50,7 +50,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::VdsoBypassed,
             Severity::Warning,
             Confidence::High,
-            "vdso=0 on the kernel command line takes the vDSO away: every read is a system call",
+            "vdso=0 on the kernel command line disables the vDSO: every read is a system call",
             vec![cmdline(case, "vdso=0")],
         );
         return;
@@ -115,7 +115,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             format!(
                 "hyperv_clocksource_msr has no vDSO path: each read asks the hypervisor. {}",
                 match grants_page(case) {
-                    Some(true) => "The reference TSC page is granted (privilege bit 9), so somebody chose this clock, or this kernel \
+                    Some(true) => "The reference TSC page is granted (privilege bit 9), so this clock was chosen by hand, or this kernel \
                          has no code for the page (32 bits)",
                     Some(false) => "It does not grant the reference TSC page (privilege bit 9)",
                     None =>
@@ -198,7 +198,7 @@ fn bypassed(case: &Case<'_>, causes: &mut Causes) {
             "{current} is read by system call: the host has invalidated the page (sequence 0), because its \
              own TSC does not serve"
         ),
-        _ => format!("{current} has a vDSO mode, and reads are system calls all the same"),
+        _ => format!("{current} has a vDSO mode, but reads are system calls"),
     };
     let evidence = if case.vdso_bypassed {
         Evidence::new("measurement", "a read costs as much as the system call")

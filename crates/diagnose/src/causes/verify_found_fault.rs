@@ -11,8 +11,7 @@ pub(super) const CAUSE: Definition = Definition {
     blame: Blame::Always,
     against_reliable: Some(|_, _| {
         Some(
-            "clocksmith verify measured a fault in this boot; it switches the checks off, not the fault \
-             off"
+            "clocksmith verify measured a fault in this boot; the parameter disables the checks, but the fault remains"
                 .to_owned(),
         )
     }),

@@ -1,4 +1,4 @@
-//! Who is to blame when the watchdog acted: the TSC, its reference, or a machine that stood still.
+//! What was at fault when the watchdog acted: the TSC, its reference, or a machine that was stopped.
 
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -36,7 +36,7 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
 }
 
 /// The kernel had already said why it does not trust the TSC. The watchdog then only sees the effect,
-/// and its figures are no second cause.
+/// and its figures are not a second cause.
 fn echo(log: &KernelLog, incident: &Incident, causes: &mut Causes) -> bool {
     let Some(first) = incident.entries.first().copied() else { return false };
     let stated = log.entries.iter().take(first).find_map(|entry| match &entry.event {
@@ -88,8 +88,8 @@ fn blame(
     {
         let mut evidence = evidence;
         evidence.insert(0, Evidence::line(log, test));
-        let summary = "a test of the watchdog delayed its reads on purpose, as the kernel says in front of it, and the \
-                       kernel blamed the TSC: neither the TSC nor the reference is at fault";
+        let summary = "a test of the watchdog delayed its reads on purpose, as the line before says, and the \
+                       kernel demoted the TSC: neither the TSC nor the reference is at fault";
         causes.add(fault, loss, Confidence::High, summary, evidence);
         return;
     }
@@ -103,9 +103,9 @@ fn blame(
                 loss,
                 Confidence::High,
                 format!(
-                    "reading {reference}, the TSC and {reference} again took too long, and the kernel blamed the \
-                     TSC: a slow reference (an emulated timer), an SMI, or a virtual CPU that lost its turn makes \
-                     that, and it shows nothing about the TSC"
+                    "reading {reference}, the TSC and {reference} again took too long, and the kernel demoted the \
+                     TSC: a slow reference (an emulated timer), an SMI, or a virtual CPU that was descheduled causes \
+                     that; it shows nothing about the TSC"
                 ),
             );
         }
@@ -115,7 +115,7 @@ fn blame(
                 loss,
                 Confidence::Medium,
                 "the watchdog was interrupted between its reads (a descheduled virtual CPU, SMI), and \
-                 the kernel blamed the TSC"
+                 the kernel demoted the TSC"
                     .to_owned(),
             );
         }
@@ -194,7 +194,7 @@ fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &m
     );
 }
 
-/// The watchdog found a difference, and the kernel keeps the clocksource all the same (RHEL 6).
+/// The watchdog found a difference, but the kernel keeps the clocksource (RHEL 6).
 fn kept(log: &KernelLog, causes: &mut Causes) {
     let found = log.last(|event| match event {
         Event::WatchdogKept { name, delta_ns } => Some((name.clone(), *delta_ns)),

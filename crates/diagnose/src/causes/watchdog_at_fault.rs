@@ -1,4 +1,4 @@
-//! `watchdog-at-fault`: the reference was late, wrapped, lost ticks or glitched; the TSC is innocent.
+//! `watchdog-at-fault`: the reference was late, wrapped, lost ticks or glitched; the TSC is not at fault.
 
 use super::definition::{Definition, PLAIN};
 use crate::cause::Confidence;
@@ -22,7 +22,7 @@ pub(super) const CAUSE: Definition = Definition {
         &table::NEWER_KERNEL_WATCHDOG,
         &table::CHEAPER_READS,
     ],
-    // Judges who is to blame; also finds skew, jumps, stalls and skipped checks.
+    // Finds which clock is at fault; also finds skew, jumps, stalls and skipped checks.
     find: super::watchdog::find,
     ..PLAIN
 };

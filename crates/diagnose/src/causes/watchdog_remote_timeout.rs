@@ -5,7 +5,7 @@ use super::definition::{Definition, PLAIN};
 pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, _| {
         Some(
-            "a CPU that did not answer in time tells nothing of the TSC; it switches the checks off, and a TSC that is \
+            "a CPU that did not answer in time shows nothing about the TSC; it switches the checks off, and a TSC that is \
              wrong stays in use"
                 .to_owned(),
         )

@@ -1,7 +1,7 @@
 //! A sysfs that says jiffies whatever the kernel reads.
 //!
 //! 64-bit x86 kernels from 2.6.18 to 2.6.20 (and RHEL 5, whose kernel is a 2.6.18) have the directory in sysfs with
-//! jiffies alone in the list and in use, and read the time from a counter of their own all the same
+//! only jiffies in the list and in use, but read the time from a counter of their own
 //! (`arch/x86_64/kernel/time.c`; `CONFIG_GENERIC_TIME` came to x86_64 in 2.6.21).
 
 use super::{Current, unknown};

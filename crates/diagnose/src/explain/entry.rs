@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word that stands in JSON.
+    /// The word in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

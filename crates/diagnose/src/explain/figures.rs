@@ -1,4 +1,4 @@
-//! The figures of one message, decoded: what nobody computes by hand.
+//! The figures of one message, decoded.
 
 use clocksmith_facts::cpu::Flags;
 use clocksmith_facts::log::Event;
@@ -113,12 +113,12 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
     if (1.0..=6.0).contains(&turns) && wrapped {
         out.push(format!(
             "That is {turns:.0} turn(s) of the PM timer ({PM_TURN:.3} s): if that was the reference, it \
-             wrapped while no check ran, and {name} is innocent."
+             wrapped while no check ran, and {name} is not at fault."
         ));
     } else if (turns + 1.0).abs() < 0.5 && wrapped {
         out.push(format!(
             "That is one turn of the PM timer ({PM_TURN:.3} s) too much: if that was the reference, it \
-             read a little less than at the check before, and {name} is innocent."
+             read a little less than at the check before, and {name} is not at fault."
         ));
     } else if delta < -0.5 {
         out.push(
@@ -129,7 +129,7 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
     } else if size <= 0.5 {
         out.push(format!(
             "The interval is not stated, so no rate follows: a jump of {name}, a virtual CPU that was \
-             held up between the two reads and a wrong rate of either clock look the same."
+             stalled between the two reads and a wrong rate of either clock look the same."
         ));
     } else {
         out.push(
@@ -169,16 +169,14 @@ fn skewed(
         return out;
     }
     if skew.abs() < MEASURABLE_S {
-        out.push(
-            "That is no more than one delayed read makes: it blames neither clock.".to_owned(),
-        );
+        out.push("One delayed read can cause that: neither clock is at fault.".to_owned());
         return out;
     }
     let rate = skew / interval;
     if rate.abs() <= RATE_ERROR_MAX {
         out.push(format!(
             "That is {} of the interval (limit 1000 ppm of 0.5 s). Which of the two rates is wrong, \
-             these figures do not tell.",
+             these figures do not show which.",
             ppm(rate * 1e6)
         ));
     } else {
@@ -257,8 +255,8 @@ fn detail(role: Role, name: &str, nsec: Option<i64>, cycles: u64, mask: u64) -> 
     }
     if role == Role::Watchdog && mask <= u64::from(u32::MAX) && cycles > mask >> 1 {
         out.push(
-            "That is more than half the counter's range: kernels since about 4.5 take it for zero and \
-             blame the other clock."
+            "That is more than half the counter's range: kernels since about 4.5 treat it as zero and \
+             find the other clock at fault."
                 .to_owned(),
         );
     }
@@ -272,7 +270,7 @@ fn readback(name: &str, ns: u64, marks: bool) -> Vec<String> {
         seconds(ns_f(ns))
     )];
     if marks && !name.starts_with("tsc") {
-        out.push(format!("{name} is the reference here: that is no evidence against the TSC."));
+        out.push(format!("{name} is the reference here: that is not evidence against the TSC."));
     }
     out
 }

@@ -46,19 +46,19 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         }
         Hypothesis::StoodStill { wraps: 0, seconds: length, .. } => format!(
             "both agree on {}, more than half the range of {reference}, which the kernel takes for \
-             zero: no check ran for that long, and {clock} is innocent",
+             zero: no check ran for that long, and {clock} is not at fault",
             seconds(length)
         ),
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } if wraps == wraps_most => {
             format!(
                 "both agree on {} if {reference} wrapped {wraps} time(s): no check ran for that long, and \
-                 {clock} is innocent",
+                 {clock} is not at fault",
                 seconds(length)
             )
         }
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } => format!(
             "both agree on {} or longer if {reference} wrapped {wraps} to {wraps_most} times: then no \
-             check ran for that long, and {clock} is innocent",
+             check ran for that long, and {clock} is not at fault",
             seconds(length)
         ),
         Hypothesis::ClocksourceJumped { seconds: jump } => {
@@ -73,7 +73,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             format!("{reference} was read {} late", seconds(late))
         }
         Hypothesis::HeldUp { seconds: late } => {
-            format!("a virtual CPU lost its turn for {} between the two reads", seconds(late))
+            format!("a virtual CPU was descheduled for {} between the two reads", seconds(late))
         }
         Hypothesis::TicksLost { seconds: lost } => {
             format!("{reference} lost {} of ticks", seconds(lost))
@@ -84,10 +84,10 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             )
         }
         Hypothesis::ClocksourceHalted { seconds: long } => {
-            format!("{clock} stood still for {}: two reads of it are alike", seconds(long))
+            format!("{clock} stood still for {}: two reads of it are equal", seconds(long))
         }
         Hypothesis::Overflow { below } => format!(
-            "2^42 ns less {}: the kernel's conversion of cycles overflowed, and the figure is no interval",
+            "2^42 ns less {}: the kernel's conversion of cycles overflowed, and the figure is not an interval",
             seconds(below)
         ),
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
@@ -97,7 +97,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             hz / 1e6
         ),
         Hypothesis::TooSmall { seconds: difference } => format!(
-            "the clocks differ by {}, no more than delayed reads make: that blames neither",
+            "the clocks differ by {}, which delayed reads can cause: neither is at fault",
             seconds(difference.abs())
         ),
     }

@@ -17,7 +17,7 @@ fn every_cause_has_an_explanation() {
         assert!(found.iter().any(|e| e.kind == Kind::Cause && e.title == id.name()), "{id:?}");
     }
     for entry in super::knowledge::CAUSES {
-        assert!(CauseId::parse(entry.id).is_some(), "{} is no cause", entry.id);
+        assert!(CauseId::parse(entry.id).is_some(), "{} is not a cause", entry.id);
     }
 }
 
@@ -162,7 +162,7 @@ fn read_by_the_model() -> Vec<String> {
 }
 
 fn parameters_in(text: &str) -> Vec<String> {
-    // Where a call is wrapped, the receiver and the call stand on different lines.
+    // If a call is wrapped, the receiver and the call are on different lines.
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" .", ".");
     let mut out = Vec::new();
     for call in [".has(\"", ".has_value(\"", ".values(\"", ".last(\"", ".number(\"", "off(line, \""]
@@ -346,7 +346,7 @@ const PASTED: &[(&str, &str, &str)] = &[
         "clocksource: timekeeping watchdog on CPU6: hpet read-back delay of 52680ns, attempt 4, \
          marking unstable",
         "readback-marks",
-        "no evidence against the TSC",
+        "not evidence against the TSC",
     ),
     (
         "clocksource:                       'acpi_pm' wd_now: c3a000 wd_last: 3a0000 mask: ffffff",
@@ -447,7 +447,7 @@ fn several_lines_are_decoded_together() {
     let found = explain(text);
     assert_eq!(found.len(), 2, "{found:?}");
     let figures = found[0].figures.join(" ");
-    assert!(figures.contains("tsc is innocent"), "{figures}");
+    assert!(figures.contains("tsc is not at fault"), "{figures}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Figures that stand in a message's text and not in the parser's event.
+//! Figures in the text of a message that the parser's event does not contain.
 
 use super::figures::{ppm, seconds};
 

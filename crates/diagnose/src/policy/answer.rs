@@ -4,20 +4,20 @@ use super::{Cited, when::Needed};
 use crate::report::Settle;
 use serde::{Deserialize, Serialize};
 
-/// Whether a machine is as it is asked to be.
+/// Whether a machine conforms to a rule of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Conformity {
-    /// It is.
+    /// The machine conforms.
     Yes,
-    /// It is supported, and the vendor prefers something else.
+    /// The machine is supported, but the vendor prefers another clocksource.
     Tolerated,
-    /// It is not.
+    /// The machine does not conform.
     No,
-    /// The vendor asks nothing of such a machine.
+    /// The vendor has no rule for such a machine.
     AsksNothing,
-    /// The evidence does not say.
+    /// The evidence does not show it.
     Unknown,
 }
 
@@ -48,76 +48,76 @@ impl Conformity {
     }
 }
 
-/// What a vendor asks of this machine's clocksource.
+/// The rules of a vendor for this machine, and whether it conforms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyAnswer {
     /// The vendor, as `--policy` takes it.
     pub vendor: String,
-    /// Its name.
+    /// The name of the vendor.
     pub name: String,
-    /// Whether this machine is as it is asked to be.
+    /// Whether this machine conforms.
     pub conforms: Conformity,
-    /// The same in one sentence.
+    /// The answer in one sentence.
     pub summary: String,
-    /// What is asked; several where there are several purposes, or where the evidence allows several.
+    /// The rules that apply; several where there are several purposes, or where the evidence allows several.
     #[serde(default)]
     pub asks: Vec<AskedReport>,
-    /// What was asked of such a machine before, latest first.
+    /// Earlier rules for such a machine, latest first.
     #[serde(default)]
     pub before: Vec<EarlierReport>,
-    /// Kernels that the vendor says to avoid, of which this one is or may be one.
+    /// Kernels that the vendor says to avoid, if this kernel is or may be one of them.
     #[serde(default)]
     pub kernels: Vec<KernelReport>,
-    /// Where it contradicts the measurement, or what this program finds.
+    /// Contradictions between the rules and the measurement or the diagnosis.
     #[serde(default)]
     pub contradictions: Vec<String>,
-    /// Facts that the evidence lacks and the answer depends on.
+    /// Missing facts on which the answer depends.
     #[serde(default)]
     pub settles: Vec<Settle>,
 }
 
-/// What one rule asks.
+/// One rule of a vendor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskedReport {
     /// The machines that the rule is about.
     pub machines: String,
-    /// What the rule is for, where it is for one program only.
+    /// The purpose of the rule, if it is for one program only.
     #[serde(default)]
     pub purpose: Option<String>,
-    /// Clocksources of which any is right; empty where the rule says that nothing is asked.
+    /// Clocksources that the rule recommends, each equally; empty where the rule asks nothing.
     #[serde(default)]
     pub preferred: Vec<String>,
     /// Clocksources that are supported, where another one is preferred.
     #[serde(default)]
     pub tolerated: Vec<String>,
-    /// Processor flags that are asked for as well where the TSC is in use.
+    /// Processor flags that the rule also asks for if the TSC is in use.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// False where the evidence does not say whether this machine is one of those.
+    /// False where the evidence does not show whether the rule is about this machine.
     pub applies: bool,
-    /// Whether this machine is as this rule asks.
+    /// Whether this machine conforms to the rule.
     pub conforms: Conformity,
-    /// The day from which on it is known to be stated.
+    /// The earliest day on which the rule is known to be stated.
     pub since: String,
-    /// Where.
+    /// Where the rule is stated.
     pub stated: Stated,
 }
 
-/// What was asked before.
+/// An earlier rule of a vendor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierReport {
     /// The machines that the rule was about.
     pub machines: String,
-    /// What it asked, in words.
+    /// The rule, in words.
     pub asked: String,
-    /// The day from which on it is known to have been stated.
+    /// The earliest day on which the rule is known to be stated.
     pub since: String,
-    /// The day on which another rule took its place.
+    /// The day on which another rule replaced it.
     pub until: String,
-    /// Where.
+    /// Where the rule was stated.
     pub stated: Stated,
 }
 
@@ -125,30 +125,30 @@ pub struct EarlierReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelReport {
-    /// Which ones.
+    /// The versions of these kernels.
     pub kernels: String,
-    /// What is wrong with them.
+    /// The fault of these kernels.
     pub fault: String,
-    /// False where the evidence does not say whether this kernel is one of those.
+    /// False where the evidence does not show whether this kernel is one of them.
     pub applies: bool,
-    /// The day from which on it is known to be stated.
+    /// The earliest day on which the advice is known to be stated.
     pub since: String,
-    /// Where.
+    /// Where the advice is stated.
     pub stated: Stated,
 }
 
-/// Where something is stated.
+/// The place where a vendor states a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stated {
-    /// The text.
+    /// The title or address of the text.
     pub text: String,
-    /// Its date, as it was read.
+    /// The date of the text when it was read.
     pub dated: String,
-    /// Where it is cited second-hand: the text that was read.
+    /// The text that was read, if it only cites the statement.
     #[serde(default)]
     pub read_in: Option<String>,
-    /// Few of its own words; null where they are data.
+    /// A short quotation; null where the text is data.
     #[serde(default)]
     pub words: Option<String>,
 }

@@ -96,7 +96,7 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
     let shown: Vec<String> = words.iter().map(|word| quote(word)).collect();
     let text = shown.join(" ");
     let mut offer = Offer::default();
-    // A word that needs quotes is no ordinary parameter: clocksmith fix does not write such words.
+    // A word that needs quotes is not an ordinary parameter: clocksmith fix does not write such words.
     if words.iter().all(plain) {
         let options: Vec<String> =
             words.iter().map(|word| format!("--remove-param {word}")).collect();
@@ -116,11 +116,11 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
             .to_owned(),
         Vendor::Unknown => "with this system's boot loader".to_owned(),
     };
-    offer.instruction(format!("to be taken off: {text}; without clocksmith: {by_hand}"))
+    offer.instruction(format!("remove {text}; without clocksmith: {by_hand}"))
 }
 
 /// Whether the kernel would choose another clocksource without the override: elsewhere than on x86, one that registered
-/// and is not rated last (`cr16_unstable` and the like are).
+/// and is not rated last (`cr16_unstable` and similar ones are).
 fn has_better(case: &Case<'_>) -> bool {
     if case.may_be_x86() {
         return true;
@@ -139,7 +139,7 @@ pub(super) fn remove_parameter(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
     let line = &case.machine.cmdline.value;
     let mut words = Vec::new();
-    // What lets the TSC be chosen again is no remedy where the TSC is at fault.
+    // A change that makes the TSC eligible again is not a remedy if the TSC is at fault.
     if plan.against_tsc().is_none() {
         let absent = matches!(case.expectation.tsc, TscState::NotPresent);
         if plan.has(C::CmdlineNotsc) {

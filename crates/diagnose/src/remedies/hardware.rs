@@ -20,7 +20,7 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
     if case.in_guest() {
         return None;
     }
-    // A stated frequency is no fault of firmware, nor is a measurement that was disturbed.
+    // Neither a stated frequency nor a disturbed measurement is a fault of the firmware.
     let stated = case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let concerns = |cause: &Cause| match cause.id {
         C::TscMiscalibrated if stated => false,
@@ -72,7 +72,7 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
     }
     Some(if case.in_guest() {
         offer.instruction(
-            "in a guest the cure is an invariant TSC from the host; this is the way around it",
+            "in a guest the remedy is an invariant TSC from the host; this is a workaround",
         )
     } else {
         offer

@@ -121,7 +121,7 @@ fn emulated(plan: &Plan<'_>) -> Offer {
         )
         .setting("QEMU command line, without KVM", "-cpu max,x-force-features=on,+invtsc")
         .instruction("-cpu host exists with KVM alone; without KVM each +invtsc needs x-force-features=on")
-        .risking("with KVM the guest is tied to hosts that can give this TSC frequency; the guest must be started anew")
+        .risking("with KVM the guest is tied to hosts that can give this TSC frequency; the guest must be restarted")
         .citing("QEMU target/i386/cpu.c, invtsc and x-force-features (10.0)")
 }
 
@@ -172,7 +172,7 @@ pub(super) fn give_a_timer(plan: &Plan<'_>) -> Option<Offer> {
     Some(
         Offer::default()
             .setting(
-                "KVM, libvirt domain XML, in <clock>; it is there unless something took it away",
+                "KVM, libvirt domain XML, in <clock>; it is the default unless another setting disables it",
                 "<timer name='kvmclock' present='yes'/>",
             )
             .setting("libvirt domain XML, in <features>: the PM timer comes with it", "<acpi/>")
@@ -189,7 +189,7 @@ pub(super) fn equal_offsets(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
-    // A guest that is told the frequency measures none.
+    // A guest that gets the frequency from the hypervisor does not measure it.
     let told = plan.case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let frequency = plan.may_be_guest() && plan.likely(C::TscMiscalibrated) && !told;
     let broken = plan.warns(C::ParavirtClockBroken) && plan.may_be_guest();

@@ -44,23 +44,23 @@ pub enum Layer {
     Firmware,
 }
 
-/// Words that go onto the kernel command line, or off it.
+/// Words to add to the kernel command line, or to remove from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
-    /// Words that are added.
+    /// Words to add.
     #[serde(default)]
     pub add: Vec<String>,
-    /// Words that are taken off.
+    /// Words to remove.
     #[serde(default)]
     pub remove: Vec<String>,
 }
 
-/// Configuration that is written somewhere by a person.
+/// Configuration that a person writes into a file or a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
-    /// Where it goes.
+    /// The file or command.
     pub r#where: String,
     /// The text.
     pub text: String,
@@ -87,33 +87,33 @@ impl Layer {
 pub struct Remedy<Id = CauseId> {
     /// Stable id.
     pub id: String,
-    /// Where it acts.
+    /// Where the remedy acts.
     pub layer: Layer,
-    /// What it does.
+    /// What the remedy does.
     #[serde(default)]
     pub summary: String,
-    /// What it risks.
+    /// The risk of the remedy.
     #[serde(default)]
     pub risk: String,
     /// Shell commands that run as they are.
     #[serde(default)]
     pub commands: Vec<String>,
-    /// Configuration: where it goes, and the text.
+    /// Configuration files and the text for them.
     #[serde(default)]
     pub settings: Vec<Setting>,
-    /// What a person has to know or do.
+    /// Instructions for a person.
     #[serde(default)]
     pub instructions: Vec<String>,
-    /// What it changes on the kernel command line of later boots.
+    /// Changes of the kernel command line of later boots.
     #[serde(default)]
     pub parameters: Parameters,
-    /// Why it is refused here; `null` when it is advised.
+    /// Why the remedy is refused here; `null` if it is advised.
     #[serde(default)]
     pub refused_because: Option<String>,
     /// The causes that it answers.
     #[serde(rename = "for")]
     pub causes: Vec<Id>,
-    /// Who says so, and as of when.
+    /// The page that documents the remedy; null where this project documents it.
     #[serde(default)]
     pub source: String,
 }
@@ -160,7 +160,7 @@ impl Plan<'_> {
         hypervisor.is_some_and(|h| h.xen_dom0)
     }
 
-    /// The guest is rented: whoever reads this cannot change the host.
+    /// The guest is rented: its user cannot change the host.
     pub(crate) fn is_tenant(&self) -> bool {
         let facts = self.case.facts;
         let rented = facts
@@ -176,7 +176,7 @@ impl Plan<'_> {
                 .any(|name| kernel.contains(name))
     }
 
-    /// Whoever reads this may own the host too.
+    /// The user of the guest may own the host too.
     pub(crate) fn owns_host(&self) -> bool {
         !self.is_tenant() && !self.is_dom0()
     }
@@ -295,7 +295,7 @@ fn is_for_every_architecture(advice: &table::Advice) -> bool {
     ids.contains(&advice.id)
 }
 
-/// In a container, WSL or gVisor the kernel belongs to somebody else: there no command helps.
+/// In a container, WSL or gVisor another administrator owns the kernel: no command inside helps.
 fn elsewhere(case: &Case<'_>, advice: &table::Advice, offer: Offer) -> Offer {
     let environment = &case.facts.environment;
     let place = if matches!(environment.container.value(), Some(Some(_))) {

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NextStep {
-    /// What it answers or does.
+    /// The question that the step answers, or its effect.
     pub what: String,
-    /// The command; a word in capitals is for the reader to fill in.
+    /// The command; replace words in capitals.
     pub command: String,
 }
 
@@ -25,13 +25,13 @@ pub(crate) fn next_steps(facts: &Facts, verdict: Verdict, causes: &[Cause]) -> V
     if verdict != Verdict::Slow || !matches!(facts.origin, Origin::Live) {
         return Vec::new();
     }
-    let mut steps = vec![step("who reads the time here", "sudo clocksmith who --all")];
+    let mut steps = vec![step("which programs read the time here", "sudo clocksmith who --all")];
     if against_tsc(causes).is_none() {
         steps.push(step(
             "a fast clock for one program, without a reboot",
             "clocksmith run -- PROGRAM",
         ));
     }
-    steps.push(step("what would fix it for good, as a plan", "sudo clocksmith fix"));
+    steps.push(step("a plan that fixes it permanently", "sudo clocksmith fix"));
     steps
 }

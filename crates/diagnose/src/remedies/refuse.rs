@@ -47,20 +47,20 @@ fn unavailable(plan: &Plan<'_>) -> &'static str {
         !matches!(plan.case.expectation.tsc, TscState::NotPresent | TscState::NotRegistered);
     match open::ask_over(machine, &[OpenInput::KernelVersion], checks).same {
         Some(false) if registered => {
-            "the kernel has marked it unstable and, before 2.6.31, takes the name all the same: the time would come from \
+            "the kernel has marked it unstable but, before 2.6.31, still accepts the name: the time would come from \
              a counter that was found wrong"
         }
         Some(true) => {
             "the kernel does not offer the TSC until the next boot: the write returns success and changes nothing"
         }
         _ => {
-            "the kernel has marked it unstable until the next boot: it takes the name all the same before 2.6.31, and \
-             later the write returns success and changes nothing"
+            "the kernel has marked it unstable until the next boot: before 2.6.31 it still accepts the name; since \
+             then the write returns success and changes nothing"
         }
     }
 }
 
-/// Why `tsc=reliable` is wrong here, if it is: what blames the TSC first, then the other causes.
+/// Why `tsc=reliable` is wrong here, if it is: causes by which the TSC is at fault first, then the other causes.
 fn against_reliable(plan: &Plan<'_>) -> Option<(String, CauseId)> {
     let mut causes: Vec<_> = plan.causes.iter().collect();
     causes.sort_by_key(|cause| !cause.blames_tsc());

@@ -71,7 +71,7 @@ fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
     let risk = if plan.is_dom0() {
         DOM0_RISK
     } else {
-        "right on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
+        "low on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
          emulated TSC is no faster, and a native one runs at another rate after a migration. If the TSCs \
          of two CPUs differ, time goes backwards between them: run clocksmith verify first"
     };

@@ -108,8 +108,8 @@ pub const SWITCH_TO_COUNTER: Advice = Advice {
 pub const REMOVE_PARAMETER: Advice = Advice {
     id: "remove-parameter",
     layer: Layer::Boot,
-    summary: "take the parameter off the kernel command line",
-    risk: "somebody put it there: find out why before the next boot",
+    summary: "remove the parameter from the kernel command line",
+    risk: "the parameter was set for a reason: find out why before the next boot",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt (7.1, 2026)",
     offer: boot::remove_parameter,
 };
@@ -163,8 +163,8 @@ pub const TSC_RELIABLE: Advice = Advice {
 pub const HIDE_HPET: Advice = Advice {
     id: "hide-hpet",
     layer: Layer::Hypervisor,
-    summary: "take the emulated HPET away from the guest: it is a slow reference and a worse clock",
-    risk: "a guest without TSC and paravirtual clock then falls to acpi_pm, which is slower still",
+    summary: "remove the emulated HPET from the guest: it is a slow reference and a slow clock",
+    risk: "a guest without TSC and paravirtual clock then uses acpi_pm, which is even slower",
     source: "libvirt domain format, timer element (11.3); QEMU pc machine option hpet=off (10.0)",
     offer: watchdog::hide_hpet,
 };
@@ -208,7 +208,7 @@ pub const HYPERV_TSC_PAGE: Advice = Advice {
     id: "hyperv-tsc-page",
     layer: Layer::Hypervisor,
     summary: "give the guest Hyper-V's reference TSC page",
-    risk: "none known for a Linux guest; the guest must be started anew",
+    risk: "none known for a Linux guest; the guest must be restarted",
     source: "QEMU docs/system/i386/hyperv.rst, hv-time (10.0); libvirt domain format, timer \
              hypervclock (11.3)",
     offer: hypervisor::hyperv_tsc_page,
@@ -252,7 +252,7 @@ pub const GIVE_A_TIMER: Advice = Advice {
     id: "give-a-timer",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: give the guest a clock beside the TSC, the hypervisor's own, or an emulated PM timer",
-    risk: "none for the time; the guest must be started anew",
+    risk: "none for the time; the guest must be restarted",
     source: "libvirt domain format, timer and acpi elements (11.3); Linux drivers/clocksource/Kconfig and \
              arch/x86/Kconfig (7.1, 2026)",
     offer: hypervisor::give_a_timer,
@@ -263,7 +263,7 @@ pub const EQUAL_TSC_OFFSETS: Advice = Advice {
     id: "equal-tsc-offsets",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: the hypervisor must give all virtual CPUs the same TSC offset; \
-              only its operator can fix it, and a paravirtual clock is the way around",
+              only its operator can fix it; until then, use a paravirtual clock",
     risk: "none for the guest",
     source: "oxidecomputer/propolis issues 427 and 455 (2023); KVM_VCPU_TSC_OFFSET (Linux 5.16)",
     offer: hypervisor::equal_offsets,
@@ -273,7 +273,7 @@ pub const EQUAL_TSC_OFFSETS: Advice = Advice {
 pub const HOST_CLOCK_INTERFACE: Advice = Advice {
     id: "host-clock-interface",
     layer: Layer::Hypervisor,
-    summary: "in a virtual machine: the hypervisor must state the TSC's frequency or a right clock \
+    summary: "in a virtual machine: the hypervisor must state the TSC's frequency or provide a correct clock \
               page; until then let NTP step the clock",
     risk: "steps of the wall clock",
     source: "Linux arch/x86/kernel/tsc.c, calibration order (7.1, 2026)",
@@ -284,10 +284,10 @@ pub const HOST_CLOCK_INTERFACE: Advice = Advice {
 pub const ASK_THE_OPERATOR: Advice = Advice {
     id: "ask-the-operator",
     layer: Layer::Hypervisor,
-    summary: "in this cloud only the operator of the host can change what the guest is given: try an \
-              instance of another type, or ask its support",
+    summary: "in this cloud only the operator of the host can change the guest's hardware: try another \
+              instance type, or ask the operator's support",
     risk: "none for the time",
-    source: "the cloud by DMI or by the kernel's release; who configures the hypervisor is its operator",
+    source: "the cloud by DMI or by the kernel's release; its operator configures the hypervisor",
     offer: hypervisor::ask_the_operator,
 };
 

@@ -83,7 +83,7 @@ pub const GUEST_AGENT: Advice = Advice {
     id: "wall-guest-agent",
     layer: Layer::Hypervisor,
     summary: "let the host set the guest's clock after each resume, by QEMU's guest agent",
-    risk: "the time jumps once; between two resumes nothing keeps it",
+    risk: "the time jumps once; between two resumes nothing corrects the clock",
     source: "virsh(1), domtime --sync; QEMU Guest Agent Protocol Reference, guest-set-time (9.2, 2025)",
     offer: guest_agent,
 };
@@ -103,7 +103,7 @@ pub const WSL_CLOCK: Advice = Advice {
 pub const DESKTOP_VM: Advice = Advice {
     id: "wall-desktop-vm",
     layer: Layer::Hypervisor,
-    summary: "Docker Desktop and its like: the virtual machine stood still while the computer slept; restart it, or set its \
+    summary: "Docker Desktop and similar: the virtual machine was stopped while the computer slept; restart it, or set its \
               clock",
     risk: "a restart ends all containers",
     source: "github.com/docker/for-mac/issues/17 (2016) and 2076 (2017); github.com/docker/for-win/issues/5131 \

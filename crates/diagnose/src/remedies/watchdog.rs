@@ -14,7 +14,7 @@ use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
-/// The watchdog demoted the TSC, which is innocent as far as the evidence goes.
+/// The watchdog demoted the TSC, which is not at fault by the evidence.
 fn innocent(plan: &Plan<'_>) -> bool {
     // What may be the TSC's own fault is open then.
     let suspected = plan.warns(C::TscJump) || plan.warns(C::TscHaltsInIdle);
@@ -30,7 +30,7 @@ fn unwatched_by_parameter(plan: &Plan<'_>) -> bool {
     line.has_value("tsc", "reliable") || line.has_value("tsc", "nowatchdog")
 }
 
-/// The kernel measured the frequency anew in this boot, and probably wrongly.
+/// The kernel refined the frequency in this boot, and probably wrongly.
 pub(super) fn bad_refinement(plan: &Plan<'_>) -> bool {
     let refined = |event: &Event| matches!(event, Event::Refined { .. });
     plan.likely(C::TscMiscalibrated)
@@ -45,8 +45,8 @@ fn tested(plan: &Plan<'_>) -> bool {
 
 pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
     if bad_refinement(plan) && plan.case.tsc_is_given_up() {
-        let says = "a reboot measures the TSC's frequency anew: another figure proves that this one was wrong, and the \
-                    TSC is back";
+        let says = "a reboot measures the TSC's frequency again: another figure proves that this one was wrong, and the \
+                    TSC is available again";
         return Some(Offer::saying(says).command("sudo reboot"));
     }
     let no_frequency =
@@ -102,7 +102,7 @@ pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {
                 "<clock offset='utc'><timer name='hpet' present='no'/></clock>",
             )
             .setting("QEMU command line", "-machine hpet=off")
-            .instruction("QEMU before 9.0 also takes -no-hpet; start the guest anew"),
+            .instruction("QEMU before 9.0 also accepts -no-hpet; restart the guest"),
     )
 }
 

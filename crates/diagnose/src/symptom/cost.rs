@@ -108,7 +108,7 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
     if under == Some("tsc") {
         return judged
             .proves(
-                "this is no read of the TSC in user space: the kernel has no vDSO for it (32 bits before 3.15), the \
+                "this is not a read of the TSC in user space: the kernel has no vDSO for it (32 bits before 3.15), the \
                  hypervisor traps the TSC, or the machine was busy",
                 "which of them",
                 MEASURE,
@@ -120,7 +120,7 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
     }
     judged
         .proves(
-            "this is no read in user space, or the machine was busy. By system call hpet takes some 500 to 1500 ns, \
+            "this is not a read in user space, or the machine was busy. By system call hpet takes some 500 to 1500 ns, \
              acpi_pm 1000 and more, a paravirtual clock 150 to 800",
             "which of them it is",
             SHOW_CURRENT,

@@ -23,18 +23,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymptomReport {
-    /// The program that said it.
+    /// The program that printed it.
     pub tool: String,
-    /// Where it was read.
+    /// File and line of the symptom.
     pub source: String,
-    /// What it says.
+    /// The symptom as the text shows it.
     pub says: String,
-    /// What that proves.
+    /// What the symptom proves.
     pub proves: String,
     /// What it cannot prove.
     #[serde(default)]
     pub leaves_open: String,
-    /// A command that settles it, on the machine in question.
+    /// A command that settles it, on the machine of the text.
     #[serde(default)]
     pub settled_by: String,
 }
@@ -45,7 +45,7 @@ pub struct SymptomReport {
 pub struct ReadReport {
     /// Lines that the kernel printed.
     pub kernel_lines: u64,
-    /// The kinds of text beside them.
+    /// The kinds of other text in it.
     #[serde(default)]
     pub kinds: Vec<String>,
     /// Lines that were not recognised.
@@ -85,14 +85,14 @@ impl ReadReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionReport {
-    /// The host that its prompts name, or what its kernel calls the machine.
+    /// The host name in its prompts, or the machine's name in its kernel log.
     #[serde(default)]
     pub machine: Option<String>,
-    /// Its lines: `12-40, 51-60`.
+    /// The lines of the machine: `12-40, 51-60`.
     pub lines: String,
-    /// The answer in one word.
+    /// The verdict in one word.
     pub verdict: Verdict,
-    /// The answer in one sentence.
+    /// The diagnosis in one sentence.
     pub headline: String,
 }
 
@@ -341,13 +341,13 @@ fn unknown(
 ) {
     let named = case.current_name();
     let tail = match named {
-        Some(name) => format!(" In use is {name}."),
+        Some(name) => format!(" The clocksource in use is {name}."),
         None if case.current.passing.is_some() => return,
         None => match main.under.as_deref() {
             Some(under) if main.sentence.contains("measured") => format!(
-                " By this text it was taken with {under} chosen; which clocksource is in use now is not in it."
+                " This text says that it was measured with {under} chosen; it does not show which clocksource is in use now."
             ),
-            _ => " Which clocksource is in use is not in this text.".to_owned(),
+            _ => " This text does not show which clocksource is in use.".to_owned(),
         },
     };
     let slow_by_nature = named.is_some_and(names::is_slow_by_nature);
@@ -364,7 +364,7 @@ fn unknown(
         Weight::Nothing if named.is_some() => {}
         Weight::Slow | Weight::PerhapsSlow if fast_elsewhere => {
             out.headline = format!(
-                "{}{tail} Another symptom in this text shows fast reads: each holds for its own moment or machine.",
+                "{}{tail} Another symptom in this text shows fast reads: each is valid for its own moment or machine.",
                 main.sentence
             );
         }
@@ -386,7 +386,7 @@ fn invariant_tsc(facts: &Facts) -> Option<Judged> {
     );
     Some(if *yes {
         judged.proves(
-            "this CPU shows an invariant TSC, so kvm-clock ranks itself below the TSC, and deep idle states do not take the TSC away",
+            "this CPU shows an invariant TSC, so kvm-clock ranks itself below the TSC, and deep idle states do not stop the TSC",
             "whether the kernel kept the TSC",
             SHOW_CURRENT,
         )

@@ -113,7 +113,7 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     })
 }
 
-/// A profile of events that are no time, such as misses of the cache or allocated memory.
+/// A profile of events other than time, such as cache misses or allocated memory.
 fn of_events(symptom: &Symptom, profile: &Profile, event: &str) -> Option<Judged> {
     let read = profile
         .greatest(|role| matches!(role, Role::Reads(_)))
@@ -168,7 +168,7 @@ fn through_vdso(judged: Judged, spent: &str) -> Judged {
     judged
         .proves(
             "programs read the time through the vDSO, and often",
-            "whether the vDSO goes on into the kernel; kernel functions of the same reads would stand beside it",
+            "whether the vDSO goes on into the kernel; the profile would then also show kernel functions of the same reads",
             MEASURE,
         )
         .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often."))
@@ -191,8 +191,8 @@ fn shows_programs(profile: &Profile) -> bool {
             .is_some_and(shown)
 }
 
-/// Whether profiles are all that shows reads of the time, and none of them shows a program that reads it: cheaper reads of a
-/// program would help nobody.
+/// Whether only profiles show reads of the time, and none of them shows a program that reads it: then cheaper reads in a
+/// program would not help.
 pub(crate) fn programs_do_not_show(symptoms: &[Symptom]) -> bool {
     let mut profiles = symptoms.iter().filter_map(|symptom| match &symptom.seen {
         Seen::Profile(profile) => Some(profile),

@@ -177,7 +177,7 @@ fn of_corrections(
 
 /// What makes a clock wrong by so much; `start`: that it was wrong from the start, by the evidence.
 fn why(by_s: f64, start: Option<&str>) -> String {
-    // More than that no rate makes before somebody notices.
+    // A wrong rate would be noticed before it causes a larger difference.
     let drifts = by_s.abs() < DRIFTS_S;
     let zone = (by_s / HOUR_S).round();
     let is_zone = zone != 0.0 && zone.abs() <= 14.0 && (by_s - zone * HOUR_S).abs() < 60.0;
@@ -240,7 +240,7 @@ impl View<'_> {
         let mut summary = words_apart(other);
         if self.synchronised() == Some(true) {
             report.state = WallState::Unknown;
-            summary.push_str("; it is called synchronised all the same");
+            summary.push_str("; nevertheless it is reported as synchronised");
         }
         words.push(sentence(&summary));
         report.settles.push(settle("the right time", "date -u here and on another machine"));

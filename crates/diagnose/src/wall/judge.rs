@@ -329,8 +329,8 @@ impl<'a> View<'a> {
         #[allow(clippy::cast_precision_loss)]
         let bound = text(kernel.stated_error_us().unwrap_or(0) as f64 / 1e6);
         words.push(format!(
-            "The kernel calls the wall clock unsynchronised, and a program told it an error of at most {bound} lately: \
-             chronyd without rtcsync does that and keeps the clock well."
+            "The kernel reports the wall clock as unsynchronised, but a program recently set the error bound to {bound}: \
+             chronyd without rtcsync does that, and keeps the clock right."
         ));
         report.settles.push(settle("whether it is synchronised", "chronyc tracking"));
     }

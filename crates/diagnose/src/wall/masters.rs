@@ -65,8 +65,8 @@ impl View<'_> {
             Fact::Known { value: true, source } => Some(source),
             _ => None,
         };
-        // That a daemon follows a source is more than that its service is active: it may be one that was told to leave the
-        // clock alone.
+        // A daemon that follows a source proves more than an active service, which may be configured not to set the
+        // clock.
         let (other, sure, place) = match (told, service) {
             (Some((told, source)), _) => (told.daemon.to_owned(), Confidence::High, source),
             (None, Some(source)) => ("a service of NTP".to_owned(), Confidence::Medium, source),

@@ -11,7 +11,7 @@ use clocksmith_facts::wall::{Remark, What};
 
 /// Two outputs of `date` below which nothing is said, in seconds: the second one has a container to start.
 const APART_S: i64 = 5;
-/// From so many days on a difference is no drift.
+/// The command that settles whether the wall clock is right.
 const DATE: &str = "date -u here and on another machine";
 
 impl View<'_> {
@@ -107,7 +107,7 @@ impl View<'_> {
             let Some((summary, severity, sure)) = self.sentence(remark) else { continue };
             words.push(sentence(&summary));
             let evidence = Evidence::new(remark.source.0.clone(), short(&remark.what));
-            // The end of a line that a program printed is no fault of this clock by itself.
+            // A remark without a severity does not show a fault of this clock.
             let (Some(severity), Some(sure)) = (severity, sure) else { continue };
             let id = CauseId::WallClockUnsynchronised;
             causes.push(cause(id, severity, sure, summary, vec![evidence]));
@@ -167,7 +167,7 @@ impl View<'_> {
         )
     }
 
-    /// A remark in words; without a severity it is no cause.
+    /// A remark in words; without a severity it is not a cause.
     fn sentence(&self, remark: &Remark) -> Option<(String, Option<Severity>, Option<Confidence>)> {
         let slept = self
             .facts

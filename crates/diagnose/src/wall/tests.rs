@@ -1,4 +1,4 @@
-//! The wall clock of machines that are made up.
+//! The wall clock of synthetic machines.
 #![allow(clippy::unwrap_used)]
 
 use super::WallState;
@@ -196,7 +196,7 @@ fn unsynchronised_is_an_alarm_only_where_nothing_unseen_can_keep_it() {
 }
 
 #[test]
-fn chronyd_without_rtcsync_is_no_alarm() {
+fn chronyd_without_rtcsync_is_not_an_alarm() {
     let report =
         Made::on(None).kernel(UNSYNC, 30_000).keepers("sees: all\nchronyd: steers\n").report();
     assert_eq!(seen(&report), (WallState::Unknown, vec![]));

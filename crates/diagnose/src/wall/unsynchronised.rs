@@ -133,7 +133,7 @@ impl View<'_> {
         } else if let Some((true, from)) = logged {
             report.state = WallState::Unknown;
             let why = format!(
-                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not tell the \
+                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not inform the \
                  kernel"
             );
             (why, Severity::Info, Confidence::Medium, "chronyc tracking")

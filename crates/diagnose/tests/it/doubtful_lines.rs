@@ -13,7 +13,7 @@ fn report(text: &str) -> Report {
 }
 
 #[test]
-fn timer_of_tegra_is_no_tsc_of_x86() {
+fn timer_of_tegra_is_not_a_tsc_of_x86() {
     let report = report(
         "[    0.138781] clocksource: Switched to clocksource arch_sys_counter\n\
          [    0.553383] clocksource: tsc: mask: 0xffffffffffffff max_cycles: 0xe6a171046, max_idle_ns: 881590405314 ns\n",
@@ -25,7 +25,7 @@ fn timer_of_tegra_is_no_tsc_of_x86() {
 }
 
 #[test]
-fn torn_copy_of_a_line_is_no_reading() {
+fn torn_copy_of_a_line_is_not_a_reading() {
     for (text, current) in [
         (
             "clocksource: hpet\n\
@@ -103,7 +103,7 @@ fn choices_of_one_moment_are_the_kernels() {
 }
 
 #[test]
-fn unknown_cost_of_a_guests_clock_is_no_reason_to_leave_it() {
+fn unknown_cost_of_a_guests_clock_is_not_a_reason_to_leave_it() {
     let report = report(
         "[    0.000000] Linux version 4.4.0-97-generic (a@b) (gcc version 5.4.0) #120-Ubuntu SMP Tue Sep 19 17:28:18 UTC 2017\n\
          [    0.000000] Hypervisor detected: KVM\n\

@@ -17,7 +17,7 @@ fn words(report: &Report) -> String {
 }
 
 #[test]
-fn demoted_counter_of_another_architecture_is_no_matter_of_the_tsc() {
+fn demoted_counter_of_another_architecture_is_not_a_matter_of_the_tsc() {
     let seen = why(
         "[  142.873000] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'arch_sys_counter' as unstable because the skew is too large:\n\
          [  142.874000] clocksource: Switched to clocksource jiffies\n",
@@ -132,7 +132,7 @@ fn rate_of_an_hpet_that_no_line_states_gives_no_seconds() {
 }
 
 #[test]
-fn coarse_counter_is_told() {
+fn coarse_counter_is_reported() {
     let seen =
         why("[    0.000000] Linux version 5.4.238 (x@y) (arm-linux-gnueabihf-gcc 9) #1 SMP\n\
          [    0.000000] arch_timer: cp15 timer(s) running at 0.03MHz (virt).\n\

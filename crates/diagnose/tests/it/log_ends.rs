@@ -55,7 +55,7 @@ fn tick_in_use_after_the_tsc_was_lost_is_not_the_last_word() {
 }
 
 #[test]
-fn hyperv_page_of_unknown_grant_is_no_evidence_against_it() {
+fn hyperv_page_of_unknown_grant_is_not_evidence_against_it() {
     let switch = "[    0.000001] Hypervisor detected: Microsoft Hyper-V\n".to_owned()
         + &switched("hyperv_clocksource_tsc_page");
     let early = boot(&switch, "");
@@ -96,7 +96,7 @@ fn hyperv_msr_clock_is_slow_and_no_grant_is_asked_for() {
 }
 
 #[test]
-fn switch_behind_a_reading_of_sysfs_is_told_by_its_own_line() {
+fn switch_behind_a_reading_of_sysfs_is_reported_by_its_own_line() {
     let report = why("[    0.000000] Kernel command line: ro clocksource=acpi_pm\n\
          [    1.178281] clocksource: Switched to clocksource acpi_pm\n\
          [    2.359224] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x256bf150130, max_idle_ns: 440795232506 \

@@ -112,6 +112,6 @@ fn switch_whose_stamp_is_not_later_is_of_another_boot() {
     for name in ["hpet", "acpi_pm", "tsc-early"] {
         let report = why(&lines(name));
         assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
-        assert!(!report.headline.contains("somebody"), "{name}: {}", report.headline);
+        assert!(!report.headline.contains("a person or a program"), "{name}: {}", report.headline);
     }
 }

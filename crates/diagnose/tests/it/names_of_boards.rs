@@ -57,7 +57,7 @@ fn reading_that_is_cut_names_none_and_leaves_the_list_open() {
 }
 
 #[test]
-fn words_of_scripts_and_answers_are_no_names() {
+fn words_of_scripts_and_answers_are_not_names() {
     for line in ["fi", "done", "cat: no such file", "-bash: permission denied", "}"] {
         let report = pasted(&format!("$ cat {DIR}/current_clocksource\n{line}\n$ uptime\n"));
         assert_eq!(report.clocksource.current, None, "{line}");

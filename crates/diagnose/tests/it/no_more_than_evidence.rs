@@ -78,7 +78,7 @@ fn write_behind_the_complaint_leaves_open_what_is_in_use() {
 }
 
 #[test]
-fn complaint_alone_is_no_alarm_on_the_machine_itself() {
+fn complaint_alone_is_not_an_alarm_on_the_machine_itself() {
     for line in [READ, INTERRUPT] {
         for (current, kind) in [
             ("tsc", None),

@@ -78,7 +78,7 @@ fn one_interval_names_candidates_and_no_culprit() {
 }
 
 #[test]
-fn skipped_check_of_one_long_interval_is_no_verdict() {
+fn skipped_check_of_one_long_interval_is_not_a_verdict() {
     let seen = read("", SKIPPED);
     assert_eq!(cause(&seen, CauseId::TscJump).unwrap().confidence, Confidence::Low);
     assert_ne!(seen.verdict, Verdict::Untrustworthy, "{}", seen.headline);
@@ -150,7 +150,7 @@ fn one_turn_of_the_pm_timer_acquits_the_tsc() {
 }
 
 #[test]
-fn steering_beyond_the_limit_is_told_of_any_clocksource() {
+fn steering_beyond_the_limit_is_reported_of_any_clocksource() {
     for (name, id) in [
         ("tsc", CauseId::TscMiscalibrated),
         ("hpet", CauseId::InsufficientEvidence),

@@ -23,7 +23,7 @@ fn boot(processor: &str, before: &str, end: &str) -> String {
 const CORE_2: &str = "[    0.083736] smpboot: CPU0: Genuine Intel(R) CPU           U7300  @ 1.30GHz (fam: 06, model: 17, stepping: 0a)\n";
 
 #[test]
-fn processor_that_is_not_named_is_no_recent_one() {
+fn processor_that_is_not_named_is_not_a_recent_one() {
     for processor in [CORE_2, ""] {
         let report = why(&boot(processor, "", "11.336889"));
         assert_eq!(report.verdict, Verdict::Unknown, "{processor}: {}", report.headline);

@@ -74,7 +74,7 @@ fn rate_of_another_clocksource_blames_no_tsc() {
 }
 
 #[test]
-fn rate_that_is_hardly_known_is_no_rate() {
+fn rate_that_is_hardly_known_is_not_a_rate() {
     let text = "$ chronyc tracking\nReference ID    : C0000201 (ntp.example)\n\
         System time     : 0.000003 seconds slow of NTP time\nFrequency       : 900.0 ppm slow\n\
         Skew            : 800.0 ppm\nLeap status     : Normal\n";
@@ -83,7 +83,7 @@ fn rate_that_is_hardly_known_is_no_rate() {
 }
 
 #[test]
-fn source_that_answers_and_is_not_followed_is_no_firewall() {
+fn source_that_answers_and_is_not_followed_is_not_a_firewall() {
     let text = "$ ntpq -pn\n\
         \x20    remote           refid      st t when poll reach   delay   offset  jitter\n\
         ==============================================================================\n\
@@ -181,7 +181,7 @@ fn jump_beside_a_suspend_is_one() {
 }
 
 #[test]
-fn leap_second_is_told_and_blames_nothing() {
+fn leap_second_is_reported_and_is_not_a_fault() {
     for line in [
         "Clock: inserting leap second 23:59:60 UTC\n",
         "[10703552.860274] Clock: inserting leap second 23:59:60 UTC\n",

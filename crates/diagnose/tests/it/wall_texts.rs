@@ -53,7 +53,7 @@ fn offsets_and_rates_of_tracking_count() {
 }
 
 #[test]
-fn constants_without_a_reference_are_no_figures() {
+fn constants_without_a_reference_are_not_figures() {
     let text = "$ chronyc tracking\n\
          Reference ID    : 00000000 ()\n\
          Stratum         : 0\n\

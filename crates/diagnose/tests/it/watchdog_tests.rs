@@ -49,7 +49,7 @@ fn delay_that_a_test_injected_is_named_as_that() {
         "[  939.831314] clocksource: clocksource_watchdog_inject_delay(): Injecting delay.\n";
     let report = why(&format!("{before}{READBACK}"));
     let words = summary(&report, CauseId::WatchdogAtFault);
-    assert!(words.contains("SMI") && words.contains("lost its turn"), "{words}");
+    assert!(words.contains("SMI") && words.contains("descheduled"), "{words}");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn tick_where_the_log_ends_is_not_the_last_word() {
 }
 
 #[test]
-fn tick_that_somebody_asked_for_is_no_last_resort() {
+fn tick_that_was_chosen_is_not_a_last_resort() {
     let report = why("[    0.000000] Linux version 6.1.0 (b@h) (gcc 12) #1 SMP\n\
          [    0.000000] Kernel command line: ro clocksource=jiffies\n\
          [    0.300000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484882848 ns\n\

@@ -103,7 +103,7 @@ fn wraps_of_the_pm_timer_explain_nothing_where_an_hpet_is_the_reference() {
 }
 
 #[test]
-fn interval_of_a_clock_that_counts_nanoseconds_is_told_without_the_rate_of_the_tsc() {
+fn interval_of_a_clock_that_counts_nanoseconds_is_reported_without_the_rate_of_the_tsc() {
     // Wrapped by a mailer, as each line of it.
     let report = why("> [   26.402239] clocksource: timekeeping watchdog on CPU0: Marking\n\
                       > clocksource 'tsc' as unstable because the skew is too large:\n\
@@ -119,7 +119,7 @@ fn interval_of_a_clock_that_counts_nanoseconds_is_told_without_the_rate_of_the_t
 }
 
 #[test]
-fn refinement_that_differs_is_no_fault_where_the_watchdog_let_it_pass() {
+fn refinement_that_differs_is_not_a_fault_where_the_watchdog_let_it_pass() {
     let report = |end: f64| {
         why(&format!(
             "[    0.000000] Linux version 5.15.0 (build@example) (gcc 11 x86_64-linux-gnu) #1 SMP\n\

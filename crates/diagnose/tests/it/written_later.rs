@@ -64,7 +64,7 @@ fn write_behind_a_profile_makes_it_history() {
 }
 
 #[test]
-fn write_that_a_mail_broke_is_no_reading() {
+fn write_that_a_mail_broke_is_not_a_reading() {
     let read = format!("$ cat {DIR}/current_clocksource\nhpet\n");
     let path = format!("{DIR}/current_clocksource");
     let (front, back) = path.split_at(DIR.len() - 1);

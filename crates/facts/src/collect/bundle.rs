@@ -207,7 +207,7 @@ pub fn write_bundle_as(
     Ok(Summary { files: files.collect(), missing: manifest.missing })
 }
 
-/// A place that is only asked after another one, and whose absence tells nobody anything.
+/// A place that is only read after another one, and whose absence shows nothing.
 fn is_alternative(path: &str) -> bool {
     path.starts_with("sos_commands")
         || matches!(path, "dmidecode" | "etc/chrony/chrony.conf")

@@ -2,7 +2,7 @@
 //!
 //! [`collect`] reads every file that says something about clocks, once, and gives each value its
 //! source and each gap its reason. It does not look into the kernel log: it sets [`Facts::log`], and
-//! whoever wants facts from the log completes them afterwards.
+//! the caller adds facts from the log afterwards.
 
 mod bundle;
 mod clock;

@@ -18,7 +18,7 @@ const SEARCHED: u64 = 256 << 20;
 /// Bytes of a line of a log that are kept; no reader looks at more than 16 KiB.
 const MAX_LINE: usize = 64 << 10;
 
-/// Words that kernel messages use and that are host names all the same; masking them would destroy
+/// Words of kernel messages that are also common host names; masking them would destroy
 /// messages.
 const COMMON: [&str; 12] = [
     "linux",
@@ -183,7 +183,7 @@ fn dmidecode(content: &str) -> String {
     )
 }
 
-/// Masks hardware addresses and serial numbers, and the host's name wherever it stands as a word of its own.
+/// Masks hardware addresses and serial numbers, and the host's name where it is a separate word.
 pub(super) fn without_names(line: &str, hostname: &str) -> String {
     if line.is_empty() {
         return String::new();

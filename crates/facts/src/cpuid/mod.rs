@@ -1,6 +1,6 @@
 //! Raw CPUID leaves of every CPU: the text that `cpuid -r` prints, and what the bits say.
 //!
-//! A processor answers a leaf beyond its highest one with something all the same (Intel repeats the
+//! A processor also answers a leaf beyond its highest one (Intel repeats the
 //! highest basic leaf, AMD returns zeros), and dump tools record it. So every accessor here checks
 //! the highest leaf first.
 
@@ -208,7 +208,7 @@ impl CpuidDump {
         let cpu = self.first()?;
         match self.leaf(cpu, leaf, 0).and_then(|regs| regs.by_index(register)) {
             Some(value) => Some(value & (1 << bit) != 0),
-            // Known to be beyond the highest leaf: no such feature. Else the dump is incomplete.
+            // Known to be beyond the highest leaf: no such feature. Otherwise the dump is incomplete.
             None => {
                 let head = self.cpus.get(&cpu)?.get(&(leaf & 0x8000_0000, 0))?;
                 (head.eax < leaf).then_some(false)
@@ -252,7 +252,7 @@ impl CpuidDump {
             .collect()
     }
 
-    /// What differs between CPUs and should not (APIC ids and the like are not compared).
+    /// What differs between CPUs and should not (APIC ids and similar ones are not compared).
     #[must_use]
     pub fn differences(&self) -> Vec<Difference> {
         let mut found = Vec::new();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn apic_ids_are_no_difference_and_frequencies_are() {
+    fn apic_ids_are_not_a_difference_and_frequencies_are() {
         let other = INTEL.replace("CPU 0", "CPU 1").replace("ebx=0x00100800", "ebx=0x02100800");
         let same = CpuidDump::parse(&format!("{INTEL}{other}")).unwrap();
         assert!(same.differences().is_empty());

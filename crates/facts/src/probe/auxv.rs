@@ -30,7 +30,7 @@ pub fn vdso() -> Result<VdsoImage, Missing> {
     let unreadable = |what: &str| Missing::new(Why::Unreadable(what.to_owned()), AT);
     let range = mapping(&maps, address).ok_or_else(|| unreadable("no readable mapping of it"))?;
     // SAFETY: the kernel lists this range as readable memory of this process. It is the vDSO's own
-    // mapping, which nobody unmaps or writes to, so the bytes stay as they are.
+    // mapping, which nothing unmaps or writes to, so the bytes do not change.
     let image = unsafe { std::slice::from_raw_parts(address as *const u8, range.end - address) };
     Ok(VdsoImage { mapped: true, symbols: symbols(image).map_err(|error| unreadable(&error))? })
 }

@@ -1,8 +1,8 @@
 //! CPUID on every CPU.
 //!
 //! The instruction answers for the CPU that runs it, so a helper thread is pinned to one CPU after
-//! the other; the caller's own affinity is never touched. Isolated CPUs are left alone (whoever
-//! isolates a CPU does not want another thread on it), and a CPU that does not get to run the helper
+//! the other; the caller's own affinity is never touched. Isolated CPUs are left alone (they are
+//! isolated to keep other threads off them), and a CPU that does not get to run the helper
 //! in time is given up: it may be busy with a real-time task for ever.
 
 use crate::cpu::CpuList;
@@ -102,7 +102,7 @@ mod x86 {
         Ok(dump)
     }
 
-    /// Runs in the helper thread; ends when nobody listens any more.
+    /// Runs in the helper thread; ends when the receiver is gone.
     fn ask_each(cpus: &[u32], answers: &mpsc::Sender<Answer>) {
         let mut first: Option<Leaves> = None;
         for cpu in cpus {
@@ -155,7 +155,7 @@ mod x86 {
         let highest = ask(0, 0).eax.min(0x40);
         for leaf in 0..=highest {
             let subleaves = match leaf {
-                // The serial number of a Pentium III is nobody's business.
+                // The serial number of a Pentium III is private.
                 3 => continue,
                 4 | 7 | 0xb | 0xd | 0x1f => 4,
                 _ => 1,

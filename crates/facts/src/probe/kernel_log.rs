@@ -134,7 +134,7 @@ fn output(command: &mut Command, patience: Duration) -> Option<Vec<u8>> {
     let reader = std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
         let mut text = Vec::new();
         let read = stdout.take(LIMIT).read_to_end(&mut text);
-        // Nobody listens any more after a timeout, which is no error here.
+        // After a timeout the receiver is gone, which is not an error here.
         let _ = sender.send(read.map(|_| text));
     });
     let text = match reader {

@@ -138,7 +138,7 @@ fn push_record(record: &[u8], wanted: &dyn Fn(&[u8]) -> bool, text: &mut String)
     let (header, message) = (&record[..semicolon], &record[semicolon + 1..]);
     let mut fields = header.split(|byte| *byte == b',');
     let mut number = |nth| std::str::from_utf8(fields.nth(nth)?).ok()?.parse::<u64>().ok();
-    // The facility stands above the three bits of the level; the kernel's is 0.
+    // The facility is above the three bits of the level; the kernel's is 0.
     let of_kernel = number(0).is_some_and(|n| n < 8);
     let (true, Some(time)) = (of_kernel, number(1)) else { return };
     if !wanted(message) {

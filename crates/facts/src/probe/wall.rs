@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn host_clock_is_no_other_file() {
+    fn host_clock_is_not_another_file() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), "class/ptp0/clock_name", "KVM virtual PTP\n");
         put(dir.path(), "class/ptp0/dev", "248:0\n");

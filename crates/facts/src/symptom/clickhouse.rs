@@ -52,7 +52,7 @@ mod tests {
     use crate::paste::Pasted;
 
     #[test]
-    fn sentence_in_source_code_is_no_warning() {
+    fn sentence_in_source_code_is_not_a_warning() {
         let sentence = "Linux is not using a fast clock source. Performance can be degraded.";
         for (text, warnings) in [
             (format!("<Warning> Application: {sentence}"), 1),

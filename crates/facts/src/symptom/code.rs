@@ -27,7 +27,7 @@ mod tests {
     use super::is_source;
 
     #[test]
-    fn lines_of_source_code_are_told_from_logs() {
+    fn lines_of_source_code_are_distinguished_from_logs() {
         for line in [
             "src/Server.cpp:1123:        \"a sentence. \" + path);",
             "tests/a.sh:12:# a sentence",

@@ -65,7 +65,7 @@ impl Counted {
         let event = words.next().and_then(|word| word.strip_suffix(':'));
         let is_time = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b));
         match event {
-            // A time stands in front of the event, with a number between them or without.
+            // A time precedes the event, with or without a number between them.
             Some(event)
                 if at > 0
                     && !is_time(event)
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_that_run_with_the_time_are_told_from_others() {
+    fn events_that_run_with_the_time_are_distinguished_from_others() {
         for event in [
             "cycles",
             "cycles:ppp",

@@ -115,8 +115,8 @@ pub(super) fn is_leaf(name: &str) -> bool {
     }
 }
 
-/// Whether a function is one of the kernel by its name: what reads the time for the kernel itself, and what stands around
-/// it.
+/// Whether a function is one of the kernel by its name: it reads the time for the kernel itself, or is called around such a
+/// function.
 ///
 /// Names: `kernel/{delayacct,sched,time,rcu,irq,softirq}`, `block`, `drivers/cpuidle`, `net/core`, 2.6.32 to 7.1.
 pub(super) fn is_of_kernel(name: &str) -> bool {
@@ -230,7 +230,7 @@ mod tests {
             ("__ia32_compat_sys_gettimeofday", Some(Role::SystemCall)),
             ("SyS_write", None),
             ("pvclock_clocksource_read", Some(Role::Page)),
-            // The scheduler's clock and the calibration are no clocksource.
+            // The scheduler's clock and the calibration are not clocksources.
             ("native_sched_clock", None),
             ("sys_clock_nanosleep", None),
             ("mysys_time", None),

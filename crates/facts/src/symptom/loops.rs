@@ -1,5 +1,5 @@
 //! Loops that people write to time a clock: the mean that they print, or the time that the shell measured of a loop
-//! whose source stands in front of it.
+//! whose source precedes it.
 
 use super::pg_test_timing::nanoseconds;
 use super::{Cost, Seen};
@@ -25,7 +25,7 @@ pub(super) const READER: Reader = Reader {
 
 /// Lines in front of a figure in which the source of the loop is looked for.
 const SOURCE: usize = 120;
-/// Fewer reads are no measurement.
+/// The smallest number of reads that is a measurement.
 const READS: f64 = 10_000.0;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {

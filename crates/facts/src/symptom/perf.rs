@@ -8,7 +8,7 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "perf report", words: &["%"], read };
 
-/// Lines without a row that may stand between two rows: stacks.
+/// The largest number of lines between two rows: stacks.
 const GAP: usize = 60;
 /// Lines above the first row among which the names of the columns are.
 const HEADER: usize = 12;
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_kernel_and_program_are_no_share_of_the_function_itself() {
+    fn shares_of_kernel_and_program_are_not_a_share_of_the_function_itself() {
         let text = BOTH.replace("Children      Self", "Overhead sys usr");
         assert_eq!(share(&profile(&text), "read_hpet"), Some(21.0));
     }

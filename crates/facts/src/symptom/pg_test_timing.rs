@@ -42,7 +42,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     let Some(ns) = nanoseconds(value) else { return 1 };
-    // Since 19 the source stands on one of the lines before.
+    // Since 19 the source is on one of the lines before.
     let source = (at.saturating_sub(3)..at).rev().find_map(|before| {
         page.line(before).split_once("ource:").map(|(_, name)| name.trim().to_owned())
     });
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn result_of_another_program_with_its_sentence_is_no_read() {
+    fn result_of_another_program_with_its_sentence_is_not_a_read() {
         let result = "Per loop time including overhead: 4620.11 us\n";
         assert!(seen(&format!("Testing fsync latency for 3 seconds.\n{result}")).is_empty());
         assert!(seen(&format!("{result}Histogram of fsync durations:\n")).is_empty());

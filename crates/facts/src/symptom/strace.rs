@@ -10,7 +10,7 @@ pub(super) const READER: Reader = Reader {
     read,
 };
 
-/// Lines of other calls that may stand between two.
+/// The largest number of lines of other calls between two.
 const GAP: usize = 40;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {

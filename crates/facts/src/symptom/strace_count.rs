@@ -85,7 +85,7 @@ fn row(line: &str) -> Option<Row<'_>> {
         return None;
     }
     let percent: f64 = number_of(numbers.first()?).filter(|share| (0.0..=100.0).contains(share))?;
-    // Only this column has digits behind the point, six of them: a number that stands in front of the row moves it.
+    // Only this column has digits behind the point, six of them: a number before the row moves it.
     let seconds = numbers.get(1).filter(|word| word.contains(['.', ',']))?.replace(',', ".");
     let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
     let third = *numbers.get(2)?;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn number_in_front_of_a_row_is_no_column() {
+    fn number_in_front_of_a_row_is_not_a_column() {
         for front in ["4 ", "4\t", "4: "] {
             let line =
                 format!("{front}96.62   22.894570         422     54182           clock_gettime");

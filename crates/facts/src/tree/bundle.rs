@@ -1,6 +1,6 @@
 //! Bundles: everything that `why` needs of one machine, in one compressed tar file.
 //!
-//! A bundle comes from somebody else, so reading one assumes the worst: sizes and counts are limited
+//! A bundle is foreign input, so reading one assumes the worst: sizes and counts are limited
 //! before memory is spent, only regular files with plain relative names are accepted, and each way
 //! to be wrong has its own error. Nothing is ever unpacked to disk.
 
@@ -40,7 +40,7 @@ pub enum BundleError {
         /// The system's error.
         error: io::Error,
     },
-    /// It is no tar file, compressed or not.
+    /// The file is not a tar file, compressed or not.
     #[error("{0} is not a bundle: no tar file (.tar, .tar.gz, .tar.xz, .tar.zst)")]
     NotTar(String),
     /// It is cut off or damaged.
@@ -221,7 +221,7 @@ impl Tree for BundleTree {
 }
 
 /// A limit on what is read, and whether it was exceeded. Decoders wrap and replace the errors of
-/// what they read from, so that the error alone does not tell which limit it was.
+/// what they read from, so that the error alone does not show the limit.
 struct Limit {
     bytes: Cell<u64>,
     exceeded: Cell<bool>,

@@ -1,6 +1,6 @@
 //! A directory that mirrors a machine's root: a `--root` tree, an unpacked sosreport, or `/` itself.
 //!
-//! A mirror may come from anybody, so nothing in it is trusted: every component is resolved by hand
+//! A mirror is foreign input, so nothing in it is trusted: every component is resolved by hand
 //! from the directory's own descriptor, symbolic links are followed as the mirrored machine would
 //! follow them (an absolute target starts at the mirror's root), a `..` that climbs above the root
 //! is refused, and only regular files are opened, without blocking.

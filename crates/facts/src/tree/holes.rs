@@ -1,5 +1,5 @@
 //! Sparse files: a log of some kilobytes may have terabytes of holes before them, where a program went on to write at its
-//! former place after the file was emptied, or where somebody made it so.
+//! former place after the file was emptied, or in a hostile file.
 
 use super::decode::Compression;
 use rustix::fs::SeekFrom;
@@ -24,12 +24,12 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// A reader from where the file stands.
+    /// A reader from the present position of the file.
     #[must_use]
     pub fn new(file: File) -> Self {
         let at = rustix::fs::seek(&file, SeekFrom::Current(0));
         let mut start = [0; 6];
-        // What cannot be read so is no place for holes.
+        // Input that cannot be read at a position has no holes.
         let got = file.read_at(&mut start, at.unwrap_or(0)).unwrap_or(0);
         let plain = Compression::sniff(start.get(..got).unwrap_or_default()) == Compression::Plain;
         Self { file, plain, at: at.unwrap_or(0), end: if at.is_ok() { 0 } else { u64::MAX } }

@@ -12,8 +12,8 @@ use std::cell::OnceCell;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// The running machine: its files, and the answers to what is no file. Each answer is got once, when
-/// it is first asked for.
+/// The running machine: its files, and facts from other sources than files. Each of those is read once, when
+/// it is first needed.
 #[derive(Debug, Default)]
 pub struct LiveTree {
     /// Where its files are, if not below `/`.
@@ -82,7 +82,7 @@ impl LiveTree {
         })
     }
 
-    /// What this user's own `verify` kept. Root's lies at a fixed place, and root believes nobody else.
+    /// The saved result of this user's own `verify`. Root's is at a fixed place, and root trusts no other user's.
     fn verify(&self) -> Result<Box<dyn Read + '_>, Missing> {
         let at = self.describe("verify");
         match probe::state::file() {

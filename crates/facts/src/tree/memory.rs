@@ -15,7 +15,7 @@ pub struct MemoryTree {
 }
 
 impl MemoryTree {
-    /// An empty tree; `name` stands before paths in [`Tree::describe`] (`bundle:`).
+    /// An empty tree; `name` precedes paths in [`Tree::describe`] (`bundle:`).
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }

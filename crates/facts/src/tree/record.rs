@@ -15,8 +15,8 @@ const LIMIT: usize = 52 << 20;
 pub type Filter<'a> = dyn Fn(&str, &mut dyn Read, usize) -> io::Result<Vec<u8>> + 'a;
 
 /// Passes every question to another tree, and keeps the answers. Contents go through a filter first,
-/// and whoever asks sees the filtered content: what is read back later from the record is what was
-/// seen now.
+/// and the caller gets the filtered content: a later reader of the record gets the same content as the
+/// caller now.
 pub struct RecordingTree<'a> {
     inner: &'a dyn Tree,
     filter: &'a Filter<'a>,

@@ -33,8 +33,8 @@ pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
     }
 }
 
-/// The users whom a mount names as its makers; `None` if there is no such mount. An id that is no number is one that
-/// nobody has.
+/// The users whom a mount names as its makers; `None` if there is no such mount. An id that is not a number
+/// belongs to no user.
 fn users(list: &[u8], id: u64) -> Option<Vec<u32>> {
     let options = mounts(list).find(|line| line.id == id)?.options;
     let users = options.split(|byte| *byte == b',').filter_map(|it| it.strip_prefix(b"user_id="));

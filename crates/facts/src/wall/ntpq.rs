@@ -12,7 +12,7 @@ const SAMPLES: usize = 4;
 /// Growth of the offset a sample below which nothing is said, in milliseconds: what a slow network does.
 const STEP_MS: f64 = 20.0;
 
-/// `key=value` of the output, with what stands behind the value up to the next one.
+/// `key=value` of the output, with the text after the value up to the next one.
 fn variable<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut from = 0;
     while let Some(found) = text[from..].find(name) {

@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn of_line_certificates_that_ran_out_are_no_remark() {
+    fn of_line_certificates_that_ran_out_are_not_a_remark() {
         let curl =
             "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
         assert_eq!(said(curl), Some(("TLS", What::NotYetValid)));

@@ -7,9 +7,9 @@ use serde::Serialize;
 /// What a time daemon says of its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeSource {
-    /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty where the text does not tell.
+    /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty where the text does not show it.
     pub daemon: &'static str,
-    /// Whether it follows a source; `None` where the text does not tell.
+    /// Whether it follows a source; `None` where the text does not show it.
     pub follows: Option<bool>,
     /// Sources in the list, and those of them that answered lately.
     pub sources: Option<(u32, u32)>,
@@ -280,7 +280,7 @@ impl TimeSource {
     #[must_use]
     pub fn is_row_of_peers(line: &str) -> bool {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        // A tally that is a blank, and one that stands by itself.
+        // A tally that is a blank, and one that is a separate word.
         let words = match words.as_slice() {
             [tally, rest @ ..] if rest.len() == 10 && tally.len() == 1 => rest,
             all => all,
@@ -313,8 +313,8 @@ impl TimeSource {
     }
 }
 
-/// A row of `ntpq -p` without the blanks with which code is set apart: behind them stands the tally, if it is a sign that no
-/// name begins with.
+/// A row of `ntpq -p` without the blanks that indent code: the tally follows them, if it is a character that no name
+/// begins with.
 fn without_indent(line: &str) -> &str {
     let bare = line.trim_start();
     let signs = ['*', '+', '-', '#', '.'];
@@ -425,7 +425,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tables_tell_what_is_followed_and_what_answers() {
+    fn tables_show_what_is_followed_and_what_answers() {
         let sources = "^* 192.0.2.1   2   6   377    34    -12us[  -16us] +/-   14ms\n\
                        ^? 192.0.2.2   0   8     0     -     +0ns[   +0ns] +/-    0ns\n\nend";
         let (source, lines) = TimeSource::of_sources(sources.lines()).unwrap();

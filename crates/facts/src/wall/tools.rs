@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_lines_the_answer_stands_behind_or_below() {
+    fn of_lines_the_answer_follows_or_is_below() {
         let steer =
             |line: &str, next: &str| Tools::of_lines(line, next).map(|(tools, _)| tools.steer);
         assert_eq!(steer("$ vmware-toolbox-cmd timesync status", "Enabled"), Some(true));

@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_bundle(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+    fn any_bytes_are_not_a_bundle(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         prop_assert!(BundleTree::read(bytes.as_slice(), "test").is_err());
     }
 }

@@ -174,7 +174,7 @@ const FORGED: [&str; 4] = [
 ];
 
 #[test]
-fn text_from_users_is_no_message() {
+fn text_from_users_is_not_a_message() {
     for forged in FORGED {
         for line in [
             format!("usb 1-1: Product: {forged}"),
@@ -252,7 +252,7 @@ fn the_header_of_a_failed_test_is_an_event() {
 }
 
 #[test]
-fn the_schedulers_clock_tells_the_stable_bit() {
+fn the_schedulers_clock_shows_the_stable_bit() {
     let of = |line: &str| events(format!("[    0.200000] {line}\n").as_bytes());
     assert_eq!(of("sched_clock: Marking stable (1, 2)->(3, 4)"), [Event::SchedClockStable]);
     let line = "Unstable clock detected, switching default tracing clock to \"global\"";
@@ -264,7 +264,7 @@ fn facts(log: &str) -> Facts {
 }
 
 #[test]
-fn the_architecture_is_told_or_missing() {
+fn the_architecture_is_shown_or_missing() {
     for (line, arch) in [
         ("BIOS-e820: [mem 0x0000000000000000-0x000000000009ffff] usable", Some(Arch::X86_64)),
         ("CPU: ARMv7 Processor [412fc09a] revision 10 (ARMv7), cr=10c5387d", Some(Arch::Arm)),
@@ -297,7 +297,7 @@ fn the_architecture_is_told_or_missing() {
 }
 
 #[test]
-fn kinds_of_xen_are_told_apart() {
+fn kinds_of_xen_are_distinguished() {
     use clocksmith_facts::hypervisor::HypervisorKind as Kind;
     for (log, kind, dom0) in [
         ("Booting paravirtualized kernel on Xen\n", Kind::XenPv, false),

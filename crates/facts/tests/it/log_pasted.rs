@@ -277,7 +277,7 @@ fn lines_that_a_program_passes_on_are_not_those_of_the_kernel_beside_it() {
 }
 
 #[test]
-fn emphasis_of_markdown_is_no_part_of_a_word_of_the_command_line() {
+fn emphasis_of_markdown_is_not_a_part_of_a_word_of_the_command_line() {
     let text = "[    0.000000] Command line: ro nomodeset **clocksource=tsc** dyndbg=\"file drivers/** +p\"\n";
     let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
     let line = log.first(|event| match event {

@@ -141,7 +141,7 @@ fn figures_that_the_kernel_cannot_have_made_are_not_used() {
 }
 
 #[test]
-fn name_that_a_wrap_or_a_column_limit_cut_is_no_other_clocksource() {
+fn name_that_a_wrap_or_a_column_limit_cut_is_not_another_clocksource() {
     let switches = |text: &str| -> Vec<String> {
         let name = |event| match event {
             Event::Switched(name) => Some(name),

@@ -162,7 +162,7 @@ fn files_of_sysfs_by_a_pattern_show_clocksources_of_boards() {
 
 /// A line that looks like a field of a tool's output is none by itself: a kernel, a form or a sentence may have it.
 #[test]
-fn single_fields_are_no_output_of_a_tool() {
+fn single_fields_are_not_the_output_of_a_tool() {
     for text in [
         "PM: RTC time: 12:02:42, date: 2024-03-01\n",
         "RTC time: 12:02:42, date: 03/01/24\n",
@@ -204,7 +204,7 @@ fn single_fields_are_no_output_of_a_tool() {
 }
 
 #[test]
-fn what_a_file_is_to_have_is_no_reading() {
+fn content_to_write_is_not_a_reading() {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     for text in [
         format!("[hyperv_clock]\nfile = hyperv_clock.flat\ncheck = {path}=tsc\n"),
@@ -225,7 +225,7 @@ fn what_a_file_is_to_have_is_no_reading() {
 }
 
 #[test]
-fn remark_behind_an_arrow_is_no_part_of_the_message() {
+fn remark_behind_an_arrow_is_not_a_part_of_the_message() {
     let switched = |text: &str| {
         let log = KernelLog::scan(text.as_bytes(), "x").unwrap();
         log.last(|event| match event {

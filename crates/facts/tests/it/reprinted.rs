@@ -23,7 +23,7 @@ fn switches(log: &KernelLog) -> usize {
 }
 
 #[test]
-fn banner_that_something_else_prints_is_no_boot() {
+fn banner_that_something_else_prints_is_not_a_boot() {
     let uname = "Linux host 2.6.32-279.el6.x86_64 #1 SMP Wed Jun 13 18:24:36 EDT 2012 x86_64 x86_64 x86_64 GNU/Linux\n";
     let hostnamectl = "  Operating System: CentOS 6\n            Kernel: Linux 2.6.32-279.el6.x86_64\n      Architecture: x86-64\n";
     for more in [
@@ -44,7 +44,7 @@ fn banner_that_something_else_prints_is_no_boot() {
 }
 
 #[test]
-fn banner_behind_a_log_that_lost_its_own_is_no_boot() {
+fn banner_behind_a_log_that_lost_its_own_is_not_a_boot() {
     let all = boot();
     let tail = &all[all.find("NET: ").unwrap()..];
     for more in [

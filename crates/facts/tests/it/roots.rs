@@ -349,7 +349,7 @@ fn compressed_configurations_and_logs() {
 }
 
 #[test]
-fn mirror_tells_who_kept_the_wall_clock() {
+fn mirror_shows_the_keeper_of_the_wall_clock() {
     let tree = MemoryTree::new("mirror/")
         .with("run/chrony/chronyd.pid", "612\n")
         .with("etc/chrony/chrony.conf", "pool ntp.example iburst\nmakestep 1 3\nrtcsync\n")

@@ -50,7 +50,7 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
         out.reason(
             "hypervisor not recognised",
             format!(
-                "clearcpuid takes the bit away by which the kernel looks for {}{}",
+                "clearcpuid clears the bit by which the kernel detects {}{}",
                 kind.name(),
                 machine.cmdline.cite()
             ),

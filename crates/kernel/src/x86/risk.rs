@@ -22,7 +22,7 @@ pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
     let why = match reference.name.as_str() {
         "acpi_pm" if guest => {
             "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads, or for the \
-             4.7 s after which its 24 bits begin anew, looks like a TSC that is wrong"
+             4.7 s after which its 24 bits wrap around, looks like a TSC that is wrong"
         }
         "hpet" if guest => {
             "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads looks like a \

@@ -337,7 +337,7 @@ fn wrong_early_khz(machine: &Machine, watched: bool, sources: &[Registered]) -> 
     let off = given.abs_diff(real).saturating_mul(1000) / real.max(1);
     (off > margin).then(|| {
         format!(
-            "tsc_early_khz={given} is believed as it stands, but the TSC runs at {real} kHz: the \
+            "the kernel uses tsc_early_khz={given} without a check, but the TSC runs at {real} kHz: the \
              watchdog demotes it within a second{}",
             machine.cmdline.cite()
         )

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// The confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.99;
-/// The smallest change that is called one, as a share: less is not worth anybody's time, and machines wander by that.
+/// The smallest change that is reported, as a share: machines vary by less than that.
 pub const SMALLEST: f64 = 0.02;
 /// The same for the control, which decides about all rows.
 const SMALLEST_CONTROL: f64 = 0.05;
@@ -34,22 +34,23 @@ const SYSCALL: &str = "CLOCK_MONOTONIC/syscall";
 /// The variance of a median is larger than that of a mean; of few figures by that much.
 const MEDIAN: f64 = 1.2;
 
-/// One row of two runs.
+/// The comparison of one row in two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Name of the row.
     pub name: String,
-    /// The former run: the median of its starts, and their range. The ratios compare the calm starts of either run.
+    /// The earlier run: the median of its starts, and their range. The ratios compare the starts of either run that
+    /// were not disturbed.
     pub before: Estimate,
-    /// This one.
+    /// The present run.
     pub now: Estimate,
-    /// This one divided by the former, as they are; null where the former may be zero.
+    /// The present run divided by the earlier one; null where the earlier one may be zero.
     pub ratio: Option<Ratio>,
-    /// The same without what changed in the whole machine; null where the row is too short to be compared, or where the
-    /// starts are too few.
+    /// The ratio without the change of the whole machine; null where the row is too short to be compared, or there are
+    /// too few starts.
     pub own_ratio: Option<Ratio>,
-    /// What `own_ratio` says: nothing, where its interval contains 1, and below the smallest change.
+    /// The result of `own_ratio`: no difference where its interval contains 1, or below the smallest change.
     pub difference: Difference,
 }
 
@@ -60,9 +61,9 @@ pub struct Comparison {
 pub enum Control {
     /// The reads of the counter.
     Counter,
-    /// A loop of additions: there is no counter to read, or its reads cost something else now.
+    /// A loop of additions, where there is no counter to read, or the cost of its reads changed.
     Additions,
-    /// There is none.
+    /// No control.
     None,
 }
 
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn compare_whole_machine_slower_is_no_difference_of_rows() {
+    fn compare_whole_machine_slower_is_not_a_difference_of_rows() {
         let mut random = Random(7);
         let before = starts(&mut random, 8, (0.01, 0.0), &ROWS, 12.0);
         let now = starts(&mut random, 8, (0.01, 0.0), &scaled([1.2; 5]), 12.0 * 1.2);

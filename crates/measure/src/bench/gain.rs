@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saved {
-    /// By the medians; negative where the other way is dearer.
+    /// The saving by the medians; negative where the other path is slower.
     pub cpu: f64,
     /// The lower end of its interval.
     pub low: f64,

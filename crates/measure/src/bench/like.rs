@@ -9,7 +9,7 @@ use crate::{pin, reads};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A loop of old.
+/// The loop of a known benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// Four clock ids, 20 million reads each, by the CPU time of the process.
@@ -117,7 +117,7 @@ impl Timed {
 
 /// Reads between two questions whether to go on.
 const CHUNK: u32 = 1_000_000;
-/// What a loop may take when nobody says how many reads.
+/// The time of a loop if the number of reads is not set.
 const SECONDS: f64 = 0.7;
 /// Reads from which the cost of one is guessed.
 const TRIAL: u32 = 20_000;

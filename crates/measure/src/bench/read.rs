@@ -16,7 +16,7 @@ pub trait Read: Copy + Send + 'static {
     fn value(self) -> Option<u64>;
 }
 
-/// Whoever wants to do something with a read whose type only the row knows.
+/// An operation on a read whose type only the row knows.
 pub trait Visitor {
     /// What comes out.
     type Out;
@@ -67,7 +67,7 @@ pub fn visit<V: Visitor>(row: Row, vdso: &Vdso, visitor: V) -> Result<V::Out, St
     }
 }
 
-/// A read that fails costs nothing that anybody wants to know.
+/// Refuses a read that fails: its cost means nothing.
 fn working<R: Read, V: Visitor>(read: R, visitor: V) -> Result<V::Out, String> {
     match read.value() {
         Some(_) => Ok(visitor.visit(read)),

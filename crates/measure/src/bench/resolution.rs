@@ -25,7 +25,7 @@ fn smallest_step(readings: &[u64]) -> Option<u64> {
 /// The smallest step of a read, in its own unit; `None` if none was seen.
 ///
 /// `claimed` is the step that the kernel claims, in nanoseconds, where the read is in nanoseconds. A coarse clock is
-/// looked at for some ticks; if all that was seen are several ticks at once, that is no step of the clock, and the answer
+/// observed for some ticks; if every observed step is several ticks, it is not the step of the clock, and the answer
 /// is `None`.
 pub(crate) fn observe(loops: &Loops, claimed: Option<u64>) -> Option<u64> {
     let coarse = claimed.filter(|step| *step >= COARSE_NS);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn believed_several_ticks_at_once_are_no_step() {
+    fn believed_several_ticks_at_once_are_not_a_step() {
         let claimed = Some(4_000_000);
         assert!(believed(4_000_000, claimed) && believed(3_999_000, claimed));
         assert!(!believed(8_000_000, claimed) && !believed(72_000_000, claimed));

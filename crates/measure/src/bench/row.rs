@@ -89,7 +89,7 @@ pub enum What {
     Library(LibraryRead),
 }
 
-/// The way to it.
+/// How a clock is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -32,7 +32,7 @@ pub enum Stage {
     Timers,
 }
 
-/// Told now and then what is being done and how far that is (0 to 1); answers whether to go on.
+/// Gets the present stage and its progress (0 to 1) from time to time; returns whether to continue.
 pub type Watch<'a> = dyn Fn(Stage, f64) -> bool + Sync + 'a;
 
 /// What was measured of one row.
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_no_coarser_than_a_tick() {
+    fn the_clock_is_not_coarser_than_a_tick() {
         let step = step_of_the_clock();
         assert!(!step.is_zero() && step <= Duration::from_millis(20), "{step:?}");
     }

@@ -63,7 +63,7 @@ pub(crate) fn scale(
 
 /// One thread's batches: nanoseconds a read, and reads.
 fn one(row: Row, cpu: Option<u32>, each: Duration, vdso: &Vdso, start: &Start) -> Vec<(f64, u64)> {
-    // A thread that cannot be bound measures all the same.
+    // A thread that cannot be bound still measures.
     let _ = cpu.map(pin::to);
     let loops = Loops::of(row, vdso).ok();
     let time = |loops: &Loops, calls| {

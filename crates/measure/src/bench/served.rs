@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 pub enum Served {
     /// The kernel's code in user space.
     Vdso,
-    /// The instruction.
+    /// The instruction itself.
     Counter,
     /// The library, without entering the kernel.
     Library,
     /// The kernel.
     Syscall,
-    /// Not clear.
+    /// Unknown.
     Unknown,
 }
 

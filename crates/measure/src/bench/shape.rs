@@ -1,7 +1,7 @@
 //! The three loops in which a read is measured, and the same loops without the read.
 //!
 //! Back to back the processor overlaps one read with the next, which hides most of what a read
-//! costs whoever waits for it; and a program that does other work pays something in between. So:
+//! costs a program that waits for it; and a program that does other work pays a cost in between. So:
 //!
 //! - *throughput*: nothing but reads;
 //! - *serialised*: a fence before and after each, as code that waits for the time sees it;

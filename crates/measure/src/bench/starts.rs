@@ -18,7 +18,7 @@ pub const QUANTILE: f64 = 0.25;
 /// How long a start of all rows measures.
 pub const EACH: Duration = Duration::from_millis(250);
 
-/// What one process measured.
+/// The measurement of one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {

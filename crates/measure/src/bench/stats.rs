@@ -65,7 +65,7 @@ impl Estimate {
     }
 }
 
-/// A ratio and its interval: as wide as the two it comes from allow.
+/// A ratio and its interval, which combines the intervals of both values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
@@ -77,16 +77,16 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// What a ratio says.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
-    /// The interval contains 1.
+    /// No difference: the interval contains 1.
     NoDifference,
-    /// All of the interval is below 1.
+    /// Faster: the whole interval is below 1.
     Less,
-    /// All of the interval is above 1.
+    /// Slower: the whole interval is above 1.
     More,
 }
 

@@ -48,21 +48,21 @@ const WAYS: [Way; 7] = [
     Way { call: "epoll_wait", clock: "CLOCK_MONOTONIC", wait: epoll, id: libc::CLOCK_MONOTONIC },
 ];
 
-/// How late waits of one kind ended.
+/// The delay of waits of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Late {
-    /// The call.
+    /// The system call.
     pub call: String,
-    /// The clock that it waits by.
+    /// The clock of the wait.
     pub clock: String,
-    /// What was asked for, in nanoseconds.
+    /// The requested time, in nanoseconds.
     pub asked_ns: u64,
-    /// By how much later it ended, in nanoseconds; null where it could not wait.
+    /// The delay of the end, in nanoseconds; null where the wait was not possible.
     pub late: Option<Distribution>,
-    /// Waits that ended before the time that was asked for. None should.
+    /// Waits that ended before the requested time. There should be none.
     pub early: u64,
-    /// Why it could not wait.
+    /// Why the wait was not possible.
     pub missing: Option<String>,
 }
 
@@ -132,7 +132,7 @@ fn timerfd(id: libc::clockid_t) -> Result<(), String> {
     if fd < 0 {
         return failed("timerfd_create");
     }
-    // SAFETY: the descriptor is new, and nobody else's.
+    // SAFETY: the descriptor is new, and has no other owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let time = libc::itimerspec { it_interval: none, it_value: asked() };
@@ -153,7 +153,7 @@ fn timerfd(id: libc::clockid_t) -> Result<(), String> {
 fn futex(_: libc::clockid_t) -> Result<(), String> {
     let word = std::sync::atomic::AtomicU32::new(0);
     let time = asked();
-    // SAFETY: the word and the time live through the call; nobody else knows the word.
+    // SAFETY: the word and the time live through the call; no other thread has the word's address.
     let result = unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -173,7 +173,7 @@ fn epoll(_: libc::clockid_t) -> Result<(), String> {
     if fd < 0 {
         return failed("epoll_create1");
     }
-    // SAFETY: the descriptor is new, and nobody else's.
+    // SAFETY: the descriptor is new, and has no other owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     let time = i32::try_from(ASKED.as_millis()).unwrap_or(1);

@@ -30,7 +30,7 @@ impl Vdso {
         let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
         let Some(length) = mapped_length(address) else { return Self::default() };
         // SAFETY: the kernel maps the image at this address, that long, readable, for the life of the
-        // process, and nobody writes to it.
+        // process, and nothing writes to it.
         let image = unsafe { std::slice::from_raw_parts(address as *const u8, length) };
         let exports = vdso_elf::exports(image).unwrap_or_default();
         let at = |function| {

@@ -11,16 +11,16 @@ const NOWHERE: usize = 1;
 /// Clock ids that no kernel has.
 const UNKNOWN: [libc::clockid_t; 4] = [63, 1_000, libc::clockid_t::MAX, libc::clockid_t::MIN];
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// With this error number; 0 is success.
+    /// It returned this error number; 0 is success.
     Answered(i32),
-    /// By this signal.
+    /// A signal killed the child.
     Signal(i32),
-    /// The child could not be started or ended otherwise.
+    /// The child could not be started, or ended in another way.
     Unknown,
 }
 
@@ -30,11 +30,11 @@ pub enum Ended {
 pub struct AbiCase {
     /// The call.
     pub call: String,
-    /// How the function of the vDSO ended; null where there is none.
+    /// The result of the vDSO function; null where there is none.
     pub vdso: Option<Ended>,
-    /// How the system call ended.
+    /// The result of the system call.
     pub syscall: Ended,
-    /// Whether these agree, and are what POSIX and Linux promise; null where that is not known.
+    /// Whether both results agree and are what POSIX and Linux promise; null where that is not known.
     pub right: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ pub fn abi() -> Vec<AbiCase> {
     let monotonic = libc::CLOCK_MONOTONIC;
     let mut clock = |call: String, id: libc::clockid_t, to: usize, expected: i32| {
         let function = vdso.clock_gettime.map(|function| {
-            // SAFETY: in a child, which may be ended by a signal; the address is either nobody's, or the child's own buffer.
+            // SAFETY: in a child, which a signal may end; the address is either unmapped, or the child's own buffer.
             in_child(move || unsafe { function(id, pointer(to).cast()) })
         });
         // SAFETY: the kernel checks the address.
@@ -73,7 +73,7 @@ pub fn abi() -> Vec<AbiCase> {
     let mut day = |call: &str, to: usize, expected: i32| {
         let to = move || if to == 0 { null_mut() } else { pointer(to) };
         let function = vdso.gettimeofday.map(|function| {
-            // SAFETY: in a child; null is allowed, and the bad address is nobody's.
+            // SAFETY: in a child; null is allowed, and the bad address is unmapped.
             in_child(move || unsafe { function(to().cast(), null_mut()) })
         });
         // SAFETY: the kernel checks the address.
@@ -96,7 +96,7 @@ pub fn abi() -> Vec<AbiCase> {
     out
 }
 
-/// A buffer of the child's, or the address that is nobody's.
+/// A buffer of the child, or the unmapped address.
 fn pointer(to: usize) -> *mut libc::c_void {
     static mut BUFFER: [u64; 4] = [0; 4];
     // Each child has its own copy, and one thread.
@@ -129,8 +129,8 @@ fn in_child(call: impl Fn() -> i32) -> Ended {
     // there whatever other threads do.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: take plain numbers. The death of this child is no crash that anybody should keep, and no handler of the
-        // parent's is meant for it.
+        // SAFETY: take plain numbers. The end of this child is not a crash to record, and the parent's handlers are not
+        // for it.
         unsafe {
             libc::prctl(libc::PR_SET_DUMPABLE, 0);
             libc::signal(libc::SIGSEGV, libc::SIG_DFL);

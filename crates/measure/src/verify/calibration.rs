@@ -1,4 +1,4 @@
-//! Whether each size that a run states is honest: a fault of that size is found in 95 of 100 runs. On made-up streams of
+//! Whether each size that a run states is honest: a fault of that size is found in 95 of 100 runs. On synthetic streams of
 //! readings; a table of what is found at which size: `cargo test -p clocksmith-measure calibration_table -- --ignored --nocapture`.
 
 use super::analyse;

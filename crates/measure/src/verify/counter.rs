@@ -1,16 +1,16 @@
-//! Whether a counter that faults is read all the same.
+//! Whether a read of a faulting counter returns a value nevertheless.
 
 use clocksmith_raw::counter::read_ordered;
 
-/// Whether a read of the counter is answered although the kernel makes it fault: somebody who traces
-/// this process (an emulator, a debugger) may stand in for it. A child tries it, since a read that
-/// nobody answers is deadly.
+/// Whether a read of the counter is answered although the kernel makes it fault: a tracer of this
+/// process (an emulator, a debugger) may emulate it. A child tries it, because the signal of an unanswered read
+/// ends the process.
 pub(crate) fn is_answered() -> bool {
     // SAFETY: between fork and exit the child only makes system calls and reads the counter, which is
     // allowed there whatever other threads do.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: takes plain numbers. The death of this child is no crash that anybody should keep.
+        // SAFETY: takes plain numbers. The end of this child is not a crash to record.
         unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
         std::hint::black_box(read_ordered());
         // SAFETY: ends the child at once, without running anything of its parent's.

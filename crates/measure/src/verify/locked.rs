@@ -1,5 +1,5 @@
-//! The kernel's method (`check_tsc_warp()`): whoever has the lock compares what it reads with what the
-//! thread before it read. A later read that gives less is a warp.
+//! The kernel's method (`check_tsc_warp()`): the thread that has the lock compares its read with that of the
+//! thread before it. A later read that returns less is a warp.
 
 use super::deadline::{Deadline, Patience, now};
 use super::samples::Locked;
@@ -89,7 +89,7 @@ impl Last {
             if deadline.is_over(source) {
                 return seen;
             }
-            // A counter that somebody emulates is thousands of times slower than a real one.
+            // An emulated counter is thousands of times slower than a real one.
             batch = match now(source).saturating_sub(begun) {
                 ..=20_000 => BATCH.min(batch * 2),
                 200_000.. => (batch / 2).max(1),

@@ -11,11 +11,11 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingId {
-    /// The counters of two processors are apart.
+    /// The counters of two processors differ.
     CounterOffset,
-    /// A later read of the counter on another processor gave less.
+    /// A later read of the counter on another processor returned a smaller value.
     CounterWarp,
-    /// A later read of the counter in one thread gave less.
+    /// A later read of the counter in one thread returned a smaller value.
     CounterBackward,
     /// The counter jumped against the kernel's clock.
     CounterJump,
@@ -23,19 +23,19 @@ pub enum FindingId {
     CounterRate,
     /// The rate of the counter changed while it was watched.
     CounterRateChanged,
-    /// A clock went back.
+    /// A clock went backwards.
     ClockBackward,
     /// A clock that is read in user space differs from the same clock in the kernel.
     ClockDisagrees,
     /// Two sources name different frequencies for the counter.
     FrequenciesDiffer,
-    /// Nothing was read for a while, and clock and counter went on together.
+    /// Nothing was read for a while, and clock and counter continued together.
     Stall,
     /// The machine was suspended while it was watched.
     Suspended,
-    /// Somebody set the wall clock.
+    /// The wall clock was set.
     WallClockSet,
-    /// A clock of CPU time went back.
+    /// A clock of CPU time went backwards.
     CpuTimeBackward,
 }
 
@@ -66,9 +66,9 @@ impl FindingId {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
-    /// Worth knowing; no fault.
+    /// Information; not a fault.
     Note,
-    /// The counter is at fault. Clocks that the kernel makes of something else are not.
+    /// The counter is at fault. Clocks that are based on another counter are not.
     Counter,
     /// A clock that programs read is at fault.
     Clock,
@@ -80,23 +80,24 @@ pub enum Weight {
 pub struct Finding {
     /// Stable id.
     pub id: FindingId,
-    /// What it says against.
+    /// What the finding is about.
     pub weight: Weight,
     /// One sentence.
     pub summary: String,
-    /// What it rests on, a line each.
+    /// The evidence, one line each.
     pub evidence: Vec<String>,
 }
 
-/// The smallest faults that this run would have seen; null where it would have seen none.
+/// The smallest faults that this run would have found; null where it would have found none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detectable {
     /// Offset between the counters of any two processors that were tested, in nanoseconds.
     pub offset_ns: Option<f64>,
-    /// Constant error of the counter's rate, in millionths; null where nothing but the kernel's own belief tells the rate.
+    /// Constant error of the counter's rate, in millionths; null where only the kernel's own clock shows the rate.
     pub rate_ppm: Option<f64>,
-    /// The same against the kernel's own belief: the counter in user space against the clock that the kernel makes of it.
+    /// Constant error of the counter's rate against the kernel's own clock, which is based on the same counter, in
+    /// millionths.
     pub rate_against_kernel_ppm: Option<f64>,
     /// Jump of the counter against the kernel's clock, in nanoseconds.
     pub jump_ns: Option<f64>,
@@ -107,9 +108,9 @@ pub struct Detectable {
     pub cpu_drift_ppm: Option<f64>,
     /// A single wrong read of the counter, back or forward, in nanoseconds.
     pub glitch_ns: Option<f64>,
-    /// That such a read happens once in so many was found in 95 of 100 runs.
+    /// The frequency of wrong reads at which 95 of 100 runs found one: one in this many reads.
     pub glitch_one_in: Option<f64>,
-    /// A stop of the counter after which it is right again, in nanoseconds.
+    /// A temporary stop of the counter, in nanoseconds.
     pub stop_ns: Option<f64>,
 }
 
@@ -117,28 +118,28 @@ pub struct Detectable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateReference {
-    /// What the reference is; null where there is none: then the rate was held only against the kernel's own belief,
-    /// which is made of the same counter.
+    /// The reference; null where there is none: then the rate was compared only with the kernel's own clock, which is
+    /// based on the same counter.
     pub source: Option<String>,
-    /// The error of the rate that it would have shown, in millionths; null without a reference.
+    /// The error of the rate that the reference would have shown, in millionths; null without a reference.
     pub error_ppm: Option<f64>,
     /// Whether the missing reference is the only reason why the clocks are not called trusted.
     pub only_gap: bool,
 }
 
-/// How long a processor was watched.
+/// The time in which a processor was compared with others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watched {
     /// Its number.
     pub cpu: u32,
-    /// Seconds from the beginning of the run to the first comparison with another processor; null: never.
+    /// Seconds from the beginning of the run to the first comparison with another processor; null if there was none.
     pub first_s: Option<f64>,
     /// Seconds from the beginning of the run to the end of the last comparison.
     pub last_s: Option<f64>,
-    /// Comparisons in which messages came through.
+    /// Comparisons whose messages arrived.
     pub comparisons: u64,
-    /// The longest time without one, in seconds.
+    /// The longest time without a comparison, in seconds.
     pub longest_gap_s: Option<f64>,
 }
 
@@ -172,41 +173,40 @@ impl Interval {
 pub struct PairOutcome {
     /// The processors.
     pub cpus: (u32, u32),
-    /// By how much the counter of the second one is ahead of that of the first: it lies in this
-    /// interval, in nanoseconds (in cycles if the counter's frequency is not known). Null if no
-    /// message came through.
+    /// The interval of the offset by which the second counter is ahead of the first, in nanoseconds (in cycles if the
+    /// counter's frequency is not known). Null if no message arrived.
     pub offset: Option<Interval>,
-    /// Messages to and fro.
+    /// Round trips of messages.
     pub exchanges: u64,
     /// Reads under the lock.
     pub locked_reads: u64,
-    /// Of those, reads after one of the other processor.
+    /// Reads under the lock that follow a read of the other processor.
     pub handovers: u64,
-    /// Of those, reads that gave less than the one before.
+    /// Handovers whose read returned less than the read before.
     pub warps: u64,
-    /// The largest of them, in cycles.
+    /// The largest warp, in cycles.
     pub largest_warp: u64,
-    /// What went wrong.
+    /// A problem of the measurement.
     pub trouble: Option<String>,
 }
 
-/// A claim about the counter's frequency, or a measurement.
+/// A stated or measured frequency of the counter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frequency {
-    /// Who says so.
+    /// The source of the frequency.
     pub source: String,
     /// Ticks in a second.
     pub hz: f64,
-    /// How far off it may be and still be right, in millionths.
+    /// The uncertainty of the frequency, in millionths.
     pub doubt_ppm: f64,
-    /// Whether a counter that differs by more than that is at fault; otherwise it is a note.
+    /// Whether a larger difference is a fault of the counter; otherwise it is a note.
     pub decisive: bool,
-    /// Whether it holds for `CLOCK_MONOTONIC`, which NTP steers, and not for `CLOCK_MONOTONIC_RAW`.
+    /// Whether it is about `CLOCK_MONOTONIC`, which NTP steers, and not about `CLOCK_MONOTONIC_RAW`.
     pub steered: bool,
-    /// Whether it does not come from the kernel's own clock: the rate of that is held against it.
+    /// Whether the frequency is independent of the kernel's own clock; then the rate is compared with it.
     pub independent: bool,
-    /// How much faster the counter really runs, in millionths; null if that was not measured.
+    /// How much faster than this the counter runs, in millionths; null if that was not measured.
     pub measured_ppm: Option<Interval>,
 }
 
@@ -214,17 +214,17 @@ pub struct Frequency {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
-    /// Points in time at which both were read.
+    /// Points in time at which counter and clock were read.
     pub points: usize,
-    /// Points that were too wide and left out.
+    /// Points that were left out because their readings were too wide.
     pub left_out: usize,
-    /// Seconds from the first to the last.
+    /// Seconds from the first point to the last.
     pub seconds: f64,
     /// Width of the median reading, in nanoseconds.
     pub width_ns: f64,
     /// Ticks in a second of `CLOCK_MONOTONIC_RAW` (robust regression).
     pub hz: f64,
-    /// The same, with what the readings allow.
+    /// The interval of `hz` that the readings allow.
     pub hz_interval: Interval,
     /// Ticks in a second of `CLOCK_MONOTONIC`, which NTP steers.
     pub monotonic_hz: f64,
@@ -236,11 +236,11 @@ pub struct Drift {
     pub change_ppm: Option<Interval>,
 }
 
-/// A clock, or the counter, in threads on all processors.
+/// The steps of a clock, or of the counter, in threads on all processors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepOutcome {
-    /// The clock; null is the counter.
+    /// The clock; null for the counter.
     pub clock: Option<ClockId>,
     /// Reads.
     pub reads: u64,
@@ -248,13 +248,13 @@ pub struct StepOutcome {
     pub back_within: u64,
     /// Steps back from one thread to another.
     pub back_across: u64,
-    /// The largest of both, in nanoseconds (cycles for the counter).
+    /// The largest step back, in nanoseconds (cycles for the counter).
     pub largest_back: u64,
-    /// The smallest step forward that was seen: the observed resolution, in the same unit.
+    /// The smallest step forward that was seen, which is the observed resolution, in the same unit.
     pub smallest_step: Option<u64>,
     /// The step that the kernel claims, in nanoseconds.
     pub claimed_step: Option<i64>,
-    /// Share of reads that gave the same as the one before, 0 to 1.
+    /// Share of reads that returned the same value as the read before, 0 to 1.
     pub same_share: f64,
 }
 
@@ -270,23 +270,23 @@ pub struct Method {
     pub cpus: Vec<u32>,
     /// The processors of the machine that were online; empty where that is not known.
     pub machine_cpus: Vec<u32>,
-    /// Whether some of them were left out: the verdict holds for those that were tested.
+    /// Whether processors were left out: the verdict is valid for the tested ones.
     pub partial: bool,
-    /// Processors that no thread could be tied to, with the reason.
+    /// Processors to which no thread could be pinned, with the reason.
     pub unpinned: Vec<Unpinned>,
-    /// Threads at the same time, at most.
+    /// The largest number of threads at the same time.
     pub threads: usize,
-    /// Messages to and fro, over all pairs.
+    /// Round trips of messages, over all pairs.
     pub exchanges: u64,
     /// Reads under a lock, over all pairs and clocks.
     pub locked_reads: u64,
-    /// The processor of the readings over time; null: on any.
+    /// The processor of the readings over time; null means any.
     pub drift_cpu: Option<u32>,
-    /// How long it took, in seconds.
+    /// Duration of the run, in seconds.
     pub seconds: f64,
 }
 
-/// A processor that no thread could be tied to.
+/// A processor to which no thread could be pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpinned {
@@ -300,35 +300,35 @@ pub struct Unpinned {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
-    /// The worse of the two below; the clocks' alone on a machine without a counter.
+    /// The worse of `counter` and `clocks`; `clocks` alone on a machine without a counter.
     pub verdict: Trust,
     /// How sure it is.
     pub confidence: Confidence,
-    /// The counter that programs may read themselves.
+    /// Whether the counter that programs may read can be trusted.
     pub counter: Trust,
-    /// The clocks of the kernel, as programs read them.
+    /// Whether the kernel's clocks, as programs read them, can be trusted.
     pub clocks: Trust,
-    /// The smallest faults that would have been seen.
+    /// The smallest faults that this run would have found.
     pub detectable: Detectable,
     /// Faults first, then notes.
     pub findings: Vec<Finding>,
-    /// Against what the rate of the clocks was held.
+    /// The reference with which the rate of the clocks was compared.
     pub rate_reference: RateReference,
-    /// How long each processor was watched.
+    /// The time in which each processor was compared with others.
     pub watched: Vec<Watched>,
-    /// Whether the run lasted as long as it was to; false after Ctrl-C.
+    /// Whether the run lasted as long as planned; false after Ctrl-C.
     pub complete: bool,
-    /// What could not be tested.
+    /// Tests that were not possible.
     pub untested: Vec<String>,
-    /// Every pair of processors: the matrix of offsets.
+    /// The offsets of every pair of processors.
     pub pairs: Vec<PairOutcome>,
     /// Unit of the offsets: `ns`, or `cycles` where the frequency is not known.
     pub offset_unit: &'static str,
     /// The counter over time; null where it was not read often enough.
     pub drift: Option<Drift>,
-    /// Who says what about the counter's frequency.
+    /// Frequencies of the counter, and their sources.
     pub frequencies: Vec<Frequency>,
-    /// Every clock, and the counter.
+    /// The steps of every clock and of the counter.
     pub steps: Vec<StepOutcome>,
     /// How it was measured.
     pub method: Method,

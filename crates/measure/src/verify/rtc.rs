@@ -6,7 +6,7 @@ use super::outcome::Frequency;
 use super::source::Source;
 use std::time::Duration;
 
-/// Intervals that are needed: with two, one that somebody set is told from a rate.
+/// Intervals that are needed: two distinguish a clock that was set from a rate error.
 const LEAST: usize = 2;
 /// An RTC is right to that, in millionths; an emulated one follows its host's clock, which NTP steers.
 const DOUBT_PPM: f64 = 2_000.0;
@@ -85,7 +85,7 @@ mod tests {
     fn claim_of_few_or_odd_edges_is_none() {
         assert_eq!(claim(&[(0, 1), (10, 11)]), None);
         assert_eq!(claim(&[]), None);
-        // A second that took half as long: somebody set it, or its host slept.
+        // A second that took half as long: the clock was set, or its host slept.
         assert_eq!(claim(&[(0, 10), (1_000, 1_010), (1_500, 1_510), (2_500, 2_510)]), None);
         assert_eq!(claim(&[(30, 40), (20, 30), (10, 20)]), None);
     }

@@ -74,7 +74,7 @@ pub fn run<S: Source>(source: &S, options: &Options, history: &mut History) -> O
     let begun = now(source);
     let mut samples = sample(source, options);
     let threads = samples.cpus.len().min(READERS) + 2;
-    // A long watch sees smaller errors of the rate: points of earlier runs stand before the new ones.
+    // A long watch sees smaller errors of the rate: points of earlier runs come before the new ones.
     let new = std::mem::take(&mut samples.points);
     history.points.extend(new);
     while history.points.len() > 2 * series::MOST {
@@ -149,7 +149,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
         clocks(source, &mut samples, counter, middle, (begun, end));
         if counter && samples.cpus.len() > 1 {
             samples.ending = true;
-            // Pairs that were too busy before get half of what is left; the end of the run is everybody's.
+            // Pairs that were too busy before get half of what is left; all pairs share the end of the run.
             pairs(source, &mut samples, end.left(source) / 2, (begun, end));
             loop {
                 let left = end.left(source);

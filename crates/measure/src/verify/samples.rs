@@ -1,4 +1,4 @@
-//! What the threads measured, before anybody judges it. Counters are as they were read: any values.
+//! The measurements of the threads, before the analysis. Counters are as they were read: any values.
 
 use super::outcome::Frequency;
 use super::source::ClockId;
@@ -178,7 +178,7 @@ pub(crate) struct Samples {
     pub(crate) points_cpu: Option<u32>,
     pub(crate) agreements: Vec<Agreement>,
     pub(crate) steps: Vec<Steps>,
-    /// Rates that somebody claims for the counter.
+    /// Stated rates of the counter.
     pub(crate) claims: Vec<Frequency>,
     /// Whether the kernel makes its clocks of the counter.
     pub(crate) counter_is_clock: bool,
@@ -189,7 +189,7 @@ pub(crate) struct Samples {
     /// Whether programs read the kernel's clock through the counter, so that comparing both ways
     /// tests the counter.
     pub(crate) user_clock_is_counter: bool,
-    /// Who says that the kernel's clock runs at the right rate, and how far off it may be all the same, in millionths.
+    /// Sources that confirm the rate of the kernel's clock, each with the remaining uncertainty in millionths.
     pub(crate) confirmed: Vec<(String, f64)>,
     /// How long the counter was read in turn by all processors, in nanoseconds.
     pub(crate) turns_ns: i64,

@@ -1,5 +1,5 @@
-//! Machines that are wrong in chosen ways, for tests: samples of one that is all made up, from a seed,
-//! and this machine with a counter that is bent.
+//! Machines with chosen faults, for tests: samples of a synthetic machine, from a seed,
+//! and this machine with an altered counter.
 
 use super::outcome::Frequency;
 use super::samples::{Agreement, Heard, Locked, Pair, Point, Samples, Steps};
@@ -41,10 +41,10 @@ impl Random {
     }
 }
 
-/// Comparisons of each pair in a made-up run.
+/// Comparisons of each pair in a synthetic run.
 const PASSES: u32 = 12;
 
-/// A machine that is all made up.
+/// A synthetic machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) hz: f64,
@@ -271,8 +271,8 @@ impl Machine {
     }
 }
 
-/// This machine with a counter that is bent. Processors are made up: a thread is on the one that it
-/// was tied to.
+/// This machine with an altered counter. Processors are synthetic: a thread is on the one that it
+/// was pinned to.
 pub(crate) struct Bent {
     pub(crate) hz: f64,
     /// How far each processor's counter is ahead, in nanoseconds.

@@ -74,7 +74,7 @@ fn a_rate_error_of_50_ppm_and_above_is_found() {
 }
 
 #[test]
-fn a_single_jump_is_found_and_is_no_drift() {
+fn a_single_jump_is_found_and_is_not_drift() {
     for seed in 0..SEEDS {
         let mut random = Random(seed);
         let mut machine = Machine::healthy(&mut random);
@@ -124,13 +124,13 @@ fn what_is_not_found_is_below_what_is_said_to_be_detectable() {
 }
 
 #[test]
-fn stalls_are_told_apart_from_jumps_and_drift() {
+fn stalls_are_distinguished_from_jumps_and_drift() {
     for seed in 0..SEEDS / 10 {
         let mut random = Random(seed);
         let mut machine = Machine::healthy(&mut random);
         machine.busy = 0.0;
         let mut samples = machine.samples(&mut random);
-        // The machine stands still for a while, and everything goes on together.
+        // The machine is stopped for a while, and everything continues together.
         let (begin, end) = (machine.seconds * 0.4e9, machine.seconds * 0.4e9 + 3e8);
         samples.points.retain(|point| {
             let t = point.raw as f64 - 77.0;
@@ -182,7 +182,7 @@ fn a_rate_that_changes_is_found() {
 }
 
 #[test]
-fn reads_that_an_emulator_takes_early_are_no_warp() {
+fn reads_that_an_emulator_takes_early_are_not_a_warp() {
     let mut random = Random(4);
     let mut machine = Machine::healthy(&mut random);
     machine.hz = 1e9;
@@ -373,7 +373,7 @@ fn outcome_of_wrong_kernel_rate_is_never_trusted() {
                 independent: true,
                 measured_ppm: None,
             };
-            // CPUID's rounded figures contradict it: that is no confirmation.
+            // CPUID's rounded figures contradict it, so they do not confirm it.
             samples.claims.push(claim(false, 10_000.0));
             assert_eq!(analyse::outcome(&samples).verdict, Trust::Unknown);
             // The hypervisor's own figure, or the real-time clock, is decisive.
@@ -436,7 +436,7 @@ fn no_time_at_all_still_ends_with_an_answer() {
 
 /// A hypervisor's HPET that runs slower by 700 ppm for a moment, as was seen under software emulation.
 #[test]
-fn a_reference_that_wanders_is_no_fault_of_the_counter() {
+fn a_reference_that_wanders_is_not_a_fault_of_the_counter() {
     let mut random = Random(5);
     let mut machine = Machine::healthy(&mut random);
     (machine.vdso, machine.busy) = (false, 0.0);

@@ -309,7 +309,7 @@ fn a_starved_thread_is_in_order_too() {
 }
 
 #[test]
-fn without_the_lock_it_is_a_clock_all_the_same() {
+fn without_the_lock_it_is_still_a_clock() {
     // A child of a thread that was stopped with the lock held would find it free; a thread that
     // was cancelled there leaves it held for ever.
     let world = World::new();

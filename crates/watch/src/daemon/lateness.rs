@@ -1,5 +1,5 @@
-//! Whether the watch itself went on later than it wanted to: then the machine stood still, was
-//! suspended, or was too busy.
+//! Whether the watch itself ran later than planned: then the machine was stopped, suspended, or too
+//! busy.
 
 use crate::edge::own;
 use crate::state::Observation;
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_oversleeps_is_late() {
+    fn late_wakeup_is_late() {
         let mut lateness = Lateness::new(Duration::from_millis(50));
         lateness.sleeps(Duration::from_secs(60));
         assert!(lateness.woke().is_none());

@@ -101,8 +101,8 @@ pub enum WatchError {
     System(#[from] io::Error),
 }
 
-/// What is said to whoever reads the log of the program: how grave it is, one line, and the event, if it
-/// is one.
+/// A message for the log of the program: the severity, one line, and the event, if there is
+/// one.
 pub type Say<'a> = dyn FnMut(State, &str, Option<&Event>) + 'a;
 
 /// One look, as metrics.
@@ -128,7 +128,7 @@ pub fn assessment(options: &Options) -> io::Result<Assessment> {
     Daemon::new(options.clone(), History::default()).machine.look()
 }
 
-/// Watches until somebody wishes it to end.
+/// Watches until it is asked to end.
 ///
 /// # Errors
 /// It cannot begin; later nothing is an error that it cannot go on with.
@@ -183,7 +183,7 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
             server.listen(address).map_err(|error| WatchError::Listen { address, error })?;
         say(State::Ok, &format!("listening on {bound}"), None);
         if !bound.ip().is_loopback() && !asks_who {
-            say(State::Warning, &format!("everybody who reaches {bound} can read this"), None);
+            say(State::Warning, &format!("every client that reaches {bound} can read this"), None);
         }
     }
     daemon.begin(say);
@@ -207,7 +207,7 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
     }
 }
 
-/// What can go wrong again and again; each is told by itself.
+/// Problems that can occur repeatedly; each is reported separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Complaint {
     Look,
@@ -235,7 +235,7 @@ struct Daemon {
     /// When kernel messages were read last.
     last_read: Option<Instant>,
     complained: BTreeSet<Complaint>,
-    /// What the service manager was told last, and when that this program lives.
+    /// The last status that was sent to the service manager, and the time of the last sign of life.
     told: String,
     alive: Instant,
 }
@@ -420,7 +420,7 @@ impl Daemon {
             match self.look() {
                 Ok(again) if again => self.next_look = now + AGAIN.min(self.options.look),
                 Ok(_) => {}
-                Err(error) => trouble = Some(format!("cannot look at the machine: {error}")),
+                Err(error) => trouble = Some(format!("cannot examine the machine: {error}")),
             }
             self.tell(say, Complaint::Look, trouble);
             self.last_look = Some(Instant::now());
@@ -472,7 +472,7 @@ impl Daemon {
                         say(State::Warning, warning, None);
                     }
                     match server.replace(gate) {
-                        Ok(()) => say(State::Ok, "the web configuration was read anew", None),
+                        Ok(()) => say(State::Ok, "the web configuration was reloaded", None),
                         Err(why) => {
                             let path = path.display();
                             let stays = format!(

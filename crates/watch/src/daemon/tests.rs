@@ -19,7 +19,7 @@ fn options(dir: &std::path::Path) -> Options {
 }
 
 #[test]
-fn each_complaint_is_told_and_told_once() {
+fn each_complaint_is_reported_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut daemon = Daemon::new(options(dir.path()), History::default());
     let (store, _) = Store::open(&dir.path().join("state")).unwrap();

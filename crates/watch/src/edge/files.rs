@@ -159,8 +159,8 @@ pub fn replace(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> 
     put(&place.directory, &place.name, content, 0o644, durable, Over::Former)
 }
 
-/// Writes a file in an open directory, which may be anybody's: beside its place, where it did not exist before, and
-/// moved there when it is whole. So no link is followed, and a full disk leaves nothing behind. `mode` is less the umask.
+/// Writes a file in an open directory, which may belong to any user: under a new name, and renames it when it is
+/// complete. So no link is followed, and a full disk leaves nothing behind. The umask applies to `mode`.
 ///
 /// # Errors
 /// It cannot be written or moved to its place.

@@ -271,7 +271,7 @@ fn grown(root: &Path, path: &str, from: &mut u64) -> io::Result<String> {
     let mut file = tree.file(path).map_err(gone)?;
     let length = file.metadata()?.len();
     if length < *from {
-        // Written anew.
+        // The file was written again.
         *from = 0;
     }
     file.seek(SeekFrom::Start(*from))?;

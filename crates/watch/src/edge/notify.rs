@@ -28,7 +28,7 @@ impl Notify {
         Self { to, watchdog: watchdog.map(Duration::from_micros) }
     }
 
-    /// Says something. That nobody hears it is no error.
+    /// Sends a message. A missing receiver is not an error.
     pub fn say(&self, message: &str) {
         if let Some((socket, address)) = &self.to {
             let _ = socket.send_to_addr(message.as_bytes(), address);

@@ -1,5 +1,5 @@
-//! Signals as something to be read: SIGTERM and SIGINT are a wish to end, SIGHUP to read the
-//! configuration anew.
+//! Signals that can be read: SIGTERM and SIGINT ask the program to end, SIGHUP to reload the
+//! configuration.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub enum Wish {
     /// End.
     End,
-    /// Read the configuration anew.
+    /// Reload the configuration.
     Reload,
 }
 

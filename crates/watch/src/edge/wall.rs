@@ -83,7 +83,7 @@ impl WallEdge {
             let since = ns(ClockId::Boottime);
             let after = ns(ClockId::Realtime);
             let window = after.saturating_sub(before);
-            // A step between the two readings: the next try tells.
+            // The clock was set between the two readings: try again.
             let window = if window < 0 { i64::MAX / 8 } else { window };
             (window, before.saturating_add(window / 2).saturating_sub(since))
         };

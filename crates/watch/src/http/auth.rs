@@ -1,9 +1,9 @@
 //! Who may ask: basic authentication against bcrypt hashes.
 //!
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
-//! digest, also when the configuration is read anew; and comparisons for what is not remembered have a budget of CPU
+//! digest, also when the configuration is reloaded; and comparisons of other pairs have a budget of CPU
 //! time, one for each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at
-//! once. For what is left of a user's, addresses wait in turn: one at which somebody was right comes first, then one where
+//! once. For the rest of a user's budget, addresses wait in turn: first one that sent a right pair before, then one where
 //! nothing was compared yet, then the one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
 //! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
 
@@ -23,7 +23,7 @@ const BEAT: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// bcrypt takes no more of a password, and what follows would be anything.
 const LONGEST: usize = 72;
-/// A hash without its cost, of nothing that anybody knows.
+/// A hash without its cost, of an unknown password.
 const NOBODY: &str = "6VPoYVz6rxkzRagSjt4xtOFqxZrsHg4bdwrRUM9K6T1GelbUY6CQe";
 /// The cost where no user tells one.
 const COST: u32 = 10;
@@ -56,7 +56,7 @@ struct Memory {
 }
 
 impl Users {
-    /// Users with their bcrypt hashes; nobody: everybody may ask.
+    /// Users with their bcrypt hashes; without users, every request is granted.
     #[must_use]
     pub fn new(hashes: BTreeMap<String, String>) -> Self {
         let cost = hashes.values().map(|hash| cost(hash)).max().unwrap_or(COST);
@@ -71,7 +71,7 @@ impl Users {
         self
     }
 
-    /// Whether anybody must say who they are.
+    /// Whether requests need a user and a password.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.hashes.is_empty()
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_right_is_known_also_after_the_configuration_was_read_anew() {
+    fn right_pairs_are_remembered_after_the_configuration_was_reloaded() {
         let now = Instant::now();
         let hashes: BTreeMap<_, _> = [("a".to_owned(), bcrypt::hash("secret", 4).unwrap())].into();
         let users = Users::new(hashes.clone());
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_password_takes_as_long_whoever_it_is_for() {
+    fn a_wrong_password_takes_as_long_for_any_user() {
         let users = users_of(&[("cheap", "x", 4), ("costly", "x", 8)]);
         // By the thread's own clock: others may keep the machine busy.
         let spent = || {
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(admit(&format!("{long}y")), Access::Denied);
     }
 
-    /// After a restart nobody is known, and sixteen addresses guess for the user whose time they have used up.
+    /// After a restart no pair is remembered, and sixteen addresses guess for the user whose budget they have exhausted.
     #[test]
     fn right_pair_of_a_new_address_gets_in_among_sixteen_that_guess() {
         use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_be_nobody() {
+    fn no_password_fits_the_unknown_user() {
         for cost in [4, 10] {
             assert!(matches!(bcrypt::verify("x", &nobody(cost)), Ok(false)));
         }

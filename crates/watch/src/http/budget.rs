@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Share of one CPU for the guesses of one address, and what may be saved up.
 const ADDRESS: Rate = Rate { share: 0.25, most: 2.0 };
-/// The same for one user, of all addresses at which nobody was right yet.
+/// The same for one user, of all addresses that have not sent a right pair yet.
 const USER: Rate = Rate { share: 0.5, most: 4.0 };
 /// Addresses that are remembered; beyond, the one that has guessed least lately is forgotten.
 const ADDRESSES: usize = 1024;
@@ -136,7 +136,7 @@ impl Budget {
         (served, Reverse(account.and_then(|it| it.waits)))
     }
 
-    /// How long there is not enough for a comparison for a user at an address where nobody was right.
+    /// The time until the budget suffices for a comparison for a user at an address that has not sent a right pair.
     pub fn until(&mut self, user: &str, cost: u32, now: Instant) -> Duration {
         let reserved = self.reserved(cost);
         let key = self.keys.hash_one(user) % USERS;
@@ -145,8 +145,8 @@ impl Budget {
         Duration::from_secs_f64((lacks / USER.share).max(0.0))
     }
 
-    /// Takes the time for one comparison of a cost; `None` if there is none left. `trusted`: at that address somebody
-    /// was right, so guesses from elsewhere do not count there.
+    /// Takes the time for one comparison of a cost; `None` if there is none left. `trusted`: that address has sent a
+    /// right pair, so guesses from other addresses do not count there.
     pub fn take(
         &mut self,
         from: Place,

@@ -1,8 +1,8 @@
 //! Files of the configuration: it, certificates, keys. They decide who may enter, so who can write them matters.
 //!
 //! The rule is that of everything that is obeyed ([`clocksmith_facts::trusted`]): a file that another user than root and
-//! that of this program can have made or changed is refused. A key or a file with password hashes that everybody can
-//! read is told as a warning.
+//! that of this program can have made or changed is refused. A key or a file with password hashes that every user can
+//! read causes a warning.
 
 use clocksmith_facts::trusted;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(super) enum Content {
 /// Reads a file, and adds what is loose about it to `warnings`.
 ///
 /// # Errors
-/// It cannot be read, is no regular file, is too long, or another user can have made or changed it.
+/// The file cannot be read, is not a regular file, is too long, or another user may have made or changed it.
 pub(super) fn read(
     path: &Path,
     content: Content,
@@ -33,7 +33,7 @@ pub(super) fn read(
 ) -> io::Result<Vec<u8>> {
     let file = File::from(trusted::open(path)?);
     if content == Content::Secret && file.metadata()?.mode() & 0o004 != 0 {
-        warnings.push(format!("{}: everybody can read it: chmod o-r", path.display()));
+        warnings.push(format!("{}: every user can read it: chmod o-r", path.display()));
     }
     bytes(file)
 }
@@ -53,7 +53,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn loose_files_are_told_or_refused() {
+    fn loose_files_are_reported_or_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("web.yml");
         std::fs::write(&path, "x").unwrap();
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(read(&path, Content::Public, &mut warnings).unwrap(), b"x");
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(read(&path, Content::Secret, &mut warnings).unwrap(), b"x");
-        assert!(warnings[0].contains("web.yml: everybody can read"), "{warnings:?}");
+        assert!(warnings[0].contains("web.yml: every user can read"), "{warnings:?}");
         let refused = |words: &str| {
             let error = read(&path, Content::Secret, &mut Vec::new()).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

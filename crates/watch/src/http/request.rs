@@ -19,7 +19,7 @@ pub struct Request {
     /// The header `Host`, if there is one.
     pub host: Option<String>,
     /// The client that a proxy says it speaks for: the last address of the last `X-Forwarded-For`, if that is one. The
-    /// proxy nearest to here adds it; what stands before it may be the client's own word.
+    /// nearest proxy adds it; the client may have written the addresses before it.
     pub forwarded: Option<IpAddr>,
 }
 
@@ -56,7 +56,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     let Some(path) = request.path.filter(|path| path.starts_with('/')) else {
         return Parsed::Refused(400);
     };
-    // A body would be read as the next request; nobody sends one with these methods.
+    // A body would be read as the next request; clients do not send one with these methods.
     let body = request.headers.iter().any(|header| {
         let name = header.name;
         name.eq_ignore_ascii_case("transfer-encoding")

@@ -109,7 +109,7 @@ impl Gate {
     #[must_use]
     pub fn opens(&self, former: &Self) -> Option<&'static str> {
         if former.asks_who() && !self.asks_who() {
-            return Some("no basic_auth_users any more, so everybody could read this");
+            return Some("no basic_auth_users any more, so every client could read this");
         }
         #[cfg(feature = "tls")]
         if former.tls.is_some() && self.tls.is_none() {
@@ -225,7 +225,7 @@ impl Server {
                 .name("connection".to_owned())
                 .stack_size(STACK)
                 .spawn(move || {
-                    // A client that goes away in the middle is no concern of ours.
+                    // A client may close the connection at any time.
                     let _ = server.serve(stream, from, slot);
                     server.slots.leave(slot);
                     server.leave();

@@ -1,7 +1,7 @@
 //! Places for connections. When there are none left, one that keeps the server waiting makes room for the new one: of
 //! the address that has taken most places for nothing, the one that takes longest. An address that was served lately
 //! comes before all others (`standing`), so those that only hold connections, however many they are, keep it
-//! out no more than they keep out one that comes for the first time. A connection is not blamed for what the server
+//! out no more than they keep out one that comes for the first time. A connection is not held responsible for data that the server
 //! has not read yet.
 
 use super::budget::Place;
@@ -28,13 +28,13 @@ const TRIES: u32 = 100;
 /// What a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It was answered, and is waited for; its end is no loss.
+    /// The request was answered, and the server waits for the next one; closing the connection loses nothing.
     Ending,
     /// Its request comes, or the beginning of its TLS handshake.
     Unknown,
     /// Its half of a TLS handshake has begun as one does; its request comes. A client that dribbles a handshake makes room first.
     Greeted,
-    /// A refusal goes, or what everybody may have.
+    /// The server sends a refusal, or a public page.
     Unproven,
     /// The answer that it may have goes.
     Answered,
@@ -115,7 +115,7 @@ impl Slots {
             let mut open = self.lock();
             let standing = open.standing_with_one_more(from);
             let mut of_it = open.slots.values().filter(|slot| slot.from == from).count();
-            // There may be more than one too many, of a time when none could be blamed.
+            // There may be several too many, from a time when none could be ended.
             while of_it >= OF_ONE.min(self.most)
                 && open.evict(standing, |slot| slot.from == from) == Room::Made
             {
@@ -159,7 +159,7 @@ impl Slots {
         Err(std::io::Error::other("no place is left"))
     }
 
-    /// A connection does something else now.
+    /// Sets the phase of a connection.
     pub fn set(&self, number: u64, phase: Phase) {
         if let Some(slot) = self.lock().slots.get_mut(&number) {
             (slot.phase, slot.since) = (phase, Instant::now());
@@ -215,15 +215,15 @@ fn unread(stream: &TcpStream) -> libc::c_int {
 }
 
 impl Open {
-    /// How an address stands if it has one connection more than it has.
+    /// The standing of an address with one more connection.
     fn standing_with_one_more(&self, from: Place) -> Standing {
         let open = self.slots.values().filter(|slot| slot.from == from && !slot.served).count();
         self.records.standing(from, open + 1, Instant::now())
     }
 
-    /// Ends one connection for one of that standing: one that keeps the server waiting, of the addresses that stand
-    /// worst, of those the least known, and of those the one that takes longest. One that stands clearly better than
-    /// the new one stays while it may still be quick.
+    /// Ends one connection for one of that standing: one that keeps the server waiting, of the addresses with the worst
+    /// standing, of those the least known, and of those the one that takes longest. A connection with a clearly better
+    /// standing than the new one is kept while it may still be quick.
     fn evict(&mut self, new: Standing, which: impl Fn(&Slot) -> bool) -> Room {
         let now = Instant::now();
         let mut many: HashMap<Place, (usize, usize)> = HashMap::new();
@@ -265,7 +265,7 @@ impl Open {
         Room::Made
     }
 
-    /// Takes a connection away, and remembers whether it was good for anything.
+    /// Removes a connection, and remembers whether it was served.
     fn end(&mut self, number: u64) -> Option<Slot> {
         let slot = self.slots.remove(&number)?;
         if !slot.served {

@@ -1,5 +1,5 @@
-//! How addresses stand when places for connections are short: what they were served, and what they took places for. Pure,
-//! but for the moments that it is given.
+//! The standing of addresses when places for connections are short: by the requests that were served, and the places that
+//! were used for nothing. Pure: the caller passes the time.
 
 use super::budget::Place;
 use std::collections::HashMap;
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 /// How long an address counts as one that was served: longer than the longest interval at which one is monitored.
 const LATELY: Duration = Duration::from_secs(3600);
-/// After so many connections for nothing since it was served, an address stands as if it had not been. Probes that only
-/// connect, between two scrapes, are fewer.
+/// The number of connections without a request since the last served one after which an address has the standing of one
+/// that was never served. Probes that only connect make fewer between two scrapes.
 const TOO_MANY: f64 = 16.0;
 /// Half of the connections for nothing are forgotten after this long.
 const HALF: f64 = 60.0;
 /// Addresses that are remembered; beyond, one that was not served is forgotten, the one not heard of for longest.
 const ADDRESSES: usize = 1024;
 
-/// How an address stands; the worst is the least.
+/// The standing of an address; the worst is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Standing(i16);
 
@@ -55,7 +55,7 @@ impl Record {
 pub(super) struct Records(HashMap<Place, Record>);
 
 impl Records {
-    /// How an address stands that has so many connections open which were not served.
+    /// The standing of an address that has `open` connections which were not served.
     pub(super) fn standing(&self, place: Place, open: usize, now: Instant) -> Standing {
         let record = self.0.get(&place);
         if record.is_some_and(|record| record.is_good(now)) {
@@ -77,8 +77,8 @@ impl Records {
         (record.served, record.wasted) = (Some(now), 0.0);
     }
 
-    /// A connection of an address was for nothing. The networks around it count it, too, so that a place that was never
-    /// heard of does not stand as a new one where very many of its network came for nothing.
+    /// Records a connection without a request. The networks around its address count it, too, so that an unknown address
+    /// does not have the standing of a new one where very many of its network connected for nothing.
     pub(super) fn wasted(&mut self, place: Place, now: Instant) {
         for (network, _) in place.around() {
             self.record(network, now).wasted += 1.0;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_served_stands_best_until_it_wastes_or_is_long_gone() {
+    fn served_address_has_the_best_standing_until_it_wastes_or_is_long_gone() {
         let (mut records, now) = (Records::default(), Instant::now());
         let minute = Duration::from_secs(60);
         assert_eq!(records.standing(place(1), 1, now), Standing::FRESH);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn ever_new_places_of_one_network_stand_worse_than_one_of_another() {
+    fn new_addresses_of_one_network_have_a_worse_standing_than_one_of_another() {
         let of = |text: &str| Place::of(text.parse::<std::net::IpAddr>().unwrap());
         let (mut records, now) = (Records::default(), Instant::now());
         records.served(of("2001:db8:1:aaaa::1"), now);
@@ -157,7 +157,7 @@ mod tests {
         assert!(Standing::FRESH.clearly_better(new), "{new:?}");
         assert_eq!(records.standing(of("2001:db9::1"), 1, now), Standing::FRESH);
         assert_eq!(records.standing(of("192.0.2.1"), 1, now), Standing::FRESH);
-        // One that was served there stands as before.
+        // The standing of a served address in that network does not change.
         assert_eq!(records.standing(of("2001:db8:1:aaaa::1"), 1, now), Standing::SERVED);
         // Ever new /48.
         let mut records = Records::default();

@@ -80,7 +80,7 @@ pub(super) fn config(
     Ok(Arc::new(config))
 }
 
-/// Contents that stand in the configuration itself, or in a file.
+/// Contents in the configuration itself, or in a file.
 fn material(
     what: &str,
     inline: Option<&str>,
@@ -144,7 +144,7 @@ fn provider(tls: &TlsConfig) -> Result<CryptoProvider, ConfigError> {
         let there: Vec<String> = provider.cipher_suites.iter().map(name).collect();
         let old: Vec<&str> =
             there.iter().map(String::as_str).filter(|name| !name.starts_with("TLS13_")).collect();
-        // Go lets nobody choose among the suites of TLS 1.3 either, and has no names for them here.
+        // In Go the suites of TLS 1.3 cannot be chosen either, and have no names here.
         let unknown = tls.cipher_suites.iter().find(|wanted| {
             let new = there.iter().any(|name| is(&wanted.replacen("TLS_", "TLS13_", 1), name));
             !new && !old.iter().any(|name| is(wanted, name))

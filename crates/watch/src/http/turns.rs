@@ -1,6 +1,6 @@
 //! Who may have a password compared next. Pure, but for the moments that it is given.
 //!
-//! Addresses wait in turn: one at which somebody was right before comes first, then one where nothing was compared yet, then
+//! Addresses wait in turn: first one that sent a right pair before, then one where nothing was compared yet, then
 //! the one that was served longest ago ([`Budget::rank`]). So an address that guesses, and any number of them, is behind one
 //! that comes for the first time, and none keeps one out that was right.
 

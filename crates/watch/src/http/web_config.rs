@@ -32,7 +32,7 @@ pub struct WebConfig {
     pub tls_server_config: Option<TlsConfig>,
     /// Headers.
     pub http_server_config: HttpConfig,
-    /// Users with bcrypt hashes; none: everybody.
+    /// Users with bcrypt hashes; without any, every client may read.
     pub basic_auth_users: BTreeMap<String, String>,
     /// Not supported: refused if it is there.
     pub rate_limit: Option<serde_json::Value>,
@@ -74,7 +74,7 @@ pub struct TlsConfig {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
-    /// HTTP/2 is not spoken; that is no loss.
+    /// The server does not support HTTP/2, so the value has no effect.
     pub http2: Option<bool>,
     /// Headers of every answer.
     pub headers: BTreeMap<String, String>,
@@ -103,8 +103,8 @@ impl WebConfig {
         // Who writes it wants a password, and the file may have been cut.
         if nobody {
             return Err(ConfigError::Field(
-                "basic_auth_users has no user, so everybody could read this; add one with htpasswd -nBC 10 USER, or take \
-                 basic_auth_users out"
+                "basic_auth_users has no user, so every client could read this; add one with htpasswd -nBC 10 USER, or remove \
+                 basic_auth_users"
                     .to_owned(),
             ));
         }

@@ -4,7 +4,7 @@
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-/// Deeper nesting is no configuration.
+/// The deepest nesting that is accepted.
 const DEEPEST: usize = 16;
 
 /// The one document of a text; `Null` if there is none.
@@ -60,7 +60,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
                     }
                 }
                 (None, Value::String(name)) => *key = Some(name),
-                (None, _) => return refuse("a key that is no word"),
+                (None, _) => return refuse("a key that is not a string"),
             },
             Some(_) => {}
         }
@@ -104,7 +104,7 @@ mod tests {
             ("a: &x b\nc: *x\n", "aliases"),
             ("a: !!str b\n", "tags"),
             ("a: 1\n---\nb: 2\n", "second document"),
-            ("? [a]\n: b\n", "no word"),
+            ("? [a]\n: b\n", "not a string"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(what) && error.contains("line "), "{text}: {error}");

@@ -20,11 +20,7 @@ use clocksmith_facts::clockdev::ClocksourceDevice;
 
 /// Version of the program.
 pub fn build(text: &mut Text, version: &str) {
-    text.family(
-        "clocksmith_build_info",
-        Kind::Gauge,
-        "Always 1; the version of clocksmith that says all this.",
-    );
+    text.family("clocksmith_build_info", Kind::Gauge, "Always 1; the version of clocksmith.");
     text.sample(&[("version", version)], 1.0);
 }
 
@@ -33,13 +29,13 @@ pub fn judgement(text: &mut Text, judgement: &Judgement) {
     text.family(
         "clocksmith_state",
         Kind::Gauge,
-        "The judgement of the clocks: 0 ok, 1 warning, 2 critical, 3 unknown.",
+        "The state of the clocks: 0 ok, 1 warning, 2 critical, 3 unknown.",
     );
     text.sample(&[], f64::from(judgement.state.code()));
     text.family(
         "clocksmith_point_state",
         Kind::Gauge,
-        "What the judgement rests on, point by point: 0 ok, 1 warning, 2 critical, 3 unknown.",
+        "The state of each point that was checked: 0 ok, 1 warning, 2 critical, 3 unknown.",
     );
     for point in judgement.points.iter().filter(|point| point.looked_at) {
         text.sample(&[("point", point.id)], f64::from(point.state.code()));
@@ -72,11 +68,7 @@ pub fn clocksources(text: &mut Text, devices: &[ClocksourceDevice]) {
 
 /// Verdict, causes and costs.
 pub fn diagnosis(text: &mut Text, report: &Report) {
-    text.family(
-        "clocksmith_verdict",
-        Kind::Gauge,
-        "1 for the verdict that holds, 0 for the others.",
-    );
+    text.family("clocksmith_verdict", Kind::Gauge, "1 for the present verdict, 0 for the others.");
     for verdict in [Verdict::Ok, Verdict::Slow, Verdict::Untrustworthy, Verdict::Unknown] {
         let holds = f64::from(u8::from(verdict == report.verdict));
         text.sample(&[("verdict", verdict.name())], holds);
@@ -84,7 +76,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_cause_info",
         Kind::Gauge,
-        "Always 1; a cause that the diagnosis found. What it means: clocksmith explain CAUSE.",
+        "Always 1; a cause that the diagnosis found. To read about it: clocksmith explain CAUSE.",
     );
     for cause in &report.causes {
         text.sample(&[("cause", cause.id.name()), ("severity", cause.severity.name())], 1.0);
@@ -92,7 +84,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_clock_read_seconds",
         Kind::Gauge,
-        "What a read of a clock costs through the C library, median of the last measurement.",
+        "The cost of a read of a clock through the C library, median of the last measurement.",
     );
     for read in &report.reads {
         if let Some(ns) = read.ns {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub enum Kind {
     /// Goes up and down.
     Gauge,
-    /// Only grows, until the program starts anew.
+    /// Only grows, until the program is restarted.
     Counter,
 }
 
@@ -62,7 +62,7 @@ impl Text {
     }
 }
 
-/// A value as it stands in the text, which people read on a terminal as well: what hides is shown by name.
+/// A value for the text, which people also read on a terminal: invisible characters are shown by name.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in visible::line(value).chars() {

@@ -71,7 +71,7 @@ pub fn wall_clock(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_wall_clock_state",
         Kind::Gauge,
-        "1 for the state of the wall clock that holds, 0 for the others.",
+        "1 for the present state of the wall clock, 0 for the others.",
     );
     let states =
         [WallState::Synchronised, WallState::Unsynchronised, WallState::Stale, WallState::Unknown];

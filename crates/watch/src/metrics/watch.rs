@@ -16,7 +16,7 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
         text.family(
             "clocksmith_last_look_timestamp_seconds",
             Kind::Gauge,
-            "When the machine was looked at as a whole for the last time.",
+            "Time of the last examination of the whole machine.",
         );
         text.sample(&[], latest.time);
     }
@@ -24,7 +24,7 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
         text.family(
             "clocksmith_clock_read_usual_seconds",
             Kind::Gauge,
-            "What a read of CLOCK_MONOTONIC usually costs on this clocksource.",
+            "The usual cost of a read of CLOCK_MONOTONIC on this clocksource.",
         );
         text.sample(&[], ns / 1e9);
     }
@@ -36,12 +36,20 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
             "1 if the last short test of two processors' counters and clocks found a fault, else 0.",
         );
         text.sample(&[], f64::from(u8::from(test.fault)));
-        text.family("clocksmith_test_timestamp_seconds", Kind::Gauge, "When that test was.");
+        text.family(
+            "clocksmith_test_timestamp_seconds",
+            Kind::Gauge,
+            "Time of the last short test.",
+        );
         text.sample(&[], test.time);
     }
-    text.family("clocksmith_watch_start_time_seconds", Kind::Gauge, "When the watch began.");
+    text.family(
+        "clocksmith_watch_start_time_seconds",
+        Kind::Gauge,
+        "Time at which the watch began.",
+    );
     text.sample(&[], watch.begun);
-    text.family("clocksmith_looks_total", Kind::Counter, "Looks at the whole machine.");
+    text.family("clocksmith_looks_total", Kind::Counter, "Examinations of the whole machine.");
     #[allow(clippy::cast_precision_loss)]
     text.sample(&[], watch.looks() as f64);
 }

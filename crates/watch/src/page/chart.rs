@@ -1,5 +1,5 @@
 //! The two pictures of the page: which clocksource was in use when, and what a read cost. Inline SVG that
-//! stretches with the page; words stand beside it as HTML, so that they do not stretch.
+//! stretches with the page; words are beside it as HTML, so that they do not stretch.
 
 use super::text;
 use super::time::{length, utc};
@@ -56,7 +56,7 @@ pub(super) fn strip(watch: &Watch, now: f64) -> String {
             "<rect class=\"{}\" x=\"{x:.2}\" y=\"0\" width=\"{:.2}\" height=\"40\"><title>{}: {} to {}\
              </title></rect>",
             class(&name),
-            // A short piece is seen all the same.
+            // A short interval must be visible, too.
             (end - x).max(1.5),
             text(&name),
             utc(piece.from),
@@ -102,7 +102,7 @@ pub(super) fn costs(watch: &Watch, now: f64) -> String {
     for sample in &samples {
         (low, high) = (low.min(f64::from(sample.ns)), high.max(f64::from(sample.ns)));
     }
-    // Whole decades, so that a line of the grid is always there and noise is no mountain.
+    // Whole decades, so that there is always a line of the grid, and noise looks small.
     let bottom = low.max(0.1).log10().floor();
     let top = (high * 1.05).max(1.0).log10().ceil().max(bottom + 1.0);
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Text from elsewhere as text on a page: a kernel log is written by whoever can make the kernel say something.
+//! Foreign text as text on a page: every program that can make the kernel print a line writes into the kernel log.
 
 use clocksmith_facts::visible::hides;
 

@@ -167,7 +167,7 @@ fn facts(out: &mut String, watch: &Watch, now: f64) {
         }
         let log = if latest.log { "followed" } else { "cannot be read by this user" };
         rows.push(("Kernel log", log.to_owned()));
-        rows.push(("Looked at", ago(now - latest.time)));
+        rows.push(("Examined", ago(now - latest.time)));
     }
     if let Some(test) = watch.test() {
         let cpus: Vec<String> = test.cpus.iter().map(u32::to_string).collect();

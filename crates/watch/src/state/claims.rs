@@ -1,12 +1,12 @@
 //! What the kernel's log claims, until sysfs confirms or contradicts it. Any user can write lines into
-//! that log that look like the kernel's; nobody can write the list of clocksources.
+//! that log that look like the kernel's; only the kernel writes the list of clocksources.
 
 use crate::reason::Meaning;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 
 /// How long sysfs may take to show what the kernel's log says, in seconds. The kernel changes both under
-/// one lock; only the thread that rates a clocksource anew (`clocksource_watchdog_kthread()`) comes a
-/// moment later.
+/// one lock; only the thread that changes the rating of a clocksource (`clocksource_watchdog_kthread()`)
+/// runs a moment later.
 const CONFIRM: f64 = 2.0;
 /// How long ago a clocksource may have been lost to confirm a line that is read now, in seconds: sysfs
 /// may be read before the log.
@@ -25,7 +25,7 @@ pub(super) enum What {
     Demotion(String),
     /// Clocks made of this clocksource disagree, for which the kernel gives it up.
     Warp(String),
-    /// Clocks disagree, for which the kernel gives nothing up: sysfs cannot tell.
+    /// Clocks disagree, but the kernel demotes nothing: sysfs does not show it.
     Apart,
 }
 

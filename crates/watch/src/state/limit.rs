@@ -1,4 +1,4 @@
-//! How often an event of one kind is told. Pure.
+//! How often an event of one kind is reported. Pure.
 
 use crate::event::Kind;
 use std::collections::VecDeque;
@@ -9,14 +9,14 @@ const WINDOW: f64 = 60.0;
 const MOST: usize = 10;
 /// The same for what sysfs shows: only root can make more of it, and each one is true.
 const MOST_SHOWN: usize = 60;
-/// The same for contradicted evidence: it is told once, since any user can make more of it.
+/// The same for contradicted evidence: it is reported once, because any user can make more of it.
 const CONTRADICTED_WINDOW: f64 = 3600.0;
 
 /// One kind's events.
 #[derive(Clone, Debug, Default)]
 struct Told {
     times: VecDeque<f64>,
-    /// Left out since the last one that was told.
+    /// The number of events that were left out since the last reported one.
     left_out: u64,
     /// Left out in all.
     suppressed: u64,
@@ -27,7 +27,7 @@ struct Told {
 pub(super) struct Limit([Told; Kind::ALL.len()]);
 
 impl Limit {
-    /// Whether an event may be told now; with how many of its kind were left out since the last one.
+    /// Whether an event may be reported now, and how many of its kind were left out since the last one.
     pub(super) fn admit(&mut self, kind: Kind, time: f64) -> Option<u64> {
         let (window, most) = match kind {
             Kind::ContradictedEvidence => (CONTRADICTED_WINDOW, 1),
@@ -35,7 +35,7 @@ impl Limit {
             _ => (WINDOW, MOST),
         };
         let told = self.0.get_mut(kind as usize)?;
-        // A wall clock that was set back is no reason to be silent.
+        // A wall clock that was set back must not suppress events.
         while told.times.front().is_some_and(|at| !(0.0..window).contains(&(time - at))) {
             told.times.pop_front();
         }

@@ -1,5 +1,5 @@
-//! The state machine of the watch: observations in, events out. Pure: whoever calls it says what time it
-//! is, and does what it wants done.
+//! The state machine of the watch: observations in, events out. Pure: the caller passes the time and
+//! carries out the requests.
 
 mod claims;
 mod kept;
@@ -29,7 +29,7 @@ pub use wall::{Other, WallReading};
 
 /// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
 const TOGETHER: f64 = 5.0;
-/// How long a change waits for its diagnosis before it is told without one, in seconds.
+/// How long a change waits for its diagnosis before it is reported without one, in seconds.
 const PATIENCE: f64 = 10.0;
 /// Changes that wait for their diagnosis, at most.
 const WAITING: usize = 1024;
@@ -175,8 +175,8 @@ impl Watch {
         }
     }
 
-    /// Tells that the watch began, on the boot of this identity. If an earlier watch of the same boot saw
-    /// another clocksource last, that is a change that nobody watched.
+    /// Reports that the watch began, on the boot of this identity. If an earlier watch of the same boot saw
+    /// another clocksource last, the clocksource changed between the two.
     pub fn started(&mut self, time: f64, boot: Option<&str>) {
         let known = last_known(&self.history, boot);
         let now = self.current.clone();
@@ -330,7 +330,7 @@ impl Watch {
             return;
         }
         self.cost.reset();
-        // One that is long over is no reason for what happens now.
+        // A demotion of long ago is not the reason for a change now.
         let fresh = self.fresh_demotion.take().filter(|(at, _)| time - at < PATIENCE);
         let demotion = fresh.map(|(_, line)| line);
         if self.pending.len() == WAITING {

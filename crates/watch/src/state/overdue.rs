@@ -7,7 +7,7 @@ use crate::judge::{Judgement, State};
 /// Seconds that a look at a busy machine may take.
 const LONGEST: f64 = 30.0;
 
-/// The present look, by a clock that stands still while the machine is suspended.
+/// The present examination, by a clock that does not advance while the machine is suspended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Look {
     #[default]
@@ -37,8 +37,9 @@ impl Watch {
         self.look = Look::Overdue;
         let Some(latest) = &mut self.latest else { return };
         let before = latest.judgement.state;
-        latest.judgement =
-            Judgement::unknown(&format!("the look at the machine has not ended for {LONGEST} s"));
+        latest.judgement = Judgement::unknown(&format!(
+            "the examination of the machine has not ended for {LONGEST} s"
+        ));
         let (state, line) = (latest.judgement.state, latest.judgement.line.clone());
         if before != State::Unknown {
             let text = format!("{line} (before: {})", before.word());

@@ -93,7 +93,7 @@ impl Watch {
     /// The kernel's log says it, and sysfs shows it.
     pub(super) fn confirmed(&mut self, time: f64, what: &What, line: String) {
         match what {
-            // Told already, when sysfs showed it.
+            // Already reported, when sysfs showed it.
             What::Switch(name) => self.now_in_use(time, name.clone(), Vec::new()),
             What::Demotion(_) => {
                 // The kernel first switches and then says so, or the other way around.
@@ -139,8 +139,8 @@ impl Watch {
     /// The kernel's log says it, and sysfs would look the same either way.
     pub(super) fn open(&mut self, time: f64, what: &What, line: String) {
         let text = format!("a line of the kernel log says that {}", what.text());
-        let why = "sysfs neither confirms nor disproves it: the clocksource stays on its list; the test of \
-                   processors, or clocksmith verify, tells (a program can write such a line, too)";
+        let why = "sysfs neither confirms nor disproves it, because the clocksource stays on its list; the test of \
+                   processors or clocksmith verify can decide it (a program can write such a line, too)";
         self.log_alone(time, text, why.to_owned(), line);
     }
 
@@ -148,7 +148,7 @@ impl Watch {
     pub(super) fn there_and_back(&mut self, time: f64, current: &str, claim: Claim) {
         let What::Switch(other) = claim.what else { return };
         let text = format!(
-            "by the kernel log alone: {current} -> {other} -> {current} between two looks at sysfs"
+            "in the kernel log only: {current} -> {other} -> {current} between two reads of sysfs"
         );
         let why = format!(
             "sysfs shows {current} before and after, and neither confirms nor disproves what was between (a \

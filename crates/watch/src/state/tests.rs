@@ -44,7 +44,7 @@ fn kinds(events: &[Event]) -> Vec<Kind> {
 }
 
 #[test]
-fn a_demotion_is_told_with_its_cause() {
+fn a_demotion_is_reported_with_its_cause() {
     let mut watch = watching();
     assert!(watch.observe(200.0, Observation::KernelSaid(GIVEN_UP)).confirm);
     assert!(watch.observe(200.0, devices("hpet", "hpet acpi_pm")).assess);
@@ -60,7 +60,7 @@ fn a_demotion_is_told_with_its_cause() {
     assert_eq!(reason.cause.as_deref(), Some("tsc-skew"));
     assert!(reason.evidence.as_ref().unwrap().contains("Marking"), "{reason:?}");
     assert_eq!(change.state, State::Warning);
-    // Somebody goes on by hand: the demotion of before is no reason for that.
+    // An administrator makes another change: the earlier demotion is not its reason.
     watch.observe(300.0, devices("acpi_pm", "hpet acpi_pm"));
     watch.observe(300.0, assessed("acpi_pm", "hpet acpi_pm", &log, 2_000.0));
     let events = watch.take_events();
@@ -103,7 +103,7 @@ const FORGED: &str = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchd
                       [ 9.0] Measured 512340 cycles TSC warp between CPUs, turning off TSC clock.\n";
 
 #[test]
-fn kernel_said_what_sysfs_contradicts_is_no_event() {
+fn kernel_said_what_sysfs_contradicts_is_not_an_event() {
     let mut watch = watching();
     let mut told = Vec::new();
     for i in 0..5_000u32 {
@@ -120,7 +120,7 @@ fn kernel_said_what_sysfs_contradicts_is_no_event() {
     assert_eq!(told[0].state, State::Ok);
     let suppressed = watch.suppressed().find(|(kind, _)| *kind == Kind::ContradictedEvidence);
     assert!(suppressed.unwrap().1 > 2);
-    // A true demotion in the middle of it is told, with its reason.
+    // A true demotion among forged ones is reported, with its reason.
     watch.observe(226.0, Observation::KernelSaid(&FORGED.repeat(50)));
     watch.observe(226.0, Observation::KernelSaid(GIVEN_UP));
     watch.observe(226.0, devices("hpet", "hpet acpi_pm"));
@@ -132,7 +132,7 @@ fn kernel_said_what_sysfs_contradicts_is_no_event() {
 }
 
 #[test]
-fn demotion_is_told_whichever_comes_first() {
+fn demotion_is_reported_whichever_comes_first() {
     let log = format!("{LOG}{GIVEN_UP}");
     for sysfs_first in [false, true] {
         let mut watch = watching();
@@ -142,7 +142,7 @@ fn demotion_is_told_whichever_comes_first() {
             watch.observe(201.0, devices("hpet", "hpet acpi_pm"));
         } else {
             watch.observe(200.0, Observation::KernelSaid(GIVEN_UP));
-            // The thread that rates it anew has not run yet.
+            // The thread that changes the rating has not run yet.
             watch.observe(200.0, devices("tsc", ALL));
             watch.observe(201.0, devices("hpet", "hpet acpi_pm"));
         }
@@ -154,7 +154,7 @@ fn demotion_is_told_whichever_comes_first() {
 }
 
 #[test]
-fn demotion_of_a_clocksource_that_is_not_in_use_is_told() {
+fn demotion_of_a_clocksource_that_is_not_in_use_is_reported() {
     let mut watch = Watch::new(100.0, Thresholds::default(), true, History::default());
     watch.observe(100.0, devices("hpet", ALL));
     let said = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n";
@@ -166,7 +166,7 @@ fn demotion_of_a_clocksource_that_is_not_in_use_is_told() {
 }
 
 #[test]
-fn switch_there_and_back_between_two_looks_is_told() {
+fn switch_there_and_back_between_two_looks_is_reported() {
     let mut watch = watching();
     let said = "[ 9.0] clocksource: Switched to clocksource hpet\n\
                 [ 9.5] clocksource: Switched to clocksource tsc\n";
@@ -180,7 +180,7 @@ fn switch_there_and_back_between_two_looks_is_told() {
 }
 
 #[test]
-fn time_that_went_backwards_is_told_without_a_verdict() {
+fn time_that_went_backwards_is_reported_without_a_verdict() {
     let mut watch = watching();
     watch.observe(
         200.0,
@@ -203,7 +203,7 @@ fn time_that_went_backwards_is_told_without_a_verdict() {
 
 /// With periodic ticks the kernel lists a clocksource that it gave up, at the end.
 #[test]
-fn demotion_with_periodic_ticks_is_told() {
+fn demotion_with_periodic_ticks_is_reported() {
     let mut watch = watching();
     watch.observe(200.0, Observation::KernelSaid(GIVEN_UP));
     watch.observe(200.1, devices("hpet", "hpet acpi_pm tsc"));
@@ -213,7 +213,7 @@ fn demotion_with_periodic_ticks_is_told() {
 }
 
 #[test]
-fn an_old_demotion_is_no_reason_for_a_new_change() {
+fn an_old_demotion_is_not_a_reason_for_a_new_change() {
     let mut watch = watching();
     let said = "[ 9.0] tsc: Marking TSC unstable due to clocksource watchdog\n";
     watch.observe(200.0, Observation::KernelSaid(said));
@@ -233,8 +233,8 @@ fn a_switch_counts_when_sysfs_shows_it() {
                 [ 1.1] clocksource: Switched to clocksource acpi_pm\n\
                 [ 1.2] clocksource: Switched to clocksource tsc\n";
     watch.observe(200.0, Observation::KernelSaid(said));
-    // sysfs shows nothing of it: gone and back, or never true; nothing happened that lasts, and no change
-    // is told.
+    // sysfs does not show it: the change was temporary or never happened, and is not
+    // reported.
     watch.observe(200.0, devices("tsc", ALL));
     watch.observe(210.0, devices("tsc", ALL));
     assert_eq!(kinds(&watch.take_events()), [Kind::ContradictedEvidence]);
@@ -254,7 +254,7 @@ fn a_switch_counts_when_sysfs_shows_it() {
     assert_eq!(kinds(&events), [Kind::ClocksourceChange, Kind::StateChange]);
     assert_eq!(
         events[0].line(),
-        "tsc -> hpet: somebody (a service, a tool, a person) wrote hpet to \
+        "tsc -> hpet: a service, a tool or a person wrote hpet to \
         current_clocksource: tsc is still available, and the kernel did not complain about it \
         [runtime-override]"
     );
@@ -270,7 +270,7 @@ fn a_switch_counts_when_sysfs_shows_it() {
 }
 
 #[test]
-fn what_changed_while_nobody_watched_is_told() {
+fn change_between_two_watches_is_reported() {
     let mut earlier = watching();
     earlier.observe(150.0, devices("hpet", ALL));
     earlier.observe(150.0, assessed("hpet", ALL, LOG, 1_200.0));
@@ -289,7 +289,7 @@ fn what_changed_while_nobody_watched_is_told() {
 }
 
 #[test]
-fn a_cost_that_stays_high_is_told_once() {
+fn a_cost_that_stays_high_is_reported_once() {
     let mut watch = watching();
     for i in 0..10 {
         assert!(!watch.observe(f64::from(i), assessed("tsc", ALL, LOG, 25.0)).again);
@@ -336,7 +336,7 @@ proptest! {
         watch.observe(1.0, Observation::KernelSaid(&format!("clocksource: {more}")));
     }
 
-    /// Whatever any user can write into the log, as long as sysfs stays as it is.
+    /// Lines that any user can write into the log do not cause events as long as sysfs does not change.
     #[test]
     fn log_alone_makes_no_event(lines in proptest::collection::vec(0usize..4, 1..60)) {
         let mut watch = watching();
@@ -390,7 +390,7 @@ fn a_look_that_does_not_end_makes_the_state_unknown() {
     watch.observe(140.0, assessed("tsc", ALL, LOG, 25.0));
     assert_eq!(watch.latest().unwrap().judgement.state, State::Ok);
     assert_eq!(kinds(&watch.take_events()), [Kind::StateChange]);
-    // Without one, time that passes is no look.
+    // Without one, the passing of time is not an examination.
     watch.notice_overdue(900.0, 900.0);
     assert_eq!(watch.latest().unwrap().judgement.state, State::Ok);
 }

@@ -1,5 +1,5 @@
-//! What is told of looks, tests and delays: a demotion and a change with the reason that the diagnosis found, another
-//! cost of reads, a fault that a test found, a machine that stood still.
+//! The events of examinations, tests and delays: a demotion and a change with the reason that the diagnosis found, a new
+//! read cost, a fault that a test found, a machine that was stopped.
 
 use super::{PATIENCE, Pending, Test, Watch};
 use crate::cost::Seen;
@@ -101,7 +101,7 @@ impl Watch {
                 "its processors were too busy to run this program, which may be a stall for others";
             (State::Warning, format!("{seconds:.1} s late"), why.to_owned())
         } else {
-            let why = "the machine stood still (paused, moved, or its processors taken away), or a clock \
+            let why = "the machine stood still (paused, moved, or without processors), or a clock \
                        jumped ahead";
             (State::Warning, format!("stood still for {seconds:.1} s"), why.to_owned())
         };

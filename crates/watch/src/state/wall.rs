@@ -55,11 +55,11 @@ pub(super) struct Wall {
     /// Whether it was synchronised at the last reading, and since when not.
     synchronised: Option<bool>,
     unsynchronised_at: Option<f64>,
-    /// The last restore or pause, until something made up for it.
+    /// The last restore or pause, until a step of the clock corrects it.
     stale: Option<Stale>,
     /// When the kernel said so.
     forked_at: Option<f64>,
-    /// A clock outside ran ahead, which is told at the next reading if it still is.
+    /// An outside clock ran ahead; this is reported at the next reading if it is still ahead.
     ran_ahead: Option<i64>,
     /// The steps since that, in nanoseconds.
     stepped: i64,
@@ -274,7 +274,7 @@ impl Watch {
             ),
             evidence: None,
         });
-        // Of another pause before, too; and as far as nothing has made up for it since the first reading.
+        // Includes an earlier pause, minus the steps that corrected it since the first reading.
         let left = ahead.saturating_sub(self.wall.stepped);
         let before = self.wall.stale.and_then(|stale| stale.behind_ns).unwrap_or(0);
         let behind_ns = Some(left.saturating_add(before)).filter(|left| *left >= least);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn step_is_told_with_its_size_and_slew_is_not() {
+    fn step_is_reported_with_its_size_and_slew_is_not() {
         let mut sim = Sim::new();
         // Readings are as noisy as their windows.
         for noise in [100, -300, 250, 400, -400] {
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn leap_second_is_no_warning() {
+    fn leap_second_is_not_a_warning() {
         let mut sim = Sim::new();
         sim.timex(|timex| timex.state = Some(3));
         sim.set(-1_000_000_000);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn synchronisation_is_told_when_it_changes() {
+    fn synchronisation_is_reported_when_it_changes() {
         let mut sim = Sim::new();
         sim.timex(|timex| {
             (timex.status, timex.maxerror, timex.state) = (UNSYNC, 16_000_000, Some(5))
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn pause_is_told_by_a_clock_that_went_on() {
+    fn pause_is_detected_by_a_clock_that_did_not_stop() {
         let mut sim = Sim::new();
         let ahead = |sim: &mut Sim, ns: i64| sim.reading.other.as_mut().unwrap().ahead_ns += ns;
         // A real-time clock counts whole seconds.
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn restored_guest_is_told_by_the_kernel() {
+    fn restored_guest_is_reported_by_the_kernel() {
         let mut sim = Sim::new();
         let line = "[ 1802.402211] random: crng reseeded due to virtual machine fork\n";
         let want = sim.watch.observe(sim.time, Observation::KernelSaid(line));
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_of_a_busy_guest_tells_nothing() {
+    fn an_hour_of_a_busy_guest_reports_nothing() {
         let mut sim = Sim::new();
         for second in 0_i64..3600 {
             // Windows up to 4 ms, offsets within them, a real-time clock at any part of its second, errors that grow.

@@ -24,7 +24,7 @@ pub enum FlagKind {
     AvoidableSystemCall,
 }
 
-/// One such place.
+/// A suspicious use of a clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flag {
@@ -34,7 +34,7 @@ pub struct Flag {
     pub pid: u32,
     /// The function.
     pub function: String,
-    /// How sure it is that the use is wrong.
+    /// The confidence that the use is wrong.
     pub confidence: Confidence,
     /// The evidence.
     pub evidence: String,

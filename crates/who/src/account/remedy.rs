@@ -31,18 +31,17 @@ pub enum RemedyId {
 pub struct Remedy {
     /// Its name.
     pub id: RemedyId,
-    /// The change to make.
+    /// What the remedy does.
     pub summary: &'static str,
-    /// The risk, or the condition.
+    /// The risk of the remedy.
     pub risk: &'static str,
     /// A command for the next step, if there is one.
     pub command: Option<&'static str>,
-    /// The program that it is for; null where it is for any.
+    /// The program that the remedy is for; null for any program.
     pub program: Option<&'static str>,
-    /// The page that documents it; null where this project does.
+    /// The page that documents the remedy; null where this project documents it.
     pub source: Option<&'static str>,
-    /// CPU seconds that it would have saved in the time that was watched; null where that cannot be
-    /// said.
+    /// CPU seconds that the remedy would have saved in the watched time; null where that is not known.
     pub saves_cpu_seconds: Option<f64>,
 }
 
@@ -75,8 +74,8 @@ impl Remedy {
             ),
             RemedyId::CheaperReads => (
                 "read CLOCK_MONOTONIC_COARSE or a cached time where a tick is precise enough",
-                "the time stands still for a tick, 1 to 10 ms; who waits or measures less than that \
-                 needs the fine clock",
+                "the time advances once per tick, 1 to 10 ms; a program that waits for or measures less than that \
+                 needs the precise clock",
                 None,
             ),
             RemedyId::ProgramSetting => ("change a setting of the program", "none", None),

@@ -21,7 +21,7 @@ pub struct Totals {
     pub read_samples: u64,
     /// Share of the CPU time that reading the time takes, 0 to 1.
     pub cpu_share: Estimate,
-    /// CPU seconds that it takes.
+    /// CPU seconds that reading the time uses.
     pub read_cpu_seconds: f64,
     /// Reads in a second of wall time; null where the cost of a read is not known.
     pub reads_per_second: Option<f64>,
@@ -43,7 +43,7 @@ pub struct Row {
     pub path: Path,
     /// Samples.
     pub samples: f64,
-    /// Breakpoint hits that this rests on.
+    /// Breakpoint hits that the row is based on.
     pub hits: u64,
     /// Share of all reads, 0 to 1.
     pub share_of_reads: Option<Estimate>,
@@ -57,9 +57,9 @@ pub struct Row {
     pub ns: Option<f64>,
     /// The read cost on a fast clock.
     pub fast_ns: Option<f64>,
-    /// Cost as a multiple of the counter read's.
+    /// Cost as a multiple of a counter read.
     pub ratio_to_counter: Option<f64>,
-    /// Cost as a multiple of CLOCK_MONOTONIC's through the library.
+    /// Cost as a multiple of a read of CLOCK_MONOTONIC through the library.
     pub ratio_to_monotonic: Option<f64>,
     /// CPU seconds that a fast clock would have saved.
     pub saving_cpu_seconds: Option<f64>,
@@ -71,7 +71,7 @@ pub struct Row {
 pub struct FunctionRow {
     /// The function.
     pub function: String,
-    /// The file that it comes from.
+    /// The file that contains the function.
     pub module: String,
     /// The process.
     pub pid: u32,
@@ -95,7 +95,7 @@ pub struct FunctionRow {
     pub saving_cpu_seconds: Option<f64>,
     /// The lines from which it reads the time, where known; most samples first.
     pub lines: Vec<LineRow>,
-    /// Of a function without a name: the nearest callers that differ; most samples first.
+    /// For a function without a name: the nearest callers that differ; most samples first.
     pub callers: Vec<CallerRow>,
 }
 
@@ -167,15 +167,15 @@ pub struct ProcessRow {
     pub runtime: Option<Runtime>,
     /// CPU seconds.
     pub cpu_seconds: f64,
-    /// Share of them that reading the time takes, 0 to 1.
+    /// Share of the CPU time that reading the time uses, 0 to 1.
     pub read_share: Estimate,
     /// Reads in a second of wall time.
     pub per_second: Option<f64>,
     /// The same with its interval.
     pub per_second_interval: Option<Estimate>,
-    /// The path that takes most of it.
+    /// The path that uses most of this time.
     pub path: Option<Path>,
-    /// The function that takes most of it.
+    /// The function that uses most of this time.
     pub function: Option<String>,
     /// CPU seconds that a fast clock would have saved.
     pub saving_cpu_seconds: Option<f64>,

@@ -1,4 +1,4 @@
-//! Where in the source a function reads the time, and by which callers functions without a name are told apart. Pure.
+//! The source lines where a function reads the time, and the callers that distinguish functions without a name. Pure.
 
 use super::site::site;
 use crate::recording::{Recording, Seen as Process};
@@ -32,7 +32,7 @@ pub struct CallerRow {
 const KEPT: usize = 16;
 /// Below this share a caller is none: stacks may be wrong now and then.
 const SMALL: f64 = 0.02;
-/// How many callers up callers are told apart.
+/// The depth to which callers are compared.
 const DEPTH: usize = 4;
 
 #[derive(Default)]

@@ -56,7 +56,7 @@ pub enum Refusal {
     },
     /// The kernel does not show the process.
     #[error(
-        "process {0} does not answer: a thread of it holds a lock of the kernel, as it can if it waits for a file system \
+        "process {0} does not answer: one of its threads holds a kernel lock, for example because it waits for a file system \
          that does not answer; watch others, by -p, --name or --user"
     )]
     Silent(u32),

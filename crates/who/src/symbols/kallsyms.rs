@@ -114,7 +114,7 @@ ffffffff81004000 D data
     }
 
     #[test]
-    fn hidden_addresses_are_no_knowledge() {
+    fn hidden_addresses_are_not_knowledge() {
         assert!(KernelSymbols::parse("0000000000000000 T _stext\n").is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! The names, files and lines that every Go program has for its own stack traces, even where its symbols were removed
 //! (`-ldflags=-s -w`): the table `.gopclntab`, since Go 1.18 (`src/runtime/symtab.go`, `src/runtime/symtabinl.go`,
 //! `src/cmd/link/internal/ld/pcln.go` of Go 1.18 to 1.26). Functions that the compiler has inlined are in it since
-//! 1.20. Pure; the file may be anybody's, so every offset is checked, and every loop ends.
+//! 1.20. Pure; the file may be hostile, so every offset is checked, and every loop is bounded.
 
 use super::{Named, Place};
 use object::read::ReadRef;

@@ -23,7 +23,7 @@ pub(super) enum Fit {
     Sure,
     /// It may call it.
     Possible,
-    /// It calls another function, or is no call.
+    /// The instruction calls another function, or is not a call.
     No,
 }
 

@@ -19,13 +19,13 @@ const DISPATCHER: &str = "Signal Dispatch";
 /// Threads whose names are read at most.
 const THREADS: usize = 20_000;
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
-/// Everybody may search and write, and removes only its own files.
+/// Every user may search and write, and may remove only their own files.
 const SHARED: u32 = 0o1003;
 
 /// Whether the request of a machine with this id in its own namespace would be seen as one.
 ///
 /// # Errors
-/// What stands in the way.
+/// The reason why the request would not be seen.
 pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), String> {
     let space = |of: &str| {
         let meta = patient::ask(pid, || std::fs::metadata(format!("/proc/{of}/ns/user")).ok())?;
@@ -69,7 +69,7 @@ fn open(pid: u32, what: &str) -> Option<OwnedFd> {
 }
 
 /// Whether it was started by the launcher of a JDK, which takes no signals for itself. A program that makes a machine
-/// inside of itself may have set its own action for SIGQUIT since, which the kernel does not tell.
+/// inside of itself may have set its own action for SIGQUIT since, which the kernel does not show.
 fn is_launcher(pid: u32) -> bool {
     patient::link(pid, "exe")
         .is_some_and(|program| program.file_name().is_some_and(|name| name == "java"))
@@ -95,9 +95,9 @@ fn searches(directory: &Stat, owners: Owners) -> bool {
     owners.user == 0 || directory.st_mode & bit != 0
 }
 
-/// Whether a file of this program may be made in a directory `/tmp` for a machine: where everybody makes files and
-/// nobody but the owner removes them, or in a directory of the machine's user alone. Another may be a directory that
-/// the user of the machine had mounted there.
+/// Whether this program may create a file in a directory `/tmp` for a virtual machine: every user may create files there
+/// and only their owners may remove them, or the directory belongs to the machine's user. The user may have mounted any
+/// other directory there.
 ///
 /// # Errors
 /// Why not.
@@ -106,7 +106,7 @@ pub(super) fn may_hold_files(tmp: &Stat, owners: Owners) -> Result<(), String> {
     if own || tmp.st_mode & SHARED == SHARED {
         Ok(())
     } else {
-        Err(format!("its /tmp is no common directory (mode {:o})", tmp.st_mode & 0o7777))
+        Err(format!("its /tmp is not a shared directory (mode {:o})", tmp.st_mode & 0o7777))
     }
 }
 

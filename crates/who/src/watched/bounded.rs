@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_file_are_limited_together_whoever_owns_it() {
+    fn pieces_of_a_file_are_limited_together_for_any_owner() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("many");
         let piece = 8 << 20;

@@ -82,7 +82,7 @@ impl Owners {
             ));
         }
         if stat.st_mode & 0o002 != 0 {
-            return refused("everybody can write it".to_owned());
+            return refused("every user can write it".to_owned());
         }
         if stat.st_mode & 0o020 != 0 && stat.st_gid != self.group && stat.st_gid != 0 {
             return refused(format!("group {} can write it", stat.st_gid));
@@ -347,7 +347,7 @@ mod tests {
         mode(0o664);
         assert!(tmp.open("map").is_ok());
         mode(0o666);
-        assert!(refused(tmp.open("map")).contains("everybody"));
+        assert!(refused(tmp.open("map")).contains("every user"));
         mode(0o644);
         // For a process of another user the file belongs to a third user.
         let root = || File::open(dir.path()).unwrap();

@@ -1,7 +1,7 @@
 //! Whether a Java virtual machine has mapped no code but that of its JDK and of the system's own libraries.
 //!
 //! Any other code (an agent, a library for JNI or of `LD_PRELOAD`) may have set an action of its own for SIGQUIT, which
-//! may end the program, and the kernel does not tell another process which action is set. HotSpot keeps its own action
+//! may end the program, and the kernel does not show another process which action is set. HotSpot keeps its own action
 //! from Java code (`JVM_RegisterSignal`, `src/hotspot/os/posix/jvm_posix.cpp`, refuses SIGQUIT unless `-Xrs`). Java code that
 //! calls `sigaction` through the interface to foreign functions leaves no trace here, except in a machine that looks
 //! functions up in the C library by `Linker.defaultLookup`, which maps `libsyslookup.so`.
@@ -231,7 +231,7 @@ mod tests {
     const ROOT: Option<Written> = Some(Written { user: 0, loose: false });
 
     #[test]
-    fn strangers_code_of_jdk_and_system_is_none() {
+    fn code_of_jdk_and_system_is_not_foreign() {
         assert_eq!(with("", &|_| ROOT), [""; 0]);
         for name in [
             "/usr/lib/x86_64-linux-gnu/libnss_systemd.so.2",

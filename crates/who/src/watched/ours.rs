@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// The clock that a program has got.
+/// The clock that `clocksmith run` gave to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

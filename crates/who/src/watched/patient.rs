@@ -95,7 +95,7 @@ pub fn unanswered() -> Option<(u32, Duration)> {
     let pid = u32::try_from(present >> 32).ok().filter(|pid| *pid != 0)?;
     let now = START.elapsed().as_millis() as u64;
     let since = present & u64::from(u32::MAX);
-    // After 49 days the number begins anew.
+    // The number wraps after 49 days.
     Some((pid, Duration::from_millis(now.wrapping_sub(since) & u64::from(u32::MAX))))
 }
 

@@ -461,7 +461,7 @@ mod tests {
 
     /// Any user can name a program so.
     #[test]
-    fn process_whose_name_is_no_text_is_looked_at() {
+    fn process_whose_name_is_not_text_is_examined() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join(OsStr::from_bytes(b"a\xffb"));
         std::fs::copy("/bin/sleep", &program).unwrap();

@@ -28,7 +28,7 @@ struct Made {
     directory: AtomicI32,
     /// The id of the machine in its own namespace, which is in the name.
     inner: AtomicU32,
-    /// Whether the machine was told by now.
+    /// Whether the virtual machine was signalled by now.
     told: AtomicBool,
 }
 
@@ -69,7 +69,7 @@ fn map_name(inner: u32) -> CString {
     name("perf-", inner, ".map")
 }
 
-/// The name of a file as people read it.
+/// The name of a file for a message.
 fn shown(name: &CString) -> String {
     name.to_string_lossy().into_owned()
 }
@@ -305,7 +305,7 @@ mod tests {
         let me = std::process::id();
         let (dir, tmp) = place();
         let at = |name: &str| dir.path().join("tmp").join(name);
-        // Before the machine is told, while it writes, and when it listens.
+        // Before the virtual machine is signalled, while it writes, and when it listens.
         let request = Request::make(&tmp, me, 4_294_967_295).unwrap();
         let map = Map::make(&tmp, 17).unwrap();
         assert_eq!(there(&dir), [".attach_pid4294967295", "perf-17.map"]);

@@ -278,7 +278,7 @@ pub fn user(name: &str) -> Option<u32> {
     user_of(Path::new("/etc/passwd"), name)
 }
 
-/// The same of a name, by this file, unless it is no regular one.
+/// The user of a name by this file, if it is a regular file.
 fn user_of(list: &Path, name: &str) -> Option<u32> {
     stored(list).lines().find_map(|line| {
         let mut fields = line.split(':');
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn user_of_a_list_that_is_no_regular_file_is_none_without_waiting() {
+    fn list_that_is_not_a_regular_file_gives_no_user_without_waiting() {
         let dir = tempfile::tempdir().unwrap();
         let (list, pipe) = (dir.path().join("passwd"), dir.path().join("pipe"));
         std::fs::write(&list, "root:x:0:0::/:/bin/sh\nweb:x:33:33::/:/bin/sh\n").unwrap();

@@ -87,7 +87,7 @@ pub(super) fn is_place_served(place: &OwnedFd, pid: u32) -> bool {
     let list = |path: &str| guard::text(path, MOUNTS).unwrap_or_default();
     let its = (list(&format!("/proc/{pid}/mountinfo")), is_foreign(pid));
     let lists = [its, (list("/proc/self/mountinfo"), false)];
-    // A mount that no list has may have been taken away from below the process.
+    // A mount that no list has may have been unmounted below the process.
     let mut found = lists.iter().filter_map(|(list, foreign)| {
         let line = mounts(list.as_bytes()).find(|line| line.id == id)?;
         Some(is_served(&line, *foreign))

@@ -149,7 +149,7 @@ fn singles(out: &mut String, report: &BenchReport) {
 fn ways(out: &mut String, report: &BenchReport) {
     section(
         out,
-        "By every way",
+        "By path",
         "The same clock through the C library, by the kernel's function in user space, and by system \
          call; throughput. User and system are shares of CPU time through the C library; the step is \
          the smallest in which the clock was seen to move.",
@@ -220,7 +220,7 @@ fn extras(out: &mut String, report: &BenchReport) {
             let saved = remedy.saved.as_ref().map_or_else(|| "-".to_owned(), |s| percent(s.cpu));
             vec![remedy.id.clone(), "-".to_owned(), saved, remedy.by.clone()]
         });
-        let titles = ["", "a read", "of a CPU saved", "gives up, or rests on"];
+        let titles = ["", "a read", "of a CPU saved", "gives up, or is based on"];
         table(out, &titles, ways.chain(remedies).collect());
     }
 }

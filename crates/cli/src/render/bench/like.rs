@@ -1,4 +1,4 @@
-//! The loops of old, printed as they print, with our figures beside them.
+//! The loops of known benchmarks, in their own format, with the figures of `bench` beside them.
 
 use super::{duration, median};
 use crate::report::bench::{BenchReport, LikeReport, LoopReport};
@@ -53,7 +53,7 @@ pub(super) fn text(like: &LikeReport, report: &BenchReport) -> String {
         ));
     }
     if busy {
-        let text = "Other programs ran meanwhile: wall time holds theirs. CPU time is what the reads took.";
+        let text = "Other programs ran meanwhile: the wall time includes them. The CPU time is that of the reads.";
         out.push_str(&super::super::wrap(text, "", ""));
     }
     out

@@ -34,7 +34,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
     let way = |clock, via| median(by_way(report, clock, via).and_then(|row| row.costs.throughput));
     table(
         &mut out,
-        "By every way",
+        "By path",
         &["", "libc", "vDSO", "syscall", "smallest step"],
         report
             .rows
@@ -128,7 +128,7 @@ fn inline(text: &str) -> String {
     let mut before = ' ';
     let mut rest = line.chars().peekable();
     while let Some(c) = rest.next() {
-        // Within a word an underscore is no emphasis: CLOCK_MONOTONIC stays as it is.
+        // Within a word an underscore does not mean emphasis: CLOCK_MONOTONIC needs no escape.
         let in_word = c == '_'
             && before.is_ascii_alphanumeric()
             && rest.peek().is_some_and(char::is_ascii_alphanumeric);

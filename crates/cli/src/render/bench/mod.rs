@@ -97,13 +97,13 @@ fn headline(report: &BenchReport) -> String {
         .and_then(|row| Some((row, row.costs.throughput?)))
     else {
         return format!(
-            "What a read costs could not be measured here: the clock stands still, or somebody answers \
-             the reads of the counter. The clocksource is {name}."
+            "The read cost could not be measured here: the clock does not advance, or another program \
+             emulates the counter. The clocksource is {name}."
         );
     };
     let path = match row.path {
         Served::Syscall => "by system call",
-        Served::Unknown => "by a way that its behaviour does not tell",
+        Served::Unknown => "by an unknown path",
         _ => "in user space",
     };
     let counter = row.ratio_to_counter.map_or_else(String::new, |ratio| {

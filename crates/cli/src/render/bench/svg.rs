@@ -77,7 +77,7 @@ impl Axis {
         if !least.is_finite() {
             (least, most) = (1.0, 10.0);
         }
-        // A tenth of a nanosecond is below what anybody measures; the powers are small.
+        // A tenth of a nanosecond is below every measured cost; the powers are small.
         let from = least.max(0.1).log10().floor() as i32;
         let to = (most.max(0.2).log10().ceil() as i32).max(from + 1);
         Self { from, to, left, right }

@@ -102,7 +102,7 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
     if rows.is_empty() {
         return;
     }
-    heading(out, style, "The same by every way; user and system time through libc");
+    heading(out, style, "The same by path; user and system time through libc");
     out.push_str(&format!(
         "{:<22}{:>9}{:>9}{:>9}{:>7}{:>7}{:>8}{:>9}\n",
         "", "libc", "vDSO", "syscall", "user", "sys", "claimed", "step"

@@ -6,7 +6,7 @@ use crate::render::why::duration;
 use clocksmith_diagnose::{Path, Read};
 use std::fmt::Write;
 
-/// The shortest bar, in hundredths of the width: it is seen, and is no length.
+/// The shortest bar, in hundredths of the width: it is visible, but does not show a length.
 const LEAST: f64 = 0.6;
 
 /// Bars of one linear scale: for each clock a read and the same by system call, and the bare counter, which is what

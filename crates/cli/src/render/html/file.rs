@@ -1,4 +1,4 @@
-//! Where a page goes: a new file, one of our own anew, or standard output.
+//! The destination of a page: a new file, an earlier page of clocksmith, or standard output.
 
 use crate::render;
 use crate::ui::file;
@@ -13,8 +13,8 @@ pub(super) const GENERATOR: &str = "clocksmith";
 /// How far from its beginning a page has named its maker.
 const HEAD: u64 = 1024;
 
-/// Writes a page as a whole: whoever reads the file sees the former page or this one. Only a page of ours is
-/// written over.
+/// Writes a page as a whole: a reader of the file sees the former page or this one. Overwrites only a page that
+/// clocksmith wrote.
 pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
     if path == Path::new("-") {
         return render::text(page);
@@ -22,11 +22,11 @@ pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
     let shown = path.display();
     match std::fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
-            bail!("{shown} is there and is no ordinary file: name a new file for the page, or `-`")
+            bail!("{shown} exists and is not a regular file: name a new file for the page, or `-`")
         }
         Ok(_) if !is_ours(path).with_context(|| format!("cannot read what {shown} is now"))? => {
             bail!(
-                "{shown} is there and is no page of clocksmith: it is not overwritten. Name another file, or remove \
+                "{shown} exists and clocksmith did not write it: it is not overwritten. Name another file, or remove \
                  it first"
             )
         }
@@ -81,7 +81,7 @@ mod tests {
         std::fs::write(&path, page("four")).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         for not_a_file in [link.as_path(), dir.path(), Path::new("/dev/full")] {
-            assert!(put(not_a_file, "x").unwrap_err().to_string().contains("no ordinary file"));
+            assert!(put(not_a_file, "x").unwrap_err().to_string().contains("not a regular file"));
         }
         assert!(put(&dir.path().join("none/why.html"), "x").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside it");

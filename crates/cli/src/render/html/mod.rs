@@ -18,7 +18,7 @@ pub(crate) use why::page as why;
 
 /// What the reports need beside the style of the watch's page.
 const REPORT: &str = include_str!("report.css");
-/// Nothing may be loaded, run or sent; the style stands in the page.
+/// Nothing may be loaded, run or sent; the page contains its style.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

@@ -1,5 +1,5 @@
-//! `why --html`: the verdict, what it rests on, what to do. The order is that of somebody who opens the ticket: the
-//! answer, the machine, the costs, why, what to do and what not, and then what it all rests on.
+//! `why --html`: the verdict, the evidence, what to do. The order is that of the questions of a reader of a ticket: the
+//! answer, the machine, the costs, why, what to do and what not, and then the evidence.
 
 use super::{Made, Page, bars, row, source, text, verbatim};
 use clocksmith_diagnose::remedies::Layer;
@@ -173,7 +173,7 @@ fn verified(report: &Report) -> Option<String> {
 fn costs(report: &Report) -> String {
     let bars = bars::bars(&report.reads, report.counter_ns);
     if bars.is_empty() {
-        return "<p class=\"note\">Not measured. Only the machine itself can tell: <code>clocksmith why</code> \
+        return "<p class=\"note\">Not measured. To measure it, run <code>clocksmith why</code> \
                 there.</p>\n"
             .to_owned();
     }
@@ -204,7 +204,7 @@ fn causes(causes: &[Cause]) -> String {
     }
     if !causes.is_empty() {
         out.push_str(
-            "<p class=\"note\"><code>clocksmith explain</code> and one of these names tells more.</p>\n",
+            "<p class=\"note\">More about each: <code>clocksmith explain NAME</code>.</p>\n",
         );
     }
     out
@@ -348,7 +348,7 @@ fn timeline(moments: &[Moment]) -> String {
         return String::new();
     }
     let mut out = String::from("<ol class=\"moments\">\n");
-    // A log that repeats itself all day is told by its ends.
+    // A log that repeats itself all day is shown by its beginning and its end.
     let skipped = moments.len().saturating_sub(2 * MOMENTS);
     for (index, moment) in moments.iter().enumerate() {
         if skipped > 0 && (MOMENTS..MOMENTS + skipped).contains(&index) {

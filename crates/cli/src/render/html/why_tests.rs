@@ -110,7 +110,7 @@ fn a_hostile_log_stays_text() {
 }
 
 #[test]
-fn a_log_that_repeats_itself_is_told_by_its_ends() {
+fn a_log_that_repeats_itself_is_shown_by_its_ends() {
     let mut log = DEMOTED.to_owned();
     for n in 0..2000 {
         let _ = writeln!(log, "[ {}.000000] clocksource: Switched to clocksource tsc", 1000 + n);

@@ -7,7 +7,7 @@ pub(super) fn flags(out: &mut String, profile: &Profile, verbose: bool, style: S
     if profile.flags.is_empty() {
         return;
     }
-    out.push_str(&format!("\n{}\n", style.bold("To look at")));
+    out.push_str(&format!("\n{}\n", style.bold("Findings")));
     let most = if verbose { usize::MAX } else { 6 };
     // Functions of which the same is said are said together.
     let mut groups: Vec<(&Flag, Vec<&str>)> = Vec::new();

@@ -14,11 +14,15 @@ pub(super) fn processes(
     each: bool,
     style: Style,
 ) {
+    let reading: Vec<&ProcessRow> = rows.iter().filter(|row| row.path.is_some()).collect();
+    // The headline says that no read was seen.
+    if reading.is_empty() {
+        return;
+    }
     out.push_str(&format!(
         "\n{}\n",
         style.bold("    pid  name           CPU s   on reads    reads/s  mostly    in")
     ));
-    let reading: Vec<&ProcessRow> = rows.iter().filter(|row| row.path.is_some()).collect();
     let mut groups: Vec<Vec<&ProcessRow>> = Vec::new();
     for row in &reading {
         let same = |group: &&mut Vec<&ProcessRow>| {
@@ -61,11 +65,19 @@ pub(super) fn processes(
     let rest: usize = groups.iter().skip(most).map(Vec::len).sum();
     let idle = rows.len() - reading.len();
     let together = groups.iter().any(|group| group.len() > 1);
-    if rest + idle > 0 || together {
-        let each = if together { "; each with -v" } else { "" };
-        out.push_str(&style.dim(&format!(
-            "         {rest} more, and {idle} that were not seen reading the time{each}\n"
-        )));
+    let mut parts = Vec::new();
+    if rest > 0 {
+        parts.push(format!("{rest} more"));
+    }
+    if idle > 0 {
+        let processes = if idle == 1 { "process" } else { "processes" };
+        parts.push(format!("{idle} {processes} in which no read was seen"));
+    }
+    if together {
+        parts.push("-v shows each process".to_owned());
+    }
+    if !parts.is_empty() {
+        out.push_str(&style.dim(&format!("         {}\n", parts.join("; "))));
     }
 }
 
@@ -88,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sum_of_processes_is_no_surer_than_the_surest() {
+    fn sum_of_processes_is_not_surer_than_the_surest() {
         let row = |low, high| Estimate { value: 100.0, low, high };
         let nine = sum(&[row(70.0, 130.0); 9]);
         // By chance alone it would be 810 to 990.

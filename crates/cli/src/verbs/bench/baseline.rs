@@ -153,7 +153,7 @@ pub(super) fn compare(
     let mut unlike = unlike(report, former);
     if before.len() < compare::LEAST_STARTS {
         unlike.push(format!(
-            "{} then, {} now: only large changes can be told. Save the former run with --starts {}",
+            "{} then, {} now: only large changes can be detected. Save the earlier run with --starts {}",
             plural(before.len(), "start", "starts"),
             report.starts.len(),
             report.starts.len()

@@ -84,7 +84,7 @@ fn remedies(
             Layer::Program => (of(COARSE), "CLOCK_MONOTONIC_COARSE, measured here"),
             _ if tsc.is_some() => (tsc, "CLOCK_MONOTONIC on tsc, measured here"),
             _ if in_kernel => (of(FENCED), "at most: a fenced counter read, measured here"),
-            _ => (None, "nothing measured here tells"),
+            _ => (None, "not measured here"),
         };
         RemedyGain {
             id: remedy.id.clone(),

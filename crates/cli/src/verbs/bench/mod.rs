@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// How long `--quick` measures; what follows and precedes takes the rest of 1.5 seconds.
 const QUICK: Duration = Duration::from_millis(1_150);
-/// The most threads that anybody wants to compare.
+/// The largest number of threads in a comparison.
 const MOST_THREADS: usize = 4096;
 
 pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
@@ -162,7 +162,7 @@ fn preset(name: &str) -> Result<Preset> {
     })
 }
 
-/// Runs the loops of old with the clocksource that is in use.
+/// Runs the loops of known benchmarks with the clocksource in use.
 fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: &[usize]) {
     if interrupt::wished() {
         return;

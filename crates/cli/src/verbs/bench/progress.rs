@@ -1,4 +1,4 @@
-//! Where a long measurement is: on standard error, and only if somebody watches.
+//! The progress of a long measurement: on standard error, and only if that is a terminal.
 
 use crate::args::Common;
 use crate::ui::err;
@@ -34,7 +34,7 @@ impl Progress {
         err::progress(&line(clocksource, stage, done));
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub(super) fn clear(&self) {
         let Some(shown) = &self.shown else { return };
         if shown.lock().is_ok_and(|last| last.is_some()) {

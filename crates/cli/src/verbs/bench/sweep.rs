@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::io::stdin;
 use std::time::Duration;
 
-/// After a switch: the vDSO's page is written anew at the next tick.
+/// The pause after a switch: the kernel updates the vDSO's page at the next tick.
 const SETTLE: Duration = Duration::from_millis(50);
 /// What is compared between clocksources.
 const MAIN: Row = Row::clock(ClockId::Monotonic, Via::Libc);
@@ -46,17 +46,17 @@ impl Sweep {
                 file.display()
             )
         })?;
-        // What cannot be chosen cannot be put back either.
+        // A clocksource that cannot be chosen cannot be restored either.
         if original == "tsc-early" {
             bail!(
-                "the kernel is still calibrating: {original} is in use and goes away by itself. Try \
+                "the kernel is still calibrating: {original} is in use for the first seconds of the boot only. Try \
                  again a few seconds later"
             );
         }
         if original.ends_with("jiffies") {
             bail!(
-                "{original} is in use, and once it is left the kernel does not take it back. Without \
-                 --every-clocksource bench measures it alone"
+                "{original} is in use, and the kernel does not return to it after a switch. Without \
+                 --every-clocksource, bench measures {original} only"
             );
         }
         Ok(Self { sysfs, original, available })
@@ -92,7 +92,7 @@ impl Sweep {
         let original = guardian.original().to_owned();
         guardian.restore().with_context(|| {
             NotTakenBack(format!(
-                "the clocksource {original} could not be put back. Do: echo {original} | sudo tee {}",
+                "the clocksource {original} could not be restored. Run: echo {original} | sudo tee {}",
                 self.sysfs.directory().join("current_clocksource").display()
             ))
         })?;

@@ -1,4 +1,4 @@
-//! `fix --apply`: verifies, makes the change, watches it, and puts everything back if it does not hold.
+//! `fix --apply`: verifies the counter, makes the change, watches it, and reverts everything if it does not last.
 
 use super::{Seen, code, is_root, place, trial};
 use crate::args::{Common, Fix};
@@ -22,8 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if common.root.is_none() && !is_root() {
         bail!(
-            "only root can change the clocksource and the boot configuration: sudo clocksmith fix \
-             --apply (without --apply it shows the plan, as anybody)"
+            "only root can change the clocksource and the boot configuration; run `sudo {}`, or leave out --apply to \
+             see the plan",
+            crate::args::typed()
         );
     }
     // Until then a signal does what it does by default: the file system may not answer.
@@ -41,8 +42,8 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let kept = written_by_others(journal.recovered());
     if !kept.is_empty() {
         bail!(NotTakenBack(format!(
-            "an earlier change was taken back, but another process changed {kept} in this moment, and that stays as it \
-             is: look at it, then run this again"
+            "an earlier change was reverted, but another process changed {kept} at the same time, and that was kept: \
+             look at it, then run this again"
         )));
     }
     let Some(seen) = Seen::look_unless_stopped(common)? else {
@@ -86,21 +87,22 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if !applied.running.is_empty() {
         let pids: Vec<String> = applied.running.iter().map(ToString::to_string).collect();
         report.by_hand.push(format!(
-            "a program of this change left processes that still run ({}), and what they write was not looked at: when they \
+            "a program of this change left processes that still run ({}), and their output was not checked: when they \
              have ended, `clocksmith fix --status` compares it",
             pids.join(", ")
         ));
     }
     let objection = target.and_then(|target| {
         let objection = trial::objection(common, args, &seen, target, begun, &mut report);
-        let unwritten = |error| format!("that it holds could not be written down: {error}");
+        let unwritten =
+            |error| format!("the journal could not record that the change was confirmed: {error}");
         objection.or_else(|| journal.confirm(applied.id).err().map(unwritten))
     });
     if let Some(because) = objection {
         // A guardian that is not dismissed puts the clocksource back when this one is gone.
         let reports = journal.undo(Which::Id(applied.id), Force::Yes).with_context(|| {
             NotTakenBack(format!(
-                "{because}; and change {} could not be taken back. Try: clocksmith fix --undo",
+                "{because}; and change {} could not be reverted. Try: clocksmith fix --undo",
                 applied.id
             ))
         })?;
@@ -108,10 +110,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         report.result = Came::RolledBack;
         let kept = others(&reports);
         let all = if kept.is_empty() {
-            "everything was put back".to_owned()
+            "everything was reverted".to_owned()
         } else {
             format!(
-                "everything was put back, but {kept}, which another process changed in this moment"
+                "everything was reverted except {kept}, which another process changed at the same time"
             )
         };
         report.headline = sentence(&format!("{all}: {because}"));
@@ -162,7 +164,7 @@ fn has_runtime(proposal: &Proposal) -> bool {
 pub(super) enum Stuck {
     /// The end.
     IsError,
-    /// Nothing: what it stands against is overwritten.
+    /// Nothing: conflicting files are overwritten.
     IsForced,
 }
 
@@ -173,24 +175,22 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             Recovered::RolledBack(done) => (
                 done,
                 "an earlier run was killed while it made the change",
-                "everything of it was put back",
+                "all of it was reverted",
             ),
             Recovered::Unconfirmed(done) => (
                 done,
-                "an earlier run was killed, or the power went, while it watched the change: nobody saw it \
-                 hold",
-                "everything of it was put back",
+                "an earlier run was killed, or the power failed, while it watched the change, so the change was \
+                 not confirmed",
+                "all of it was reverted",
             ),
             Recovered::FinishedUndo(done) => (
                 done,
                 "an earlier run was killed while it took the change back",
                 "that is finished now",
             ),
-            Recovered::Mended(done) => (
-                done,
-                "an earlier run could not put everything back",
-                "the rest of it was put back now",
-            ),
+            Recovered::Mended(done) => {
+                (done, "an earlier run could not revert everything", "the rest was reverted now")
+            }
             Recovered::Stuck { .. } if stuck == Stuck::IsForced => continue,
             Recovered::Stuck { id, summary, error } => {
                 // Another error is not overcome by force.
@@ -217,7 +217,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
     Ok(())
 }
 
-/// Files that stay as another process left them while an earlier change was taken back.
+/// Files that another process changed while an earlier change was reverted, and that were kept.
 pub(super) fn written_by_others(recovered: &[Recovered]) -> String {
     others(recovered.iter().filter_map(|it| match it {
         Recovered::RolledBack(done)

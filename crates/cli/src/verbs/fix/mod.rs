@@ -45,10 +45,10 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     report.clocksource = seen.report.clocksource.current.clone();
     report.propose(&proposal, &seen.system);
     if proposal.verify_first {
-        report.notes.push("`verify` runs before it is applied (5 s), and again after".to_owned());
+        report.notes.push("`verify` runs before the change (5 s), and again after it".to_owned());
     }
     if seen.is_live() && !is_root() && !report.steps.is_empty() {
-        report.notes.push("to apply it, root is needed: sudo clocksmith fix --apply".to_owned());
+        report.notes.push(format!("only root can apply it: sudo {} --apply", crate::args::typed()));
     }
     report.notes.extend(unfinished(common));
     if common.json {
@@ -59,7 +59,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     Ok(code(report.result))
 }
 
-/// What the next run will take back first, where the journal can be read.
+/// The unfinished change that the next run reverts first, if the journal can be read.
 fn unfinished(common: &Common) -> Option<String> {
     let place = place(common).ok()?;
     let entries = match Journal::look(&place) {
@@ -72,7 +72,7 @@ fn unfinished(common: &Common) -> Option<String> {
     let entry = entries.iter().find(|entry| entry.phase != Phase::Applied)?;
     let id = entry.id;
     (!Journal::is_held(&place)).then(|| {
-        format!("change {id} of an earlier run was never finished; --apply takes it back first")
+        format!("change {id} of an earlier run was never finished; --apply reverts it first")
     })
 }
 
@@ -92,14 +92,14 @@ fn stop() -> bool {
     let wished = interrupt::wished();
     if wished && interrupt::is_held() && !SAID.swap(true, Ordering::Relaxed) {
         err::line(
-            "clocksmith: interrupted: what is half changed is put back first, which takes some seconds; until then \
-             further signals wait",
+            "clocksmith: interrupted: the unfinished change is reverted first, which takes some seconds; until then \
+             further signals have no effect",
         );
     }
     wished
 }
 
-/// Opens the journal, which finishes or takes back what an earlier run has left: no signal ends that.
+/// Opens the journal, which finishes or reverts an unfinished change of an earlier run: no signal ends that.
 fn open(place: &Place, wait: Wait) -> Result<Journal, JournalError> {
     let left =
         Journal::look(place).is_ok_and(|all| all.iter().any(|it| it.phase != Phase::Applied));
@@ -171,7 +171,7 @@ impl Seen {
     fn of(root: Option<&Path>) -> Result<Self> {
         let facts = match root {
             None => collect::collect(&LiveTree::new(), Origin::Live),
-            // A directory that has no facts about clocks has files all the same.
+            // A directory without facts about clocks may still have files to change.
             Some(dir) => {
                 let shown = dir.display();
                 let tree = DirTree::new(dir)

@@ -45,16 +45,19 @@ pub(super) fn run(common: &Common) -> Result<Code> {
         (Came::NothingToDo, "no change is in force".to_owned())
     } else if worst(Came::NotInForce) > 0 {
         let all = report.changes.len();
-        (Came::NotInForce, format!("{} of {all} changes do not hold", worst(Came::NotInForce)))
+        (
+            Came::NotInForce,
+            format!("{} of {all} changes are no longer in force", worst(Came::NotInForce)),
+        )
     } else if worst(Came::WaitsForReboot) > 0 {
         (
             Came::WaitsForReboot,
-            "in force in files; the running kernel needs a reboot for it".to_owned(),
+            "in force in the files; the running kernel needs a reboot".to_owned(),
         )
     } else if report.changes.len() == 1 {
-        (Came::InForce, "1 change is in force, and holds".to_owned())
+        (Came::InForce, "1 change is in force".to_owned())
     } else {
-        (Came::InForce, format!("{} changes are in force, and hold", report.changes.len()))
+        (Came::InForce, format!("{} changes are in force", report.changes.len()))
     };
     report.headline = sentence(&report.headline);
     if common.json {
@@ -72,19 +75,19 @@ fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
         let what = match entry.phase {
             Phase::Applying => "making",
             Phase::Trial | Phase::Applied => "watching",
-            Phase::Undoing => "taking back",
+            Phase::Undoing => "reverting",
         };
         return (Came::Undetermined, format!("another run is {what} change {id} now"));
     }
     let text = match entry.phase {
-        _ if entry.stuck => format!("not all of change {id} could be put back"),
-        Phase::Applying => format!("change {id} was made by half: its run was killed"),
+        _ if entry.stuck => format!("change {id} could not be reverted completely"),
+        Phase::Applying => format!("change {id} was made in part: its run was killed"),
         Phase::Trial | Phase::Applied => {
             format!("change {id} was applied, but the watch did not end: its run was killed")
         }
-        Phase::Undoing => format!("change {id} was taken back by half: its run was killed"),
+        Phase::Undoing => format!("change {id} was reverted in part: its run was killed"),
     };
-    (Came::NotInForce, format!("{text}. To take it back: clocksmith fix --undo"))
+    (Came::NotInForce, format!("{text}. To revert it: clocksmith fix --undo"))
 }
 
 fn one(entry: &Entry, later: &[Entry], place: &Place, system: &System, busy: bool) -> ChangeReport {

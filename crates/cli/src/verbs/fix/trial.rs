@@ -16,11 +16,10 @@ use clocksmith_measure::verify::{Confidence, Finding, Outcome, Trust, Weight};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-/// How long it is watched if nobody says.
+/// The default time of the watch.
 const WATCH: Duration = Duration::from_secs(30);
 
-/// Somebody who puts the clocksource back at once if this process is killed; the files are put back by the
-/// next run.
+/// A second process that restores the clocksource at once if this process is killed; the next run restores the files.
 pub(super) fn guardian() -> Result<Guardian, ChangeError> {
     let sysfs = Sysfs::live();
     let arguments: [OsString; 3] =
@@ -28,7 +27,7 @@ pub(super) fn guardian() -> Result<Guardian, ChangeError> {
     Guardian::start(&sysfs, &arguments)
 }
 
-/// What speaks against the change, in words.
+/// The objection to the change, in words.
 pub(super) fn objection(
     common: &Common,
     args: &Fix,
@@ -116,7 +115,7 @@ impl Subject for Live<'_> {
 
 /// What a run of `verify` before the change says of the counter.
 pub(super) fn checked(outcome: &Outcome) -> Checked {
-    // As it is read by everybody else: of this boot, and just now.
+    // Read it as other verbs do: it must be of this boot, and recent.
     let kept = verified::recent(&LiveTree::new());
     let counter = match of(outcome.counter, outcome) {
         Verified::Trusted if outcome.method.partial || outcome.confidence == Confidence::Low => {

@@ -1,4 +1,4 @@
-//! `fix --undo`: takes back exactly what was done.
+//! `fix --undo`: reverts exactly the changes of `fix --apply`.
 
 use super::apply::{Stuck, others, recovered, written_by_others};
 use super::{is_root, place};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if common.root.is_none() && !is_root() {
-        bail!("only root can take changes back: sudo clocksmith fix --undo");
+        bail!("only root can revert changes; run `sudo {}`", crate::args::typed());
     }
     let place = place(common)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
@@ -69,7 +69,7 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
         Err(JournalError::NothingToUndo(_)) if taken => undone(report, &kept, &troubles),
         Err(JournalError::NothingToUndo(why)) => {
             report.result = Came::NothingToDo;
-            report.headline = sentence(&format!("nothing to take back: {why}"));
+            report.headline = sentence(&format!("nothing to revert: {why}"));
         }
         Err(error @ JournalError::Conflicts { .. }) => {
             report.result = Came::Refused;
@@ -77,16 +77,16 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
         }
         Err(error @ JournalError::Unfit { .. }) => {
             report.result = Came::Refused;
-            report.headline = sentence(&format!("nothing was taken back: {error}"));
+            report.headline = sentence(&format!("nothing was reverted: {error}"));
         }
         Err(error @ JournalError::Partly { .. }) => {
             let has_rest = Journal::look(place).is_ok_and(|all| !all.is_empty());
             let rest = if has_rest {
-                "The journal has the rest: when that is mended, `clocksmith fix --undo` takes it back"
+                "The journal has the rest: after that is repaired, `clocksmith fix --undo` reverts it"
             } else {
-                "The journal is gone, or is not obeyed any more: no later run takes the rest back"
+                "The journal is gone, or is no longer trusted: no later run reverts the rest"
             };
-            bail!(NotTakenBack(format!("not everything could be taken back: {error}. {rest}")));
+            bail!(NotTakenBack(format!("not everything could be reverted: {error}. {rest}")));
         }
         Err(error) => return Err(error.into()),
     }
@@ -100,19 +100,19 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
     Ok(())
 }
 
-/// What `--force` does, for who reads that without it nothing was reverted.
-pub(super) const FORCE: &str = "Look at them. With --force they become what they were before the change, and what was \
-                                changed in them since is lost; what a boot loader's program makes is made again by it";
+/// What `--force` does, for the message that nothing was reverted without it.
+pub(super) const FORCE: &str = "Look at them. --force restores their content from before the change, and later edits \
+                                are lost; the boot loader's program makes its own files again";
 
 fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     report.result = Came::Undone;
     let what: Vec<&str> = report.taken_back.iter().map(|taken| taken.summary.as_str()).collect();
-    report.headline = sentence(&format!("taken back: {}", what.join("; ")));
+    report.headline = sentence(&format!("reverted: {}", what.join("; ")));
     let kept: Vec<&str> = kept.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
     if !kept.is_empty() {
         report.result = Came::PartlyUndone;
         report.headline.push_str(&format!(
-            " But another process changed {} in this moment, and that stays as it is: look whether it has words of \
+            " But another process changed {} at the same time, and that was kept: check whether it contains words of \
              this change.",
             kept.join(", ")
         ));
@@ -128,7 +128,7 @@ fn changes(recovered: &[Recovered]) -> Vec<Change> {
     done(recovered).map(|done| done.cmdline.clone()).collect()
 }
 
-/// What opening the journal finished or took back.
+/// The changes that were finished or reverted when the journal was opened.
 fn done(recovered: &[Recovered]) -> impl Iterator<Item = &Report> {
     recovered.iter().filter_map(|recovered| match recovered {
         Recovered::RolledBack(done)

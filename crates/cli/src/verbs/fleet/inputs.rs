@@ -20,7 +20,7 @@ pub(super) struct Inputs {
     pub(super) others: Vec<PathBuf>,
 }
 
-/// Finds them. What is not readable inside a directory is left to whoever reads it, and is counted there.
+/// Finds the inputs. Leaves unreadable files of a directory to their reader, which counts them.
 pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     let mut unusable = Vec::new();
@@ -134,7 +134,7 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
             }
             directory(&path, depth - 1, inputs)?;
         } else if path.is_file() {
-            // Without its beginning it is passed on, and the reason why it cannot be read is told there.
+            // A file whose beginning cannot be read is passed on; its reader reports the reason.
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();
             // One file must not keep all others out.
             if let Err(error) = inputs.add(path, &begin) {
@@ -142,7 +142,7 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
             }
         } else if path.exists() && !path.is_dir() {
             err::line(&format!(
-                "clocksmith: {} is no regular file, and is left out",
+                "clocksmith: {} is not a regular file, and is left out",
                 path.display()
             ));
         }

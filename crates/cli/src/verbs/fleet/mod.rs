@@ -69,10 +69,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
         Some(0) => Code::Done,
         Some(2) => Code::Usage,
         Some(3) => Code::Undetermined,
-        _ => bail!(
-            "{} did not end by itself ({status}); --memory 256M takes less memory",
-            engine.display()
-        ),
+        _ => bail!("{} was killed ({status}); --memory 256M uses less memory", engine.display()),
     })
 }
 
@@ -127,14 +124,14 @@ fn engine(args: &Fleet) -> Result<PathBuf> {
             // Without permission to read it, and with every directory on the way looked at.
             Ok(_) | Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => {}
             Err(error) => bail!(
-                "{error}: it is not run, since another user could have written it. Remove it, give it and its directories \
-                 to root or to you alone, or name another with --engine"
+                "{error}: it is not run, because another user could have written it. Remove it, make root or this user \
+                 the only one who can write it and its directories, or name another with --engine"
             ),
         }
     }
     found.context(
-        "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH. From \
-         the source: cargo install --locked --path fleet. (`fleet --lines` prints documents without it)",
+        "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH; install it from \
+         the source: cargo install --locked --path fleet (`fleet --lines` prints documents without it)",
     )
 }
 
@@ -146,10 +143,10 @@ fn is_program(file: &Path) -> bool {
 /// The documents of bundles, one a line.
 fn lines(inputs: &Inputs) -> Result<Code> {
     if let (Some(other), []) = (inputs.others.first(), inputs.bundles.as_slice()) {
-        bail!("{} is no bundle; --lines makes documents of bundles", other.display());
+        bail!("{} is not a bundle; --lines makes documents from bundles", other.display());
     }
     for other in &inputs.others {
-        err::line(&format!("clocksmith: {} is no bundle, and is left out", other.display()));
+        err::line(&format!("clocksmith: {} is not a bundle, and is left out", other.display()));
     }
     let mut out = JsonLines::new();
     let mut good = 0;

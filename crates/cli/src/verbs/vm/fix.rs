@@ -1,4 +1,4 @@
-//! `vm fix`: mends files, after showing how.
+//! `vm fix`: fixes files, after it has shown how.
 
 use super::read::{is_stdin, read, read_opened, shown};
 use super::write::Target;
@@ -13,7 +13,7 @@ use clocksmith_vm::{Choices, Kind, Severity};
 use similar::TextDiff;
 use std::path::Path;
 
-/// Runs it. A file that cannot be used does not keep the others from being mended.
+/// Runs the verb. A file that cannot be used does not prevent the fix of the others.
 pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if args.apply && args.files.iter().any(|path| is_stdin(path)) {
         bail!(

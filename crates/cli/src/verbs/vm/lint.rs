@@ -82,8 +82,8 @@ pub(super) fn judged(path: &Path, document: &Document, args: &Lint) -> Result<Li
     Ok(LintFile::new(shown(path), document, &report, &by_option))
 }
 
-/// Every file of a directory whose kind is recognised. What is broken there may be no such file at all: it is named, and
-/// is no error.
+/// Every file of a directory whose kind is recognised. A file that cannot be parsed may be of another kind: it is named,
+/// and is not an error.
 fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> {
     let mut found = Vec::new();
     walk(path, 0, &mut found)?;

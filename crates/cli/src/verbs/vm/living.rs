@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A stand-in that has two domains, one of them gone meanwhile.
+    /// A substitute for `virsh` with two domains, one of which has disappeared meanwhile.
     const STAND_IN: &str = r#"#!/bin/sh
 [ "$1 $2 $3" = "--quiet --connect=qemu:///system --readonly" ] || exit 9
 case "$4" in

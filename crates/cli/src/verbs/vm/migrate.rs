@@ -86,7 +86,7 @@ enum Content {
     Packed,
 }
 
-/// Reads a text of at most so many bytes, or finds a bundle; `other` is the limit of what is no JSON.
+/// Reads a text, or finds a bundle; `json` and `other` are the limits in bytes of JSON and of other text.
 fn read(path: &Path, kinds: Kinds, json: u64, other: u64) -> Result<Content> {
     let cannot = || format!("cannot read {}", path.display());
     let mut file = given::open(path, kinds).with_context(cannot)?;
@@ -120,7 +120,7 @@ fn name_of(path: &Path) -> String {
     visible::line(&name.to_string_lossy()).into_owned()
 }
 
-/// Reads what `--to` names. What lies in a directory and is no regular file is left out, and named.
+/// Reads the hosts of `--to`. Leaves out, and names, entries of a directory that are not regular files.
 fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
     let from_facts =
         |from| -> Result<Host> { Ok(host::facts::of_facts(name_of(path), &gather::facts(from)?)) };

@@ -48,7 +48,7 @@ impl Target {
         let file = File::from(opened.with_context(cannot)?);
         let metadata = file.metadata().with_context(cannot)?;
         if !metadata.is_file() {
-            bail!("not written: {shown} is no regular file");
+            bail!("not written: {shown} is not a regular file");
         }
         Ok(Self { directory, name, shown, file, metadata })
     }
@@ -72,7 +72,7 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses a file without write permission: a rename would replace it all the same, and its owner did not want that.
+    /// Refuses a file without write permission: a rename would replace it nevertheless, against its owner's wish.
     pub(super) fn is_writable(&self) -> Result<()> {
         let (mode, shown) = (self.metadata.mode() & 0o7777, &self.shown);
         if mode & 0o222 == 0 {
@@ -138,7 +138,7 @@ fn replace_with(
         );
         let now = again.metadata().with_context(cannot)?;
         if (now.dev(), now.ino()) != (metadata.dev(), metadata.ino()) {
-            bail!("not written: {shown} was replaced by somebody else meanwhile; try again");
+            bail!("not written: another program replaced {shown} meanwhile; try again");
         }
         same(&again, before, shown)?;
         rustix::fs::renameat(directory, &beside, directory, name).with_context(cannot)
@@ -161,7 +161,7 @@ fn same(mut file: &File, before: &[u8], shown: &str) -> Result<()> {
         .and_then(|()| file.take(most).read_to_end(&mut now))
         .with_context(|| format!("cannot read {shown}"))?;
     if now != before {
-        bail!("not written: {shown} was changed by somebody else meanwhile; try again");
+        bail!("not written: another program changed {shown} meanwhile; try again");
     }
     Ok(())
 }
@@ -212,7 +212,7 @@ fn backup(
         copy.push(&end);
         let shown = format!("{shown}{end}");
         let cannot = || format!("cannot write {shown}");
-        // It may hold a password, which nobody but its owner may see meanwhile.
+        // The file may contain a password, which only its owner may read meanwhile.
         match rustix::fs::openat(directory, &copy, NEW, Mode::from_raw_mode(0o600)) {
             Ok(file) => {
                 let written = fill(File::from(file), before, like, &shown);
@@ -351,7 +351,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("guest.xml");
         let at = |end: &str| dir.path().join(format!("guest.xml.clocksmith-before{end}"));
-        // What a full disk left, and a link of somebody else.
+        // An empty file after a full disk, and a link of another user.
         fs::write(at(""), "").unwrap();
         std::os::unix::fs::symlink("/dev/null", at(".2")).unwrap();
         fs::write(&path, "old").unwrap();

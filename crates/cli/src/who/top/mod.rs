@@ -1,6 +1,5 @@
 //! `who --top`: the last seconds in a terminal. `window` adds seconds up and `view` makes lines of
-//! them, both pure; here is the terminal, which is put back however
-//! this ends (`ui::screen`).
+//! them, both pure; this module owns the terminal, which is restored at every end (`ui::screen`).
 
 mod view;
 mod window;
@@ -33,7 +32,7 @@ pub(crate) struct About {
     pub(crate) colour: bool,
 }
 
-/// Shows the last seconds until somebody presses q, a signal comes, or the time is up. Says whether
+/// Shows the last seconds until the user presses q, a signal arrives, or the time is up. Returns whether
 /// anything was seen.
 pub(crate) fn run(
     about: &About,

@@ -104,7 +104,7 @@ fn head(text: String) -> Line<'static> {
     Line::from(text).reversed()
 }
 
-/// Ways that are slow stand out.
+/// Highlights slow paths.
 fn colour(about: &About, row: &Reader, text: String) -> Line<'static> {
     let style = match row.paths.iter().any(slow) {
         true if about.colour => Style::new().yellow(),

@@ -57,7 +57,7 @@ fn special_files_in_a_directory_are_left_out_and_named() {
         assert!(outcome.stderr.contains(&words), "{words}: {}", outcome.stderr);
     }
     let outcome = run(&["fleet", "--lines", text(dir.path())]);
-    assert!(outcome.stderr.contains("pipe is no regular file"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("pipe is not a regular file"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_kernel_log_is_refused() {
+fn input_that_is_not_a_kernel_log_is_refused() {
     let not_kernel = "no line that looks like a Linux kernel message";
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
         ("empty", Vec::new(), "it is empty"),
@@ -105,7 +105,7 @@ fn utf16_is_read_as_any_other_log() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn path_that_is_not_a_file_is_refused() {
     let (dir, path) = file("log", b"");
     let inside = path.join("x");
     let dir = dir.path().to_str().unwrap();

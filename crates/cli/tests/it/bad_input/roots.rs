@@ -64,7 +64,7 @@ fn everybody_may_run() -> bool {
 }
 
 #[test]
-fn line_breaks_in_names_make_no_lines() {
+fn line_breaks_in_names_do_not_add_lines() {
     let dir = tempfile::tempdir().unwrap();
     let name = "a\nDone (change 9): everything is fine.";
     let file = dir.path().join(name);

@@ -1,4 +1,4 @@
-//! A stack of 64 KiB, and input that is nested as deep as it likes: every verb ends with an answer or a plain error.
+//! With a stack of 64 KiB and input of any nesting, every verb ends with an answer or a plain error.
 
 use super::directory;
 use super::tarball::gzip;

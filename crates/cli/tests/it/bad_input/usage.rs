@@ -30,7 +30,7 @@ fn wrong_usage_is_explained() {
 
 /// The kernel takes any name and stays with its own choice, and so does the model.
 #[test]
-fn a_clocksource_that_no_kernel_has_is_no_wrong_usage() {
+fn a_clocksource_that_no_kernel_has_is_not_wrong_usage() {
     let arguments = ["predict", "--blank", "--cmdline", "clocksource=frobnicator", "--json"];
     let outcome = super::run(&arguments);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

@@ -37,7 +37,7 @@ fn bench_quick_only_has_the_rows_that_were_named() {
 }
 
 #[test]
-fn bench_baseline_tells_a_change_from_none() {
+fn bench_baseline_distinguishes_a_change_from_none() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("before.json");
     let out = run(&[&SHORT[..], &["--starts", "5"]].concat());

@@ -40,7 +40,7 @@ fn document(bytes: &[u8]) -> serde_json::Value {
 }
 
 #[test]
-fn wrong_usage_is_told_at_once() {
+fn wrong_usage_is_reported_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("former.json");
     std::fs::write(&file, "{\"schema\": \"clocksmith.why.v1\"}").unwrap();

@@ -100,7 +100,7 @@ fn interrupted_in_the_middle_keeps_what_was_measured() {
 
 #[test]
 fn what_cannot_be_put_back_is_not_left() {
-    for (name, why) in [("tsc-early", "calibrating"), ("refined-jiffies", "does not take it back")]
+    for (name, why) in [("tsc-early", "calibrating"), ("refined-jiffies", "does not return to it")]
     {
         let dir = files(name, "tsc hpet");
         let out = bench(&["--every-clocksource"])

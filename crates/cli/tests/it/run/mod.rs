@@ -104,7 +104,7 @@ fn what_cannot_be_run_is_said() {
 
 /// `execvp` would give its bytes to a shell.
 #[test]
-fn file_that_is_no_text_is_given_to_no_shell() {
+fn file_that_is_not_text_is_not_passed_to_a_shell() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let (path, made) = (dir.path().join("program"), dir.path().join("made"));
@@ -115,7 +115,7 @@ fn file_that_is_no_text_is_given_to_no_shell() {
     for how in [&LINE[..], &["run", "--source", "exact"]] {
         if let Started::Ended { code, err, .. } = run(how, &path, &[]) {
             assert_eq!(code, 126, "{how:?}: {err}");
-            assert!(err.contains("no shell is given it"), "{how:?}: {err}");
+            assert!(err.contains("not passed to a shell"), "{how:?}: {err}");
         }
         assert!(!made.exists(), "{how:?}");
     }

@@ -41,7 +41,7 @@ impl Judge<'_, '_> {
             // The figures allow it; a jump is what they make.
             return;
         }
-        // Without the frequency that the kernel believed, the difference is no rate.
+        // Without the frequency that the kernel assumed, the difference does not give a rate.
         let told = self.decoded.wd_rate_known && rates.hz(&self.incident.clocksource).is_some();
         let differ = match ppm.filter(|_| told) {
             Some(ppm) => format!("{} ({})", self.figures, amount(ppm)),
@@ -124,7 +124,7 @@ impl Judge<'_, '_> {
         let way = if cs < wd { "stood still, or was set back" } else { "went ahead" };
         let summary = format!(
             "{differ}: or the guest's TSC {way} once, by {} against {}, as when the virtual machine was stopped, restored \
-             or moved; one check does not tell that from a wrong rate",
+             or moved; one check does not distinguish that from a wrong rate",
             self.size(cs - wd),
             self.reference
         );

@@ -186,7 +186,7 @@ fn single_line_in_each_shape_says_the_same() {
 }
 
 #[test]
-fn text_that_is_no_log_of_the_kernel_has_no_event() {
+fn text_that_is_not_a_kernel_log_has_no_event() {
     let mut failed = Vec::new();
     for (name, text) in OTHERS {
         let log = KernelLog::scan(text.as_bytes(), "log").unwrap();

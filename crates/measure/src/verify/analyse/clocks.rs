@@ -6,7 +6,7 @@ use crate::verify::samples::{Point, Samples, Steps};
 
 /// By how much a clock in user space may be outside of two system calls around it, in nanoseconds.
 const OUTSIDE_NS: i64 = 200;
-/// A change between two clocks of the kernel that is no noise, in nanoseconds.
+/// A change between two clocks of the kernel that is larger than noise, in nanoseconds.
 const CHANGED_NS: i64 = 1_000_000;
 
 pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Vec<StepOutcome> {
@@ -15,16 +15,15 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Vec
     let boottime = permanent(&samples.points, |point| point.boottime);
     if boottime > CHANGED_NS {
         let summary = format!("The machine was suspended for {}", shown(boottime as f64));
-        let evidence = vec!["CLOCK_BOOTTIME went on against CLOCK_MONOTONIC".to_owned()];
+        let evidence = vec!["CLOCK_BOOTTIME advanced against CLOCK_MONOTONIC".to_owned()];
         found.add(FindingId::Suspended, Weight::Note, summary, evidence);
     }
     if realtime.unsigned_abs() > CHANGED_NS.unsigned_abs() {
         let way = if realtime > 0 { "forward" } else { "back" };
-        let summary = format!(
-            "Somebody set the wall clock {way} by {}",
-            shown(realtime.unsigned_abs() as f64)
-        );
-        let evidence = vec!["CLOCK_REALTIME changed against CLOCK_MONOTONIC for good".to_owned()];
+        let summary =
+            format!("The wall clock was set {way} by {}", shown(realtime.unsigned_abs() as f64));
+        let evidence =
+            vec!["CLOCK_REALTIME changed permanently against CLOCK_MONOTONIC".to_owned()];
         found.add(FindingId::WallClockSet, Weight::Note, summary, evidence);
     }
     backward(samples, realtime, hz, found);
@@ -94,20 +93,20 @@ fn backward(samples: &Samples, realtime: i64, hz: Option<f64>, found: &mut Found
             found.add(id, weight, summary.to_owned(), evidence);
         }
     };
-    add(FindingId::ClockBackward, Weight::Clock, "A clock went back", clocks);
+    add(FindingId::ClockBackward, Weight::Clock, "A clock went backwards", clocks);
     add(
         FindingId::CounterBackward,
         Weight::Counter,
-        "A later read of the counter in one thread gave less",
+        "A later read of the counter in one thread returned a smaller value",
         within,
     );
     add(
         FindingId::CounterWarp,
         Weight::Counter,
-        "A later read of the counter in another thread gave less",
+        "A later read of the counter in another thread returned a smaller value",
         across,
     );
-    add(FindingId::CpuTimeBackward, Weight::Note, "A clock of CPU time went back", work);
+    add(FindingId::CpuTimeBackward, Weight::Note, "A clock of CPU time went backwards", work);
 }
 
 fn user_space(samples: &Samples, found: &mut Found) {

@@ -11,7 +11,7 @@ const LEAST: usize = 8;
 const WIDE: f64 = 8.0;
 /// Slack of every comparison, in nanoseconds: rounding, and the order of reads within a bracket.
 const SLACK_NS: f64 = 100.0;
-/// Wander of the rate that is nobody's fault, as a share.
+/// Wander of the rate that is not a fault, as a share.
 const WANDER: f64 = 20e-6;
 /// A change of the rate from which on it is a fault, in millionths.
 const CHANGE_PPM: f64 = 10.0;
@@ -188,7 +188,7 @@ fn jumps(
         }
     }
     pieces.push(begin..bars.len());
-    // What happens all the time is no jump.
+    // A difference that occurs all the time is not a jump.
     if evidence.len() >= MANY {
         found.add(
             FindingId::CounterRateChanged,

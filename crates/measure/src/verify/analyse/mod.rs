@@ -43,7 +43,7 @@ impl Found {
         self.findings.push(Finding { id, weight, summary, evidence });
     }
 
-    /// The findings, none with more evidence than anybody reads.
+    /// The findings, each with a bounded amount of evidence.
     fn into_parts(mut self) -> (Vec<Finding>, Vec<String>) {
         for finding in &mut self.findings {
             let more = finding.evidence.len().saturating_sub(Self::EVIDENCE);

@@ -100,16 +100,17 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
             .map(|(cpu, _)| cpu.to_string())
             .collect();
         let who = if most > 1 && who.len() == 1 {
-            format!("The counter of processor {} is not with the others", who.join(""))
+            format!("The counter of processor {} differs from the others", who.join(""))
         } else {
-            "The counters of the processors are apart".to_owned()
+            "The counters of the processors differ".to_owned()
         };
         let summary = format!("{who}, by {} or more", show(farthest));
         found.add(FindingId::CounterOffset, Weight::Counter, summary, apart);
     }
     if !warps.is_empty() {
         let summary =
-            "A later read of the counter on another processor gave less (a warp)".to_owned();
+            "A later read of the counter on another processor returned a smaller value (a warp)"
+                .to_owned();
         found.add(FindingId::CounterWarp, Weight::Counter, summary, warps);
     }
     Offsets { pairs, unit, largest: largest.filter(|_| complete) }

@@ -86,7 +86,7 @@ fn faster(off: Interval) -> String {
     }
 }
 
-/// What tells the rate of the clocks without being made of the counter, and how far off the rate may be all the same.
+/// A reference for the rate of the clocks that is independent of the counter, and the error that it leaves possible.
 pub(super) fn reference(
     samples: &Samples,
     course: Option<&Course>,

@@ -29,7 +29,7 @@ pub(super) fn give(
     let watched = watched::list(samples);
     let mut detectable = Detectable {
         offset_ns: offsets.largest.filter(|_| offsets.unit == "ns").map(|ns| ns * watched::MARGIN),
-        // After a jump no straight line is left by which a rate could be told.
+        // After a jump the points are not on a straight line, so they do not give a rate.
         rate_against_kernel_ppm: course
             .as_ref()
             .filter(|course| !course.jumped)
@@ -49,7 +49,7 @@ pub(super) fn give(
     if course.is_some() && rate_unknown {
         untested.push(
             "the rate of the clocks: it was held only against the kernel's own belief, which is made of the same counter. \
-             Nothing else here tells how fast the counter runs"
+             Nothing else here shows how fast the counter runs"
                 .to_owned(),
         );
     }

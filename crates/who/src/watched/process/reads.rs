@@ -64,7 +64,7 @@ impl Process {
         clock.passes_on() && self.vdso_function(address).is_some_and(|api| clock.serves(api, None))
     }
 
-    /// The addresses at which the program's reads begin; the function that is told which clock to read comes first.
+    /// The addresses at which the program's reads begin; the function with a parameter for the clock comes first.
     #[must_use]
     pub fn entries(&self) -> Vec<u64> {
         let ours = self.ours.as_ref().filter(|ours| ours.clock().is_some());

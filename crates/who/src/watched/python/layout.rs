@@ -45,7 +45,7 @@ pub(super) struct Layout {
     pub(super) bytes: u64,
     /// In a frame: its code object.
     pub(super) frame_code: u64,
-    /// Bits of that pointer that mark it, and are no part of the address.
+    /// Bits of that pointer that are marks, and not a part of the address.
     pub(super) marks: u64,
     /// Whether a frame is an object, whose type can be checked.
     pub(super) frame_is_object: bool,

@@ -1,5 +1,5 @@
-//! Frames, code objects and texts in the interpreter's memory. Every word is the program's own claim: sizes have limits,
-//! types are compared, and what does not fit is no object.
+//! Frames, code objects and texts in the interpreter's memory. The program may have written anything there: sizes have
+//! limits, types are compared, and words that do not fit are not an object.
 
 use super::super::maps::Mapping;
 use super::super::process::Process;
