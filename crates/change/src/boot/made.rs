@@ -22,15 +22,18 @@
 
 mod alike;
 mod images;
+mod length;
 mod lexer;
 mod unseen;
 
 pub(crate) use images::{
     has_entries, images, is_broken, is_entry_file, kernels, options, uncounted,
 };
+pub(crate) use length::too_long;
 
 use super::bls;
 use crate::words::{self, Change};
+use length::cut;
 use std::path::{Path, PathBuf};
 
 /// A file that a program may have made, before and after; `None` where it did not, or does not,
@@ -264,7 +267,8 @@ fn entry_file(
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
-        if let Some(why) = wrong(&entry.words, change, variables) {
+        let why = wrong(&entry.words, change, variables).or_else(|| cut(&entry.words, change));
+        if let Some(why) = why {
             return Err(format!("{why} on its entry '{}' (line {})", entry.title, entry.line));
         }
         found += 1;
