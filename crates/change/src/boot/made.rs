@@ -29,11 +29,10 @@ mod unseen;
 pub(crate) use images::{
     has_entries, images, is_broken, is_entry_file, kernels, options, uncounted,
 };
-pub(crate) use length::too_long;
+pub(crate) use length::{cut, too_long};
 
 use super::bls;
 use crate::words::{self, Change};
-use length::cut;
 use std::path::{Path, PathBuf};
 
 /// A file that a program may have made, before and after; `None` where it did not, or does not,

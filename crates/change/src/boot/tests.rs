@@ -312,6 +312,9 @@ fn words_behind_the_end_of_what_a_kernel_reads_are_refused() {
     let board = system("debian", "", &[]).with("/boot/extlinux/extlinux.conf", &labels);
     assert!(plan(&board, &tsc()).unwrap_err().to_string().contains("the kernel reads 2047"));
     assert!(plan(&board, &change(&[], &["x=1"])).is_ok());
+    let both = format!("GRUB_CMDLINE_LINUX=\"{long}{long}\"\nGRUB_CMDLINE_LINUX_DEFAULT=quiet\n");
+    let error = plan(&arch(&both), &tsc()).unwrap_err().to_string();
+    assert!(error.contains("the kernel reads 2047"), "{error}");
 }
 
 #[test]

@@ -12,12 +12,11 @@ const LONGEST: usize = 2048;
 const IMAGE: &str = "BOOT_IMAGE=";
 
 /// Why the words at the end of a command line would be cut off, if they would.
-pub(super) fn cut(line: &str, change: &Change) -> Option<String> {
+pub(crate) fn cut(line: &str, change: &Change) -> Option<String> {
     let length = IMAGE.len() + line.trim().len();
     (!change.add.is_empty() && length >= LONGEST).then(|| {
         format!(
-            "has a command line of {length} bytes with its kernel, and the kernel reads {} of it: the words at its end have no \
-             effect",
+            "has a command line of {length} bytes or more, and the kernel reads {} of it: the words at its end have no effect",
             LONGEST - 1
         )
     })
