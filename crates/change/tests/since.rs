@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "since/edited.rs"]
+mod edited;
 
 use clocksmith_change::journal::{Applied, Force, JournalError, Recovered, Report, Silent, Which};
 use clocksmith_change::words::Change;

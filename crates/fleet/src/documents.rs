@@ -50,6 +50,7 @@ pub struct Document {
     pub text: Result<Vec<u8>, &'static str>,
 }
 
+const NO_TEXT: &str = "it is no text, and is not read to its end";
 const TOO_LONG: &str = "it is longer than 16 MiB: no document of `clocksmith why --json` is";
 
 /// The documents of JSON lines.
@@ -57,12 +58,14 @@ const TOO_LONG: &str = "it is longer than 16 MiB: no document of `clocksmith why
 pub struct Lines<R> {
     input: R,
     line: u64,
+    /// Whether the rest is not read.
+    ended: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Reads from the beginning.
     pub fn new(input: R) -> Self {
-        Self { input, line: 0 }
+        Self { input, line: 0, ended: false }
     }
 
     /// The next document; empty lines are skipped.
@@ -70,7 +73,7 @@ impl<R: BufRead> Lines<R> {
     /// # Errors
     /// The input cannot be read.
     pub fn next_document(&mut self) -> io::Result<Option<Document>> {
-        loop {
+        while !self.ended {
             let mut text = Vec::new();
             let limit = MAX_LINE as u64 + 1;
             if Read::take(&mut self.input, limit).read_until(b'\n', &mut text)? == 0 {
@@ -79,7 +82,12 @@ impl<R: BufRead> Lines<R> {
             self.line += 1;
             let line = self.line;
             if text.len() > MAX_LINE && text.last() != Some(&b'\n') {
+                // An image of a disk, for example, or a sparse file: hours of zeros.
+                self.ended = text.contains(&0);
                 drop(text);
+                if self.ended {
+                    return Ok(Some(Document { line, text: Err(NO_TEXT) }));
+                }
                 self.skip_line()?;
                 return Ok(Some(Document { line, text: Err(TOO_LONG) }));
             }
@@ -93,6 +101,7 @@ impl<R: BufRead> Lines<R> {
                 return Ok(Some(Document { line, text: Ok(text) }));
             }
         }
+        Ok(None)
     }
 
     /// Skips the rest of a line without keeping it.

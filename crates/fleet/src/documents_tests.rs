@@ -30,6 +30,13 @@ fn a_line_beyond_all_measure_is_one_bad_document() {
 }
 
 #[test]
+fn zeros_without_end_are_not_read_to_their_end() {
+    let mut lines = Lines::new(io::BufReader::new(io::repeat(0)));
+    assert_eq!(lines.next_document().unwrap(), Some(Document { line: 1, text: Err(NO_TEXT) }));
+    assert_eq!(lines.next_document().unwrap(), None);
+}
+
+#[test]
 fn documents_over_many_lines_and_arrays_are_found() {
     let pretty = b"{\n \"a\": \"}\\\"{\"\n}\n{\n}\n";
     assert_eq!(shape(pretty), Shape::Whole);

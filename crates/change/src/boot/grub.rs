@@ -288,6 +288,11 @@ fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
         };
         let (before, after) = (values(before)?, values(after)?);
         settings::judge(&KIND, VARIABLE, &before, &after, change)?;
+        let words: Vec<&str> =
+            [ALL, VARIABLE].iter().filter_map(|name| Some(after.get(*name)?.as_str())).collect();
+        if let Some(why) = super::made::cut(&words.join(" "), change) {
+            return Err(why);
+        }
         let set = |name: &&&str| after.get(**name).is_some_and(|value| !value.is_empty());
         if let Some(name) = XEN.iter().find(set) {
             return Err(format!("{name} is set, which replaces it on Xen's entries"));

@@ -22,12 +22,14 @@
 
 mod alike;
 mod images;
+mod length;
 mod lexer;
 mod unseen;
 
 pub(crate) use images::{
     has_entries, images, is_broken, is_entry_file, kernels, options, uncounted,
 };
+pub(crate) use length::{cut, too_long};
 
 use super::bls;
 use crate::words::{self, Change};
@@ -264,7 +266,8 @@ fn entry_file(
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
-        if let Some(why) = wrong(&entry.words, change, variables) {
+        let why = wrong(&entry.words, change, variables).or_else(|| cut(&entry.words, change));
+        if let Some(why) = why {
             return Err(format!("{why} on its entry '{}' (line {})", entry.title, entry.line));
         }
         found += 1;

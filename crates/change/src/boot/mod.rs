@@ -115,6 +115,13 @@ pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<W
         Loader::CmdlineTxt => single::cmdline_txt(system, change).unwrap_or_else(unknown),
         Loader::Refind | Loader::Limine | Loader::Script | Loader::Other => unknown(),
     }?;
+    for step in &way.steps {
+        if let Action::Write { path, content, .. } = &step.action
+            && let Some(why) = made::too_long(path, content, change)
+        {
+            return Err(file(path, format!("{why}. Take words out of it first")));
+        }
+    }
     way.choice = Some(choice);
     Ok(way)
 }

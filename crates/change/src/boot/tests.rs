@@ -277,6 +277,47 @@ fn systemd_boot_has_entries_and_a_line_for_new_kernels() {
 }
 
 #[test]
+fn microos_in_a_directory_has_its_own_tool() {
+    let settings = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
+    let micro = system("opensuse-microos", "suse", &["transactional-update", "grub2-mkconfig"])
+        .with("/etc/default/grub", settings)
+        .with("/boot/grub2/grub.cfg", "menuentry 'a' {\n linux /vmlinuz\n}\n");
+    let micro = System { live: false, ..micro };
+    let way = plan(&micro, &tsc()).unwrap();
+    assert_eq!(way.by, "transactional-update");
+    assert!(effects(&way).1.is_empty());
+    // A program that is installed and not used.
+    let mut leap = micro.clone();
+    leap.os.id = "opensuse-leap".to_owned();
+    assert_ne!(plan(&leap, &tsc()).unwrap().by, "transactional-update");
+    let mut entries = micro.with("/boot/efi/loader/entries/a.conf", "linux /a\noptions ro\n");
+    entries.programs.insert("sdbootutil".to_owned());
+    assert!(plan(&entries, &tsc()).is_err());
+}
+
+#[test]
+fn words_behind_the_end_of_what_a_kernel_reads_are_refused() {
+    let long = "x=1 ".repeat(490);
+    let entry =
+        |words: &str| format!("title A\nlinux /vmlinuz-linux\noptions root=UUID=1 {words}\n");
+    let of = |words: &str| {
+        let system =
+            system("arch", "", &["bootctl"]).with("/boot/loader/entries/arch.conf", &entry(words));
+        plan(&system, &tsc())
+    };
+    assert!(of(&long).is_ok());
+    let error = of(&format!("{long}{}", "y".repeat(40))).unwrap_err().to_string();
+    assert!(error.contains("the kernel reads 2047"), "{error}");
+    let labels = format!("LABEL a\n  LINUX /vmlinuz\n  APPEND root=/dev/vda {long}{long}\n");
+    let board = system("debian", "", &[]).with("/boot/extlinux/extlinux.conf", &labels);
+    assert!(plan(&board, &tsc()).unwrap_err().to_string().contains("the kernel reads 2047"));
+    assert!(plan(&board, &change(&[], &["x=1"])).is_ok());
+    let both = format!("GRUB_CMDLINE_LINUX=\"{long}{long}\"\nGRUB_CMDLINE_LINUX_DEFAULT=quiet\n");
+    let error = plan(&arch(&both), &tsc()).unwrap_err().to_string();
+    assert!(error.contains("the kernel reads 2047"), "{error}");
+}
+
+#[test]
 fn alpine_and_u_boot_have_generators() {
     let text = "# configuration for extlinux\noverwrite=1\ndefault_kernel_opts=\"quiet rootfstype=ext4\"\nroot=UUID=1\n";
     let alpine = system("alpine", "", &["update-extlinux"])

@@ -45,6 +45,7 @@ pub(super) fn appeared(
                     observed: watch.observed,
                     decision: None,
                     seen: None,
+                    edited: false,
                 });
             }
         }

@@ -9,7 +9,7 @@ use super::prepare::{now, prepare};
 use super::put_back::{Former, Mode, decide, keep_open, leave_default, put_back};
 use super::stage::{clear, enough_descriptors, hold, stage, sweep};
 use super::surroundings::{self, Surroundings};
-use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran};
+use super::{Applied, ApplyError, End, Journal, JournalError, Observer, Ran, packages};
 use crate::plan::{Action, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -62,6 +62,8 @@ pub(super) fn apply(
         let cause = JournalError::Unfinished { id: entry.id, conflicts: Vec::new() };
         return Err(untouched(None, cause));
     }
+    packages::wait(&journal.place, plan, || observer.stop())
+        .map_err(|cause| untouched(None, cause))?;
     carry_out(journal, plan, observer, end)
 }
 

@@ -2,6 +2,7 @@
 //! force. Pure data.
 
 use crate::plan::Plan;
+use crate::words::Change;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -77,6 +78,13 @@ pub struct Entry {
     /// During a revert, in this process alone: what is not reverted because others have changed it, in words.
     #[serde(skip)]
     pub(super) notes: Vec<String>,
+    /// During a revert, in this process alone: contents of states that were decided on and must be kept with the entry.
+    #[serde(skip)]
+    pub(super) texts: Vec<String>,
+    /// During a revert by force, in this process alone: words that others had put into files which become the former ones, and
+    /// those that they had taken out of them.
+    #[serde(skip)]
+    pub(super) overridden: Change,
 }
 
 /// The mode and the owner of a file that a program should leave as it is.
@@ -119,6 +127,9 @@ pub struct Record {
     /// another process has given the path since, and is kept. Nothing if it is not known.
     #[serde(skip)]
     pub(super) seen: Option<State>,
+    /// During a revert, in this process alone: others have edited the file, and keep their edits.
+    #[serde(skip)]
+    pub(super) edited: bool,
 }
 
 impl Phase {

@@ -25,6 +25,17 @@ pub enum JournalError {
         /// Its process.
         pid: Option<u32>,
     },
+    /// Packages are being installed.
+    #[error(
+        "{name} (process {pid}) is installing or removing packages, which may make boot entries as well: try again when it is \
+         done"
+    )]
+    Packages {
+        /// The package manager.
+        name: &'static str,
+        /// Its process.
+        pid: u32,
+    },
     /// Programs that a killed run had started are still running.
     #[error(
         "programs that a killed run had started are still running, and cannot be ended or may be those of another journal: \

@@ -262,6 +262,7 @@ mod tests {
             observed,
             decision: None,
             seen: None,
+            edited: false,
         };
         let records = [
             record("/boot/grub/grub.cfg", 2, false),

@@ -48,6 +48,7 @@ mod language;
 mod lock;
 mod made;
 mod mounts;
+mod packages;
 mod place;
 mod prepare;
 mod program;

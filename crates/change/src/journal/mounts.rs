@@ -5,7 +5,8 @@
 //! are recorded before its first step ([`of`]). One that a program of the change adds over files of the change is taken
 //! away again ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
 
-use super::entry::{Entry, Record};
+use super::entry::{Entry, Record, State};
+use super::found::found;
 use super::surroundings::{Differences, Fault};
 use super::{Journal, Place};
 use clocksmith_facts::mounts::{MountLine, mounts};
@@ -111,9 +112,20 @@ pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>)
 /// Why files of a change that is half made cannot be restored: they are hidden by mounts that were not there, or are on
 /// one that is not there any more.
 pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
-    // Another boot has other mounts.
+    // Another boot has other mounts: what is not there may be on one that failed.
     if entry.boot.is_none() || entry.boot != journal.place.boot() {
-        return Vec::new();
+        let records = entry.records.iter().filter(|it| !it.observed && it.old != State::Absent);
+        let absent = records.filter(|it| {
+            found(journal.place.tree(), &it.path).is_ok_and(|now| now.state == State::Absent)
+        });
+        let mut at: Vec<&Path> =
+            absent.filter_map(|it| missing(&journal.place, entry, &it.path)).collect();
+        at.sort();
+        at.dedup();
+        return at
+            .into_iter()
+            .map(|at| format!("{} is not mounted: mount it", journal.place.shown(at).display()))
+            .collect();
     }
     let (new, gone) = differences(journal, entry, entry.mounts.as_deref());
     let ours = paths(entry, |record| !record.observed);
@@ -175,5 +187,28 @@ mod tests {
         assert_eq!(mount(line, "/srv/x"), None);
         assert_eq!(mount(b"", "/"), None);
         assert!(mount(b"21 1 8:1 / / rw - ext4 /dev/sda1 rw", "/").is_none());
+    }
+
+    #[test]
+    fn file_that_was_on_a_mount_in_another_boot_hinders_while_both_are_gone() {
+        use crate::plan::{Action, Plan, Step};
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("boot")).unwrap();
+        std::fs::write(dir.path().join("boot/a"), "old").unwrap();
+        let place = Place::at(dir.path(), crate::Sysfs::at(dir.path())).unwrap();
+        let mut journal = Journal::open(&place, super::super::Wait::No).unwrap();
+        let action =
+            Action::Write { path: "/boot/a".into(), content: "new".to_owned(), mode: 0o644 };
+        let step = Step { action, why: String::new(), risk: String::new() };
+        let plan = Plan { steps: vec![step], ..Plan::default() };
+        journal.apply(&plan, &mut super::super::Silent).unwrap();
+        let mut entry = journal.entries()[0].clone();
+        let line = b"40 21 8:2 / /boot rw - ext4 /dev/sda2 rw";
+        entry.mounts = Some(vec![mounts(line).find_map(|it| mount(it, Path::new("/"))).unwrap()]);
+        entry.boot = Some("another".to_owned());
+        assert!(hinders(&journal, &entry).is_empty());
+        std::fs::remove_file(dir.path().join("boot/a")).unwrap();
+        let [why] = &hinders(&journal, &entry)[..] else { panic!() };
+        assert!(why.ends_with("/boot is not mounted: mount it"), "{why}");
     }
 }

@@ -50,6 +50,8 @@ pub(super) fn prepare(
         owned: Vec::new(),
         mounts: None,
         notes: Vec::new(),
+        texts: Vec::new(),
+        overridden: crate::words::Change::default(),
     };
     let mut draft = Draft { journal, tree: journal.place.tree(), entry, places: HashMap::new() };
     for (index, step) in plan.steps.iter().enumerate() {
@@ -401,6 +403,7 @@ impl Draft<'_> {
             observed: false,
             decision: None,
             seen: None,
+            edited: false,
         });
         let index = self.entry.records.len() - 1;
         self.places.insert(path.to_owned(), index);

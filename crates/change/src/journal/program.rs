@@ -41,6 +41,15 @@ fn preloaded(list: &Path) -> Result<(), String> {
         .try_for_each(|name| library(&PathBuf::from(rooted(name)), INTERPRETERS))
 }
 
+/// Whether no directory of [`PATH`] has a program of this name.
+pub(super) fn is_missing(program: &str) -> bool {
+    let there = |directory: &str| {
+        let path = Path::new(directory).join(program);
+        !matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+    };
+    !program.is_empty() && !program.contains('/') && !PATH.split(':').any(there)
+}
+
 /// The same, with so many interpreters left.
 fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     let failed =
@@ -261,6 +270,7 @@ mod tests {
     fn programs_are_searched_where_root_would() {
         assert!(find("sh").is_ok() && find("/bin/sh").is_ok());
         assert!(find("no-such-program").unwrap_err().to_string().contains("not installed"));
+        assert!(is_missing("no-such-program") && !is_missing("sh") && !is_missing("/bin/sh"));
         assert!(find("").is_err() && find("/etc/hostname-not-there").is_err());
         assert!(find("/etc/passwd").unwrap_err().to_string().contains("cannot be executed"));
         assert!(find("/etc").is_err());

@@ -6,6 +6,7 @@ mod leave;
 pub(super) mod origin;
 mod own_words;
 pub(super) mod running;
+pub(super) mod taken_out;
 mod words;
 
 pub(super) use decide::decide;
@@ -90,7 +91,9 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
             match restore(journal, entry, index, record) {
                 Ok(Restored::Yes) => {
                     named.push(&record.path);
-                    report.restored.push(record.path.clone());
+                    if !record.edited {
+                        report.restored.push(record.path.clone());
+                    }
                 }
                 Ok(Restored::WasAlready) => {}
                 Ok(Restored::Kept(path, difference)) => {

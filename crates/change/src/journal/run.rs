@@ -5,6 +5,7 @@
 //! environment, by which a later run finds and ends them before it restores anything.
 
 pub use super::program::find;
+use super::program::is_missing;
 use super::program::search_path;
 use super::tree::{End, errno, io};
 use super::{DIRECTORY, JournalError, Observer, Place};
@@ -49,6 +50,11 @@ pub trait Runner {
     /// It is not there, or not executable.
     fn check(&self, place: &Place, program: &str) -> Result<(), JournalError>;
 
+    /// Whether the program is not installed. One that may not be run for another reason is.
+    fn is_missing(&self, _place: &Place, _program: &str) -> bool {
+        false
+    }
+
     /// Runs it, and waits for it.
     ///
     /// # Errors
@@ -71,6 +77,10 @@ impl Runner for SystemRunner {
             return Ok(());
         }
         find(program).map(drop)
+    }
+
+    fn is_missing(&self, place: &Place, program: &str) -> bool {
+        place.is_live() && is_missing(program)
     }
 
     fn run(

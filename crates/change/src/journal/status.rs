@@ -4,10 +4,13 @@ use super::capture::capture;
 use super::entry::{Entry, Phase, Record, State};
 use super::found::{Found, behind, found};
 use super::made::has_kernel;
+use super::observed::all_words;
 use super::put_back::origin::{Gone, gone};
+use super::put_back::taken_out::{still_has, written};
 use super::{JournalError, Place};
-use crate::boot::made::{Made, check, has_entries, is_entry_file};
+use crate::boot::made::{Made, check, has_entries, is_entry_file, options, uncounted};
 use crate::plan::Action;
+use crate::words;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -98,7 +101,15 @@ impl Entry {
             }
             _ => {
                 let target = self.targets.get(index).copied().flatten();
-                files(place, self, target.and_then(|target| self.records.get(target)).into_iter())
+                let record = target.and_then(|target| self.records.get(target));
+                match (files(place, self, record.into_iter()), record) {
+                    // Others may have changed the rest of it.
+                    (Ok(StepStatus::Changed(changed)), Some(record)) => {
+                        edited(place, self, record, changed)
+                    }
+                    (Ok(StepStatus::InForce), Some(record)) => new_entries(place, self, record),
+                    (other, _) => other,
+                }
             }
         };
         result.unwrap_or_else(|error| StepStatus::Unknown(error.to_string()))
@@ -167,6 +178,74 @@ fn has_words(
         Ok(()) => StepStatus::InForce,
         Err(fault) => StepStatus::Changed(vec![(place.shown(&fault.path), fault.why)]),
     })
+}
+
+/// The status of a file that the change wrote and that is another one by now: in force, if it still has all that was written.
+fn edited(
+    place: &Place,
+    entry: &Entry,
+    record: &Record,
+    changed: Vec<(PathBuf, String)>,
+) -> Result<StepStatus, JournalError> {
+    let Found { state, link } = found(place.tree(), &record.path)?;
+    let is_file = |state: &State| matches!(state, State::File { .. });
+    if link.is_none()
+        && is_file(&state)
+        && is_file(&record.old)
+        && let Some(new) = written(entry, record)
+        && let Some(now) = text(place, &record.path)?
+        && still_has(new, &now, &all_words(entry))
+    {
+        return new_entries(place, entry, record);
+    }
+    Ok(StepStatus::Changed(changed))
+}
+
+/// In force, unless the directory of an entry has one that was made since, is like those of the change, and lacks its words: it
+/// may be the one that boots by default. It is said with the first of them.
+fn new_entries(place: &Place, entry: &Entry, record: &Record) -> Result<StepStatus, JournalError> {
+    let ours = |it: &&Record| is_entry_file(&it.path) && it.path.parent() == record.path.parent();
+    let first = entry.records.iter().find(ours);
+    let (Some(directory), Some(true)) =
+        (record.path.parent(), first.map(|first| first.path == record.path))
+    else {
+        return Ok(StepStatus::InForce);
+    };
+    let tree = place.tree();
+    let change = all_words(entry);
+    let rest = |options: &str| -> BTreeSet<String> {
+        let own = |word: &&str| change.add.iter().chain(&change.remove).any(|it| it == word);
+        words::all(options).into_iter().filter(|it| !own(it)).map(str::to_owned).collect()
+    };
+    let known: BTreeSet<_> =
+        entry.records.iter().filter(ours).map(|it| uncounted(&it.path)).collect();
+    let like: Vec<BTreeSet<String>> = entry
+        .records
+        .iter()
+        .filter(ours)
+        .filter_map(|it| Some(rest(&options(&it.path, written(entry, it)?)?)))
+        .collect();
+    let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
+    for name in tree.names(directory)?.unwrap_or_default() {
+        let path = directory.join(name);
+        if known.contains(&uncounted(&path)) || !is_entry_file(&path) {
+            continue;
+        }
+        let Some(spot) = tree.spot(&path)? else { continue };
+        let since = spot.stat()?.is_some_and(|stat| stat.st_ctime >= begun as _);
+        let Some(text) = text(place, &path)?.filter(|_| since) else { continue };
+        let Some(options) = options(&path, &text) else { continue };
+        let open = change.open(&options);
+        if open.is_empty() || !like.contains(&rest(&options)) {
+            continue;
+        }
+        let why = match open.add.is_empty() {
+            false => format!("was made since, and lacks {}", open.add.join(" ")),
+            true => format!("was made since, and has {}", open.remove.join(" ")),
+        };
+        return Ok(StepStatus::Changed(vec![(place.shown(&path), why)]));
+    }
+    Ok(StepStatus::InForce)
 }
 
 /// The content of a file, if it is text.

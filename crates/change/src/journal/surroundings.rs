@@ -230,6 +230,7 @@ fn added(entry: &mut Entry, path: &Path, step: usize) {
         observed: true,
         decision: None,
         seen: None,
+        edited: false,
     });
 }
 

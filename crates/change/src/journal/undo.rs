@@ -2,6 +2,7 @@
 
 use super::entry::{Decision, Entry, Phase, Record};
 use super::put_back::running::ready;
+use super::put_back::taken_out::keep_texts;
 use super::put_back::{Former, Mode, decide, put_back};
 use super::stage::clear;
 use super::{Force, Journal, JournalError, Report, Which};
@@ -28,6 +29,7 @@ pub(super) fn undo(
     let mode = if force == Force::Yes { Mode::Forced } else { Mode::Later };
     // All are examined before the first one is reverted.
     let mut former = Former::new();
+    let mut texts: Vec<String> = Vec::new();
     for entry in &mut chosen {
         if entry.phase == Phase::Undoing && force == Force::No {
             unhindered(journal, entry)?;
@@ -37,6 +39,9 @@ pub(super) fn undo(
         if entry.phase.is_made() {
             ready(journal, entry)?;
         }
+        // That look removes what no saved entry names.
+        texts.extend(entry.texts.iter().cloned());
+        texts.iter().try_for_each(|text| journal.store.keep(text.as_bytes()))?;
         for record in &entry.records {
             if record.decision == Some(Decision::PutBack) {
                 former.insert(record.path.clone(), record.old.clone());
@@ -57,6 +62,7 @@ pub(super) fn undo(
         if entry.phase.is_made() {
             entry.phase = Phase::Undoing;
         }
+        keep_texts(journal, &entry)?;
         journal.store.save(&mut entry)?;
         reports.push(attempt(journal, &mut entry, before)?);
     }

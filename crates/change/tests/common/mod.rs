@@ -133,6 +133,10 @@ impl Runner for Inside {
         })
     }
 
+    fn is_missing(&self, place: &Place, program: &str) -> bool {
+        !place.root().join("usr/sbin").join(program).exists()
+    }
+
     fn run(
         &mut self,
         place: &Place,

@@ -6,8 +6,9 @@ use super::super::entry::{Decision, Entry, Phase, Record, State};
 use super::super::found::{Found, behind, found};
 use super::super::run::TIMEOUT;
 use super::super::{Conflict, Journal, JournalError, observed};
-use super::leave::{gone_entries, installed_since, leave_as_it_is};
+use super::leave::{gone_entries, installed_since, leave_as_it_is, without_program};
 use super::origin::{is_half_made, is_made_by_program, is_of_program, is_rerun, makes_entries};
+use super::taken_out::{keep_texts, override_words, stays, take_out};
 use super::{Former, Mode, SLACK};
 use crate::plan::Action;
 use std::cell::RefCell;
@@ -48,11 +49,16 @@ pub(in super::super) fn decide(
     if mode != Mode::JustFailed {
         gone_entries(journal, entry, mode)?;
     }
+    if entry.phase.is_made() && mode != Mode::JustFailed {
+        without_program(journal, entry)?;
+    }
     let mut left = BTreeMap::new();
-    for (index, record) in entry.records.iter().enumerate() {
+    for index in 0..entry.records.len() {
+        let Some(record) = entry.records.get(index) else { continue };
         // Why nothing can be changed there.
         let mut hidden = None;
-        let current = match former.get(&record.path) {
+        let later = former.get(&record.path);
+        let current = match later {
             Some(state) => state.clone(),
             None => match found(journal.place.tree(), &record.path) {
                 Ok(Found { state, link: Some(link) }) if !state.same(&record.old) => {
@@ -67,6 +73,27 @@ pub(in super::super) fn decide(
                 Err(error) => return Err(error),
             },
         };
+        let edited = entry.phase.is_made() && mode != Mode::JustFailed && hidden.is_none();
+        if edited && !ours(journal, entry, record, &current, mode) {
+            let text = later.and_then(|state| match state {
+                State::File { content, .. } => journal.store.text(content),
+                _ => None,
+            });
+            if take_out(journal, entry, index, &current, text) {
+                decisions.push((Decision::PutBack, current));
+                continue;
+            }
+            let by_force = mode == Mode::Forced
+                && entry.records.get(index).is_some_and(|record| !record.planned.is_empty());
+            if by_force {
+                if stays(journal, entry, index, &current)? {
+                    decisions.push((Decision::PutBack, current));
+                    continue;
+                }
+                override_words(journal, entry, index);
+            }
+        }
+        let Some(record) = entry.records.get(index) else { continue };
         let by_program = record.planned.is_empty() && makes_entries(entry);
         let decision = if mode == Mode::Forced && !(by_program && can_regenerate(entry, record))
             || hidden.is_some() && mode == Mode::JustFailed
@@ -92,6 +119,7 @@ pub(in super::super) fn decide(
     if !conflicts.is_empty() {
         return Err(JournalError::Conflicts { conflicts });
     }
+    keep_texts(journal, entry)?;
     for (index, state) in left {
         let Some(record) = entry.records.get_mut(index) else { continue };
         leave_as_it_is(journal, record, state)?;

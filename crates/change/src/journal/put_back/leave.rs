@@ -4,10 +4,13 @@
 use super::super::capture::capture;
 use super::super::entry::{Entry, Phase, Record, State};
 use super::super::found::{Found, found};
-use super::super::{Journal, JournalError};
+use super::super::observed::all_words;
+use super::super::{Journal, JournalError, mounts};
 use super::Mode;
-use super::origin::{Gone, boots_here, chooses, fits, gone, kernels_of};
+use super::origin::{Gone, boots_here, chooses, fits, gone, kernels_of, text_at};
 use crate::boot::made::is_entry_file;
+use crate::plan::Action;
+use crate::words::Change;
 use std::path::{Path, PathBuf};
 
 /// Takes the present state of a file, which another process has given it, for the one to restore.
@@ -81,6 +84,71 @@ pub(super) fn gone_entries(
     }
     entry.notes.extend(notes);
     Ok(())
+}
+
+/// Leaves what a program had made as it is, if that program is not installed any more (another boot loader has replaced it), and
+/// nothing of the change is left to take back in it.
+pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
+    let change = all_words(entry);
+    for step in 0..entry.plan.steps.len() {
+        let Some(Action::Run { regenerate: Some(command), .. }) =
+            entry.plan.steps.get(step).map(|it| &it.action)
+        else {
+            continue;
+        };
+        let Some(program) = command.first().filter(|_| entry.begun(step).is_some()) else {
+            continue;
+        };
+        if !journal.runner.is_missing(&journal.place, program) {
+            continue;
+        }
+        let program = program.clone();
+        let indices = entry.records.iter().enumerate();
+        let indices = indices.filter(|(_, it)| it.planned.is_empty());
+        let indices: Vec<usize> = indices
+            .filter(|(_, it)| it.rewritten_by.contains(&step))
+            .map(|(index, _)| index)
+            .collect();
+        let mut states = Vec::new();
+        for index in indices {
+            let Some(record) = entry.records.get(index) else { continue };
+            let Found { state, link } = found(journal.place.tree(), &record.path)?;
+            let unseen = mounts::missing(&journal.place, entry, &record.path).is_some();
+            if link.is_some() || unseen || !is_rid_of(journal, record, &state, &change) {
+                return Ok(());
+            }
+            states.push((index, state));
+        }
+        for (index, state) in states {
+            let Some(record) = entry.records.get_mut(index) else { continue };
+            if state.same(&record.old) {
+                continue;
+            }
+            let how = match state {
+                State::Absent => "it is gone",
+                _ => "it has no words of this change",
+            };
+            entry.notes.push(format!(
+                "{}: {program} is not installed any more, and {how}, so it stays as it is",
+                journal.place.shown(&record.path).display()
+            ));
+            entry.texts.extend(text_at(journal, &record.path));
+            record.old = state;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of a program has nothing of a change by now.
+fn is_rid_of(journal: &Journal, record: &Record, state: &State, change: &Change) -> bool {
+    match state {
+        State::Absent => true,
+        State::File { .. } => text_at(journal, &record.path).is_some_and(|text| {
+            let has = |word: &String| text.split_ascii_whitespace().any(|it| it == word);
+            !change.add.iter().any(has) && change.remove.iter().all(has)
+        }),
+        _ => false,
+    }
 }
 
 /// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.

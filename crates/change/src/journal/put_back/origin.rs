@@ -129,6 +129,17 @@ pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     !missing.iter().any(was_there)
 }
 
+/// What the former entries of a path load, what is gone by now, and what the present ones do not load.
+pub(super) fn lost_images(journal: &Journal, record: &Record) -> Vec<String> {
+    let State::File { content, .. } = &record.old else { return Vec::new() };
+    let old = journal.store.text(content).filter(|_| has_entries(&record.path));
+    let Some((old, now)) = old.zip(text_at(journal, &record.path)) else { return Vec::new() };
+    let loaded = images(&record.path, &now);
+    let mut missing = missing_images(journal.place.tree(), &record.path, &old);
+    missing.retain(|it| !loaded.contains(it));
+    missing
+}
+
 /// Whether a file boots nothing as it is, and did before, or is cut off.
 pub(super) fn is_half_made(
     journal: &Journal,

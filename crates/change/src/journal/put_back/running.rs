@@ -1,11 +1,11 @@
 //! What a revert does beside files: the clocksource in use, commands, and programs that make files again.
 
 use super::super::apply::make_again;
-use super::super::entry::{Decision, Entry, Record, State};
+use super::super::entry::{Decision, Entry, Phase, Record, State};
 use super::super::found::{behind, found};
 use super::super::prepare::prepare;
 use super::super::stage::enough_descriptors;
-use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent};
+use super::super::{End, Journal, JournalError, Observer, Ran, Report, Silent, packages};
 use super::origin::is_half_made;
 use super::own_words::Former;
 use super::restore;
@@ -150,6 +150,10 @@ pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), Jo
             }
             all_fit(journal, entry, step)?;
             let plan = again(journal, entry, planned, command);
+            // A change on trial that does not hold is reverted at once.
+            if entry.phase == Phase::Applied {
+                packages::wait(&journal.place, &plan, journal.stop)?;
+            }
             let ready = prepare(journal, &plan).map_err(|(_, error)| error);
             let ready = ready.and_then(|it| enough_descriptors(journal.place.tree(), &it));
             let cleaned = journal.store.clean();
@@ -207,10 +211,10 @@ fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> P
         (*undo, *regenerate) = (None, None);
     }
     let of = &entry.plan;
-    let words = Change {
-        add: of.expected.remove.iter().chain(&of.cmdline.remove).cloned().collect(),
-        remove: of.expected.add.iter().chain(&of.cmdline.add).cloned().collect(),
-    };
+    let more = &entry.overridden;
+    let get = of.expected.remove.iter().chain(&of.cmdline.remove).chain(&more.add);
+    let lose = of.expected.add.iter().chain(&of.cmdline.add).chain(&more.remove);
+    let words = Change { add: get.cloned().collect(), remove: lose.cloned().collect() };
     let by_command = |word: &String| {
         command.iter().any(|it| words::has(it, word) || it.ends_with(&format!("={word}")))
     };
