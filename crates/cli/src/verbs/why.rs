@@ -8,7 +8,7 @@ use crate::render::{self, html::Made};
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
-use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
+use clocksmith_diagnose::{Assessment, CauseId, Report, Severity, Verdict, policy};
 use clocksmith_measure::light;
 use std::path::Path;
 use std::time::SystemTime;
@@ -140,13 +140,21 @@ fn gravity(report: &Report) -> (u8, bool) {
     let grave = match report.verdict {
         Verdict::Untrustworthy => 4,
         Verdict::Slow => 3,
-        Verdict::Unknown if report.clocksource.current.is_some() => 2,
+        Verdict::Unknown if report.clocksource.current.is_some() || warns(report) => 2,
         Verdict::Ok => 1,
         Verdict::Unknown => 0,
     };
     let explains = |id: CauseId| id != CauseId::InsufficientEvidence && !id.concerns_wall_clock();
     let explained = report.causes.iter().any(|cause| explains(cause.id));
     (grave, explained)
+}
+
+/// The counters of the CPUs are apart, whichever clocksource is in use.
+fn warns(report: &Report) -> bool {
+    report
+        .causes
+        .iter()
+        .any(|cause| cause.id == CauseId::TscWarp && cause.severity >= Severity::Warning)
 }
 
 /// Seconds since 1970.
