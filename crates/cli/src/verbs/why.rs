@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
 use clocksmith_diagnose::wall::WallState;
-use clocksmith_diagnose::{Assessment, CauseId, Report, Verdict, policy};
+use clocksmith_diagnose::{Assessment, CauseId, Report, Severity, Verdict, policy};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::utc;
 use clocksmith_measure::light;
@@ -159,7 +159,7 @@ fn gravity(report: &Report) -> (u8, bool, bool) {
     let grave = match report.verdict {
         Verdict::Untrustworthy => 4,
         Verdict::Slow => 3,
-        Verdict::Unknown if report.clocksource.current.is_some() => 2,
+        Verdict::Unknown if report.clocksource.current.is_some() || warns(report) => 2,
         Verdict::Ok => 1,
         Verdict::Unknown => 0,
     };
@@ -172,6 +172,14 @@ fn gravity(report: &Report) -> (u8, bool, bool) {
 
 fn now_seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The counters of the CPUs are apart, whichever clocksource is in use.
+fn warns(report: &Report) -> bool {
+    report
+        .causes
+        .iter()
+        .any(|cause| cause.id == CauseId::TscWarp && cause.severity >= Severity::Warning)
 }
 
 /// Seconds since 1970.

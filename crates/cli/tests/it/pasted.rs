@@ -45,6 +45,13 @@ const CASES: &[Case] = &[
         Some("tsc"),
         &["32-bit kernel", "45 % of the time is read_tsc", "cmdline-tsc-reliable"],
     ),
+    // What is wrong comes before what is fine.
+    case(
+        "two-hosts-one-without-its-choice",
+        "unknown",
+        None,
+        &["2 machines", "web2 (lines ", "warp", "web1, lines 1-10"],
+    ),
     case("ec2-xen-list", "unknown", Some("xen"), &["xen", "the first one in the list"]),
     case("coarse-clocks-under-virtualbox", "slow", Some("tsc"), &["1490 ns", "trapped TSC"]),
     case(
