@@ -402,8 +402,12 @@ fn standing_of_usual(
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
-        // The line that is lost may have asked for the TSC.
-        let lost = is_early && !facts.cmdline.is_known() && is_pending(machine, log, entry, "tsc");
+        // The line that is lost may have asked for the TSC. A text that was searched for a word is taken as its author
+        // took it: the choice that it shows is the one that was in use when it was searched.
+        let lost = is_early
+            && log.extent.common.is_none()
+            && !facts.cmdline.is_known()
+            && is_pending(machine, log, entry, "tsc");
         return if lost { Standing::UnlessLost("tsc".to_owned()) } else { high };
     }
     if !tick && after_tsc {

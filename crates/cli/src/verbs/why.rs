@@ -16,7 +16,7 @@ use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::utc;
 use clocksmith_measure::light;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     let vendor = match why.policy {
@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     };
     let mut report = report.of_bundle(manifest);
     if from.is_live() {
-        report.taken_at = Some(utc::text(now_seconds()));
+        report.taken_at = Some(utc::text(now().as_secs()));
     }
     if why.host_name.is_some() {
         report.host.clone_from(&why.host_name);
@@ -76,7 +76,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         if to_stdout && common.json {
             bail!("--json and --html - both want standard output: give --html a file");
         }
-        let made = Made { at: now(), of: of(from) };
+        let made = Made { at: now().as_secs_f64(), of: of(from) };
         render::html::put(path, &render::html::why(&report, &made))?;
     }
     if to_stdout {
@@ -105,7 +105,7 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     let several = parts.len() > 1;
     let quotes = parts.iter().any(|part| part.is_older);
     let mut sections = Vec::new();
-    let mut gravest: Option<((bool, u8, bool, bool), String, Assessment)> = None;
+    let mut gravest: Option<(Gravity, String, Assessment)> = None;
     for part in parts {
         let is_older = part.is_older;
         let mut seen = clocksmith_watch::assess::of(part.facts, None);
@@ -153,6 +153,9 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     Ok(seen)
 }
 
+/// Whether the part is newer than the others, and what `gravity()` says of it: the greatest one leads.
+type Gravity = (bool, u8, bool, bool);
+
 /// What a reader asks about first: what is wrong, then what is open, then what is fine; what is explained before what is
 /// not; and of equals a wall clock that is not kept before one that is.
 fn gravity(report: &Report) -> (u8, bool, bool) {
@@ -170,10 +173,6 @@ fn gravity(report: &Report) -> (u8, bool, bool) {
     (grave, explained, wrong)
 }
 
-fn now_seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 /// The counters of the CPUs are apart, whichever clocksource is in use.
 fn warns(report: &Report) -> bool {
     report
@@ -182,11 +181,9 @@ fn warns(report: &Report) -> bool {
         .any(|cause| cause.id == CauseId::TscWarp && cause.severity >= Severity::Warning)
 }
 
-/// Seconds since 1970.
-fn now() -> f64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0.0, |since| since.as_secs_f64())
+/// Time since 1970.
+fn now() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The evidence of the answer, in words: without the directory of a file, which a reader of the page does not need.
