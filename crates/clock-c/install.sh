@@ -118,6 +118,7 @@ escape() {
     printf '%s' "$1" | sed 's/[&|\\]/\\&/g'
 }
 # Relative, where it can be: the tree may be moved.
+# shellcheck disable=SC2016 # pkg-config's variable
 case $libdir/ in
 "${prefix%/}"/*) from_prefix='${prefix}/'${libdir#"${prefix%/}"/} ;;
 *) from_prefix=$libdir ;;
