@@ -15,6 +15,8 @@ struct Row {
     until: Option<Version>,
     /// Stable point release that received it: from this one to below the next minor.
     stable: Option<Version>,
+    /// Stable point release from which on that line may have received it, where `stable` is only known to have it.
+    stable_perhaps: Option<Version>,
     /// Stable point release that lost it before `until`: from this one to below the next minor.
     stable_until: Option<Version>,
 }
@@ -24,19 +26,29 @@ const fn v(major: u16, minor: u16) -> Version {
 }
 
 const fn row(since: Version) -> Row {
-    Row { since, until: None, stable: None, stable_until: None }
+    Row { since, until: None, stable: None, stable_perhaps: None, stable_until: None }
 }
 
 const fn span(since: Version, until: Version) -> Row {
-    Row { since, until: Some(until), stable: None, stable_until: None }
+    Row { since, until: Some(until), stable: None, stable_perhaps: None, stable_until: None }
 }
 
 const fn backported(since: Version, stable: Version) -> Row {
-    Row { since, until: None, stable: Some(stable), stable_until: None }
+    Row { since, until: None, stable: Some(stable), stable_perhaps: None, stable_until: None }
+}
+
+const fn backported_between(since: Version, perhaps: Version, stable: Version) -> Row {
+    Row { stable_perhaps: Some(perhaps), ..backported(since, stable) }
 }
 
 const fn lost_early(since: Version, until: Version, stable_until: Version) -> Row {
-    Row { since, until: Some(until), stable: None, stable_until: Some(stable_until) }
+    Row {
+        since,
+        until: Some(until),
+        stable: None,
+        stable_perhaps: None,
+        stable_until: Some(stable_until),
+    }
 }
 
 /// The oldest version that the table speaks of.
@@ -98,7 +110,7 @@ features! {
     /// Hyper-V is detected only with the hypercall and VP index privileges.
     HypervNeedsHypercall => row(v(5, 16));
     /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
-    UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_until: None };
+    UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_perhaps: None, stable_until: None };
     /// The same, 4 nodes.
     UnwatchedNodes4 => span(v(6, 6), v(6, 12));
     /// The same, 4 packages.
@@ -129,8 +141,9 @@ features! {
     XenDom0Rating => row(v(4, 0));
     /// Xen: a never-emulated invariant TSC lowers the clock to 299.
     XenSafeTsc => row(v(6, 3));
-    /// Xen's clock has a vDSO mode.
-    XenVdso => backported(v(4, 15), Version::new(4, 14, 177));
+    /// Xen's clock has a vDSO mode. 4.14.177 has it; a line of stable releases received it only with the repair of Xen's
+    /// `sched_clock()` that needs it (867cefb4cb10 of January 2019, when 4.14.93 was the last one).
+    XenVdso => backported_between(v(4, 15), Version::new(4, 14, 94), Version::new(4, 14, 177));
     /// `hyperv_clocksource` (the MSR) exists in the kernel proper.
     HypervMsr => row(v(3, 2));
     /// Hyper-V's TSC page exists, and the TSC is marked unstable.
@@ -269,13 +282,12 @@ impl Feature {
         upstream || row.stable.is_some_and(from_point)
     }
 
-    /// A stable line received it, and this release of that line is older than the one that is known to have it.
+    /// Whether this release of a stable line may have received it: a later one is known to have it.
     #[must_use]
     pub fn may_be_in_stable(self, kernel: &Kernel) -> bool {
-        let version = kernel.version;
-        self.row().stable.is_some_and(|known| {
-            version < known && (version.major, version.minor) == (known.major, known.minor)
-        })
+        let row = self.row();
+        let between = row.stable_perhaps.zip(row.stable);
+        between.is_some_and(|(perhaps, known)| (perhaps..known).contains(&kernel.version))
     }
 
     /// Whether every kernel from this version on has it.
@@ -354,7 +366,8 @@ mod tests {
     fn release_of_a_stable_line_below_the_known_one_may_have_it() {
         for (version, may) in [
             ("4.13.16", false),
-            ("4.14.0", true),
+            ("4.14.93", false),
+            ("4.14.94", true),
             ("4.14.176", true),
             ("4.14.177", false),
             ("4.15.0", false),

@@ -278,7 +278,7 @@ pub(crate) fn weigh(
     }
     let fast_elsewhere = judged.iter().filter(fits).any(|one| one.weight == Weight::Fast);
     match (verdict, main.weight) {
-        // Another clocksource would not help, and the time is spent all the same.
+        // Another clocksource would not help, and the time is spent nevertheless.
         (Verdict::Ok, Weight::Nothing) if main.in_use.is_some() => {
             let fine = out.headline.trim_end().trim_end_matches(" Nothing to fix.");
             out.headline = format!("{fine} {}", main.sentence);

@@ -340,7 +340,7 @@ impl View<'_> {
                 format!(
                     "{program} found that the clock which it steers jumped, or ran at another rate, against CLOCK_MONOTONIC: the \
                      time stamps of a network card or its driver are wrong, another program sets the same clock, or a virtual \
-                     machine stood still. The clocksource is the measure here, and is not what is blamed"
+                     machine stood still. The clocksource is only the measure here; it is not at fault"
                 ),
                 (None, None),
             ),

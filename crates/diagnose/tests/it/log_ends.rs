@@ -544,6 +544,7 @@ fn order_of_cpus_is_not_called_a_rate() {
 fn vdso_mode_that_a_stable_release_may_have_is_not_denied() {
     for (version, verdict) in [
         ("4.13.0-36-generic", Verdict::Slow),
+        ("4.14.77-70.59.amzn1.x86_64", Verdict::Slow),
         ("4.14.133-113.112.amzn2.x86_64", Verdict::Unknown),
         ("4.14.232-177.418.amzn2.x86_64", Verdict::Unknown),
     ] {

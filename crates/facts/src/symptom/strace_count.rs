@@ -56,7 +56,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 
 /// The same table by ltrace.
 const LTRACE: &str = "ltrace -c";
-/// Functions of the C library that are no system calls: a table that has one of them counts functions.
+/// Functions of the C library that are not system calls: a table that has one of them counts functions.
 const OF_LIBRARY: [&str; 10] = [
     "malloc", "free", "calloc", "realloc", "memcpy", "memset", "strlen", "strcmp", "printf", "puts",
 ];

@@ -109,7 +109,7 @@ impl DirTree {
 
     fn not_mirrored(&self, path: &str) -> Missing {
         let missing = Missing::new(Why::NotAsked, self.describe(path));
-        // One of the two is mounted, as in a container: the other one was forgotten, or is no sysfs.
+        // One of the two is mounted, as in a container: the other one was forgotten, or is not a sysfs.
         let other = match (self.real_proc, self.real_sys) {
             (true, false) => Some("sys"),
             (false, true) => Some("proc"),

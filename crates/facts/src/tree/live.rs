@@ -181,7 +181,7 @@ mod tests {
         for name in ["proc", "sys"] {
             std::os::unix::fs::symlink(Path::new("/").join(name), dir.path().join(name)).unwrap();
         }
-        // Whoever sends a directory can put links into it.
+        // A user who sends a directory can put links into it.
         assert!(LiveTree::below(dir.path()).unwrap().is_none());
         assert!(LiveTree::below("/").unwrap().is_none());
         assert!(LiveTree::below(dir.path().join("none")).is_err());

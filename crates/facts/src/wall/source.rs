@@ -449,7 +449,7 @@ mod tests {
         assert!(of_peer("*LOCAL(0)  .LOCL.  5 l   34   64  377   0.000   0.000   0.001"));
         assert!(!of_peer(" LOCAL(0)  .LOCL.  5 l   34   64  377   0.000   0.000   0.001"));
         assert!(!of_peer("*GPS_NMEA(0)  .GPS.  0 l   34   64  377   0.000   0.000   0.001"));
-        // A server that follows its own clock is a server all the same.
+        // A server that follows its own clock is still a server.
         assert!(!of_peer("*192.0.2.1  LOCAL(0)  6 u   34   64  377   0.100   0.200   0.001"));
     }
 
