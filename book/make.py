@@ -222,6 +222,8 @@ def features(files):
             text = f"before {found[1]}"
         if lost:
             text += f", and not {stable[0]} and later of that line"
+        elif chunk.startswith("backported_between"):
+            text += f"; also {stable[1]} and later of that line, and perhaps {stable[0]} to before that"
         elif stable:
             text += "; also " + ", ".join(f"{s} and later of that line" for s in stable)
         rows[name] = text

@@ -141,8 +141,9 @@ features! {
     XenDom0Rating => row(v(4, 0));
     /// Xen: a never-emulated invariant TSC lowers the clock to 299.
     XenSafeTsc => row(v(6, 3));
-    /// Xen's clock has a vDSO mode. 4.14.177 has it; a line of stable releases received it only with the repair of Xen's
-    /// `sched_clock()` that needs it (867cefb4cb10 of January 2019, when 4.14.93 was the last one).
+    // The stable line of 4.14 received it with the repair of Xen's sched_clock(), which needs it (867cefb4cb10 of January
+    // 2019, when 4.14.93 was the last release); 4.14.177 has it.
+    /// Xen's clock has a vDSO mode.
     XenVdso => backported_between(v(4, 15), Version::new(4, 14, 94), Version::new(4, 14, 177));
     /// `hyperv_clocksource` (the MSR) exists in the kernel proper.
     HypervMsr => row(v(3, 2));
