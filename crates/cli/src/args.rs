@@ -58,7 +58,7 @@ fn understood(command: Command) -> Result<Args, clap::Error> {
 pub(crate) fn typed() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = words.filter(|word| word != "--json");
-    let words: Vec<String> = words.map(|word| hint::shlex(&word)).collect();
+    let words: Vec<String> = words.map(|word| hint::shell_word(&word)).collect();
     visible::line(&format!("clocksmith {}", words.join(" "))).into_owned()
 }
 

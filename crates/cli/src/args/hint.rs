@@ -67,7 +67,7 @@ fn meant(word: &str, program: &Command) -> Option<String> {
         return Some((*command).to_owned());
     }
     let path = Path::new(word);
-    let quoted = || shlex(word);
+    let quoted = || shell_word(word);
     if path.is_dir() {
         return Some(format!("why --root {}", quoted()));
     }
@@ -86,7 +86,7 @@ fn near(word: &str, parent: &Command) -> Option<String> {
     let verbs = parent.get_subcommands().filter(|verb| !verb.is_hide_set());
     let allowed = if word.chars().count() < 5 { 1 } else { 2 };
     let mut found: Vec<_> = verbs
-        .map(|verb| (typing_errors(word, verb.get_name()), verb.get_name()))
+        .map(|verb| (strsim::osa_distance(word, verb.get_name()), verb.get_name()))
         .filter(|(errors, _)| *errors <= allowed)
         .collect();
     found.sort_unstable();
@@ -97,52 +97,13 @@ fn near(word: &str, parent: &Command) -> Option<String> {
     }
 }
 
-/// How many letters were left out, added, replaced, or exchanged with the next one.
-fn typing_errors(left: &str, right: &str) -> usize {
-    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    // Longer words are not a verb; this bounds the table.
-    if left.len() > 32 {
-        return usize::MAX;
-    }
-    let mut table = vec![vec![0; right.len() + 1]; left.len() + 1];
-    for (row, line) in table.iter_mut().enumerate() {
-        line[0] = row;
-    }
-    for (column, cell) in table[0].iter_mut().enumerate() {
-        *cell = column;
-    }
-    for row in 1..=left.len() {
-        for column in 1..=right.len() {
-            let differs = usize::from(left[row - 1] != right[column - 1]);
-            let mut least = (table[row - 1][column - 1] + differs)
-                .min(table[row - 1][column] + 1)
-                .min(table[row][column - 1] + 1);
-            let exchanged = row > 1
-                && column > 1
-                && left[row - 1] == right[column - 2]
-                && left[row - 2] == right[column - 1];
-            if exchanged {
-                least = least.min(table[row - 2][column - 2] + 1);
-            }
-            table[row][column] = least;
-        }
-    }
-    table[left.len()][right.len()]
-}
-
-/// The verb in the usage of a message: the word after the name of the program.
-fn verb_in_usage(error: &Error) -> Option<String> {
-    let usage = error.get(ContextKind::Usage)?.to_string();
-    usage.trim_start_matches("Usage:").split_whitespace().nth(1).map(str::to_owned)
-}
-
 /// A word or an option that the verb does not take.
 fn option(mut error: Error) -> Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
     let of_verb = verb_in_usage(&error);
     let of = |verb: &str| of_verb.as_deref() == Some(verb);
     let plain = !word.starts_with('-');
-    let shown = visible::line(&shlex(word)).into_owned();
+    let shown = visible::line(&shell_word(word)).into_owned();
     let tip = if of("fix") && UNDO.contains(&word.as_str()) {
         "clocksmith fix --undo".to_owned()
     } else if of("fix") && plain {
@@ -165,7 +126,7 @@ fn option(mut error: Error) -> Error {
 }
 
 /// A word as a shell reads it back.
-pub(super) fn shlex(word: &str) -> String {
+pub(super) fn shell_word(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=+,@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
