@@ -5,7 +5,7 @@
 //! days: over twice as much and 20 ns more, or less than half and 20 ns less.
 //!
 //! Hosts are counted by what was and what is, so the memory grows with the kinds of hosts and not with their number. What they have
-//! in common is found in these counts ([`common`]).
+//! in common is found in these counts (`common`).
 
 mod common;
 mod page;
