@@ -213,7 +213,7 @@ const CASES: &[Case] = &[
         "two-hosts-one-without-time",
         "unknown",
         None,
-        &["2 machines", "rack-2 (lines 6-11): Which"],
+        &["2 machines", "rack-2 (lines 6-11): This"],
     ),
     case(
         "ansible-answers",
