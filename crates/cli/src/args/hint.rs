@@ -97,6 +97,12 @@ fn near(word: &str, parent: &Command) -> Option<String> {
     }
 }
 
+/// The verb in the usage of a message: the word after the name of the program.
+fn verb_in_usage(error: &Error) -> Option<String> {
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    usage.trim_start_matches("Usage:").split_whitespace().nth(1).map(str::to_owned)
+}
+
 /// A word or an option that the verb does not take.
 fn option(mut error: Error) -> Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
