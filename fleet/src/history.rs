@@ -138,12 +138,10 @@ impl Writing {
         std::fs::create_dir_all(dir)
             .with_context(|| format!("cannot make the directory {}", dir.display()))?;
         let lock = File::open(dir).with_context(|| format!("cannot open {}", dir.display()))?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                bail!("another run writes into {}; run this one after it", dir.display())
-            }
-            // Some filesystems have no locks on directories.
-            Ok(()) | Err(_) => {}
+        // Some filesystems have no locks on directories: that error is passed over.
+        let locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        if locked == Err(rustix::io::Errno::WOULDBLOCK) {
+            bail!("another run writes into {}; run this one after it", dir.display());
         }
         // Of a run that was killed.
         for entry in dir.read_dir()?.flatten() {
@@ -364,7 +362,7 @@ fn merge(writing: &Writing, day: &str, stems: &[String]) -> Result<()> {
     // The file that each report is taken from.
     let mut from: HashMap<u64, usize> = HashMap::new();
     let mut new = [None, None, None];
-    for table in 0..TABLES.len() {
+    for (table, new) in new.iter_mut().enumerate() {
         let files: Vec<(usize, PathBuf)> = stems
             .iter()
             .map(|stem| file(&writing.dir, table, day, stem))
@@ -380,7 +378,7 @@ fn merge(writing: &Writing, day: &str, stems: &[String]) -> Result<()> {
         if table == 0 {
             sink.note(REPLACES, stems.join(" "));
         }
-        new[table] = Some(sink.finish()?);
+        *new = Some(sink.finish()?);
     }
     let mut name = DefaultHasher::new();
     stems.hash(&mut name);
