@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::engine::{Engine, Row};
 use anyhow::{Context, Result};
-use clocksmith_fleet::changes::{ChangesReport, Compare, State};
+use clocksmith_fleet::changes::{ChangesReport, Compare, State, Values};
 use clocksmith_fleet::migration::{self, Same};
 use clocksmith_fleet::render;
 use clocksmith_fleet::report::{
@@ -132,16 +132,16 @@ impl Texts {
 
     fn state(&self, at: usize) -> State {
         let text = |column| self.text(column, at).map(str::to_owned);
-        State {
+        let values = Values {
             taken_at: text(1).unwrap_or_default(),
-            machine_id: text(2),
             verdict: text(3),
             clocksource: text(4),
             kernel: text(5),
             cpu: text(6),
             hypervisor: text(7),
             cost_ns: (!self.cost.is_null(at)).then(|| self.cost.value(at)),
-        }
+        };
+        State { machine_id: text(2), values }
     }
 }
 

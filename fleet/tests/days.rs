@@ -1,30 +1,19 @@
 //! Reports of several days: which one serves, the history, and what changed.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod common;
+
 use clocksmith_fleet::generate::{Fleet, Planted};
+use common::{answer, program};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 const SIZE: u64 = 1500;
-
-fn program(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn answer(args: &[&str]) -> Value {
-    let out = program(&[&["--json"], args].concat());
-    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    serde_json::from_slice(&out.stdout).unwrap()
-}
 
 fn sql(dir: &str, query: &str) -> Vec<Value> {
     let out = program(&["--json", "--sql", query, dir]);

@@ -1,26 +1,15 @@
 //! The program as it is used: synthetic fleets with known properties, and bad inputs.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod common;
+
 use clocksmith_fleet::generate::Fleet;
+use common::{answer, program};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn program(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_clocksmith-fleet"))
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn report(args: &[&str]) -> Value {
-    let out = program(&[&["--json"], args].concat());
-    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    serde_json::from_slice(&out.stdout).unwrap()
-}
+use std::process::{Command, Stdio};
 
 fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.join(name);
@@ -55,7 +44,7 @@ fn report_of_synthetic_fleet_matches_known_truth() {
     assert!(!costly.is_empty());
     let input = write(dir.path(), "fleet.jsonl", lines(fleet));
     let out = dir.path().join("tables");
-    let report = report(&["--out", out.to_str().unwrap(), input.to_str().unwrap()]);
+    let report = answer(&["--out", out.to_str().unwrap(), input.to_str().unwrap()]);
     assert_eq!(report["hosts"], 6000);
     assert_eq!(counts(&report["verdicts"]["groups"], "name"), verdicts);
     assert_eq!(counts(&report["changes"]["changes"], "remedy"), remedies);
@@ -79,7 +68,7 @@ fn report_of_synthetic_fleet_matches_known_truth() {
         assert!(report.get(field.as_str().unwrap()).is_some(), "{field}");
     }
     // The tables give the same report as their source, and are not overwritten.
-    let mut again = self::report(&[out.to_str().unwrap()]);
+    let mut again = self::answer(&[out.to_str().unwrap()]);
     again["tables"] = report["tables"].clone();
     again["input"] = report["input"].clone();
     assert_eq!(again, report);
@@ -88,7 +77,7 @@ fn report_of_synthetic_fleet_matches_known_truth() {
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
     // Two directories of tables are one fleet, in which each host counts once.
-    let twice = self::report(&[out.to_str().unwrap(), out.to_str().unwrap()]);
+    let twice = self::answer(&[out.to_str().unwrap(), out.to_str().unwrap()]);
     assert_eq!((&twice["hosts"], &twice["input"]["duplicates"]), (&json!(6000), &json!(6000)));
     assert_eq!(twice["causes"], report["causes"]);
     assert_eq!(twice["changes"], report["changes"]);
@@ -106,7 +95,7 @@ fn bad_documents_are_counted_and_named_and_stop_nothing() {
     let packed = write(dir.path(), "packed.gz", b"\x1f\x8b\x08\x00");
     let missing = dir.path().join("missing.json");
     let inputs = [bad.to_str().unwrap(), packed.to_str().unwrap(), missing.to_str().unwrap()];
-    let report = report(&inputs);
+    let report = answer(&inputs);
     assert_eq!(report["hosts"], 3);
     assert_eq!(report["input"]["rejected"], 6);
     assert_eq!(report["input"]["duplicates"], 1);

@@ -14,7 +14,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clocksmith_change::boot::loader::Loader;
 use clocksmith_change::formats::Format;
-use clocksmith_facts::visible;
+use clocksmith_facts::{shell, visible};
 pub(crate) use fleet::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn understood(command: Command) -> Result<Args, clap::Error> {
 pub(crate) fn typed() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = words.filter(|word| word != "--json");
-    let words: Vec<String> = words.map(|word| hint::shell_word(&word)).collect();
+    let words: Vec<String> = words.map(|word| shell::quote(&word)).collect();
     visible::line(&format!("clocksmith {}", words.join(" "))).into_owned()
 }
 

@@ -4,16 +4,16 @@ use serde_json::json;
 fn state(day: u32, values: [&str; 4], cost_ns: f64) -> State {
     let text = |value: &str| (value != "-").then(|| value.to_owned());
     let [verdict, clocksource, kernel, cpu] = values;
-    State {
+    let values = Values {
         taken_at: format!("2026-11-{day:02}T03:00:00Z"),
-        machine_id: None,
         verdict: text(verdict),
         clocksource: text(clocksource),
         cost_ns: (cost_ns > 0.0).then_some(cost_ns),
         kernel: text(kernel),
         cpu: text(cpu),
         hypervisor: Some("none".to_owned()),
-    }
+    };
+    State { machine_id: None, values }
 }
 
 fn compared(since: Option<&str>, hosts: &[(&str, Vec<State>)]) -> ChangesReport {

@@ -50,7 +50,7 @@ pub struct Document {
     pub text: Result<Vec<u8>, &'static str>,
 }
 
-const NO_TEXT: &str = "it is no text, and is not read to its end";
+const NO_TEXT: &str = "it is not text, and is not read to its end";
 const TOO_LONG: &str = "it is longer than 16 MiB: no document of `clocksmith why --json` is";
 
 /// The documents of JSON lines.

@@ -27,15 +27,28 @@ struct Entry {
     tag: u32,
 }
 
-/// The reports of one look at inputs. A report is known by its row: how many were added before it.
+/// The newest reports of all hosts, and which ones do not serve.
 #[derive(Debug, Default)]
-pub struct Newest {
+struct Known {
     names: HashMap<Name, Entry>,
     /// Further machines of a name, which are few.
     more: HashMap<Name, Vec<Entry>>,
     /// Reports without a machine id.
     without: HashMap<Name, Entry>,
     superseded: Bits,
+}
+
+impl Known {
+    fn entries(&self, name: &Name) -> impl Iterator<Item = &Entry> {
+        let others = self.more.get(name).into_iter().flatten();
+        self.names.get(name).into_iter().chain(self.without.get(name)).chain(others)
+    }
+}
+
+/// The reports of one look at inputs. A report is known by its row: how many were added before it.
+#[derive(Debug, Default)]
+pub struct Newest {
+    known: Known,
     rows: u32,
     /// Rows that serve though others are of the same moment, and one of the others.
     tied: HashMap<u32, u32>,
@@ -47,13 +60,13 @@ impl Newest {
         let row = self.rows;
         self.rows = self.rows.checked_add(1)?;
         let new = Entry { taken, row, tag: machine.map_or(0, tag) };
-        let map = if machine.is_some() { &mut self.names } else { &mut self.without };
+        let map = if machine.is_some() { &mut self.known.names } else { &mut self.known.without };
         let name = name(host);
         let known = map.entry(name).or_insert(new);
         let known = if known.tag == new.tag {
             known
         } else {
-            let others = self.more.entry(name).or_default();
+            let others = self.known.more.entry(name).or_default();
             if !others.iter().any(|other| other.tag == new.tag) {
                 others.push(new);
             }
@@ -63,13 +76,13 @@ impl Newest {
             let old = known.row;
             if new.taken > known.taken {
                 *known = new;
-                self.superseded.set(old);
+                self.known.superseded.set(old);
                 self.tied.remove(&old);
             } else {
                 if new.taken == known.taken {
                     self.tied.entry(old).or_insert(row);
                 }
-                self.superseded.set(row);
+                self.known.superseded.set(row);
             }
         }
         Some(row)
@@ -78,40 +91,38 @@ impl Newest {
     /// Decides about the reports without a machine id, and counts.
     #[must_use]
     pub fn finish(mut self) -> Served {
-        for (name, without) in &self.without {
-            let Some(first) = self.names.get(name) else { continue };
-            let others = self.more.get(name).map_or(&[][..], Vec::as_slice);
+        for (name, without) in &self.known.without {
+            let Some(first) = self.known.names.get(name) else { continue };
+            let others = self.known.more.get(name).map_or(&[][..], Vec::as_slice);
             let newest = others.iter().map(|other| other.taken).fold(first.taken, Moment::max);
             if without.taken <= newest {
-                self.superseded.set(without.row);
+                self.known.superseded.set(without.row);
             } else if others.is_empty() {
-                self.superseded.set(first.row);
+                self.known.superseded.set(first.row);
             }
             // Newer than those of several machines: which of them it is of is not known, so it is kept.
         }
         let mut shared: Vec<Vec<u32>> = Vec::new();
-        for (name, others) in &self.more {
-            let all = self.names.get(name).into_iter().chain(self.without.get(name)).chain(others);
+        for name in self.known.more.keys() {
+            let all = self.known.entries(name);
             let mut rows: Vec<u32> =
-                all.map(|entry| entry.row).filter(|row| !self.superseded.has(*row)).collect();
+                all.map(|entry| entry.row).filter(|row| !self.known.superseded.has(*row)).collect();
             rows.sort_unstable();
             shared.push(rows);
         }
         shared.sort_unstable();
         let shared_names = shared.len() as u64;
         shared.truncate(NAMED);
-        self.tied.retain(|served, _| !self.superseded.has(*served));
+        self.tied.retain(|served, _| !self.known.superseded.has(*served));
         let ties = self.tied.len() as u64;
         let mut tied: Vec<(u32, u32)> = self.tied.into_iter().collect();
         tied.sort_unstable();
         tied.truncate(NAMED);
-        let duplicates = self.superseded.count();
-        let first = (0..self.rows).filter(|row| self.superseded.has(*row)).take(NAMED).collect();
+        let duplicates = self.known.superseded.count();
+        let first =
+            (0..self.rows).filter(|row| self.known.superseded.has(*row)).take(NAMED).collect();
         Served {
-            names: self.names,
-            more: self.more,
-            without: self.without,
-            superseded: self.superseded,
+            known: self.known,
             rows: self.rows,
             duplicates,
             first,
@@ -126,10 +137,7 @@ impl Newest {
 /// Which reports serve.
 #[derive(Debug, Default)]
 pub struct Served {
-    names: HashMap<Name, Entry>,
-    more: HashMap<Name, Vec<Entry>>,
-    without: HashMap<Name, Entry>,
-    superseded: Bits,
+    known: Known,
     /// Reports in all.
     pub rows: u32,
     /// Reports that do not serve.
@@ -150,26 +158,23 @@ impl Served {
     /// Whether this report serves.
     #[must_use]
     pub fn serves(&self, row: u32) -> bool {
-        !self.superseded.has(row)
+        !self.known.superseded.has(row)
     }
 
     /// The row of the report that serves for a host, if that is the one of this moment.
     #[must_use]
     pub fn row(&self, host: &str, machine: Option<&str>, taken: Moment) -> Option<u32> {
         let tag = machine.map_or(0, tag);
-        let found = self.entries(&name(host)).find(|entry| entry.tag == tag)?;
+        let found = self.known.entries(&name(host)).find(|entry| entry.tag == tag)?;
         (found.taken == taken && self.serves(found.row)).then_some(found.row)
     }
 
     /// Whether a report of that name serves whose row is in the range.
     #[must_use]
     pub fn any(&self, host: &str, rows: &std::ops::Range<u32>) -> bool {
-        self.entries(&name(host)).any(|entry| rows.contains(&entry.row) && self.serves(entry.row))
-    }
-
-    fn entries(&self, name: &Name) -> impl Iterator<Item = &Entry> {
-        let others = self.more.get(name).into_iter().flatten();
-        self.names.get(name).into_iter().chain(self.without.get(name)).chain(others)
+        self.known
+            .entries(&name(host))
+            .any(|entry| rows.contains(&entry.row) && self.serves(entry.row))
     }
 }
 

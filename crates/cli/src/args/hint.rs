@@ -3,7 +3,7 @@
 use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
-use clocksmith_facts::visible;
+use clocksmith_facts::{shell, visible};
 use std::path::Path;
 
 /// Words that people type for a verb, and the command that does it.
@@ -67,7 +67,7 @@ fn meant(word: &str, program: &Command) -> Option<String> {
         return Some((*command).to_owned());
     }
     let path = Path::new(word);
-    let quoted = || shell_word(word);
+    let quoted = || shell::quote(word);
     if path.is_dir() {
         return Some(format!("why --root {}", quoted()));
     }
@@ -109,7 +109,7 @@ fn option(mut error: Error) -> Error {
     let of_verb = verb_in_usage(&error);
     let of = |verb: &str| of_verb.as_deref() == Some(verb);
     let plain = !word.starts_with('-');
-    let shown = visible::line(&shell_word(word)).into_owned();
+    let shown = visible::line(&shell::quote(word)).into_owned();
     let tip = if of("fix") && UNDO.contains(&word.as_str()) {
         "clocksmith fix --undo".to_owned()
     } else if of("fix") && plain {
@@ -129,15 +129,6 @@ fn option(mut error: Error) -> Error {
     error.remove(ContextKind::Usage);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     error
-}
-
-/// A word as a shell reads it back.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=+,@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The definition whose errors are without colours.

@@ -31,22 +31,10 @@ const KINDS: usize = 1 << 20;
 /// A report of a host, as far as it is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// When it was taken.
-    pub taken_at: String,
     /// The id of the machine.
     pub machine_id: Option<String>,
-    /// The verdict.
-    pub verdict: Option<String>,
-    /// The clocksource in use.
-    pub clocksource: Option<String>,
-    /// Nanoseconds a read of CLOCK_REALTIME.
-    pub cost_ns: Option<f64>,
-    /// The kernel release.
-    pub kernel: Option<String>,
-    /// The processor.
-    pub cpu: Option<String>,
-    /// The hypervisor.
-    pub hypervisor: Option<String>,
+    /// What is compared.
+    pub values: Values,
 }
 
 /// What can change.
@@ -160,7 +148,7 @@ pub struct HostChange {
 }
 
 /// What is compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Values {
     /// When the report was taken.
@@ -343,7 +331,7 @@ impl Compare {
                 continue;
             }
             if let (Some(first), Some(last)) = (of.first(), of.last()) {
-                spans.push((&first.taken_at, &last.taken_at));
+                spans.push((&first.values.taken_at, &last.values.taken_at));
             }
             self.machine(host, &of);
         }
@@ -360,11 +348,15 @@ impl Compare {
     fn machine(&mut self, host: &str, states: &[&State]) {
         let Some(after) = states.last() else { return };
         // Of several of one moment the first one serves.
-        let first_of = |moment: &str| states.iter().find(|state| state.taken_at == moment).copied();
-        let Some(after) = first_of(&after.taken_at) else { return };
-        let older: Vec<&State> =
-            states.iter().copied().filter(|state| state.taken_at < after.taken_at).collect();
-        let at = |state: &State| moment(&state.taken_at).unwrap_or(0);
+        let first_of =
+            |moment: &str| states.iter().find(|state| state.values.taken_at == moment).copied();
+        let Some(after) = first_of(&after.values.taken_at) else { return };
+        let older: Vec<&State> = states
+            .iter()
+            .copied()
+            .filter(|state| state.values.taken_at < after.values.taken_at)
+            .collect();
+        let at = |state: &State| moment(&state.values.taken_at).unwrap_or(0);
         let before = match self.since {
             Some(since) if at(after) < since => {
                 self.report.silent += 1;
@@ -374,7 +366,7 @@ impl Compare {
             Some(since) => older.iter().rev().find(|state| at(state) < since).or(older.first()),
             None => older.last(),
         };
-        let Some(before) = before.and_then(|state| first_of(&state.taken_at)) else {
+        let Some(before) = before.and_then(|state| first_of(&state.values.taken_at)) else {
             self.report.single += 1;
             return;
         };
@@ -382,6 +374,8 @@ impl Compare {
     }
 
     fn compare(&mut self, host: &str, before: &State, after: &State) {
+        let machine_id = after.machine_id.as_ref().or(before.machine_id.as_ref()).cloned();
+        let (before, after) = (&before.values, &after.values);
         self.report.compared += 1;
         if self.report.from.as_ref().is_none_or(|from| before.taken_at < *from) {
             self.report.from = Some(before.taken_at.clone());
@@ -389,16 +383,18 @@ impl Compare {
         if self.report.to.as_ref().is_none_or(|to| after.taken_at > *to) {
             self.report.to = Some(after.taken_at.clone());
         }
-        let mut pair = |of: fn(&State) -> Option<&str>| {
+        let mut pair = |of: fn(&Values) -> Option<&str>| {
             (self.words.number(of(before)), self.words.number(of(after)))
         };
         let kind = Kind {
             // `unknown` says that this report does not know, and nothing of the host.
-            verdict: pair(|state| state.verdict.as_deref().filter(|verdict| *verdict != "unknown")),
-            clocksource: pair(|state| state.clocksource.as_deref()),
-            kernel: pair(|state| state.kernel.as_deref()),
-            cpu: pair(|state| state.cpu.as_deref()).1,
-            hypervisor: pair(|state| state.hypervisor.as_deref()).1,
+            verdict: pair(|values| {
+                values.verdict.as_deref().filter(|verdict| *verdict != "unknown")
+            }),
+            clocksource: pair(|values| values.clocksource.as_deref()),
+            kernel: pair(|values| values.kernel.as_deref()),
+            cpu: pair(|values| values.cpu.as_deref()).1,
+            hypervisor: pair(|values| values.hypervisor.as_deref()).1,
             cost: Cost::between(before.cost_ns, after.cost_ns),
         };
         if self.kinds.len() < KINDS || self.kinds.contains_key(&kind) {
@@ -419,13 +415,12 @@ impl Compare {
         let list = if worse { &mut self.worse } else { &mut self.others };
         if list.len() < self.rows {
             let summary = summary(&changed, before, after);
-            let machine_id = after.machine_id.clone().or_else(|| before.machine_id.clone());
             list.push(HostChange {
                 host: host.to_owned(),
                 machine_id,
                 changed,
-                before: Values::of(before),
-                after: Values::of(after),
+                before: before.clone(),
+                after: after.clone(),
                 summary,
             });
         }
@@ -486,8 +481,8 @@ impl Compare {
     }
 }
 
-fn grave(state: &State) -> u8 {
-    match state.verdict.as_deref() {
+fn grave(values: &Values) -> u8 {
+    match values.verdict.as_deref() {
         Some("ok") => 1,
         Some("slow") => 2,
         Some("untrustworthy") => 3,
@@ -495,33 +490,19 @@ fn grave(state: &State) -> u8 {
     }
 }
 
-impl Values {
-    fn of(state: &State) -> Self {
-        let state = state.clone();
-        Self {
-            taken_at: state.taken_at,
-            verdict: state.verdict,
-            clocksource: state.clocksource,
-            cost_ns: state.cost_ns,
-            kernel: state.kernel,
-            cpu: state.cpu,
-            hypervisor: state.hypervisor,
-        }
-    }
-}
-
-fn summary(changed: &[What], before: &State, after: &State) -> String {
+fn summary(changed: &[What], before: &Values, after: &Values) -> String {
     let part = |what: &What| {
-        let text = |of: fn(&State) -> Option<&str>| {
+        let text = |of: fn(&Values) -> Option<&str>| {
             let value = |state| of(state).unwrap_or("not known").to_owned();
             (value(before), value(after))
         };
         let (from, to) = match what {
-            What::Verdict => text(|state| state.verdict.as_deref()),
-            What::Clocksource => text(|state| state.clocksource.as_deref()),
-            What::Kernel => text(|state| state.kernel.as_deref()),
+            What::Verdict => text(|values| values.verdict.as_deref()),
+            What::Clocksource => text(|values| values.clocksource.as_deref()),
+            What::Kernel => text(|values| values.kernel.as_deref()),
             What::Cost => {
-                let ns = |state: &State| state.cost_ns.map_or_else(String::new, crate::render::ns);
+                let ns =
+                    |values: &Values| values.cost_ns.map_or_else(String::new, crate::render::ns);
                 (ns(before), ns(after))
             }
         };

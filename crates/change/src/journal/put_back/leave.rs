@@ -76,7 +76,7 @@ pub(super) fn gone_entries(
             notes.push(match unseen {
                 None => format!("{shown}: it was removed since, and stays away"),
                 Some(why) => format!(
-                    "{shown} {why}, and look whether it has words of this change: they were not taken back there"
+                    "{shown} {why}, and look whether it has words of this change: they were not reverted there"
                 ),
             });
         }

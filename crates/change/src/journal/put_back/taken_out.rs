@@ -136,12 +136,8 @@ fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> 
         return Some(now.to_owned());
     }
     // By their keys, if they were edited again.
-    let mut open: Vec<&Piece<'_>> = Vec::new();
-    for piece in &pieces {
-        if !now.lines().any(|line| line == piece.new) {
-            open.push(piece);
-        }
-    }
+    let open: Vec<&Piece<'_>> =
+        pieces.iter().filter(|piece| !now.lines().any(|line| line == piece.new)).collect();
     let same_key = |line: &str, piece: &Piece<'_>| !is_comment(line) && key(line) == key(piece.new);
     for piece in &open {
         let lines = now.lines().filter(|line| same_key(line, piece));
@@ -245,7 +241,7 @@ pub(super) fn take_out(
             shown.display()
         ),
         false => format!(
-            "{}: it was changed since, so that only {words} was taken back in it, and the rest stays",
+            "{}: it was changed since, so that only {words} was reverted in it, and the rest stays",
             shown.display()
         ),
     });
