@@ -13,8 +13,11 @@ mod gutter;
 mod headings;
 mod hosts;
 mod identity;
+mod literal;
 mod machines;
 mod mixed;
+mod ntp_tools;
+mod packets;
 mod processor;
 mod prompt;
 mod reprinted;
@@ -22,6 +25,7 @@ mod sections;
 mod service;
 mod set_back;
 mod sysfs;
+mod timedatectl;
 mod virt;
 mod wall;
 
@@ -67,7 +71,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 25] = [
+const READERS: [Reader; 29] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -80,7 +84,7 @@ const READERS: [Reader; 25] = [
     virt::DMIDECODE,
     virt::LSMOD,
     discipline::CHRONY,
-    discipline::TIMEDATECTL,
+    timedatectl::READER,
     discipline::ADJTIMEX,
     discipline::SOURCES,
     discipline::PEERS,
@@ -93,6 +97,10 @@ const READERS: [Reader; 25] = [
     wall::DATES,
     service::STATUS,
     service::METRICS,
+    ntp_tools::NTPTIME,
+    ntp_tools::OPENNTPD,
+    ntp_tools::ACTIVITY,
+    packets::READER,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -253,8 +261,9 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // A manual shows outputs of no machine.
-        let examples = is_manual(lines);
+        // A manual shows outputs of no machine, and a changelog quotes messages.
+        let examples = is_manual(lines) || literal::is_changelog(lines);
+        let literals = literal::find(lines);
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {
@@ -269,7 +278,9 @@ impl Pasted {
             }
             let readers = symptom::READERS.iter().chain(&READERS);
             let taken = readers
-                .filter(|reader| !examples && reader.words.iter().any(|word| has(line, word)))
+                .filter(|reader| {
+                    !examples && !literals[at] && reader.words.iter().any(|word| has(line, word))
+                })
                 .find_map(|reader| match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),
