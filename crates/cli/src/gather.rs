@@ -166,8 +166,6 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
 
 /// Lines of the kernel from which a text is a log, and not a quotation from one.
 const WHOLE_LOG: usize = 150;
-/// Hosts whose lines are distinguished; a text with more is refused.
-const HOSTS: usize = 64;
 
 /// A machine that a text shows.
 pub(crate) struct Part {
@@ -247,7 +245,7 @@ fn told_apart(lines: &[String], depths: &[usize]) -> Vec<Section> {
         return headed;
     }
     match paste::hosts(lines) {
-        hosts if hosts.len() > HOSTS => Vec::new(),
+        hosts if hosts.len() > paste::HOSTS => Vec::new(),
         hosts if hosts.len() > 1 => hosts,
         _ => paste::machines(lines, depths),
     }
@@ -307,7 +305,7 @@ fn read_text(path: &Path) -> Result<Text> {
         other => anyhow!(other.named(if standard { "-" } else { &shown })),
     })?;
     let mut log = log;
-    let (lines, depths) = if head.len() > paste::LIMIT {
+    let (lines, depths) = if paste::cut(&mut head) {
         log.mixed = paste::lines(&head, &name).ok().and_then(|lines| paste::mixed(&lines));
         Default::default()
     } else {

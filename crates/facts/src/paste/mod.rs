@@ -40,7 +40,7 @@ use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
 pub use headings::headed;
-pub use hosts::hosts;
+pub use hosts::{HOSTS, hosts};
 pub use machines::machines;
 pub use mixed::mixed;
 pub use sections::{Section, older, sections};
@@ -48,6 +48,8 @@ use serde::Serialize;
 
 /// Bytes of a text that are looked at for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
+/// Its lines, at most: each takes some 60 bytes beside its text.
+pub const LINES: usize = 200_000;
 /// Lines behind a reading of the clocksource for which it holds: a text may go on to another machine, or to the same one
 /// after a reboot.
 const NEAR: usize = 60;
@@ -325,6 +327,14 @@ impl Pasted {
             unread: self.unread,
         }
     }
+}
+
+/// Cuts a text to what is looked at, and returns whether there was more.
+pub fn cut(text: &mut Vec<u8>) -> bool {
+    let end = memchr::memchr_iter(b'\n', text).nth(LINES).unwrap_or(LIMIT).min(LIMIT);
+    let more = text.len() > end;
+    text.truncate(end);
+    more
 }
 
 /// The lines of a text of bounded size, without what mailers, web pages, terminals and quotations put in.
