@@ -91,7 +91,7 @@ pub(super) fn copy<W: Words>(page: &W) -> Copied {
 }
 
 impl Copied {
-    #[cfg(test)]
+    #[cfg(all(test, not(clocksmith_loom)))]
     pub(super) fn new(words: [u64; WORDS]) -> Self {
         Self(words)
     }

@@ -1,4 +1,6 @@
 //! The reader over pages that are made here: words in memory, and a file of one page in place of the device.
+// clippy allows it in tests, but does not see that helpers here are only for tests.
+#![allow(clippy::unwrap_used)]
 
 use super::device::{look, map};
 use super::page::{self, COUNTER, Copied, WORDS, consistent, copy};
