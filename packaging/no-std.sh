@@ -54,6 +54,10 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
 }
 
+/// `core` names it, and never calls it where a panic aborts.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
 #[link(name = "c")]
 unsafe extern "C" {
     fn write(file: i32, bytes: *const u8, length: usize) -> isize;
