@@ -3,6 +3,7 @@
 //! It uses the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
 //! function takes no argument (`METH_NOARGS`), reads a clock and makes one number.
 
+use clocksmith::vmclock::{Maintenance, State, Unavailable, VmClock};
 use core::ffi::{CStr, c_int};
 use core::ptr;
 use pyo3_ffi::*;
@@ -42,7 +43,7 @@ macro_rules! seconds {
     };
 }
 
-const COUNT: usize = 19;
+const COUNT: usize = 21;
 
 static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
@@ -138,6 +139,22 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         "The source that serves monotonic_ns() now: 'vvar' (the kernel's own numbers and the\n\
          counter), 'pvclock' or 'hyperv-page' (the same over a hypervisor's page), 'disciplined' (a line\n\
          through the kernel's clock), 'vdso', 'syscall' or 'std'."
+    ),
+    function!(
+        "disruption_marker",
+        number_or_none,
+        clocksmith::vmclock::VmClock::open().ok().map(|clock| clock.disruption_marker()),
+        "A number that changes when this machine was migrated or restored from a snapshot, by the\n\
+         hypervisor's VMCLOCK device (/dev/vmclock0); None if there is none that can be read: vmclock()[1]\n\
+         says why."
+    ),
+    function!(
+        "vmclock",
+        vmclock,
+        clocksmith::vmclock::VmClock::open(),
+        "What the hypervisor says of this machine's clock, by its VMCLOCK device: (a dict, or None; the\n\
+         reason for None, or ''). The keys are those of struct clocksmith_vmclock in clocksmith.h, and\n\
+         'utc_bounded_ns'; what the hypervisor does not state is None."
     ),
     function!("version", text, env!("CARGO_PKG_VERSION"), "The version of the library."),
     PyMethodDef::zeroed(),
@@ -245,6 +262,95 @@ unsafe fn verdict(test: clocksmith::Slowness) -> *mut PyObject {
         Py_INCREF(slow);
         PyTuple_SetItem(made, 0, slow);
         PyTuple_SetItem(made, 1, reason);
+        made
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn number_or_none(number: Option<u64>) -> *mut PyObject {
+    // SAFETY: None is borrowed, and gets a count of its own.
+    unsafe {
+        number.map_or_else(
+            || {
+                Py_INCREF(Py_None());
+                Py_None()
+            },
+            |number| PyLong_FromUnsignedLongLong(number),
+        )
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn vmclock(opened: Result<VmClock, Unavailable>) -> *mut PyObject {
+    let state = opened.map(|clock| (clock, clock.state()));
+    let reason = match &state {
+        Ok((_, Some(_))) => String::new(),
+        Ok((_, None)) => "the hypervisor is writing the page".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    // SAFETY: each object is used once: the tuple owns both, even if one of them is null (no memory), and is discarded then.
+    unsafe {
+        let said = match state {
+            Ok((clock, Some(state))) => vmclock_fields(clock, state),
+            _ => number_or_none(None),
+        };
+        let reason = text(&reason);
+        let made =
+            if said.is_null() || reason.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
+        if made.is_null() {
+            Py_XDECREF(said);
+            Py_XDECREF(reason);
+            return made;
+        }
+        PyTuple_SetItem(made, 0, said);
+        PyTuple_SetItem(made, 1, reason);
+        made
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn vmclock_fields(clock: VmClock, state: State) -> *mut PyObject {
+    // SAFETY: the dictionary takes counts of its own of the values, and they are given back here; a null pointer (no memory)
+    // is not used, and discards the dictionary.
+    unsafe {
+        let bounds =
+            clock.utc_bounded().map_or_else(|| number_or_none(None), |bounds| pair(bounds));
+        let offset = state
+            .tai_offset_seconds
+            .map_or_else(|| number_or_none(None), |seconds| PyLong_FromLong(seconds.into()));
+        let maintenance = match state.maintenance {
+            Some(Maintenance::Soon) => text("soon"),
+            Some(Maintenance::Imminent) => text("imminent"),
+            _ => number_or_none(None),
+        };
+        let fields = [
+            (c"disruption_marker", number_or_none(Some(state.disruption_marker))),
+            (c"vm_generation", number_or_none(state.vm_generation)),
+            (c"status", text(state.status.name())),
+            (c"leap", text(state.leap.name())),
+            (c"tai_offset_seconds", offset),
+            (c"maintenance", maintenance),
+            (c"is_monotonic", PyBool_FromLong(state.is_monotonic.into())),
+            (c"esterror_ns", number_or_none(state.esterror_ns)),
+            (c"maxerror_ns", number_or_none(state.maxerror_ns)),
+            (c"utc_bounded_ns", bounds),
+        ];
+        let mut made = PyDict_New();
+        for (name, value) in fields {
+            let bad = value.is_null()
+                || !made.is_null() && PyDict_SetItemString(made, name.as_ptr(), value) != 0;
+            if bad {
+                Py_XDECREF(made);
+                made = ptr::null_mut();
+            }
+            Py_XDECREF(value);
+        }
         made
     }
 }

@@ -5,7 +5,8 @@
  * are in nanoseconds, in an unsigned 64-bit number: enough for 584 years.
  *
  * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
- * as clock_gettime() does, and clocksmith_trust_counter(), which tests the machine. All other of them may be called by any thread at any time, in a signal handler, and
+ * as clock_gettime() does, and clocksmith_trust_counter(), which tests the machine; those of the VMCLOCK device
+ * say that there is none. All other of them may be called by any thread at any time, in a signal handler, and
  * in a child after fork(). No setup or cleanup is needed: the first read in a process finds
  * the source that serves it (25 to 50 us).
  *
@@ -148,6 +149,47 @@ int clocksmith_trust_counter(unsigned int limit_ms, char *reason, size_t size) C
 
 /* Takes clocksmith_trust_counter() back. */
 void clocksmith_distrust_counter(void) CLOCKSMITH_NOEXCEPT;
+
+/* What the hypervisor says of this machine's clock, by a VMCLOCK device (/dev/vmclock0, Linux 6.13 and later). The
+ * first call of one of these three functions in a process opens and maps the device, or finds that this is not possible; the
+ * result is kept. They return 0; ENODEV if there is no device, EACCES if this process may not open it, ENOTSUP if it cannot
+ * be used, EAGAIN if it does not say (it is being written, or see below). Then the results are 0, and UINT64_MAX for `latest`.
+ * A pointer may be null. */
+
+/* A number that the hypervisor changes when this machine was migrated or restored from a snapshot: its counter may have
+ * jumped, and may run at another rate, and no clock of the machine shows it yet. If the number is the same before
+ * and after a program read a clock, no such thing lies between. Costs two loads. */
+int clocksmith_disruption_marker(uint64_t *marker) CLOCKSMITH_NOEXCEPT;
+
+/* Bits of `valid`: which of the fields the hypervisor states. */
+#define CLOCKSMITH_VMCLOCK_GENERATION 1u
+#define CLOCKSMITH_VMCLOCK_ESTERROR 2u
+#define CLOCKSMITH_VMCLOCK_MAXERROR 4u
+#define CLOCKSMITH_VMCLOCK_TAI_OFFSET 8u
+
+struct clocksmith_vmclock {
+    uint64_t disruption_marker;
+    uint64_t vm_generation;     /* changes when the machine was loaded from a snapshot */
+    uint64_t esterror_ns;       /* estimated, and largest, error of the time at the page's reference */
+    uint64_t maxerror_ns;
+    int32_t tai_offset_seconds;
+    uint32_t valid;
+    uint8_t status;             /* 0 unknown, 1 initialising, 2 synchronised, 3 free-running, 4 unreliable */
+    uint8_t leap;               /* 0 none, 1 before an inserted second, 2 before one that is left out, 3 in an inserted one,
+                                 * 4 and 5 after one of either kind */
+    uint8_t maintenance;        /* a disruption is announced: 1 in about a day, 2 in about an hour */
+    uint8_t is_monotonic;       /* the page's time never steps back */
+    uint8_t reserved[4];
+};
+
+/* What the page says, all of it at one moment. Writes the reason for a result other than 0 to `reason`, cut to `size`
+ * bytes with the zero at its end. */
+int clocksmith_vmclock_state(struct clocksmith_vmclock *state, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
+
+/* Gets the two times between which UTC lies by the hypervisor's statement, in nanoseconds since 1970. EAGAIN also if it
+ * states no largest error, does not call its clock synchronised, gives another time than UTC, or if the counter must
+ * not be read (PR_SET_TSC). */
+int clocksmith_vmclock_utc_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
 
 /* The source that serves clocksmith_monotonic_ns() now. */
 enum clocksmith_source_id clocksmith_source(void) CLOCKSMITH_NOEXCEPT;

@@ -4,6 +4,7 @@
 //! first read of a clock finds the source that serves it.
 
 pub mod ticks;
+pub mod vmclock;
 
 use clocksmith::Source;
 use core::ffi::{CStr, c_char, c_int, c_uint};

@@ -10,6 +10,7 @@ from types import SimpleNamespace as _SimpleNamespace
 
 from ._native import (
     boottime_ns,
+    disruption_marker,
     is_slow,
     monotonic,
     monotonic_coarse_ns,
@@ -26,11 +27,13 @@ from ._native import (
     tai_ns,
     time,
     time_ns,
+    vmclock,
 )
 from ._native import version as _version
 
 __all__ = [
     "boottime_ns",
+    "disruption_marker",
     "get_clock_info",
     "is_slow",
     "monotonic",
@@ -48,6 +51,7 @@ __all__ = [
     "tai_ns",
     "time",
     "time_ns",
+    "vmclock",
 ]
 __version__ = _version()
 

@@ -123,6 +123,24 @@ static void check_ticks(void) {
     CHECK(clocksmith_ticks_per_second() == 0 || (took * 1e9 > 0.999 * ns && took * 1e9 < 1.001 * ns));
 }
 
+static void check_vmclock(void) {
+    uint64_t marker = 1, earliest = 1, latest = 1;
+    struct clocksmith_vmclock state;
+    char reason[200];
+    int result = clocksmith_disruption_marker(&marker);
+    int again = clocksmith_vmclock_state(&state, reason, sizeof reason);
+    int bounded = clocksmith_vmclock_utc_bounded_ns(&earliest, &latest);
+    if (result == 0) {
+        CHECK(again == EAGAIN || (again == 0 && state.disruption_marker == marker && reason[0] == 0));
+        CHECK(bounded == EAGAIN || (bounded == 0 && earliest < latest));
+    } else {
+        CHECK(result == ENODEV || result == EACCES || result == ENOTSUP);
+        CHECK(access("/dev/vmclock0", F_OK) != 0 || result != ENODEV);
+        CHECK(again == result && bounded == result && marker == 0 && latest == UINT64_MAX);
+        CHECK(strstr(reason, "VMCLOCK") != NULL);
+    }
+}
+
 static volatile sig_atomic_t in_handler;
 
 static void handler(int number) {
@@ -144,6 +162,7 @@ int main(void) {
     check_coarse_is_coarse();
     check_gettime();
     check_ticks();
+    check_vmclock();
 
     CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
         CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);
