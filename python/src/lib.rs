@@ -1,7 +1,7 @@
 //! The clocks of clocksmith as functions of Python: the module `clocksmith._native`.
 //!
 //! It uses the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
-//! function takes no argument (`METH_NOARGS`), reads a clock and makes one number.
+//! function takes no argument (`METH_NOARGS`), or a clock's number (`METH_O`), reads a clock and makes one number.
 
 use clocksmith::vmclock::{Maintenance, State, Unavailable, VmClock};
 use core::ffi::{CStr, c_int};
@@ -29,6 +29,30 @@ macro_rules! function {
     }};
 }
 
+/// A function of the module that returns the result of `$make` for the time of a clock by its number.
+macro_rules! by_id {
+    ($name:literal, $make:path, $doc:literal) => {{
+        unsafe extern "C" fn call(_: *mut PyObject, id: *mut PyObject) -> *mut PyObject {
+            // SAFETY: CPython calls this with an object, in a thread that may make objects.
+            unsafe {
+                match clock_id(id).and_then(|id| time_of(id)) {
+                    Some(ns) => $make(ns),
+                    // The exception is set.
+                    None => ptr::null_mut(),
+                }
+            }
+        }
+        PyMethodDef {
+            ml_flags: METH_O,
+            ..method(
+                zero_ended(concat!($name, "\0")),
+                call,
+                zero_ended(concat!($name, "(clk_id, /)\n--\n\n", $doc, "\0")),
+            )
+        }
+    }};
+}
+
 /// A clock in nanoseconds.
 macro_rules! ns {
     ($name:literal, $clock:path, $doc:literal) => {
@@ -43,7 +67,7 @@ macro_rules! seconds {
     };
 }
 
-const COUNT: usize = 21;
+const COUNT: usize = 25;
 
 static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
@@ -61,6 +85,11 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::monotonic_ordered_ns,
         "CLOCK_MONOTONIC in nanoseconds, ordered: never earlier than a time that another thread\n\
          took and this one has seen. The other fine clocks may be, by a few nanoseconds."
+    ),
+    seconds!(
+        "monotonic_ordered",
+        clocksmith::monotonic_ordered_ns,
+        "CLOCK_MONOTONIC in seconds, ordered: see monotonic_ordered_ns()."
     ),
     ns!(
         "monotonic_coarse_ns",
@@ -97,6 +126,11 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::realtime_ordered_ns,
         "CLOCK_REALTIME in nanoseconds since 1970, ordered: see monotonic_ordered_ns()."
     ),
+    seconds!(
+        "realtime_ordered",
+        clocksmith::realtime_ordered_ns,
+        "CLOCK_REALTIME in seconds since 1970, ordered: see monotonic_ordered_ns()."
+    ),
     ns!(
         "realtime_coarse_ns",
         clocksmith::realtime_coarse_ns,
@@ -123,6 +157,16 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         "tai_ns",
         clocksmith::tai_ns,
         "CLOCK_TAI in nanoseconds since 1970: counts leap seconds, if the kernel knows their number."
+    ),
+    by_id!(
+        "clock_gettime_ns",
+        PyLong_FromLongLong,
+        "The time of a clock in nanoseconds, as time.clock_gettime_ns(), ordered."
+    ),
+    by_id!(
+        "clock_gettime",
+        seconds,
+        "The time of a clock in seconds, as time.clock_gettime(), ordered."
     ),
     function!(
         "is_slow",
@@ -217,6 +261,79 @@ pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
             13.. => &raw mut MODULE_13,
         })
     }
+}
+
+/// The number of a clock; none with an exception set, as `time.clock_gettime` has it.
+///
+/// # Safety
+///
+/// An object, in a thread that may make objects.
+unsafe fn clock_id(object: *mut PyObject) -> Option<libc::clockid_t> {
+    // SAFETY: by the contract; the number is this function's. The exceptions are objects that stay.
+    unsafe {
+        // What is not a whole number is refused here.
+        let number = PyNumber_Index(object);
+        if number.is_null() {
+            return None;
+        }
+        let id = PyLong_AsLong(number);
+        Py_DECREF(number);
+        if id == -1 && !PyErr_Occurred().is_null() {
+            return None;
+        }
+        let id = libc::clockid_t::try_from(id);
+        if id.is_err() {
+            let text = c"the number of a clock does not fit in a C int";
+            PyErr_SetString(PyExc_OverflowError, text.as_ptr());
+        }
+        id.ok()
+    }
+}
+
+/// The time of a clock in nanoseconds; none with an exception set. By the kernel, if the clock is not one of the
+/// library's: clocks of processes, threads and devices, alarms.
+///
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn time_of(id: libc::clockid_t) -> Option<i64> {
+    let ours = match id {
+        libc::CLOCK_MONOTONIC => Some(clocksmith::monotonic_ordered_ns()),
+        libc::CLOCK_REALTIME => Some(clocksmith::realtime_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_MONOTONIC_COARSE => Some(clocksmith::monotonic_coarse_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_REALTIME_COARSE => Some(clocksmith::realtime_coarse_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_BOOTTIME => Some(clocksmith::boottime_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_MONOTONIC_RAW => Some(clocksmith::monotonic_raw_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_TAI => Some(clocksmith::tai_ordered_ns()),
+        _ => None,
+    };
+    if let Some(ns) = ours {
+        // A time of this library is below 2^63 until the year 2262.
+        return Some(ns as i64);
+    }
+    // SAFETY: a time of this function; zero bytes are one. The exception's class stays.
+    unsafe {
+        let mut time: libc::timespec = core::mem::zeroed();
+        if libc::clock_gettime(id, &raw mut time) != 0 {
+            PyErr_SetFromErrno(PyExc_OSError);
+            return None;
+        }
+        #[allow(clippy::unnecessary_cast)]
+        Some((time.tv_sec as i64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as i64))
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn seconds(ns: i64) -> *mut PyObject {
+    // SAFETY: by the contract.
+    unsafe { PyFloat_FromDouble(ns as f64 / 1e9) }
 }
 
 /// # Safety

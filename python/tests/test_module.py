@@ -14,8 +14,13 @@ import clocksmith
 from clocksmith import _native
 
 PACKAGE = pathlib.Path(clocksmith.__file__).parent
-FUNCTIONS = sorted(set(clocksmith.__all__) - {"get_clock_info", "disruption_marker"})
-RETURNS = {"source": str, "version": str, "monotonic": float, "perf_counter": float, "time": float}
+# These take an argument.
+BY_ID = {"clock_gettime", "clock_gettime_ns"}
+# There may be no device.
+MAYBE = {"disruption_marker"}
+FUNCTIONS = sorted(set(clocksmith.__all__) - {"get_clock_info"} - BY_ID - MAYBE)
+RETURNS = dict.fromkeys(["monotonic", "monotonic_ordered", "perf_counter", "realtime_ordered", "time"], float)
+RETURNS |= {"source": str, "version": str}
 RETURNS["realtime_bounded_ns"] = RETURNS["is_slow"] = RETURNS["vmclock"] = tuple
 
 
@@ -30,7 +35,7 @@ def test_stubs_declare_what_is_there():
     assert sorted(stubs("__init__.pyi")) == sorted(clocksmith.__all__)
     native = {name for name in vars(_native) if not name.startswith("_")}
     assert set(stubs("_native.pyi")) == native
-    assert native == set(FUNCTIONS) | {"version", "disruption_marker"}
+    assert native == set(FUNCTIONS) | BY_ID | MAYBE | {"version"}
     assert (PACKAGE / "py.typed").exists()
 
 

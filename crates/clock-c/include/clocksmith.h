@@ -5,10 +5,10 @@
  * are in nanoseconds, in an unsigned 64-bit number: enough for 584 years.
  *
  * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
- * as clock_gettime() does, and clocksmith_trust_counter(), which tests the machine; those of the VMCLOCK device
- * say that there is none. All other of them may be called by any thread at any time, in a signal handler, and
- * in a child after fork(). No setup or cleanup is needed: the first read in a process finds
- * the source that serves it (25 to 50 us).
+ * as clock_gettime() does, clocksmith_is_slow() and clocksmith_trust_counter(), which test the machine, and
+ * clocksmith_cached_start() and clocksmith_cached_stop(), which start and stop a thread; those of the VMCLOCK device
+ * say that there is none. All others may be called by any thread at any time, in a signal handler, and in a child after
+ * fork(). No setup or cleanup is needed: the first read in a process finds the source that serves it (25 to 50 us).
  *
  * Ordered and unordered. The processor may execute an unordered read a few nanoseconds early, before
  * loads that precede it have completed. Within one thread this is not visible: time does not
@@ -107,6 +107,53 @@ uint64_t clocksmith_tai_ns(void) CLOCKSMITH_NOEXCEPT;
 struct timespec;
 int clocksmith_gettime(int clock, struct timespec *time) CLOCKSMITH_NOEXCEPT;
 #endif
+
+/* A clock that remembers: it returns the same time until it is updated. An event loop updates it once in each turn, and
+ * everything in that turn reads the remembered time: a call and a load. Zero bytes are a clock that remembers nothing
+ * yet, so a static one needs nothing, and another one `= {{0}}`. Its memory is the caller's: do not copy or move it.
+ *
+ *     static struct clocksmith_cached_clock now;
+ *
+ *     for (;;) {
+ *         wait_for_events();
+ *         clocksmith_cached_update(&now);
+ *         ... clocksmith_cached_monotonic_ns(&now) ...
+ *     }
+ *
+ * Before the first update, and after the last updater has been stopped, no time is remembered: reads then return the
+ * kernel's coarse clock, which is at most one tick old. */
+struct clocksmith_cached_clock {
+    uint64_t reserved[8];
+}
+#ifdef __GNUC__
+__attribute__((aligned(8)))
+#endif
+;
+
+/* Reads the clocks and remembers their times. By any thread, by several, and in a signal handler. */
+void clocksmith_cached_update(struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* The remembered CLOCK_MONOTONIC in nanoseconds. Never goes backward. */
+uint64_t clocksmith_cached_monotonic_ns(const struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* The remembered CLOCK_REALTIME in nanoseconds since 1970. */
+uint64_t clocksmith_cached_realtime_ns(const struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* Starts a thread that updates the clock at that interval, for programs without a loop. The clock is updated once
+ * before this returns; a clock may have several updaters. The thread has all signals blocked, so that no handler runs
+ * in it. Returns 0 and writes the updater to `updater`; EINVAL if the interval is 0; or another number of errno: no
+ * thread or no memory, or a kernel before 4.14, which cannot clear memory in a child.
+ *
+ * A forked child does not have the thread. There, reads return the kernel's coarse clock until the child updates
+ * the clock or starts an updater of its own. */
+struct clocksmith_updater;
+int clocksmith_cached_start(struct clocksmith_cached_clock *clock, uint64_t interval_ns,
+                            struct clocksmith_updater **updater) CLOCKSMITH_NOEXCEPT;
+
+/* Stops an updater's thread, waits until it has ended, and frees the updater; null is ignored. In a forked child only
+ * the updater is freed. Do this before the clock's memory is freed: the page of memory that an updated clock has
+ * used (4 KiB) stays with the process. */
+void clocksmith_cached_stop(struct clocksmith_updater *updater) CLOCKSMITH_NOEXCEPT;
 
 /* Tests whether reading the kernel's clock by clock_gettime() is slow here, as it is where the clocksource is
  * hpet or acpi_pm, or a hypervisor traps the counter: for programs that warn when they start. Returns 1 if a

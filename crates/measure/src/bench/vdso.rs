@@ -82,7 +82,7 @@ mod tests {
     fn another_image_than_the_kernels_is_told_by_its_name() {
         let maps = "7f00001000-7f00003000 r-xp 00000000 00:00 0 \n\
                     7ffd1000-7ffd3000 r-xp 00000000 00:00 0                          [vdso]\n";
-        assert!(is_other(maps, 0x7f0000_1000) && !is_other(maps, 0x7ffd_1000));
+        assert!(is_other(maps, 0x7f_0000_1000) && !is_other(maps, 0x7ffd_1000));
         // Without a vDSO, and without a map.
         assert!(!is_other(maps, 0) && !is_other("", 0x7ffd_1000));
     }
