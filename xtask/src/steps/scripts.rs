@@ -125,16 +125,17 @@ pub(crate) static FORMATS: Step = Step {
 
 pub(crate) static FLEET: Step = Step {
     name: "fleet",
-    what: "the engine for queries, compared with DuckDB; bundles by every transport into a report",
+    what: "the engine for queries, compared with DuckDB, Spark and an object store; bundles by every transport into a report",
     tier: Tier::All,
     emulated: false,
-    seconds: 500,
-    budget: 1200,
+    seconds: 700,
+    budget: 1500,
     short: None,
     needs: &[
         Need::Tool("python3", "python3"),
-        Need::Package("g++ python3-venv"),
+        Need::Package("g++ python3-venv default-jdk-headless maven"),
         Need::PythonTools,
+        Need::Engines,
         Need::Network,
     ],
     uses: &[&PROGRAM],
