@@ -20,6 +20,12 @@ impl Pasted {
         facts.recognised = Some(self.recognised());
         facts.symptoms = self.symptoms;
         let told = self.told;
+        // The log reads such lines one by one.
+        let at =
+            facts.ntp.source().and_then(line_of).and_then(|line| usize::try_from(line - 1).ok());
+        if at.and_then(|at| self.quoted.get(at)) == Some(&true) {
+            facts.ntp = Fact::default();
+        }
         fill(&mut facts.kernel, told.kernel);
         if told.arch.is_known() && (!facts.arch.is_known() || facts.width_open) {
             facts.arch = told.arch;
@@ -69,10 +75,14 @@ fn hypervisor(facts: &mut Facts) {
     }
 }
 
+/// The line of a text that a source names, from 1 on.
+fn line_of(source: &Source) -> Option<u64> {
+    source.0.rsplit_once(':').and_then(|(_, line)| line.parse().ok()).filter(|line| *line > 0)
+}
+
 /// Another choice was written behind the reading; whether the kernel took it is not shown. In a sentence it is advice.
 fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
-    let line = at.0.rsplit_once(':').and_then(|(_, line)| line.parse::<u64>().ok());
-    let (Some(log), Some(line)) = (facts.kernel_log(), line) else { return false };
+    let (Some(log), Some(line)) = (facts.kernel_log(), line_of(at)) else { return false };
     let by_command = |text: &str| {
         let text = text.trim_start_matches([' ', '\t', '>']);
         prompt::read(text).is_some() || text.starts_with("echo ") || text.starts_with("sudo ")

@@ -240,6 +240,8 @@ pub struct Pasted {
     pub kinds: Vec<&'static str>,
     /// Lines that are not blank and that nothing recognised.
     pub unread: u64,
+    /// For each line, whether it is part of source code or of a text of examples.
+    quoted: Vec<bool>,
     pub(crate) symptoms: Vec<Symptom>,
     pub(crate) told: Told,
 }
@@ -265,7 +267,7 @@ impl Pasted {
         let mut at = 0;
         // A manual shows outputs of no machine, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
-        let literals = literal::find(lines);
+        out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {
@@ -280,9 +282,7 @@ impl Pasted {
             }
             let readers = symptom::READERS.iter().chain(&READERS);
             let taken = readers
-                .filter(|reader| {
-                    !examples && !literals[at] && reader.words.iter().any(|word| has(line, word))
-                })
+                .filter(|reader| !out.quoted[at] && reader.words.iter().any(|word| has(line, word)))
                 .find_map(|reader| match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),

@@ -289,3 +289,17 @@ fn page_of_a_manual_shows_no_output_of_a_machine() {
     }
     assert!(!read(&page(["Name", "Output"])).1.is_empty());
 }
+
+#[test]
+fn what_a_test_quotes_of_a_time_daemon_is_of_no_machine() {
+    let tracking = "Reference ID    : C0000201 (192.0.2.1)\nLeap status     : Normal\n";
+    let kernel = "[    0.000000] Linux version 6.1.0-28-amd64 (a@b)\n";
+    let synchronised = |text: &str| {
+        let log = KernelLog::scan(text.as_bytes(), "x").unwrap();
+        let mut facts = Facts::from_log(log);
+        read(text).1.complete(&mut facts);
+        facts.ntp.value().map(|state| state.synchronized)
+    };
+    assert_eq!(synchronised(&format!("{kernel}$ chronyc tracking\n{tracking}")), Some(true));
+    assert_eq!(synchronised(&format!("{kernel}GOOD = \"\"\"{tracking}\"\"\"\n")), None);
+}
