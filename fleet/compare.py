@@ -3,8 +3,8 @@
 same SQL: row by row, in the same order. And the groups for migration with a few lines of their own.
 
     compare.py PROGRAM DIRECTORY            DuckDB; DIRECTORY is what --out or --history wrote
-    compare.py --spark PROGRAM DIRECTORY    Apache Spark on two threads (local[2]); SPARK_MASTER names another master, such
-                                            as local-cluster[2,1,1024], two workers that are processes of their own
+    compare.py --spark PROGRAM DIRECTORY    Apache Spark: a master and two workers on this machine (local-cluster);
+                                            SPARK_MASTER names another master, such as local[2], two threads
     compare.py --s3 PROGRAM DIRECTORY       DataFusion on an object store: a server of this machine that speaks S3
     compare.py --trino                      no answers: whether Trino's own parser takes the queries of the report
 
@@ -88,7 +88,7 @@ class Spark:
             lacking("PySpark (pip install pyspark)")
         home = pathlib.Path(os.environ.setdefault("SPARK_HOME", str(pathlib.Path(pyspark.__file__).parent)))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        master = os.environ.get("SPARK_MASTER", "local[2]")
+        master = os.environ.get("SPARK_MASTER", "local-cluster[2,1,1024]")
         # Its decompressor takes a machine that has musl beside glibc for one with musl alone, unless it gets its library.
         self.library = tempfile.TemporaryDirectory()
         with zipfile.ZipFile(next((home / "jars").glob("snappy-java-*.jar"))) as jar:

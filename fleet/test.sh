@@ -8,7 +8,7 @@
 # Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual
 # environment with ansible-core and kubernetes-validate [default: ~/.cache/clocksmith-python-tools, which .ci/run makes];
 # ENGINES=DIR, one with duckdb, pyspark, datafusion, moto and boto3 [default: ~/.cache/clocksmith-engines, which .ci/run makes, or
-# a temporary one with duckdb]; SPARK_MASTER [default: local[2], two threads].
+# a temporary one with duckdb]; SPARK_MASTER [default: local-cluster[2,1,1024], a master and two workers on this machine].
 # Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when packages cannot be
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail

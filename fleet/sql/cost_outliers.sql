@@ -1,9 +1,14 @@
 -- Hosts whose reads cost something else than on those that are like them, with the same clocksource:
 -- over twice (and 20 ns more than) the median, or under half of it. The median is the middle of a sorted
--- list, without a function of its own, so that every engine has it; the sizes come from a GROUP BY, as a
--- count over a window would hold all rows in memory.
+-- list, without a function of its own, so that every engine has it. What is sorted is narrow, a number for
+-- each kind and the cost; the sizes come from a GROUP BY, as a count over a window would hold all rows in
+-- memory.
 WITH sizes AS (
-  SELECT cpu, kernel, hypervisor, clocksource, count(*) AS hosts_like
+  SELECT
+    cpu, kernel, hypervisor, clocksource, count(*) AS hosts_like,
+    row_number() OVER (
+      ORDER BY coalesce(cpu, ''), coalesce(kernel, ''), coalesce(hypervisor, ''), coalesce(clocksource, '')
+    ) AS kind
   FROM hosts
   WHERE cost_ns IS NOT NULL
   GROUP BY cpu, kernel, hypervisor, clocksource
@@ -11,29 +16,28 @@ WITH sizes AS (
 ),
 placed AS (
   SELECT
-    cpu, kernel, hypervisor, clocksource, cost_ns,
-    row_number() OVER (
-      PARTITION BY cpu, kernel, hypervisor, clocksource ORDER BY cost_ns
-    ) AS place
-  FROM hosts
-  WHERE cost_ns IS NOT NULL
+    s.kind AS kind,
+    s.hosts_like AS hosts_like,
+    h.cost_ns AS cost_ns,
+    row_number() OVER (PARTITION BY s.kind ORDER BY h.cost_ns) AS place
+  FROM sizes s
+  JOIN hosts h
+    ON coalesce(h.cpu, '') = coalesce(s.cpu, '')
+    AND coalesce(h.kernel, '') = coalesce(s.kernel, '')
+    AND coalesce(h.hypervisor, '') = coalesce(s.hypervisor, '')
+    AND coalesce(h.clocksource, '') = coalesce(s.clocksource, '')
+  WHERE h.cost_ns IS NOT NULL
+),
+middles AS (
+  SELECT kind, avg(cost_ns) AS median_ns
+  FROM placed
+  WHERE 2 * place BETWEEN hosts_like AND hosts_like + 2
+  GROUP BY kind
 ),
 medians AS (
-  SELECT
-    s.cpu AS cpu,
-    s.kernel AS kernel,
-    s.hypervisor AS hypervisor,
-    s.clocksource AS clocksource,
-    s.hosts_like AS hosts_like,
-    avg(p.cost_ns) AS median_ns
-  FROM sizes s
-  JOIN placed p
-    ON coalesce(p.cpu, '') = coalesce(s.cpu, '')
-    AND coalesce(p.kernel, '') = coalesce(s.kernel, '')
-    AND coalesce(p.hypervisor, '') = coalesce(s.hypervisor, '')
-    AND coalesce(p.clocksource, '') = coalesce(s.clocksource, '')
-  WHERE 2 * p.place BETWEEN s.hosts_like AND s.hosts_like + 2
-  GROUP BY s.cpu, s.kernel, s.hypervisor, s.clocksource, s.hosts_like
+  SELECT s.cpu, s.kernel, s.hypervisor, s.clocksource, s.hosts_like, m.median_ns
+  FROM middles m
+  JOIN sizes s ON s.kind = m.kind
 )
 SELECT
   h.host AS host,

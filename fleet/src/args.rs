@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Read names of inputs from this file, each ended by a NUL byte
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
+    /// Print on standard error how much memory and disk the queries took
+    #[arg(long, hide = true)]
+    pub(crate) stats: bool,
     /// Print documents of a synthetic fleet of so many hosts
     #[arg(long, value_name = "HOSTS", hide = true)]
     pub(crate) generate: Option<u64>,

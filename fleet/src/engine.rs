@@ -1,6 +1,7 @@
 //! The engine: Apache DataFusion over the tables, with a limit of memory, and reading only.
 
 use crate::copy;
+use crate::memory::{self, Shares};
 use crate::sources::Views;
 use crate::tables::{self, TABLES};
 use anyhow::{Context, Result, anyhow};
@@ -8,15 +9,16 @@ use clocksmith_fleet::table::ALL;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
-use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::common::DataFusionError;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::prelude::{
-    DataFrame, ParquetReadOptions, SQLOptions, SessionConfig, SessionContext,
-};
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
+use datafusion::prelude::{DataFrame, ParquetReadOptions, SQLOptions, SessionContext};
 use futures::StreamExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The day of a partition, where there is one.
 const PART: &str = "CASE WHEN part <> '-' THEN part END";
@@ -83,23 +85,26 @@ impl Columns {
 /// The tables, ready for queries.
 pub(crate) struct Engine {
     context: SessionContext,
+    /// The same tables, for a query that needs more memory than there is.
+    frugal: SessionContext,
+    shares: Arc<Shares>,
+    spilled: Arc<AtomicUsize>,
 }
 
 impl Engine {
     /// Opens the tables. `memory` is for sorting, grouping and joining, in bytes; larger operations use the disk.
     pub(crate) async fn open(views: &Views, memory: usize) -> Result<Self> {
+        let shares = Arc::new(Shares::new(memory));
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
+            .with_memory_pool(shares.clone())
             .build_arc()
             .context("cannot prepare the engine")?;
         let newest = (0..TABLES.len()).map(|table| Columns::of(views, false, table));
         let newest = newest.collect::<Result<Vec<_>>>()?;
         let all = (0..TABLES.len()).map(|table| Columns::of(views, true, table));
         let all = all.collect::<Result<Vec<_>>>()?;
-        // The memory for merging sorted runs is reserved for each sort at once; the default of 10 MiB
-        // would use up a small limit.
-        let config =
-            SessionConfig::new().with_sort_spill_reservation_bytes((memory / 64).min(10 << 20));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let config = memory::settings(memory, processors);
         let context = SessionContext::new_with_config_rt(config, runtime);
         for (table, columns) in newest.iter().enumerate() {
             let frame = columns.frame(&context, None).await?;
@@ -125,17 +130,53 @@ impl Engine {
             context.deregister_table(raw.as_str())?;
             context.register_table(format!("{ALL}{}", TABLES[table]), frame.into_view())?;
         }
-        Ok(Self { context })
+        let state = SessionStateBuilder::new_from_existing(context.state())
+            .with_config(memory::frugal(context.copied_config()))
+            .build();
+        let frugal = SessionContext::new_with_state(state);
+        Ok(Self { context, frugal, shares, spilled: Arc::default() })
     }
 
     /// Asks. Nothing can be changed: no file is written, no table made.
     pub(crate) async fn ask(&self, query: &str) -> Result<SendableRecordBatchStream> {
+        let mut stream = self.run(&self.context, query).await?;
+        // A query that needs more than its share fails before its first row, nearly always.
+        let mut first = stream.next().await;
+        if let Some(Err(error)) = &first
+            && is_want_of_memory(error)
+        {
+            drop(stream);
+            stream = self.run(&self.frugal, query).await?;
+            first = stream.next().await;
+        }
+        let schema = stream.schema();
+        let stream = futures::stream::iter(first).chain(stream).map(|batch| batch.map_err(advise));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+
+    async fn run(
+        &self,
+        context: &SessionContext,
+        query: &str,
+    ) -> Result<SendableRecordBatchStream> {
         let reading = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false);
-        let frame = self.context.sql_with_options(query, reading).await?;
-        Ok(frame.execute_stream().await?)
+        let frame = context.sql_with_options(query, reading).await?;
+        let plan = frame.create_physical_plan().await?;
+        let stream = execute_stream(plan.clone(), context.task_ctx())?;
+        let schema = stream.schema();
+        let count = Count { plan, spilled: self.spilled.clone() };
+        let stream = stream.inspect(move |_| {
+            let _kept = &count;
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+
+    /// The most memory that was in use at one time, and bytes that went to the disk, in all queries until now.
+    pub(crate) fn used(&self) -> (usize, usize) {
+        (self.shares.peak(), self.spilled.load(Ordering::Relaxed))
     }
 
     /// Asks, and keeps the first rows.
@@ -150,6 +191,37 @@ impl Engine {
             answer.rows.extend((0..kept).map(|at| Row { batch: batch.clone(), at }));
         }
         Ok(answer)
+    }
+}
+
+/// Whether a query failed because its memory was too little.
+fn is_want_of_memory(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
+}
+
+/// Says what helps.
+fn advise(error: DataFusionError) -> DataFusionError {
+    if is_want_of_memory(&error) {
+        error.context("this query needs more memory than --memory gives it; try twice as much")
+    } else {
+        error
+    }
+}
+
+/// Adds up what a query wrote to the disk, when it is over.
+struct Count {
+    plan: Arc<dyn ExecutionPlan>,
+    spilled: Arc<AtomicUsize>,
+}
+
+impl Drop for Count {
+    fn drop(&mut self) {
+        let mut plans = vec![&self.plan];
+        while let Some(plan) = plans.pop() {
+            let spilled = plan.metrics().and_then(|metrics| metrics.spilled_bytes());
+            self.spilled.fetch_add(spilled.unwrap_or(0), Ordering::Relaxed);
+            plans.extend(plan.children());
+        }
     }
 }
 
@@ -204,3 +276,7 @@ impl Row {
         self.value(name, &DataType::Boolean, |c, at| c.as_boolean().value(at))
     }
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

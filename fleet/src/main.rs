@@ -2,7 +2,7 @@
 //! it; it can also be used by itself.
 //!
 //! This program has the edges: files and threads ([`read`]), Parquet ([`tables`], [`copy`]), tables from several places
-//! ([`sources`]) and of many days ([`history`]), the engine for queries ([`engine`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
+//! ([`sources`]) and of many days ([`history`]), the engine for queries ([`engine`]) and its memory ([`memory`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
 //! ([`output`]). `crates/fleet` defines the lines, the rows and the report.
 
 // Text reaches a terminal by `output` only.
@@ -12,6 +12,7 @@ mod args;
 mod copy;
 mod engine;
 mod history;
+mod memory;
 mod output;
 mod queries;
 mod read;
@@ -104,33 +105,49 @@ fn run(args: &Args) -> Result<u8> {
         .context("cannot start threads")?;
     runtime.block_on(async {
         let engine = engine::Engine::open(&views, args.memory).await?;
-        if args.changes {
-            let report = queries::compare(&engine, counts, args).await?;
-            if args.json {
-                output::json(&report)?;
-            } else {
-                output::text(&changes::page(&report, look))?;
-            }
-            return Ok(if report.compared == 0 { 3 } else { 0 });
+        let code = answer(args, &engine, counts, history, look).await?;
+        if args.stats {
+            let (memory, spilled) = engine.used();
+            output::message(&format!("queries: {memory} bytes of memory, {spilled} to the disk\n"));
         }
-        if let Some(query) = &args.sql {
-            output::message(&render::input(&counts, true));
-            if let Some(added) = &history {
-                output::message(&render::history(added));
-            }
-            output::query(&engine, query, args).await?;
-            return Ok(0);
-        }
-        let mut report = queries::report(&engine, counts, args.rows()).await?;
-        report.tables = args.out.as_ref().map(|out| out.display().to_string());
-        report.history = history;
+        Ok(code)
+    })
+}
+
+/// Asks what is to be asked, and prints the answer.
+async fn answer(
+    args: &Args,
+    engine: &engine::Engine,
+    counts: Input,
+    history: Option<Added>,
+    look: Look,
+) -> Result<u8> {
+    if args.changes {
+        let report = queries::compare(engine, counts, args).await?;
         if args.json {
             output::json(&report)?;
         } else {
-            output::text(&render::page(&report, look))?;
+            output::text(&changes::page(&report, look))?;
         }
-        Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
-    })
+        return Ok(if report.compared == 0 { 3 } else { 0 });
+    }
+    if let Some(query) = &args.sql {
+        output::message(&render::input(&counts, true));
+        if let Some(added) = &history {
+            output::message(&render::history(added));
+        }
+        output::query(engine, query, args).await?;
+        return Ok(0);
+    }
+    let mut report = queries::report(engine, counts, args.rows()).await?;
+    report.tables = args.out.as_ref().map(|out| out.display().to_string());
+    report.history = history;
+    if args.json {
+        output::json(&report)?;
+    } else {
+        output::text(&render::page(&report, look))?;
+    }
+    Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
 }
 
 /// Ends a query whose functions make values that the engine does not count, such as `repeat()`, and the reading of a table that
