@@ -22,7 +22,7 @@ mod tables;
 use anyhow::{Context, Result, bail};
 use args::Args;
 use clap::Parser;
-use clocksmith_facts::memory::{self, Memory};
+use clocksmith_facts::memory as process;
 use clocksmith_facts::utc;
 use clocksmith_fleet::columns::counted;
 use clocksmith_fleet::generate::Fleet;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use tables::{Set, Staged};
 
 #[global_allocator]
-static MEMORY: Memory = Memory::new(
+static MEMORY: process::Memory = process::Memory::new(
     "clocksmith-fleet",
     "--memory 4G gives a query more; so may the limit of this process (ulimit -v) or of its control group (memory.max)",
 );
@@ -155,7 +155,7 @@ async fn answer(
 fn limit(memory: usize) {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let queries = 2 * memory as u64;
-    let _ = memory::limit(queries + ROWS + threads * THREAD + FILE_THREADS * (2 << 20));
+    let _ = process::limit(queries + ROWS + threads * THREAD + FILE_THREADS * (2 << 20));
 }
 
 /// What documents gave.
