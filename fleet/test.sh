@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The engine for queries, and the ways to bring reports together: its own tests; synthetic fleets of one day and of three, whose
-# answers are held against those of DuckDB; bundles from the real program by each transport that is in
-# packaging/fleet, into a report.
+# answers are compared with those of DuckDB, of Spark, and of DataFusion on an object store; the queries in Trino's own parser;
+# bundles from the real program by each transport that is in packaging/fleet, into a report.
 #
 #   fleet/test.sh [HOSTS]     how many synthetic hosts [default: 20000]
 #
 # Settings: CLOCKSMITH=FILE, the program if it is compiled already; PYTHON=python3; PYTHON_TOOLS=DIR, a virtual
-# environment with ansible-core and kubernetes-validate [default: ~/.cache/clocksmith-python-tools, which .ci/run makes].
+# environment with ansible-core and kubernetes-validate [default: ~/.cache/clocksmith-python-tools, which .ci/run makes];
+# ENGINES=DIR, one with duckdb, pyspark, datafusion, moto and boto3 [default: ~/.cache/clocksmith-engines, which .ci/run makes, or
+# a temporary one with duckdb]; SPARK_MASTER [default: local[2], two threads].
 # Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when packages cannot be
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail
@@ -73,19 +75,51 @@ shared = [part["value"] for group in report["common"] for part in group["shared"
 sys.exit(report["compared"] != int(sys.argv[2]) or not {"kernel", "clocksource"} <= kinds or not any("Gold 6338" in v for v in shared))
 PYTHON
 
-echo "-- DuckDB, the grammar of Trino"
-if "$python" -m venv "$work/env" >"$work/said" 2>&1; then
-    if "$work/env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3' 'sqlglot>=25'; then
-        "$work/env/bin/python" compare.py "$engine" "$work/tables"
-        "$work/env/bin/python" compare.py "$engine" "$work/history"
-        "$work/env/bin/python" compare.py --trino
-    else
-        missing+=("duckdb, sqlglot (pip cannot fetch them)")
+# Other engines: the queries of the report on the same files, row by row.
+env=${ENGINES:-${XDG_CACHE_HOME:-${HOME-}/.cache}/clocksmith-engines}
+compare() {
+    # compare NAME OPTION [DIRECTORY...]: a comparison; one whose engine is not there is named, and the rest goes on
+    local name=$1 option=$2 directory status
+    shift 2
+    echo "-- $name"
+    for directory in "$@"; do
+        status=0
+        "$env/bin/python" compare.py ${option:+"$option"} "$engine" "$directory" 2>"$work/said" || status=$?
+        if [ "$status" -eq 77 ]; then
+            missing+=("$name: $(sed -n 's/^compare: not there: //p' "$work/said")")
+            return
+        fi
+        [ "$status" -eq 0 ] || fail "$name: $(tail -n 20 "$work/said")"
+    done
+}
+if ! "$env/bin/python" -c 'import duckdb' 2>/dev/null; then
+    env=$work/env
+    if ! "$python" -m venv "$env" >"$work/said" 2>&1; then
+        missing+=("a virtual environment (apt-get install python3-venv)")
+        env=
+    elif ! "$env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3'; then
+        missing+=("duckdb (pip cannot fetch it)")
         network=yes
+        env=
     fi
-else
-    missing+=("a virtual environment (apt-get install python3-venv)")
 fi
+if [ -n "$env" ]; then
+    compare DuckDB "" "$work/tables" "$work/history"
+    compare "an object store" --s3 "$work/tables" "$work/history"
+    if command -v java >/dev/null; then
+        compare Spark --spark "$work/tables" "$work/history"
+    else
+        missing+=("Spark: java (apt-get install default-jdk-headless)")
+    fi
+fi
+echo "-- the SQL of Trino"
+status=0
+"$python" compare.py --trino 2>"$work/said" || status=$?
+case $status in
+0) ;;
+77) missing+=("$(sed -n 's/^compare: not there: //p' "$work/said")") ;;
+*) fail "$(cat "$work/said")" ;;
+esac
 
 # What a transport brought: bundles of the hosts A and B, and nothing else.
 brought() {

@@ -7,7 +7,7 @@
 #   program-x86_64, program-aarch64   the static program, compiled
 #   libraries                         the C library and the library of `run --via preload`, compiled (x86-64)
 #   sbom                              what is in all that: CycloneDX, and the licences of others
-#   wheel                             the Python wheel
+#   wheel                             the Python wheels, for glibc and for musl
 #   image                             container images of the static programs that are compiled
 #   packages                          archives and packages of what was compiled, and the sums
 #   fleet                             clocksmith-fleet, the engine of `fleet` (x86-64): by name alone, because it takes as
@@ -159,8 +159,8 @@ wheel() {
     if ! [ -x "$env/bin/maturin" ]; then
         python3 -m venv "$env" || fail "python3 cannot make a virtual environment: apt-get install python3-venv" 77
         # Earlier ones take no bill of materials.
-        "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.16,<2' ||
-            fail "pip cannot fetch maturin" 75
+        "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.16,<2' ||
+            fail "pip cannot fetch maturin and zig" 75
     fi
     rm -rf "$built/wheel"
     (
@@ -169,8 +169,7 @@ wheel() {
         # It must lie within the project.
         trap 'rm -f "$bill"' EXIT
         cp "$built/sbom/$bill" .
-        PYO3_PYTHON=$env/bin/python "$env/bin/maturin" build --release --quiet --out "$built/wheel" \
-            --sbom-include "$bill" --interpreter "$env/bin/python"
+        PYO3_PYTHON=$env/bin/python TOOLS=$env/bin ./wheels.sh "$built/wheel" --sbom-include "$bill"
     )
 }
 

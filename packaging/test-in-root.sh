@@ -235,7 +235,7 @@ gone "the C library" rpm
 
 begin "the wheel"
 python3 -m venv "$work/env"
-"$work/env/bin/pip" install --quiet --no-index --disable-pip-version-check /packages/clocksmith-*.whl
+"$work/env/bin/pip" install --quiet --no-index --disable-pip-version-check /packages/clocksmith-*manylinux*.whl
 (cd "$work" && env/bin/python -c '
 import clocksmith, time
 a, b, c = time.monotonic_ns(), clocksmith.monotonic_ns(), time.monotonic_ns()

@@ -21,7 +21,9 @@ export CARGO_TARGET_DIR=/target
 cargo fetch --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || fail "cargo cannot fetch the dependencies" 75
 export CARGO_NET_OFFLINE=true
 cargo build --locked -p clocksmith || fail "crates/clock does not build"
-cargo build --locked --release -p clocksmith --all-features || fail "crates/clock does not build with all features"
+# Not `time`, whose present versions need a newer compiler, as Cargo.toml says.
+features=$(sed -n '/^\[features\]/,/^\[/s/^\([a-z0-9-]*\) = .*/\1/p' crates/clock/Cargo.toml | grep -v '^time$' | paste -sd,)
+cargo build --locked --release -p clocksmith --features "$features" || fail "crates/clock does not build with $features"
 
 # As a dependency, as programs have it: what the library needs for its own tests may need a newer compiler.
 mkdir -p /user/src

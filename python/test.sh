@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it in a new virtual environment and tests it there.
 #
-#   python/test.sh [--bench]     --bench: measures too, and checks nothing by it
+#   python/test.sh [--bench | --wheels]     --bench: measures too, and checks nothing by it
+#                                           --wheels: the wheels of python/wheels.sh instead, and what their names promise
 #
 # Settings: PYTHON=python3 the interpreter. Needs cargo, and Python 3.9 or later with venv and pip, which
 # fetches maturin and pytest. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75
@@ -24,6 +25,62 @@ trap 'rm -rf "$dir"' EXIT
     missing "$python cannot make a virtual environment: apt-get install python3-venv"
 pip=("$dir/env/bin/python" -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install 'maturin>=1.9,<2' 'pytest>=8' || missing "pip cannot fetch maturin and pytest" 75
+
+# promised TAG WHEEL: whether the wheel needs no more than the tag says. auditwheel reads one for musl on a system with musl
+# alone; but what a module of musl needs is the one library.
+promised() {
+    case $1 in
+    musllinux_*)
+        "$dir/env/bin/python" - "$2" <<'END'
+import io
+import sys
+import zipfile
+
+from elftools.elf.elffile import ELFFile
+
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    for name in wheel.namelist():
+        if name.endswith(".so"):
+            dynamic = ELFFile(io.BytesIO(wheel.read(name))).get_section_by_name(".dynamic")
+            needed = [tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+            if needed != ["libc.so"]:
+                sys.exit(f"{name} needs {needed}")
+            break
+    else:
+        sys.exit("no module in it")
+END
+        ;;
+    *)
+        "$dir/env/bin/auditwheel" show "$2" >"$dir/audit"
+        tr '\n' ' ' <"$dir/audit" | grep -qE "consistent with the following platform tag: *\"${1}_x86_64\"" || {
+            cat "$dir/audit" >&2
+            return 1
+        }
+        ;;
+    esac
+}
+
+# What the names of the wheels promise: which versions of the C libraries and of Python take them.
+if [ "${1-}" = --wheels ]; then
+    "${pip[@]}" install 'maturin[zig]>=1.9,<2' auditwheel abi3audit || missing "pip cannot fetch zig, auditwheel and abi3audit" 75
+    TOOLS=$dir/env/bin ./wheels.sh "$dir/wheels"
+    for tag in manylinux_2_17 musllinux_1_2; do
+        wheel=$(echo "$dir"/wheels/clocksmith-*-cp39-abi3-*"$tag"_x86_64*.whl)
+        [ -e "$wheel" ] || {
+            echo "python: no wheel of $tag among $(ls "$dir/wheels")" >&2
+            exit 1
+        }
+        promised "$tag" "$wheel" || {
+            echo "python: $(basename "$wheel") is not what its name says" >&2
+            exit 1
+        }
+        "$dir/env/bin/abi3audit" --strict "$wheel"
+        echo "$(basename "$wheel"): ok"
+    done
+    "${pip[@]}" install --no-index "$dir"/wheels/clocksmith-*manylinux*.whl
+    "$dir/env/bin/python" -m pytest --long
+    exit
+fi
 
 cargo fmt --check
 # The interpreter of the environment decides what is built; the module is the same for all of them.

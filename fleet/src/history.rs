@@ -106,7 +106,8 @@ fn files_of(dir: &Path, table: usize, day: &str) -> Result<Vec<String>> {
     Ok(stems)
 }
 
-/// The files of a day that a merged one replaces, and that an interruption left behind.
+/// The files of a day that a merged one replaces, and that an interruption left behind. The list is in a file that others may have
+/// written: only other files of this day count.
 fn replaced(dir: &Path, day: &str, stems: &[String]) -> Result<HashSet<String>> {
     let mut replaced = HashSet::new();
     if stems.len() < 2 {
@@ -117,7 +118,9 @@ fn replaced(dir: &Path, day: &str, stems: &[String]) -> Result<HashSet<String>> 
         let notes = opened.metadata().file_metadata().key_value_metadata();
         let note = notes.into_iter().flatten().find(|note| note.key == REPLACES);
         let list = note.and_then(|note| note.value.as_deref()).unwrap_or_default();
-        replaced.extend(list.split_whitespace().map(str::to_owned));
+        let others = stems.iter().filter(|other| *other != stem);
+        let listed: HashSet<&str> = list.split_whitespace().collect();
+        replaced.extend(others.filter(|other| listed.contains(other.as_str())).cloned());
     }
     Ok(replaced)
 }

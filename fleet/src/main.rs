@@ -21,6 +21,7 @@ mod tables;
 use anyhow::{Context, Result, bail};
 use args::Args;
 use clap::Parser;
+use clocksmith_facts::memory::{self, Memory};
 use clocksmith_facts::utc;
 use clocksmith_fleet::columns::counted;
 use clocksmith_fleet::generate::Fleet;
@@ -33,6 +34,19 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 use tables::{Set, Staged};
+
+#[global_allocator]
+static MEMORY: Memory = Memory::new(
+    "clocksmith-fleet",
+    "--memory 4G gives a query more; so may the limit of this process (ulimit -v) or of its control group (memory.max)",
+);
+
+/// Threads that wait for files, at most: each has a stack of 2 MiB.
+const FILE_THREADS: u64 = 64;
+/// Memory of each thread that computes: its stack, and what its part of a query has beside the values that the engine counts.
+const THREAD: u64 = 18 << 20;
+/// Memory of the tables that are read and of the rows that are printed.
+const ROWS: u64 = 512 << 20;
 
 /// 0 done, 2 wrong usage or unusable input, 3 could not be determined.
 fn main() -> ExitCode {
@@ -70,6 +84,7 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(hosts) = args.generate {
         return generate(Fleet { hosts, seed: args.seed, day: args.day }).map(|()| 0);
     }
+    limit(args.memory);
     let inputs = read::Inputs::of(args)?;
     if inputs.documents.is_empty() && inputs.tables.is_empty() {
         return compact(args).map(|()| 0);
@@ -83,8 +98,10 @@ fn run(args: &Args) -> Result<u8> {
     }
     sources::say_missing(&inputs.tables);
     let (views, counts) = views(args, &inputs, staged.as_ref(), counts)?;
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().build().context("cannot start threads")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .max_blocking_threads(FILE_THREADS as usize)
+        .build()
+        .context("cannot start threads")?;
     runtime.block_on(async {
         let engine = engine::Engine::open(&views, args.memory).await?;
         if args.changes {
@@ -114,6 +131,14 @@ fn run(args: &Args) -> Result<u8> {
         }
         Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
     })
+}
+
+/// Ends a query whose functions make values that the engine does not count, such as `repeat()`, and the reading of a table that
+/// states absurd sizes, before they take the memory of this machine. Where the kernel cannot, they have no limit.
+fn limit(memory: usize) {
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let queries = 2 * memory as u64;
+    let _ = memory::limit(queries + ROWS + threads * THREAD + FILE_THREADS * (2 << 20));
 }
 
 /// What documents gave.

@@ -7,6 +7,8 @@ use clocksmith_fleet::generate::{Fleet, Planted};
 use common::{answer, program};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -232,6 +234,36 @@ fn compaction_merges_days_and_survives_an_interruption() {
 }
 
 /// Kills runs at random moments: afterwards the history reads, and the next run completes it.
+#[test]
+fn merged_file_replaces_no_file_but_others_of_its_day() {
+    let dir = tempfile::tempdir().unwrap();
+    let (history, other) = (dir.path().join("history"), dir.path().join("other"));
+    let whole = day(dir.path(), 1);
+    for history in [&history, &other] {
+        answer(&[text(&whole), "--history", text(history)]);
+    }
+    let (before, rows) = (files(&other), answer(&[text(&history)])["hosts"].clone());
+    let hosts = files(&history).into_keys().find(|name| name.contains("/hosts/")).unwrap();
+    let stem = Path::new(&hosts).file_stem().unwrap().to_str().unwrap();
+    let merged = "clocksmith-merged-0000000000000000";
+    let opened = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(&hosts).unwrap());
+    let batches: Vec<_> = opened.unwrap().build().unwrap().map(Result::unwrap).collect();
+    let list = format!("../../../other/hosts/day=2026-01-06/{stem} {merged} ../{stem}");
+    let properties = WriterProperties::builder()
+        .set_created_by("clocksmith-fleet 0".to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new("clocksmith.replaces".to_owned(), list)]))
+        .build();
+    let file = std::fs::File::create(Path::new(&hosts).with_file_name(format!("{merged}.parquet")));
+    let mut writer =
+        ArrowWriter::try_new(file.unwrap(), batches[0].schema(), Some(properties)).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.close().unwrap();
+    let done = program(&["--history", text(&history), "--compact"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(files(&other), before);
+    assert_eq!(answer(&[text(&history)])["hosts"], rows);
+}
+
 #[test]
 fn a_killed_run_leaves_a_history_that_the_next_one_completes() {
     let dir = tempfile::tempdir().unwrap();

@@ -28,6 +28,26 @@ fn counts(list: &Value, name: &str) -> BTreeMap<String, u64> {
 }
 
 #[test]
+fn values_that_a_query_makes_are_limited_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = write(dir.path(), "a.jsonl", lines(Fleet { hosts: 3, seed: 1, day: 0 }));
+    let ask = |query: &str| program(&["--memory", "64M", "--sql", query, fleet.to_str().unwrap()]);
+    for query in [
+        "SELECT length(repeat('a', 2000000000)) FROM hosts",
+        "SELECT length(lpad(host, 2000000000, 'x')) FROM hosts",
+    ] {
+        let out = ask(query);
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("clocksmith-fleet: out of memory") && said.contains("--memory"),
+            "{said}"
+        );
+    }
+    assert!(ask("SELECT length(repeat('a', 1000000)) FROM hosts").status.success());
+}
+
+#[test]
 fn report_of_synthetic_fleet_matches_known_truth() {
     let dir = tempfile::tempdir().unwrap();
     let fleet = Fleet { hosts: 6000, seed: 3, day: 0 };

@@ -1,8 +1,9 @@
 //! The clocks of clocksmith as functions of Python: the module `clocksmith._native`.
 //!
 //! It uses the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
-//! function takes no argument (`METH_NOARGS`), reads a clock and makes one number.
+//! function takes no argument (`METH_NOARGS`), or a clock's number (`METH_O`), reads a clock and makes one number.
 
+use clocksmith::vmclock::{Maintenance, State, Unavailable, VmClock};
 use core::ffi::{CStr, c_int};
 use core::ptr;
 use pyo3_ffi::*;
@@ -28,6 +29,30 @@ macro_rules! function {
     }};
 }
 
+/// A function of the module that returns the result of `$make` for the time of a clock by its number.
+macro_rules! by_id {
+    ($name:literal, $make:path, $doc:literal) => {{
+        unsafe extern "C" fn call(_: *mut PyObject, id: *mut PyObject) -> *mut PyObject {
+            // SAFETY: CPython calls this with an object, in a thread that may make objects.
+            unsafe {
+                match clock_id(id).and_then(|id| time_of(id)) {
+                    Some(ns) => $make(ns),
+                    // The exception is set.
+                    None => ptr::null_mut(),
+                }
+            }
+        }
+        PyMethodDef {
+            ml_flags: METH_O,
+            ..method(
+                zero_ended(concat!($name, "\0")),
+                call,
+                zero_ended(concat!($name, "(clk_id, /)\n--\n\n", $doc, "\0")),
+            )
+        }
+    }};
+}
+
 /// A clock in nanoseconds.
 macro_rules! ns {
     ($name:literal, $clock:path, $doc:literal) => {
@@ -42,7 +67,7 @@ macro_rules! seconds {
     };
 }
 
-const COUNT: usize = 19;
+const COUNT: usize = 25;
 
 static mut METHODS: [PyMethodDef; COUNT] = [
     ns!(
@@ -60,6 +85,11 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::monotonic_ordered_ns,
         "CLOCK_MONOTONIC in nanoseconds, ordered: never earlier than a time that another thread\n\
          took and this one has seen. The other fine clocks may be, by a few nanoseconds."
+    ),
+    seconds!(
+        "monotonic_ordered",
+        clocksmith::monotonic_ordered_ns,
+        "CLOCK_MONOTONIC in seconds, ordered: see monotonic_ordered_ns()."
     ),
     ns!(
         "monotonic_coarse_ns",
@@ -96,6 +126,11 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::realtime_ordered_ns,
         "CLOCK_REALTIME in nanoseconds since 1970, ordered: see monotonic_ordered_ns()."
     ),
+    seconds!(
+        "realtime_ordered",
+        clocksmith::realtime_ordered_ns,
+        "CLOCK_REALTIME in seconds since 1970, ordered: see monotonic_ordered_ns()."
+    ),
     ns!(
         "realtime_coarse_ns",
         clocksmith::realtime_coarse_ns,
@@ -123,6 +158,16 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         clocksmith::tai_ns,
         "CLOCK_TAI in nanoseconds since 1970: counts leap seconds, if the kernel knows their number."
     ),
+    by_id!(
+        "clock_gettime_ns",
+        PyLong_FromLongLong,
+        "The time of a clock in nanoseconds, as time.clock_gettime_ns(), ordered."
+    ),
+    by_id!(
+        "clock_gettime",
+        seconds,
+        "The time of a clock in seconds, as time.clock_gettime(), ordered."
+    ),
     function!(
         "is_slow",
         verdict,
@@ -138,6 +183,22 @@ static mut METHODS: [PyMethodDef; COUNT] = [
         "The source that serves monotonic_ns() now: 'vvar' (the kernel's own numbers and the\n\
          counter), 'pvclock' or 'hyperv-page' (the same over a hypervisor's page), 'disciplined' (a line\n\
          through the kernel's clock), 'vdso', 'syscall' or 'std'."
+    ),
+    function!(
+        "disruption_marker",
+        number_or_none,
+        clocksmith::vmclock::VmClock::open().ok().map(|clock| clock.disruption_marker()),
+        "A number that changes when this machine was migrated or restored from a snapshot, by the\n\
+         hypervisor's VMCLOCK device (/dev/vmclock0); None if there is none that can be read: vmclock()[1]\n\
+         says why."
+    ),
+    function!(
+        "vmclock",
+        vmclock,
+        clocksmith::vmclock::VmClock::open(),
+        "What the hypervisor says of this machine's clock, by its VMCLOCK device: (a dict, or None; the\n\
+         reason for None, or ''). The keys are those of struct clocksmith_vmclock in clocksmith.h, and\n\
+         'utc_bounded_ns'; what the hypervisor does not state is None."
     ),
     function!("version", text, env!("CARGO_PKG_VERSION"), "The version of the library."),
     PyMethodDef::zeroed(),
@@ -202,6 +263,79 @@ pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
     }
 }
 
+/// The number of a clock; none with an exception set, as `time.clock_gettime` has it.
+///
+/// # Safety
+///
+/// An object, in a thread that may make objects.
+unsafe fn clock_id(object: *mut PyObject) -> Option<libc::clockid_t> {
+    // SAFETY: by the contract; the number is this function's. The exceptions are objects that stay.
+    unsafe {
+        // What is not a whole number is refused here.
+        let number = PyNumber_Index(object);
+        if number.is_null() {
+            return None;
+        }
+        let id = PyLong_AsLong(number);
+        Py_DECREF(number);
+        if id == -1 && !PyErr_Occurred().is_null() {
+            return None;
+        }
+        let id = libc::clockid_t::try_from(id);
+        if id.is_err() {
+            let text = c"the number of a clock does not fit in a C int";
+            PyErr_SetString(PyExc_OverflowError, text.as_ptr());
+        }
+        id.ok()
+    }
+}
+
+/// The time of a clock in nanoseconds; none with an exception set. By the kernel, if the clock is not one of the
+/// library's: clocks of processes, threads and devices, alarms.
+///
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn time_of(id: libc::clockid_t) -> Option<i64> {
+    let ours = match id {
+        libc::CLOCK_MONOTONIC => Some(clocksmith::monotonic_ordered_ns()),
+        libc::CLOCK_REALTIME => Some(clocksmith::realtime_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_MONOTONIC_COARSE => Some(clocksmith::monotonic_coarse_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_REALTIME_COARSE => Some(clocksmith::realtime_coarse_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_BOOTTIME => Some(clocksmith::boottime_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_MONOTONIC_RAW => Some(clocksmith::monotonic_raw_ordered_ns()),
+        #[cfg(target_os = "linux")]
+        libc::CLOCK_TAI => Some(clocksmith::tai_ordered_ns()),
+        _ => None,
+    };
+    if let Some(ns) = ours {
+        // A time of this library is below 2^63 until the year 2262.
+        return Some(ns as i64);
+    }
+    // SAFETY: a time of this function; zero bytes are one. The exception's class stays.
+    unsafe {
+        let mut time: libc::timespec = core::mem::zeroed();
+        if libc::clock_gettime(id, &raw mut time) != 0 {
+            PyErr_SetFromErrno(PyExc_OSError);
+            return None;
+        }
+        #[allow(clippy::unnecessary_cast)]
+        Some((time.tv_sec as i64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as i64))
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn seconds(ns: i64) -> *mut PyObject {
+    // SAFETY: by the contract.
+    unsafe { PyFloat_FromDouble(ns as f64 / 1e9) }
+}
+
 /// # Safety
 ///
 /// The thread may make objects.
@@ -245,6 +379,95 @@ unsafe fn verdict(test: clocksmith::Slowness) -> *mut PyObject {
         Py_INCREF(slow);
         PyTuple_SetItem(made, 0, slow);
         PyTuple_SetItem(made, 1, reason);
+        made
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn number_or_none(number: Option<u64>) -> *mut PyObject {
+    // SAFETY: None is borrowed, and gets a count of its own.
+    unsafe {
+        number.map_or_else(
+            || {
+                Py_INCREF(Py_None());
+                Py_None()
+            },
+            |number| PyLong_FromUnsignedLongLong(number),
+        )
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn vmclock(opened: Result<VmClock, Unavailable>) -> *mut PyObject {
+    let state = opened.map(|clock| (clock, clock.state()));
+    let reason = match &state {
+        Ok((_, Some(_))) => String::new(),
+        Ok((_, None)) => "the hypervisor is writing the page".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    // SAFETY: each object is used once: the tuple owns both, even if one of them is null (no memory), and is discarded then.
+    unsafe {
+        let said = match state {
+            Ok((clock, Some(state))) => vmclock_fields(clock, state),
+            _ => number_or_none(None),
+        };
+        let reason = text(&reason);
+        let made =
+            if said.is_null() || reason.is_null() { ptr::null_mut() } else { PyTuple_New(2) };
+        if made.is_null() {
+            Py_XDECREF(said);
+            Py_XDECREF(reason);
+            return made;
+        }
+        PyTuple_SetItem(made, 0, said);
+        PyTuple_SetItem(made, 1, reason);
+        made
+    }
+}
+
+/// # Safety
+///
+/// The thread may make objects.
+unsafe fn vmclock_fields(clock: VmClock, state: State) -> *mut PyObject {
+    // SAFETY: the dictionary takes counts of its own of the values, and they are given back here; a null pointer (no memory)
+    // is not used, and discards the dictionary.
+    unsafe {
+        let bounds =
+            clock.utc_bounded().map_or_else(|| number_or_none(None), |bounds| pair(bounds));
+        let offset = state
+            .tai_offset_seconds
+            .map_or_else(|| number_or_none(None), |seconds| PyLong_FromLong(seconds.into()));
+        let maintenance = match state.maintenance {
+            Some(Maintenance::Soon) => text("soon"),
+            Some(Maintenance::Imminent) => text("imminent"),
+            _ => number_or_none(None),
+        };
+        let fields = [
+            (c"disruption_marker", number_or_none(Some(state.disruption_marker))),
+            (c"vm_generation", number_or_none(state.vm_generation)),
+            (c"status", text(state.status.name())),
+            (c"leap", text(state.leap.name())),
+            (c"tai_offset_seconds", offset),
+            (c"maintenance", maintenance),
+            (c"is_monotonic", PyBool_FromLong(state.is_monotonic.into())),
+            (c"esterror_ns", number_or_none(state.esterror_ns)),
+            (c"maxerror_ns", number_or_none(state.maxerror_ns)),
+            (c"utc_bounded_ns", bounds),
+        ];
+        let mut made = PyDict_New();
+        for (name, value) in fields {
+            let bad = value.is_null()
+                || !made.is_null() && PyDict_SetItemString(made, name.as_ptr(), value) != 0;
+            if bad {
+                Py_XDECREF(made);
+                made = ptr::null_mut();
+            }
+            Py_XDECREF(value);
+        }
         made
     }
 }

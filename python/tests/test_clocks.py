@@ -64,7 +64,9 @@ def test_lies_between_the_kernel_s(clock):
     "ours, theirs",
     [
         (clocksmith.monotonic, time.monotonic),
+        (clocksmith.monotonic_ordered, time.monotonic),
         (clocksmith.perf_counter, time.perf_counter),
+        (clocksmith.realtime_ordered, time.time),
         (clocksmith.time, time.time),
     ],
 )

@@ -14,9 +14,14 @@ import clocksmith
 from clocksmith import _native
 
 PACKAGE = pathlib.Path(clocksmith.__file__).parent
-FUNCTIONS = sorted(set(clocksmith.__all__) - {"get_clock_info"})
-RETURNS = {"source": str, "version": str, "monotonic": float, "perf_counter": float, "time": float}
-RETURNS["realtime_bounded_ns"] = RETURNS["is_slow"] = tuple
+# These take an argument.
+BY_ID = {"clock_gettime", "clock_gettime_ns"}
+# There may be no device.
+MAYBE = {"disruption_marker"}
+FUNCTIONS = sorted(set(clocksmith.__all__) - {"get_clock_info"} - BY_ID - MAYBE)
+RETURNS = dict.fromkeys(["monotonic", "monotonic_ordered", "perf_counter", "realtime_ordered", "time"], float)
+RETURNS |= {"source": str, "version": str}
+RETURNS["realtime_bounded_ns"] = RETURNS["is_slow"] = RETURNS["vmclock"] = tuple
 
 
 def stubs(name):
@@ -30,7 +35,7 @@ def test_stubs_declare_what_is_there():
     assert sorted(stubs("__init__.pyi")) == sorted(clocksmith.__all__)
     native = {name for name in vars(_native) if not name.startswith("_")}
     assert set(stubs("_native.pyi")) == native
-    assert native == set(FUNCTIONS) | {"version"}
+    assert native == set(FUNCTIONS) | BY_ID | MAYBE | {"version"}
     assert (PACKAGE / "py.typed").exists()
 
 
@@ -56,6 +61,20 @@ def test_is_slow_has_a_verdict_and_a_reason():
     assert "a read" in reason
 
 
+def test_vmclock_says_what_the_device_says_or_why_there_is_none():
+    said, reason = clocksmith.vmclock()
+    marker = clocksmith.disruption_marker()
+    assert clocksmith.disruption_marker.__text_signature__ == "()"
+    if not pathlib.Path("/dev/vmclock0").exists():
+        assert said is None and marker is None
+        assert "no VMCLOCK device" in reason
+    elif said is not None:
+        assert reason == "" and said["disruption_marker"] == marker
+        assert isinstance(said["status"], str) and isinstance(said["is_monotonic"], bool)
+    else:
+        assert reason
+
+
 def test_source():
     assert clocksmith.source() in {"vvar", "pvclock", "hyperv-page", "disciplined", "vdso", "syscall", "std"}
 
@@ -71,7 +90,7 @@ def test_clock_info_is_like_time_s(name):
 
 def test_clock_info_has_every_clock():
     for name in FUNCTIONS:
-        if name not in {"source", "realtime_bounded_ns", "is_slow"}:
+        if name not in {"source", "realtime_bounded_ns", "is_slow", "vmclock"}:
             assert clocksmith.get_clock_info(name[:-3] if name.endswith("_ns") else name)
     assert clocksmith.get_clock_info("monotonic_coarse").resolution == time.clock_getres(6)
     with pytest.raises(ValueError, match="'process_time'.* there are: .*monotonic"):

@@ -26,6 +26,8 @@ pub(crate) enum Need {
     Python,
     /// Tools in Python, which the step looks for itself.
     PythonTools,
+    /// Other engines for queries, which the step looks for itself.
+    Engines,
     /// helm, which the step looks for itself.
     Helm,
     /// ignition-validate, which the step looks for itself.
@@ -93,6 +95,7 @@ impl Need {
             Need::Package(_)
             | Need::Target(_)
             | Need::PythonTools
+            | Need::Engines
             | Need::Helm
             | Need::Ignition
             | Need::Actionlint
@@ -116,6 +119,7 @@ impl Need {
             Need::Nightly => Some("nightly with Miri"),
             Need::Python => Some("Python 3.11"),
             Need::PythonTools => Some("ansible, kubernetes-validate"),
+            Need::Engines => Some("duckdb, pyspark, datafusion, moto"),
             Need::Helm => Some("helm"),
             Need::Ignition => Some("ignition-validate"),
             Need::Actionlint => Some("actionlint"),
@@ -137,6 +141,7 @@ impl Need {
             Need::Component(_, component) => Some((Kind::Tools, format!("component {component}"))),
             Need::Nightly => Some((Kind::Tools, "nightly".to_owned())),
             Need::PythonTools => Some((Kind::Tools, "python-tools".to_owned())),
+            Need::Engines => Some((Kind::Tools, "engines".to_owned())),
             Need::Helm => Some((Kind::Tools, "helm".to_owned())),
             Need::Ignition => Some((Kind::Tools, "ignition-validate".to_owned())),
             Need::Actionlint => Some((Kind::Tools, "actionlint".to_owned())),

@@ -23,7 +23,7 @@ pub(crate) const TURNS: &[&[&str]] = &[
     &["wall-clock"],
     &["paravirt"],
     &["miri", "tsan", "book-html", "who-calibration"],
-    &["fuzz", "scenarios"],
+    &["fuzz", "scenarios", "wheels"],
     &["formats", "watch", "who", "calibration"],
     &["msrv", "agreement", "speed"],
 ];

@@ -352,6 +352,12 @@ fn two_at_once() {
 }
 
 #[test]
+fn system_whose_filesystem_makes_no_directory_is_not_called_busy() {
+    let error = open(std::path::Path::new("/proc")).map(drop).unwrap_err().to_string();
+    assert!(!error.contains("another run") && error.contains("/proc/var"), "{error}");
+}
+
+#[test]
 fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     let (dir, before) = system();
     let root = dir.path();

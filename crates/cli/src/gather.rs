@@ -166,8 +166,6 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
 
 /// Lines of the kernel from which a text is a log, and not a quotation from one.
 const WHOLE_LOG: usize = 150;
-/// Hosts whose lines are distinguished; a text with more is refused.
-const HOSTS: usize = 64;
 
 /// A machine that a text shows.
 pub(crate) struct Part {
@@ -247,7 +245,7 @@ fn told_apart(lines: &[String], depths: &[usize]) -> Vec<Section> {
         return headed;
     }
     match paste::hosts(lines) {
-        hosts if hosts.len() > HOSTS => Vec::new(),
+        hosts if hosts.len() > paste::HOSTS => Vec::new(),
         hosts if hosts.len() > 1 => hosts,
         _ => paste::machines(lines, depths),
     }
@@ -307,22 +305,34 @@ fn read_text(path: &Path) -> Result<Text> {
         other => anyhow!(other.named(if standard { "-" } else { &shown })),
     })?;
     let mut log = log;
-    let (lines, depths) = if head.len() > paste::LIMIT {
+    let (lines, depths) = if paste::cut(&mut head) {
         log.mixed = paste::lines(&head, &name).ok().and_then(|lines| paste::mixed(&lines));
         Default::default()
     } else {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
-        let words = explain::of_wall_clock(&lines.join("\n"));
+        let text = lines.join("\n");
+        let pages = |words: &[&str]| {
+            let page = |word: &&str| format!("`clocksmith explain '{word}'`");
+            words.iter().map(page).collect::<Vec<_>>().join(", ")
+        };
+        let (words, of_reads) = (explain::of_wall_clock(&text), explain::of_reads(&text));
         if !words.is_empty() {
-            let pages: Vec<String> =
-                words.iter().map(|word| format!("`clocksmith explain '{word}'`")).collect();
             bail!(
                 "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It seems to be \
                  about a clock that shows the wrong time: {} says what is known of that. What settles it is \
                  `clocksmith why` on that machine, or here the output of `timedatectl` and `chronyc tracking` from there",
-                pages.join(", ")
+                pages(&words)
+            );
+        }
+        if !of_reads.is_empty() {
+            bail!(
+                "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It names what \
+                 belongs to reading the clock: {} says what is known of that. What settles it is `clocksmith why` on that \
+                 machine, or here, from there, the output of `dmesg`, `cat /proc/cmdline` and \
+                 `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
+                pages(&of_reads)
             );
         }
         bail!(

@@ -9,7 +9,6 @@ mod exit;
 mod gather;
 mod machine_id;
 mod manual;
-mod memory;
 mod render;
 mod report;
 mod run;
@@ -21,7 +20,14 @@ mod verify;
 #[cfg(feature = "who")]
 mod who;
 
+use clocksmith_facts::memory::Memory;
 use std::process::ExitCode;
+
+#[global_allocator]
+static MEMORY: Memory = Memory::new(
+    "clocksmith",
+    "Raise the limit of this process (ulimit -v) or of its control group (memory.max), or read less at once",
+);
 
 fn main() -> ExitCode {
     signals::at_start();

@@ -52,6 +52,10 @@ BATCH(batch_realtime, clocksmith_realtime_ns)
 BATCH(batch_realtime_ordered, clocksmith_realtime_ordered_ns)
 BATCH(batch_raw, clocksmith_monotonic_raw_ns)
 
+static struct clocksmith_cached_clock cached;
+static uint64_t read_cached(void) { return clocksmith_cached_monotonic_ns(&cached); }
+BATCH(batch_cached, read_cached)
+
 static const struct {
     const char *name;
     uint64_t (*batch)(long calls);
@@ -63,6 +67,7 @@ static const struct {
     {"clocksmith_realtime_ns", batch_realtime},
     {"clocksmith_realtime_ordered_ns", batch_realtime_ordered},
     {"clocksmith_monotonic_raw_ns", batch_raw},
+    {"clocksmith_cached_monotonic_ns", batch_cached},
 };
 enum { COUNT = sizeof WAYS / sizeof WAYS[0] };
 
@@ -98,6 +103,7 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
+    clocksmith_cached_update(&cached);
 
     int cpu = sched_getcpu();
     cpu_set_t one;

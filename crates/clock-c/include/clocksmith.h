@@ -5,9 +5,10 @@
  * are in nanoseconds, in an unsigned 64-bit number: enough for 584 years.
  *
  * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
- * as clock_gettime() does, and clocksmith_trust_counter(), which tests the machine. All other of them may be called by any thread at any time, in a signal handler, and
- * in a child after fork(). No setup or cleanup is needed: the first read in a process finds
- * the source that serves it (25 to 50 us).
+ * as clock_gettime() does, clocksmith_is_slow() and clocksmith_trust_counter(), which test the machine, and
+ * clocksmith_cached_start() and clocksmith_cached_stop(), which start and stop a thread; those of the VMCLOCK device
+ * say that there is none. All others may be called by any thread at any time, in a signal handler, and in a child after
+ * fork(). No setup or cleanup is needed: the first read in a process finds the source that serves it (25 to 50 us).
  *
  * Ordered and unordered. The processor may execute an unordered read a few nanoseconds early, before
  * loads that precede it have completed. Within one thread this is not visible: time does not
@@ -107,6 +108,53 @@ struct timespec;
 int clocksmith_gettime(int clock, struct timespec *time) CLOCKSMITH_NOEXCEPT;
 #endif
 
+/* A clock that remembers: it returns the same time until it is updated. An event loop updates it once in each turn, and
+ * everything in that turn reads the remembered time: a call and a load. Zero bytes are a clock that remembers nothing
+ * yet, so a static one needs nothing, and another one `= {{0}}`. Its memory is the caller's: do not copy or move it.
+ *
+ *     static struct clocksmith_cached_clock now;
+ *
+ *     for (;;) {
+ *         wait_for_events();
+ *         clocksmith_cached_update(&now);
+ *         ... clocksmith_cached_monotonic_ns(&now) ...
+ *     }
+ *
+ * Before the first update, and after the last updater has been stopped, no time is remembered: reads then return the
+ * kernel's coarse clock, which is at most one tick old. */
+struct clocksmith_cached_clock {
+    uint64_t reserved[8];
+}
+#ifdef __GNUC__
+__attribute__((aligned(8)))
+#endif
+;
+
+/* Reads the clocks and remembers their times. By any thread, by several, and in a signal handler. */
+void clocksmith_cached_update(struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* The remembered CLOCK_MONOTONIC in nanoseconds. Never goes backward. */
+uint64_t clocksmith_cached_monotonic_ns(const struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* The remembered CLOCK_REALTIME in nanoseconds since 1970. */
+uint64_t clocksmith_cached_realtime_ns(const struct clocksmith_cached_clock *clock) CLOCKSMITH_NOEXCEPT;
+
+/* Starts a thread that updates the clock at that interval, for programs without a loop. The clock is updated once
+ * before this returns; a clock may have several updaters. The thread has all signals blocked, so that no handler runs
+ * in it. Returns 0 and writes the updater to `updater`; EINVAL if the interval is 0; or another number of errno: no
+ * thread or no memory, or a kernel before 4.14, which cannot clear memory in a child.
+ *
+ * A forked child does not have the thread. There, reads return the kernel's coarse clock until the child updates
+ * the clock or starts an updater of its own. */
+struct clocksmith_updater;
+int clocksmith_cached_start(struct clocksmith_cached_clock *clock, uint64_t interval_ns,
+                            struct clocksmith_updater **updater) CLOCKSMITH_NOEXCEPT;
+
+/* Stops an updater's thread, waits until it has ended, and frees the updater; null is ignored. In a forked child only
+ * the updater is freed. Do this before the clock's memory is freed: the page of memory that an updated clock has
+ * used (4 KiB) stays with the process. */
+void clocksmith_cached_stop(struct clocksmith_updater *updater) CLOCKSMITH_NOEXCEPT;
+
 /* Tests whether reading the kernel's clock by clock_gettime() is slow here, as it is where the clocksource is
  * hpet or acpi_pm, or a hypervisor traps the counter: for programs that warn when they start. Returns 1 if a
  * read costs as much as a system call, 0 if it does not, -1 if the test does not show it. Writes the reason to
@@ -148,6 +196,47 @@ int clocksmith_trust_counter(unsigned int limit_ms, char *reason, size_t size) C
 
 /* Takes clocksmith_trust_counter() back. */
 void clocksmith_distrust_counter(void) CLOCKSMITH_NOEXCEPT;
+
+/* What the hypervisor says of this machine's clock, by a VMCLOCK device (/dev/vmclock0, Linux 6.13 and later). The
+ * first call of one of these three functions in a process opens and maps the device, or finds that this is not possible; the
+ * result is kept. They return 0; ENODEV if there is no device, EACCES if this process may not open it, ENOTSUP if it cannot
+ * be used, EAGAIN if it does not say (it is being written, or see below). Then the results are 0, and UINT64_MAX for `latest`.
+ * A pointer may be null. */
+
+/* A number that the hypervisor changes when this machine was migrated or restored from a snapshot: its counter may have
+ * jumped, and may run at another rate, and no clock of the machine shows it yet. If the number is the same before
+ * and after a program read a clock, no such thing lies between. Costs two loads. */
+int clocksmith_disruption_marker(uint64_t *marker) CLOCKSMITH_NOEXCEPT;
+
+/* Bits of `valid`: which of the fields the hypervisor states. */
+#define CLOCKSMITH_VMCLOCK_GENERATION 1u
+#define CLOCKSMITH_VMCLOCK_ESTERROR 2u
+#define CLOCKSMITH_VMCLOCK_MAXERROR 4u
+#define CLOCKSMITH_VMCLOCK_TAI_OFFSET 8u
+
+struct clocksmith_vmclock {
+    uint64_t disruption_marker;
+    uint64_t vm_generation;     /* changes when the machine was loaded from a snapshot */
+    uint64_t esterror_ns;       /* estimated, and largest, error of the time at the page's reference */
+    uint64_t maxerror_ns;
+    int32_t tai_offset_seconds;
+    uint32_t valid;
+    uint8_t status;             /* 0 unknown, 1 initialising, 2 synchronised, 3 free-running, 4 unreliable */
+    uint8_t leap;               /* 0 none, 1 before an inserted second, 2 before one that is left out, 3 in an inserted one,
+                                 * 4 and 5 after one of either kind */
+    uint8_t maintenance;        /* a disruption is announced: 1 in about a day, 2 in about an hour */
+    uint8_t is_monotonic;       /* the page's time never steps back */
+    uint8_t reserved[4];
+};
+
+/* What the page says, all of it at one moment. Writes the reason for a result other than 0 to `reason`, cut to `size`
+ * bytes with the zero at its end. */
+int clocksmith_vmclock_state(struct clocksmith_vmclock *state, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
+
+/* Gets the two times between which UTC lies by the hypervisor's statement, in nanoseconds since 1970. EAGAIN also if it
+ * states no largest error, does not call its clock synchronised, gives another time than UTC, or if the counter must
+ * not be read (PR_SET_TSC). */
+int clocksmith_vmclock_utc_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
 
 /* The source that serves clocksmith_monotonic_ns() now. */
 enum clocksmith_source_id clocksmith_source(void) CLOCKSMITH_NOEXCEPT;

@@ -10,9 +10,11 @@
 
 #include "clocksmith.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <system_error>
 
 namespace clocksmith {
 
@@ -102,6 +104,54 @@ struct system_clock : detail::clock_base<system_clock, false> {
     static time_point from_time_t(std::time_t time) noexcept {
         return time_point(std::chrono::seconds(time));
     }
+};
+
+// A clock that returns the same time until it is updated: clocksmith.h documents it. Not a clock of <chrono>, because
+// each object has a time of its own; its times are those of steady_clock and system_clock.
+//
+//     static clocksmith::cached_clock now;
+//     now.update();                              // once in each turn of the loop
+//     deadline < now.steady() ...
+class cached_clock {
+public:
+    // A static one is there before anything runs.
+    constexpr cached_clock() noexcept : state_() {}
+    cached_clock(const cached_clock&) = delete;
+    cached_clock& operator=(const cached_clock&) = delete;
+
+    void update() noexcept { clocksmith_cached_update(&state_); }
+    steady_clock::time_point steady() const noexcept {
+        return steady_clock::time_point(
+            steady_clock::duration(static_cast<steady_clock::rep>(clocksmith_cached_monotonic_ns(&state_))));
+    }
+    system_clock::time_point system() const noexcept {
+        return system_clock::time_point(
+            system_clock::duration(static_cast<system_clock::rep>(clocksmith_cached_realtime_ns(&state_))));
+    }
+
+    // A thread that updates a clock until this is destroyed. The clock must live longer: declare it first.
+    class updater {
+    public:
+        // Throws std::system_error.
+        updater(cached_clock& clock, std::chrono::nanoseconds interval) : updater_(nullptr) {
+            const int error = interval.count() <= 0
+                                  ? EINVAL
+                                  : clocksmith_cached_start(&clock.state_, static_cast<std::uint64_t>(interval.count()),
+                                                            &updater_);
+            if (error != 0) {
+                throw std::system_error(error, std::generic_category(), "clocksmith: cannot keep a clock up to date");
+            }
+        }
+        updater(const updater&) = delete;
+        updater& operator=(const updater&) = delete;
+        ~updater() { clocksmith_cached_stop(updater_); }
+
+    private:
+        clocksmith_updater* updater_;
+    };
+
+private:
+    clocksmith_cached_clock state_;
 };
 
 }  // namespace clocksmith

@@ -3,7 +3,9 @@
 //! None of these functions panics, no read fails or waits, and nothing runs when the library is loaded: the
 //! first read of a clock finds the source that serves it.
 
+pub mod cached;
 pub mod ticks;
+pub mod vmclock;
 
 use clocksmith::Source;
 use core::ffi::{CStr, c_char, c_int, c_uint};

@@ -144,6 +144,9 @@ const TRIES: u32 = 4;
 /// clock was set. Every other call costs an ordered read and some arithmetic. While a leap second is due or
 /// under way around midnight UTC the bound is a second wider. Async-signal-safe.
 ///
+/// The bound is as right as the time daemon. After this machine was migrated or restored from a snapshot neither it nor the
+/// kernel may know yet how wrong the clock is: [`vmclock`](crate::vmclock) reports that event, where the hypervisor does.
+///
 /// ```
 /// let (earliest, latest) = clocksmith::realtime_bounded();
 /// if latest == u64::MAX {

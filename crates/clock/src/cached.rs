@@ -3,10 +3,15 @@
 use crate::clock::Clock;
 use crate::clocks;
 use crate::instant::Instant;
-use crate::slots::{self, Slots};
+#[cfg(feature = "std")]
+use crate::slots;
+use crate::slots::Slots;
+#[cfg(feature = "std")]
 use crate::updater::Updater;
 use core::sync::atomic::{AtomicPtr, Ordering};
+#[cfg(feature = "std")]
 use core::time::Duration;
+#[cfg(feature = "std")]
 use std::io;
 
 /// A clock that returns the same time until it is updated.
@@ -114,6 +119,7 @@ impl CachedClock {
     ///
     /// No thread, or no memory that is cleared in a child: `Unsupported` or `InvalidInput` on
     /// Linux before 4.14.
+    #[cfg(feature = "std")]
     pub fn spawn_updater(&'static self, interval: Duration) -> io::Result<Updater> {
         Updater::spawn(self, interval, Box::new(|| self.update()))
     }
@@ -126,6 +132,7 @@ impl CachedClock {
     }
 
     /// The slots for updaters.
+    #[cfg(feature = "std")]
     pub(crate) fn kept(&self) -> io::Result<&'static Slots> {
         let mut there = self.kept.load(Ordering::Acquire);
         if there.is_null() {

@@ -103,6 +103,7 @@ pub(crate) fn rfc3339(unix_ns: u64, precision: Precision) -> Text {
 }
 
 /// `   7.123456s`: seconds with four places, or more if need be.
+#[cfg(any(feature = "tracing-subscriber", test))]
 pub(crate) fn seconds(ns: u64, precision: Precision) -> Text {
     let whole = ns / NS_PER_SECOND;
     let digits = whole.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -140,6 +141,28 @@ fn date(days: u64) -> (u64, u64, u64) {
     if month < 10 { (year, month + 3, day) } else { (year + 1, month - 9, day) }
 }
 
+/// Days from 31 December 1969 to that day, so that 1 January 1970 is 1; `None` inside if it is earlier than that
+/// day, and outside if there is no such day.
+pub(crate) fn days(year: u64, month: u64, day: u64) -> Option<Option<u64>> {
+    let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let length = match month {
+        2 => 28 + u64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=length).contains(&day) {
+        return None;
+    }
+    // The other direction of `date`: years and months from March on.
+    let (year, month) =
+        if month < 3 { (year.checked_sub(1), month + 9) } else { (Some(year), month - 3) };
+    let Some(year) = year else { return Some(None) };
+    let before = 365 * year + year / 4 - year / 100 + year / 400;
+    // From 1 March of the year 0 to 31 December 1969.
+    Some((before + (153 * month + 2) / 5 + day - 1).checked_sub(719_467))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +175,7 @@ mod tests {
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for days in 0..u64::MAX / NS_PER_SECOND / 86_400 + 1 {
             assert_eq!(date(days), (year, month, day));
+            assert_eq!(super::days(year, month, day), Some(Some(days + 1)));
             let length = match month {
                 2 => 28 + u64::from(is_leap(year)),
                 4 | 6 | 9 | 11 => 30,

@@ -51,6 +51,7 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
+#[cfg(feature = "std")]
 impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
     #[inline(always)]
     fn now(&self) -> Instant {

@@ -1,17 +1,21 @@
 //! The clocks of the process.
 
 use crate::source::Source;
+#[cfg(feature = "std")]
 use crate::synchrony::{Refused, Synchrony};
-use std::time::Duration;
+#[cfg(feature = "std")]
+use core::time::Duration;
 
 #[cfg(engine)]
 mod served {
     use crate::engine::{Asked, Engine};
     pub(crate) use crate::kernel::ClockId;
     use crate::source::Source;
+    #[cfg(feature = "std")]
     use crate::synchrony::{Refused, Synchrony};
     use clocksmith_raw::counter::Hardware;
-    use std::time::Duration;
+    #[cfg(feature = "std")]
+    use core::time::Duration;
 
     pub(crate) static ENGINE: Engine = Engine::new();
 
@@ -43,6 +47,7 @@ mod served {
         ENGINE.restrict::<Hardware>(best);
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn trust(limit: Duration) -> Result<Synchrony, Refused> {
         let found = crate::synchrony::test_counters(limit)?;
         ENGINE.trust::<Hardware>(true);
@@ -58,7 +63,7 @@ mod served {
     }
 }
 
-#[cfg(not(engine))]
+#[cfg(all(not(engine), feature = "std"))]
 mod served {
     use crate::source::Source;
     use crate::synchrony::{Refused, Synchrony};
@@ -247,11 +252,12 @@ pub fn restrict(best: Source) {
 /// # Errors
 ///
 /// Why the counter is not used; nothing changes then.
+#[cfg(feature = "std")]
 pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)
 }
 
-/// Takes [`trust_counter`] back.
+/// Takes `trust_counter` back.
 pub fn distrust_counter() {
     served::distrust();
 }

@@ -6,6 +6,7 @@
 /// |---|---|---|
 /// | measure how long something took, in one thread | [`FastInstant::now`](crate::FastInstant::now) and `elapsed`, or [`monotonic_ns`](crate::monotonic_ns) | one counter read |
 /// | compare times that *several threads* or async tasks took; replace `std::time::Instant` | [`Instant::now`](crate::Instant::now), or [`monotonic_ordered_ns`](crate::monotonic_ordered_ns) | a fence more |
+/// | have the time of day as a value: compute, compare, show, parse and store it | [`Timestamp`](crate::Timestamp) | a fence more |
 /// | stamp log lines with the time of day | [`realtime_ordered_ns`](crate::realtime_ordered_ns); in one thread [`realtime_ns`](crate::realtime_ns) | a fence more; one counter read |
 /// | check a time-out now and then, a few milliseconds do not matter | [`monotonic_coarse_ns`](crate::monotonic_coarse_ns) | two or three loads |
 /// | the same, in a loop that turns a million times a second | [`CachedClock`](crate::CachedClock), updated once per turn | one load |
@@ -14,6 +15,7 @@
 /// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
 /// | warn when the program starts that the kernel's clock is slow | [`is_slow`](crate::is_slow) | 0.3 ms |
 /// | know how wrong the wall clock may be | [`realtime_bounded`](crate::realtime_bounded) | a fenced read, and a system call once a second |
+/// | know that this machine was migrated, or restored from a snapshot | [`vmclock`](crate::vmclock) | a load, where the hypervisor offers it |
 /// | test code that depends on time | [`Clock`](crate::Clock) with [`MockClock`](crate::MockClock) | nothing when not used |
 /// | know the source that serves reads | [`source`](crate::source) | a read |
 ///
@@ -47,14 +49,17 @@
 ///
 /// # Times of other crates
 ///
-/// With `ns` of [`realtime_ns`](crate::realtime_ns) or [`realtime_ordered_ns`](crate::realtime_ordered_ns):
+/// A [`Timestamp`](crate::Timestamp) converts by `into`, always, and is made by `try_from`, which fails before 1970 and after
+/// July 2554:
 ///
-/// | type | |
-/// |---|---|
-/// | `std::time::SystemTime` | `UNIX_EPOCH + Duration::from_nanos(ns)`; an ordered read and this cost what `SystemTime::now` costs |
-/// | `jiff::Timestamp` | `Timestamp::from_nanosecond(ns as i128)?` |
-/// | `chrono::DateTime<Utc>` | `DateTime::from_timestamp_nanos(ns as i64)` |
-/// | `time::OffsetDateTime` | `OffsetDateTime::from_unix_timestamp_nanos(ns as i128)?` |
+/// | type | feature | |
+/// |---|---|---|
+/// | `std::time::SystemTime` | `std` | an ordered read and this cost what `SystemTime::now` costs |
+/// | `jiff::Timestamp` | `jiff`; `jiff-02` for its versions 0.2 | |
+/// | `chrono::DateTime<Utc>` | `chrono` | `try_from` of any time zone |
+/// | `time::OffsetDateTime` | `time` | from its version 0.3.46 on it needs Rust 1.88 |
+/// | text | | `to_string()` and `parse()`: RFC 3339 |
+/// | formats of serde | `serde` | text where people read it, otherwise nanoseconds |
 ///
 /// For a `tokio::time::Instant`: `Instant::from_std(anchor.std_instant(moment)?)`, with an [`Anchor`](crate::Anchor)
 /// that is taken once.
@@ -171,7 +176,7 @@ pub mod design {}
 /// | no vDSO (gVisor and others, `vdso=0`) | system calls |
 /// | the clocksource changes while reads run | the next read is right |
 /// | NTP slews or steps | layer 1 follows exactly; layer 2 within a window |
-/// | the machine is paused, saved, loaded, migrated | layer 1 is the kernel's time; layer 2 notices at the end of its window |
+/// | the machine is paused, saved, loaded, migrated | layer 1 is the kernel's time; layer 2 notices at the end of its window. The kernel itself may not know how wrong its time is then: [`vmclock`](crate::vmclock) reports the event, and [`realtime_bounded`](crate::realtime_bounded) is not to be trusted until the time daemon has set its bound again |
 /// | the counters of the processors differ | the kernel's clock is wrong in the same way (layer 1 is the kernel's clock); `clocksmith verify` finds it |
 /// | checkpoint and restore (CRIU) onto another kernel | **not handled**: the page may be elsewhere. Call [`restrict`](crate::restrict) with [`Source::Syscall`](crate::Source::Syscall) before, and with [`Source::Vvar`](crate::Source::Vvar) after |
 /// | kvm-clock, Hyper-V's page | layer 1b; without the stable bit, or with sequence 0, each read uses the kernel |

@@ -4,7 +4,10 @@
 //! to date. So, while there is such a thread, they are in memory that the kernel clears in a child,
 //! however the child is created (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+#[cfg(feature = "std")]
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "std")]
 use std::io;
 
 /// Times. Zero bytes are slots that have not been filled.
@@ -16,6 +19,7 @@ pub(crate) struct Slots {
     /// `CLOCK_REALTIME`, likewise.
     pub(crate) realtime: AtomicU64,
     /// How many threads keep them up to date.
+    #[cfg(feature = "std")]
     pub(crate) keepers: AtomicU32,
 }
 
@@ -24,6 +28,7 @@ impl Slots {
         Self {
             monotonic: AtomicU64::new(0),
             realtime: AtomicU64::new(0),
+            #[cfg(feature = "std")]
             keepers: AtomicU32::new(0),
         }
     }
@@ -42,6 +47,7 @@ impl Slots {
     }
 
     /// Empties the slots: no updater keeps them up to date any more.
+    #[cfg(feature = "std")]
     pub(crate) fn empty(&self) {
         self.monotonic.store(0, Ordering::Relaxed);
         self.realtime.store(0, Ordering::Relaxed);
@@ -53,9 +59,9 @@ impl Slots {
 /// # Errors
 ///
 /// No memory, or a kernel that cannot clear it in a child.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
-    let memory = crate::wiped::map(size_of::<Slots>())?;
+    let memory = crate::wiped::map(size_of::<Slots>()).map_err(io::Error::from_raw_os_error)?;
     // SAFETY: a page is aligned for it, zeros are valid, and it is never unmapped.
     Ok(unsafe { &*memory.as_ptr().cast::<Slots>() })
 }
@@ -65,7 +71,7 @@ pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
 /// # Errors
 ///
 /// None.
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(feature = "std", not(target_os = "linux")))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     Ok(Box::leak(Box::new(Slots::new())))
 }

@@ -2,14 +2,16 @@
 //! 4.14).
 
 use core::ptr::NonNull;
-use std::io;
+
+/// The error number of a system call.
+pub(crate) type ErrorNumber = i32;
 
 /// Maps some zeroed memory of that kind. Async-signal-safe, except for `errno` after an error.
 ///
 /// # Errors
 ///
 /// No memory, or a kernel that cannot clear it in a child.
-pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
+pub(crate) fn map(length: usize) -> Result<NonNull<u8>, ErrorNumber> {
     // SAFETY: maps new memory at any address.
     let memory = unsafe {
         libc::mmap(
@@ -23,7 +25,7 @@ pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
     };
     let Some(memory) = NonNull::new(memory.cast::<u8>()).filter(|_| memory != libc::MAP_FAILED)
     else {
-        return Err(io::Error::last_os_error());
+        return Err(last_error());
     };
     // Miri, in which programs test code that uses a clock, knows neither this advice nor a fork.
     if cfg!(miri) {
@@ -31,12 +33,18 @@ pub(crate) fn map(length: usize) -> io::Result<NonNull<u8>> {
     }
     // SAFETY: the memory was mapped above. The advice does not change its present content.
     if unsafe { libc::madvise(memory.as_ptr().cast(), length, libc::MADV_WIPEONFORK) } != 0 {
-        let error = io::Error::last_os_error();
+        let error = last_error();
         // SAFETY: no other thread has seen this memory.
         unsafe { unmap(memory, length) };
         return Err(error);
     }
     Ok(memory)
+}
+
+/// `errno`.
+fn last_error() -> ErrorNumber {
+    // SAFETY: the C library's own, of this thread.
+    unsafe { *libc::__errno_location() }
 }
 
 /// Unmaps the memory.

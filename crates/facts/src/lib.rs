@@ -26,6 +26,7 @@ pub mod hypervisor;
 pub mod idle;
 pub mod kconfig;
 pub mod log;
+pub mod memory;
 pub mod mounts;
 pub mod names;
 pub mod ntp;

@@ -7,7 +7,7 @@ use clocksmith_kernel::{MistakeKind, mistakes};
 use std::ops::Range;
 
 /// The rules.
-pub(crate) const RULES: &[Rule] = rules!("parameters.md");
+pub(crate) const RULES: &[Rule] = rules!("parameters");
 
 /// A parameter about clocks, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -83,7 +83,7 @@ pub enum Class {
     /// On reading the time.
     Read(Path, Option<Api>),
     /// In the entry or exit code of a system call that the frames do not name, made outside of the
-    /// vDSO.
+    /// vDSO, or at the instruction behind it.
     Entry,
     /// On something else.
     Other,
@@ -128,6 +128,8 @@ pub fn classify(view: View) -> Class {
         None => match view.before {
             Some(RDTSCP) => Class::Read(Path::Counter, Some(Api::Rdtscp)),
             Some([_, a, b]) if [a, b] == RDTSC => Class::Read(Path::Counter, Some(Api::Rdtsc)),
+            // The end of a system call: the kernel lets no interrupt in on its last instructions.
+            Some(_) if called == Some(true) => Class::Entry,
             _ => Class::Other,
         },
     }
@@ -154,6 +156,9 @@ mod tests {
         let direct = View { before: Some(RDTSCP), ..USER };
         assert_eq!(classify(direct), Class::Read(Path::Counter, Some(Api::Rdtscp)));
         assert_eq!(classify(USER), Class::Other);
+        // An interrupt that came on the way out of the kernel.
+        let behind = View { before: Some([0x90, 0x0f, 0x05]), ..USER };
+        assert_eq!(classify(behind), Class::Entry);
     }
 
     #[test]

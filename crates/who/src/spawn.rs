@@ -9,6 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::JoinHandle;
 
+/// The exit code of a process that never became the command.
+const NOT_STARTED: i32 = 127;
+
 /// A process that has not yet become the command.
 #[derive(Debug)]
 pub struct Waiting {
@@ -103,7 +106,12 @@ impl Waiting {
 /// In the new process: sends the process id, and waits for one byte.
 fn prepare(mut tell: &PipeWriter, mut wait: &PipeReader) -> io::Result<()> {
     tell.write_all(&std::process::id().to_ne_bytes())?;
-    wait.read_exact(&mut [0])
+    if wait.read_exact(&mut [0]).is_err() {
+        // The watcher has ended, and with it the reader of an error.
+        // SAFETY: ends this process, without handlers of its parent.
+        unsafe { libc::_exit(NOT_STARTED) };
+    }
+    Ok(())
 }
 
 /// A command that runs.
@@ -181,6 +189,8 @@ mod tests {
         let waiting = Waiting::new(&words(&["true"]), false).unwrap();
         let Waiting { go, starter, .. } = waiting;
         drop(go);
-        assert!(starter.join().unwrap().is_err());
+        // Without a word: the standard library of the new process would report its own failure to report.
+        let status = starter.join().unwrap().unwrap().wait().unwrap();
+        assert_eq!(status.code(), Some(NOT_STARTED));
     }
 }

@@ -3,6 +3,8 @@
 The functions have the names, the units and the clocks of the ``time`` module. ``monotonic_ns()`` and the
 others are read unordered: within a thread they never go backward, but beside a time that another thread
 took they may look a few nanoseconds early. ``monotonic_ordered_ns()`` and ``realtime_ordered_ns()`` do not.
+
+``import clocksmith.drop_in as time`` has every name of ``time``, with ordered clocks.
 """
 
 import time as _time
@@ -10,10 +12,14 @@ from types import SimpleNamespace as _SimpleNamespace
 
 from ._native import (
     boottime_ns,
+    clock_gettime,
+    clock_gettime_ns,
+    disruption_marker,
     is_slow,
     monotonic,
     monotonic_coarse_ns,
     monotonic_ns,
+    monotonic_ordered,
     monotonic_ordered_ns,
     monotonic_raw_ns,
     perf_counter,
@@ -21,21 +27,27 @@ from ._native import (
     realtime_bounded_ns,
     realtime_coarse_ns,
     realtime_ns,
+    realtime_ordered,
     realtime_ordered_ns,
     source,
     tai_ns,
     time,
     time_ns,
+    vmclock,
 )
 from ._native import version as _version
 
 __all__ = [
     "boottime_ns",
+    "clock_gettime",
+    "clock_gettime_ns",
+    "disruption_marker",
     "get_clock_info",
     "is_slow",
     "monotonic",
     "monotonic_coarse_ns",
     "monotonic_ns",
+    "monotonic_ordered",
     "monotonic_ordered_ns",
     "monotonic_raw_ns",
     "perf_counter",
@@ -43,11 +55,13 @@ __all__ = [
     "realtime_bounded_ns",
     "realtime_coarse_ns",
     "realtime_ns",
+    "realtime_ordered",
     "realtime_ordered_ns",
     "source",
     "tai_ns",
     "time",
     "time_ns",
+    "vmclock",
 ]
 __version__ = _version()
 

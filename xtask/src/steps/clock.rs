@@ -18,6 +18,9 @@ const CHECKED: [&str; 5] = [
     "aarch64-apple-darwin",
 ];
 
+/// Without an operating system: what has no standard library builds there.
+const NONE: [&str; 2] = ["x86_64-unknown-none", "aarch64-unknown-none"];
+
 pub(crate) static CLOCK: Step = Step {
     name: "clock",
     what: "every order of the locks of the clock, and of how the clock of `run` is published (loom); a minute of first \
@@ -50,7 +53,8 @@ pub(crate) static CLOCK: Step = Step {
 
 pub(crate) static TARGETS: Step = Step {
     name: "targets",
-    what: "the clock's tests on 32-bit x86, on aarch64 and in static programs; it builds for targets without support",
+    what: "the clock's tests on 32-bit x86, on aarch64 and in static programs; it builds for targets without support, and \
+           without the standard library",
     tier: Tier::All,
     emulated: false,
     seconds: 170,
@@ -65,6 +69,8 @@ pub(crate) static TARGETS: Step = Step {
         Need::Target(CHECKED[2]),
         Need::Target(CHECKED[3]),
         Need::Target(CHECKED[4]),
+        Need::Target(NONE[0]),
+        Need::Target(NONE[1]),
         Need::Package("qemu-user-static"),
     ],
     uses: &[],
@@ -113,6 +119,10 @@ fn other_targets(context: &Context) -> Done {
         } else {
             missing.push(target);
         }
+    }
+    match call("packaging/no-std.sh").script(context) {
+        Err(Stop::Skip { .. }) => missing.extend(NONE),
+        other => other?,
     }
     if missing.is_empty() {
         return Ok(());

@@ -70,6 +70,46 @@ pub(crate) static PYTHON: Step = Step {
     run: |context| call("python/test.sh --bench").script(context),
 };
 
+pub(crate) static WHEELS: Step = Step {
+    name: "wheels",
+    what: "the wheels for old glibc and for musl are what their names say (auditwheel, abi3audit), and pass the tests",
+    tier: Tier::All,
+    emulated: false,
+    seconds: 60,
+    budget: 240,
+    short: None,
+    needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv"), MUSL, Need::Network],
+    uses: &[],
+    run: |context| call("python/test.sh --wheels").script(context),
+};
+
+pub(crate) static SHIMS: Step = Step {
+    name: "shims",
+    what: "governor, metrics-util and fastrace pass their own tests with our clock in place of theirs; they wait for real time",
+    tier: Tier::Named,
+    emulated: false,
+    seconds: 180,
+    budget: 600,
+    short: None,
+    needs: &[CC, Need::Network],
+    uses: &[],
+    run: |context| call("shims/test.sh").script(context),
+};
+
+/// By name: there is nothing to compare with before the first release, and then each pull request does.
+pub(crate) static SEMVER: Step = Step {
+    name: "semver",
+    what: "the library's interface is still that of the last release, or its version is another",
+    tier: Tier::Named,
+    emulated: false,
+    seconds: 60,
+    budget: 300,
+    short: None,
+    needs: &[Need::Package("git"), Need::Cargo("semver-checks", "0.51.0"), Need::Network],
+    uses: &[],
+    run: |context| call("packaging/semver.sh").script(context),
+};
+
 pub(crate) static FORMATS: Step = Step {
     name: "formats",
     what: "the tools that read the formats of `fix` take them: Ansible, cloud-init, tuned, Ignition, Nix, systemd",
@@ -85,16 +125,17 @@ pub(crate) static FORMATS: Step = Step {
 
 pub(crate) static FLEET: Step = Step {
     name: "fleet",
-    what: "the engine for queries, compared with DuckDB; bundles by every transport into a report",
+    what: "the engine for queries, compared with DuckDB, Spark and an object store; bundles by every transport into a report",
     tier: Tier::All,
     emulated: false,
-    seconds: 500,
-    budget: 1200,
+    seconds: 700,
+    budget: 1500,
     short: None,
     needs: &[
         Need::Tool("python3", "python3"),
-        Need::Package("g++ python3-venv"),
+        Need::Package("g++ python3-venv default-jdk-headless maven"),
         Need::PythonTools,
+        Need::Engines,
         Need::Network,
     ],
     uses: &[&PROGRAM],

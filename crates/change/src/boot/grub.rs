@@ -11,7 +11,7 @@ use super::settings::{self, Kind};
 use super::shell::Shell;
 use super::strict::{self, Part};
 use super::{NoWay, RISK, Way, file, run, write};
-use crate::system::System;
+use crate::system::{Longest, System};
 use crate::words::{self, Change};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -290,7 +290,7 @@ fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
         settings::judge(&KIND, VARIABLE, &before, &after, change)?;
         let words: Vec<&str> =
             [ALL, VARIABLE].iter().filter_map(|name| Some(after.get(*name)?.as_str())).collect();
-        if let Some(why) = super::made::cut(&words.join(" "), change) {
+        if let Some(why) = super::made::cut(&words.join(" "), change, Longest::default()) {
             return Err(why);
         }
         let set = |name: &&&str| after.get(**name).is_some_and(|value| !value.is_empty());

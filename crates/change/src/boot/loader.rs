@@ -41,6 +41,9 @@ pub enum Loader {
     Other,
 }
 
+/// Command lines of rEFInd, beside the kernels.
+const REFIND_LINES: &str = "/boot/refind_linux.conf";
+
 impl Loader {
     /// As `--loader` takes it.
     pub const NAMED: [(&'static str, Self); 6] = [
@@ -269,12 +272,20 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
             let set = vec![Loader::Entries, Loader::Refind, Loader::Other];
             says.push((set, format!("the running command line has {word}")));
         }
-        let has = |found: &&Found| lines(system, found.loader).iter().any(|it| is_in(line, it));
-        let owners: Vec<&Found> = found.iter().filter(has).collect();
-        if !owners.is_empty() && owners.len() < found.len() {
-            let names: Vec<&str> = owners.iter().map(|it| it.name.as_str()).collect();
-            let why = format!("the running command line is one of {}", names.join(" or "));
-            says.push((owners.iter().map(|it| it.loader).collect(), why));
+        let lines: Vec<Option<Vec<String>>> =
+            found.iter().map(|it| lines(system, it.loader)).collect();
+        let has = |own: &Option<Vec<String>>| own.iter().flatten().any(|own| is_in(line, own));
+        let owners: Vec<&str> = found
+            .iter()
+            .zip(&lines)
+            .filter(|(_, own)| has(own))
+            .map(|(it, _)| it.name.as_str())
+            .collect();
+        // One whose lines are not known may have it, too.
+        let may = found.iter().zip(&lines).filter(|(_, own)| own.is_none() || has(own));
+        let may: Vec<Loader> = may.map(|(it, _)| it.loader).collect();
+        if !owners.is_empty() && may.len() < found.len() {
+            says.push((may, format!("the running command line is one of {}", owners.join(" or "))));
         }
     }
     says
@@ -305,15 +316,13 @@ fn by_file(file: &str) -> Option<Vec<Loader>> {
     })
 }
 
-/// Command lines that a loader has.
-fn lines(system: &System, loader: Loader) -> Vec<String> {
+/// Command lines that a loader has; `None` where they are not read here.
+fn lines(system: &System, loader: Loader) -> Option<Vec<String>> {
     let texts = |paths: &[&'static str]| {
         paths.iter().filter_map(|path| system.text(path)).map(str::to_owned).collect::<Vec<_>>()
     };
-    match loader {
-        Loader::Entries => {
-            bls::entries(system).map_or_else(Vec::new, |directory| bls::lines_of(system, directory))
-        }
+    Some(match loader {
+        Loader::Entries => bls::lines_of(system, bls::entries(system)?),
         Loader::Grub => grub::config(system).map_or_else(Vec::new, |path| {
             let text = system.text(path).unwrap_or_default();
             let rest = |line: &str| {
@@ -334,8 +343,19 @@ fn lines(system: &System, loader: Loader) -> Vec<String> {
             })
             .collect(),
         Loader::CmdlineTxt => texts(&single::CMDLINE_TXT),
-        _ => Vec::new(),
-    }
+        Loader::Zipl => {
+            let text = system.text(single::ZIPL)?;
+            single::zipl_lines(text).into_iter().map(str::to_owned).collect()
+        }
+        // The last quoted text of a line; entries of refind.conf on the EFI partition are not read.
+        Loader::Refind => {
+            let text = system.text(REFIND_LINES)?;
+            text.lines().filter_map(|line| Some(line.rsplit('"').nth(1)?.to_owned())).collect()
+        }
+        // Inside the images; on a partition that may not be mounted.
+        Loader::Unified | Loader::Limine => return None,
+        Loader::Script | Loader::Other => Vec::new(),
+    })
 }
 
 /// Whether all words of a loader are on the running line one after the other, its root among them.

@@ -32,6 +32,7 @@ pub(crate) use images::{
 pub(crate) use length::{cut, too_long};
 
 use super::bls;
+use crate::system::Longest;
 use crate::words::{self, Change};
 use std::path::{Path, PathBuf};
 
@@ -266,7 +267,8 @@ fn entry_file(
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
-        let why = wrong(&entry.words, change, variables).or_else(|| cut(&entry.words, change));
+        let why = wrong(&entry.words, change, variables)
+            .or_else(|| cut(&entry.words, change, Longest::default()));
         if let Some(why) = why {
             return Err(format!("{why} on its entry '{}' (line {})", entry.title, entry.line));
         }

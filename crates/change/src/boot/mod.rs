@@ -117,7 +117,7 @@ pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<W
     }?;
     for step in &way.steps {
         if let Action::Write { path, content, .. } = &step.action
-            && let Some(why) = made::too_long(path, content, change)
+            && let Some(why) = made::too_long(path, content, change, system.longest)
         {
             return Err(file(path, format!("{why}. Take words out of it first")));
         }
@@ -140,7 +140,14 @@ fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Resul
     let reads = entries && loader::grub_reads_entries(system) && read_there;
     match chosen {
         Loader::Grub if grub::is_there(system) && !reads => grub::plan(system, change),
-        Loader::Grub if !entries => Err(NoWay::Unknown(place(system))),
+        Loader::Grub if !entries => {
+            let Some(path) = grub::config(system) else {
+                return Err(NoWay::Unknown(place(system)));
+            };
+            let hand = hand("every line that begins with `linux`", change);
+            let why = "no program that generates it is here (update-grub, grub-mkconfig), so it is not edited";
+            Err(file(path, format!("{why}. {hand}")))
+        }
         _ => bls::plan(system, change),
     }
 }

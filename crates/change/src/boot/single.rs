@@ -14,7 +14,7 @@ use crate::words::Change;
 use std::path::{Path, PathBuf};
 
 /// zipl's settings.
-pub(super) const ZIPL: &str = "/etc/zipl.conf";
+pub(crate) const ZIPL: &str = "/etc/zipl.conf";
 
 /// Where a Raspberry Pi's command line is.
 pub(super) const CMDLINE_TXT: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
@@ -102,6 +102,13 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
         }
     }
     Ok(all)
+}
+
+/// The command lines of every section that boots Linux.
+pub(crate) fn zipl_lines(text: &str) -> Vec<&str> {
+    let boots = sections(text).unwrap_or_default().into_iter().filter(|section| section.image);
+    let all = boots.flat_map(|section| section.parameters);
+    all.filter_map(|(start, end)| text.get(start..end)).collect()
 }
 
 pub(super) fn zipl(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::path::Path;
 
 mod certain;
+mod length;
 mod loaders;
 
 /// Without a boot loader that was named.
@@ -296,28 +297,6 @@ fn microos_in_a_directory_has_its_own_tool() {
 }
 
 #[test]
-fn words_behind_the_end_of_what_a_kernel_reads_are_refused() {
-    let long = "x=1 ".repeat(490);
-    let entry =
-        |words: &str| format!("title A\nlinux /vmlinuz-linux\noptions root=UUID=1 {words}\n");
-    let of = |words: &str| {
-        let system =
-            system("arch", "", &["bootctl"]).with("/boot/loader/entries/arch.conf", &entry(words));
-        plan(&system, &tsc())
-    };
-    assert!(of(&long).is_ok());
-    let error = of(&format!("{long}{}", "y".repeat(40))).unwrap_err().to_string();
-    assert!(error.contains("the kernel reads 2047"), "{error}");
-    let labels = format!("LABEL a\n  LINUX /vmlinuz\n  APPEND root=/dev/vda {long}{long}\n");
-    let board = system("debian", "", &[]).with("/boot/extlinux/extlinux.conf", &labels);
-    assert!(plan(&board, &tsc()).unwrap_err().to_string().contains("the kernel reads 2047"));
-    assert!(plan(&board, &change(&[], &["x=1"])).is_ok());
-    let both = format!("GRUB_CMDLINE_LINUX=\"{long}{long}\"\nGRUB_CMDLINE_LINUX_DEFAULT=quiet\n");
-    let error = plan(&arch(&both), &tsc()).unwrap_err().to_string();
-    assert!(error.contains("the kernel reads 2047"), "{error}");
-}
-
-#[test]
 fn alpine_and_u_boot_have_generators() {
     let text = "# configuration for extlinux\noverwrite=1\ndefault_kernel_opts=\"quiet rootfstype=ext4\"\nroot=UUID=1\n";
     let alpine = system("alpine", "", &["update-extlinux"])
@@ -407,6 +386,10 @@ fn images_are_not_touched() {
 #[test]
 fn plan_unknown_or_unsafe_input_is_an_error() {
     assert!(matches!(plan(&system("x", "", &[]), &tsc()), Err(NoWay::Unknown(_))));
+    let by_hand =
+        system("x", "", &[]).with("/boot/grub/grub.cfg", "menuentry 'a' {\nlinux /v\n}\n");
+    let error = plan(&by_hand, &tsc()).unwrap_err().to_string();
+    assert!(error.contains("/boot/grub/grub.cfg: no program that generates it"), "{error}");
     for word in ["a b", "a\"; reboot", "$(x)", "a\nb", ""] {
         assert!(matches!(plan(&debian(), &change(&[word], &[])), Err(NoWay::Word(_))), "{word:?}");
     }

@@ -35,6 +35,7 @@ impl Lock {
     pub(super) fn take(tree: &Tree, wait: Wait) -> Result<Self, JournalError> {
         let begun = Instant::now();
         let mut home = Vec::new();
+        let mut refused = None;
         for _ in 0..ATTEMPTS {
             let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
             let shown = tree.shown(&located.path);
@@ -49,7 +50,11 @@ impl Lock {
                 match tree.make_directory(path, mode) {
                     Ok(true) => home.push(path.clone()),
                     Ok(false) => {}
-                    Err(JournalError::Io { error: Errno::NOENT, .. }) => vanished = true,
+                    // Its parent was removed; or it is of a filesystem that makes none, as `/proc`.
+                    Err(error @ JournalError::Io { error: Errno::NOENT, .. }) => {
+                        vanished = true;
+                        refused = Some(error);
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -81,7 +86,7 @@ impl Lock {
                 return Ok(Self { directory, path: located.path, file, home });
             }
         }
-        Err(JournalError::Busy { pid: None })
+        Err(refused.unwrap_or(JournalError::Busy { pid: None }))
     }
 
     pub(super) fn directory(&self) -> &OwnedFd {

@@ -5,6 +5,7 @@
 //! must not edit a boot loader's files ([`crate::boot`]).
 
 mod efi;
+mod longest;
 pub mod os;
 mod read;
 mod root;
@@ -12,6 +13,7 @@ mod root;
 pub(crate) use root::passing;
 
 pub use efi::Efi;
+pub use longest::Longest;
 pub use os::Os;
 pub use read::read;
 pub(crate) use read::{settings_directories, settings_files};
@@ -46,6 +48,8 @@ pub struct System {
     pub firmware: Vec<PathBuf>,
     /// Pairs of directories of boot entries that are one directory, mounted twice or behind a link.
     pub same: Vec<(PathBuf, PathBuf)>,
+    /// How much of a command line its kernels read.
+    pub longest: Longest,
 }
 
 /// Marks of systems whose own tool owns the command line.

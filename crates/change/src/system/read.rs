@@ -1,7 +1,7 @@
 //! Reads a [`System`] from a root directory.
 
 use super::root::{Case, Root};
-use super::{Marks, Os, System, Text, efi};
+use super::{Marks, Os, System, Text, efi, longest};
 use crate::boot::extlinux::U_BOOT_DIRECTORIES;
 use crate::boot::single::FIRMWARE;
 use crate::boot::tools;
@@ -133,6 +133,7 @@ pub fn read(path: &Path) -> System {
         }
     }
     system.same = same_directories(&root);
+    system.longest = longest::read(&root, booted);
     for file in ["/etc/os-release", "/usr/lib/os-release"] {
         if let Some(Ok(bytes)) = root.read(file, LIMIT) {
             system.os = Os::parse(&String::from_utf8_lossy(&bytes));

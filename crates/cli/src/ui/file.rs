@@ -15,15 +15,25 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     if is_stream(path) {
         return stream(path, content);
     }
+    check(path)?;
+    put(path, content, 0o644, Over::Former)
+}
+
+/// Whether [`replace`] finds a place for a file of this name, so that a wrong name costs no measurement.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    if is_stream(path) {
+        return Ok(());
+    }
     match std::fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
             bail!("{} exists and is not a regular file: name a new file", path.display())
         }
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| cannot(path))
+            return Err(error).with_context(|| cannot(path));
         }
-        _ => put(path, content, 0o644, Over::Former),
+        _ => {}
     }
+    trusted::place(path).map(|_| ()).with_context(|| cannot(path))
 }
 
 /// Writes a new file that only its owner can read. One that is there stays.
@@ -83,6 +93,10 @@ mod tests {
         assert_eq!(read_to_string(&precious).unwrap(), "precious");
         let error = format!("{:#}", replace(&dir.path().join("none/out"), b"x").unwrap_err());
         assert!(error.contains("cannot write") && error.contains("No such file"), "{error}");
+        let error = format!("{:#}", check(&dir.path().join("none/out")).unwrap_err());
+        assert!(error.contains("cannot write") && error.contains("No such file"), "{error}");
+        assert!(check(dir.path()).is_err() && check(&dir.path().join("new")).is_ok());
+        assert!(!dir.path().join("new").exists());
         replace(Path::new("/dev/null"), b"x").unwrap();
     }
 

@@ -54,6 +54,16 @@ pub(crate) fn run(args: Args) -> Result<Code> {
     }
 }
 
+/// Says that the clocks that a verb measures are not the kernel's: the verb is below `clocksmith run`.
+fn say_if_below_run() {
+    if clocksmith_measure::bench::vdso::is_replaced() {
+        crate::ui::err::line(
+            "clocksmith: the clocks of this process are served by another vDSO than the kernel's, as `clocksmith run` gives \
+             one: the figures are of that clock",
+        );
+    }
+}
+
 /// Whether a verb does one thing and ends: its exit code is an answer, or it has changed something. The others go on until
 /// their reader has gone, or give their output alone.
 fn answers(verb: Option<&Verb>) -> bool {

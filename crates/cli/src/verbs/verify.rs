@@ -29,6 +29,7 @@ pub(crate) fn run_verb(common: &Common, args: &Verify) -> Result<Code> {
         );
     }
     let mut watch = Watch::new(args)?;
+    super::say_if_below_run();
     if args.soak {
         interrupt::listen();
         interrupt::breaks_runs();

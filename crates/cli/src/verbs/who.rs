@@ -45,6 +45,10 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     if common.root.is_some() {
         bail!("who watches the machine that it runs on; --root shows another one");
     }
+    // Before the watch, so that a wrong name costs no time.
+    for path in [&args.folded, &args.pprof, &args.firefox].into_iter().flatten() {
+        file::check(path)?;
+    }
     if args.command.is_empty() {
         ahead();
     }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::signals::{send, send_to};
+use crate::signals::{send, send_to, with_default_signals};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -365,14 +365,7 @@ fn watch_on_a_silent_filesystem_ends_by_a_signal() {
         for signal in [libc::SIGTERM, libc::SIGINT] {
             let Some(served) = Served::mount(Vec::new(), answers) else { return not_here() };
             let mut command = Command::new(PROGRAM);
-            let hook = move || {
-                // SAFETY: a system call alone. A parent may ignore SIGINT.
-                unsafe { libc::signal(signal, libc::SIG_DFL) };
-                Ok(())
-            };
-            // SAFETY: the hook makes a system call alone.
-            unsafe { command.pre_exec(hook) };
-            let mut watch = command
+            let mut watch = with_default_signals(&mut command)
                 .args([
                     "watch",
                     "--listen",

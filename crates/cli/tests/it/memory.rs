@@ -52,6 +52,21 @@ fn of_a_verb_that_another_test_wants() {
     println!("\npeak {} {}", libc::WEXITSTATUS(status), usage.ru_maxrss / 1024);
 }
 
+#[test]
+fn text_of_millions_of_lines_takes_a_bounded_amount_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let banner = b"[    0.000000] Linux version 6.1.0\n";
+    for (line, count) in
+        [(&b"a\n"[..], 3 << 20), (b"a\n", (2 << 20) - 100), (b"\n", (4 << 20) - 100)]
+    {
+        std::fs::write(&path, [banner, &line.repeat(count)[..]].concat()).unwrap();
+        let (code, peak) = peak(&["why", "--log", path.to_str().unwrap()]);
+        assert_eq!(code, 3);
+        assert!(peak < MOST, "{peak} MiB for {count} lines");
+    }
+}
+
 /// A copy of a machine that is a fixture, with large files in place of some.
 fn machine(dir: &Path, large: &[&str], content: &[u8], length: usize) {
     let fixture = concat!(

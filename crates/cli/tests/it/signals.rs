@@ -36,6 +36,17 @@ fn inheriting(blocked: Option<i32>, ignored: Option<i32>) -> Command {
     command
 }
 
+/// As a program that a person starts: signals end it, also where a script in the background runs the tests, for which a
+/// shell ignores SIGINT.
+pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
+    let hook = || {
+        default_signals();
+        Ok(())
+    };
+    // SAFETY: the hook makes system calls alone.
+    unsafe { command.pre_exec(hook) }
+}
+
 /// The signals that a shell ignores for what it runs in the background end a program again.
 fn default_signals() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {

@@ -2,7 +2,7 @@
 //! here depends on the machine being good or idle.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::signals::send;
+use crate::signals::{send, with_default_signals};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -327,7 +327,8 @@ fn verify_require_high_is_more_than_trusted() {
 #[test]
 fn verify_interrupted_says_what_there_is_and_keeps_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+    let mut child = with_default_signals(&mut command)
         .args(["verify", "--json", "--duration", "120s"])
         .env("XDG_STATE_HOME", dir.path())
         .stdout(std::process::Stdio::piped())

@@ -111,6 +111,31 @@ void is_the_standard_s_time() {
 #endif
 }
 
+clocksmith::cached_clock kept;
+
+void remembers() {
+    namespace cs = clocksmith;
+    kept.update();
+    const auto before = kept.steady();
+    const auto wall = kept.system();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    CHECK(kept.steady() == before && kept.system() == wall);
+    CHECK(before <= cs::steady_clock::now());
+    {
+        const cs::cached_clock::updater updater(kept, std::chrono::milliseconds(1));
+        while (kept.steady() < before + std::chrono::milliseconds(10)) {
+            std::this_thread::yield();
+        }
+    }
+    bool refused = false;
+    try {
+        const cs::cached_clock::updater updater(kept, std::chrono::nanoseconds(0));
+    } catch (const std::system_error& error) {
+        refused = error.code().value() == EINVAL;
+    }
+    CHECK(refused);
+}
+
 }  // namespace
 
 int main() {
@@ -124,6 +149,7 @@ int main() {
     waits<clocksmith::system_clock>();
     is_ordered_between_threads();
     is_the_standard_s_time();
+    remembers();
     std::printf("C++ %ld, %s\n", static_cast<long>(__cplusplus),
                 clocksmith_source_name(clocksmith_source()));
     return failures ? 1 : 0;

@@ -1,9 +1,10 @@
 /* C99 and later: every clock lies between two readings of the kernel's, before and after a fork, in a
- * signal handler, and when the kernel must be used. */
+ * signal handler, and when the kernel must be used; a cached clock remembers until it is updated. */
 #define _GNU_SOURCE
 #include <clocksmith.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,103 @@ static void check_ticks(void) {
     CHECK(clocksmith_ticks_per_second() == 0 || (took * 1e9 > 0.999 * ns && took * 1e9 < 1.001 * ns));
 }
 
+static void check_vmclock(void) {
+    uint64_t marker = 1, earliest = 1, latest = 1;
+    struct clocksmith_vmclock state;
+    char reason[200];
+    int result = clocksmith_disruption_marker(&marker);
+    int again = clocksmith_vmclock_state(&state, reason, sizeof reason);
+    int bounded = clocksmith_vmclock_utc_bounded_ns(&earliest, &latest);
+    if (result == 0) {
+        CHECK(again == EAGAIN || (again == 0 && state.disruption_marker == marker && reason[0] == 0));
+        CHECK(bounded == EAGAIN || (bounded == 0 && earliest < latest));
+    } else {
+        CHECK(result == ENODEV || result == EACCES || result == ENOTSUP);
+        CHECK(access("/dev/vmclock0", F_OK) != 0 || result != ENODEV);
+        CHECK(again == result && bounded == result && marker == 0 && latest == UINT64_MAX);
+        CHECK(strstr(reason, "VMCLOCK") != NULL);
+    }
+}
+
+static struct clocksmith_cached_clock kept;
+
+/* Waits until the cached clock shows that time; gives up after two seconds. */
+static void wait_cached(uint64_t until) {
+    uint64_t limit = kernel_ns(CLOCK_MONOTONIC) + 2000000000u;
+    while (clocksmith_cached_monotonic_ns(&kept) < until && kernel_ns(CLOCK_MONOTONIC) < limit) {
+        usleep(500);
+    }
+    CHECK(clocksmith_cached_monotonic_ns(&kept) >= until);
+}
+
+static volatile sig_atomic_t handlers;
+static pthread_t this_thread;
+
+static void count(int number) {
+    (void)number;
+    /* Of another thread it would be the updater's. */
+    handlers += pthread_equal(pthread_self(), this_thread) ? 1 : 1000;
+}
+
+static void check_cached(void) {
+    /* Nothing is remembered: the coarse clock. */
+    uint64_t coarse = clocksmith_monotonic_coarse_ns(), wall = clocksmith_realtime_coarse_ns(), last;
+    CHECK(clocksmith_cached_monotonic_ns(&kept) >= coarse);
+    CHECK(clocksmith_cached_realtime_ns(&kept) >= wall);
+
+    /* By hand. */
+    uint64_t before = kernel_ns(CLOCK_MONOTONIC);
+    clocksmith_cached_update(&kept);
+    uint64_t after = kernel_ns(CLOCK_MONOTONIC);
+    last = clocksmith_cached_monotonic_ns(&kept);
+    CHECK(last + ROUNDING_NS >= before && last <= after + ROUNDING_NS);
+    wall = clocksmith_cached_realtime_ns(&kept);
+    usleep(2000);
+    CHECK(clocksmith_cached_monotonic_ns(&kept) == last && clocksmith_cached_realtime_ns(&kept) == wall);
+
+    /* By two threads, which run no handler: a signal to the process stays pending while this thread blocks it. */
+    struct clocksmith_updater *updater = NULL, *second = NULL;
+    CHECK(clocksmith_cached_start(&kept, 0, &updater) == EINVAL && updater == NULL);
+    CHECK(clocksmith_cached_start(&kept, 1000000, &updater) == 0 && updater != NULL);
+    CHECK(clocksmith_cached_start(&kept, 3600000000000u, &second) == 0 && second != NULL);
+    wait_cached(last + 10000000);
+    this_thread = pthread_self();
+    signal(SIGUSR2, count);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+    kill(getpid(), SIGUSR2);
+    usleep(5000);
+    CHECK(handlers == 0);
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+    CHECK(handlers == 1);
+
+    /* A child has no updater, and time goes on there. */
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        wait_cached(clocksmith_cached_monotonic_ns(&kept) + 10000000);
+        clocksmith_cached_stop(updater);
+        updater = NULL;
+        CHECK(clocksmith_cached_start(&kept, 1000000, &updater) == 0);
+        wait_cached(clocksmith_cached_monotonic_ns(&kept) + 10000000);
+        clocksmith_cached_stop(updater);
+        _exit(failures ? 1 : 0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+
+    clocksmith_cached_stop(updater);
+    last = clocksmith_cached_monotonic_ns(&kept);
+    usleep(5000);
+    CHECK(clocksmith_cached_monotonic_ns(&kept) == last);
+    /* After the last one: the kernel's, and not backward. */
+    clocksmith_cached_stop(second);
+    clocksmith_cached_stop(NULL);
+    wait_cached(last + 10000000);
+}
+
 static volatile sig_atomic_t in_handler;
 
 static void handler(int number) {
@@ -144,6 +242,8 @@ int main(void) {
     check_coarse_is_coarse();
     check_gettime();
     check_ticks();
+    check_vmclock();
+    check_cached();
 
     CHECK(strcmp(clocksmith_version(), TEXT(CLOCKSMITH_VERSION_MAJOR) "." TEXT(
         CLOCKSMITH_VERSION_MINOR) "." TEXT(CLOCKSMITH_VERSION_PATCH)) == 0);

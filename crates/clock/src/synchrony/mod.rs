@@ -6,12 +6,12 @@
 //! message: that would be a *warp*, and time would go backward between threads. The shortest delays
 //! in the two directions bound the offset between the two counters that would remain unseen.
 
-#[cfg(engine)]
+#[cfg(all(engine, feature = "std"))]
 mod exchange;
 
-#[cfg(engine)]
+use core::fmt;
+#[cfg(all(engine, feature = "std"))]
 pub use exchange::test_counters;
-use std::fmt;
 
 /// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,4 +92,4 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl core::error::Error for Refused {}

@@ -40,6 +40,12 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
     wall_words::of_text(text)
 }
 
+/// The words with pages that a text about reads of the clock has: `notsc`, `vDSO`. Empty: it has none of them.
+#[must_use]
+pub fn of_reads(text: &str) -> Vec<&'static str> {
+    wall_words::of_reads(text)
+}
+
 /// Everything that can be explained by a word, and every known message.
 #[must_use]
 pub fn all() -> Vec<Explanation> {

@@ -1,4 +1,5 @@
-//! Which pages concern a text in prose about a wall clock: by the names of what such clocks belong to.
+//! Which pages concern a text in prose: about a wall clock, by the names of what such clocks belong to; about reads of the clock, by
+//! the names of parameters, calls and clocksources.
 
 /// Bytes of a text that are looked at.
 const LIMIT: usize = 64 << 10;
@@ -7,7 +8,7 @@ const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 23] = [
+const SUBJECT: [&str; 33] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -28,6 +29,16 @@ const SUBJECT: [&str; 23] = [
     "clock_realtime",
     "chrony",
     "\"date\"",
+    "`date`",
+    "clock is now out of sync",
+    "clock is out of sync",
+    "clock gets out of sync",
+    "clock goes out of sync",
+    "clock in the vm",
+    "vm clock",
+    "vm's clock",
+    "wrong clock",
+    "clock synchronized",
     "not yet valid",
     "\u{65f6}\u{949f}",
     "\u{c2dc}\u{acc4}",
@@ -35,7 +46,7 @@ const SUBJECT: [&str; 23] = [
 
 /// The page of guests that were restored, and words of which a text about their clocks has one.
 const STALE: &str = "wall-clock-stale-after-restore";
-const OF_GUESTS: [&str; 7] = [
+const OF_GUESTS: [&str; 13] = [
     "guest clock",
     "guest's clock",
     "guest time",
@@ -43,10 +54,34 @@ const OF_GUESTS: [&str; 7] = [
     "wall-clock",
     "clock_realtime",
     "not yet valid",
+    "vm",
+    "vms",
+    "virtual machine",
+    "virtual machines",
+    "guest",
+    "guests",
 ];
 
+/// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
+const OF_TIME: [&str; 12] = [
+    "ntp",
+    "ntpd",
+    "ntpdate",
+    "chrony",
+    "chronyd",
+    "timesyncd",
+    "rtc",
+    "hwclock",
+    "timedatectl",
+    "vm",
+    "vms",
+    "utc",
+];
+/// The page of those.
+const GENERAL: &str = "wall clock";
+
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 21] = [
+const PAGES: [(&str, &str); 31] = [
     ("wsl 2", "WSL"),
     ("wsl2", "WSL"),
     ("wsl --shutdown", "WSL"),
@@ -64,15 +99,30 @@ const PAGES: [(&str, &str); 21] = [
     ("virtualbox", "VirtualBox"),
     ("hyper-v", "Hyper-V"),
     ("kubevirt", "KubeVirt"),
+    ("vmx[", "vmware-toolbox-cmd timesync"),
+    ("panic mode", "Clock offset exceeds panic threshold"),
+    ("tinker panic", "Clock offset exceeds panic threshold"),
+    ("suspend", STALE),
+    ("hibernat", STALE),
+    ("put to sleep", STALE),
+    ("goes to sleep", STALE),
+    ("wakes up", STALE),
+    ("resumes from", STALE),
+    ("after resume", STALE),
     ("resumed session", STALE),
     ("checkpoint", STALE),
     ("snapshot", STALE),
     ("not yet valid", "certificate is not yet valid"),
 ];
 
-pub(super) fn of_text(text: &str) -> Vec<&'static str> {
+/// The beginning of a text in small letters.
+fn small(text: &str) -> String {
     let end = (0..=text.len().min(LIMIT)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let small = text[..end].to_lowercase();
+    text[..end].to_lowercase()
+}
+
+pub(super) fn of_text(text: &str) -> Vec<&'static str> {
+    let small = small(text);
     // `ntp` is a part of other words.
     let is_word = |word: &str| {
         small.match_indices(word).any(|(at, _)| {
@@ -92,6 +142,91 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             found.push(page);
         }
     }
+    if found.is_empty() && OF_TIME.into_iter().any(is_word) {
+        found.push(GENERAL);
+    }
     found.truncate(MOST);
     found
+}
+
+/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page.
+const OF_READS: [(&str, &str); 17] = [
+    ("notsc", "notsc"),
+    ("tsc=reliable", "tsc=reliable"),
+    ("tsc=unstable", "tsc=unstable"),
+    ("tsc=nowatchdog", "tsc=nowatchdog"),
+    ("clocksource=tsc", "clocksource=tsc"),
+    ("clocksource=hpet", "clocksource=NAME"),
+    ("clocksource=acpi_pm", "clocksource=NAME"),
+    ("nohpet", "nohpet"),
+    ("hpet=disable", "hpet=disable"),
+    ("no-kvmclock", "no-kvmclock"),
+    ("kvm-clock", "kvm-clock"),
+    ("acpi_pm", "acpi_pm"),
+    ("hpet", "hpet"),
+    ("vdso", "vDSO"),
+    ("gettimeofday", "gettimeofday"),
+    ("clock_gettime", "clock_gettime"),
+    ("clocksource", "clocksource"),
+];
+
+/// The pages that concern a text in prose about reads of the clock.
+pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
+    let small = small(text);
+    let is_word = |word: &str| {
+        small.match_indices(word).any(|(at, _)| {
+            let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+            !part(small[..at].chars().next_back()) && !part(small[at + word.len()..].chars().next())
+        })
+    };
+    let mut found = Vec::new();
+    for (name, page) in OF_READS {
+        if is_word(name) && !found.contains(&page) {
+            found.push(page);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_about_the_command_line_leads_to_its_parameters() {
+        assert_eq!(
+            of_reads("We boot our guests with `notsc divider=10`; they pick the next timer, hpet."),
+            ["notsc", "hpet"]
+        );
+        assert_eq!(
+            of_reads("the vDSO is active, and gettimeofday is slow"),
+            ["vDSO", "gettimeofday"]
+        );
+        for other in ["does notscale", "read_hpet_count()", "what a vdsofoo is", ""] {
+            assert_eq!(of_reads(other), [""; 0], "{other}");
+        }
+    }
+
+    #[test]
+    fn prose_of_guests_that_slept_leads_to_the_stale_clock() {
+        for text in [
+            "If you have a running VM and you suspend/resume your host OS, the clock is now out of sync with the host OS.",
+            "how do people handle clock drift in their vms when the host machine is put to sleep?",
+        ] {
+            assert!(of_text(text).contains(&STALE), "{text}");
+        }
+        assert_eq!(
+            of_text("the output of `date` in WSL2 differs by the time of the sleep"),
+            ["WSL"]
+        );
+        assert_eq!(of_text("The clock in the VM should not drift by more than 0.1 s"), [GENERAL]);
+        for other in [
+            "Clock skew: 0.145 ns between the two registers",
+            "user time 1.2 s, system time 0.3 s",
+            "the file system was restored from a snapshot",
+        ] {
+            assert_eq!(of_text(other), [""; 0], "{other}");
+        }
+    }
 }

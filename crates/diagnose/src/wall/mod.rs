@@ -14,6 +14,7 @@ mod report;
 mod start;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod unsynchronised;
 mod words;
 

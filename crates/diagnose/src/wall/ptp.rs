@@ -5,7 +5,7 @@ use super::judge::View;
 use super::report::{WallClockReport, WallState};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::wall::Phc;
+use clocksmith_facts::wall::{Phc, PortState, PtpPort};
 
 /// An offset from which on the two are not the same time, in seconds.
 const APART_S: f64 = 0.5;
@@ -110,4 +110,37 @@ fn card(phc: &Phc) -> String {
 fn small(seconds: f64) -> String {
     let ns = seconds.abs() * 1e9;
     if ns < 1e3 { "1 us".to_owned() } else { format!("{:.0} us", (ns / 1e3).ceil()) }
+}
+
+/// What `ptp4l` says of its ports, as a sentence.
+pub(super) fn port(port: &PtpPort) -> Option<String> {
+    if port.no_stamp {
+        return Some(
+            "ptp4l waited for the time stamp of a packet that it had sent, and the network card did not give it, so that the port \
+             is out of service for some seconds each time: the driver or the card, or tx_timestamp_timeout is too short. The \
+             clocksource is not concerned."
+                .to_owned(),
+        );
+    }
+    Some(match port.state {
+        Some(PortState::Faulty) => {
+            "A port of ptp4l is out of service (FAULTY) by its last line: the link, the driver or the network.".to_owned()
+        }
+        Some(PortState::GrandMaster) => {
+            "ptp4l found no better clock in the network and hands out the time of this machine: it follows nothing, so what keeps \
+             this clock right is another matter."
+                .to_owned()
+        }
+        Some(PortState::Listening) => {
+            "ptp4l does not follow a master by its last line: it waits for one, or has begun to measure.".to_owned()
+        }
+        Some(PortState::Slave) | None => {
+            let by = port.rms_ns?;
+            format!(
+                "ptp4l follows a master, by its last line within {} (rms): that is the clock of the network card. Whether the wall \
+                 clock follows that clock, phc2sys shows.",
+                small(by / 1e9)
+            )
+        }
+    })
 }

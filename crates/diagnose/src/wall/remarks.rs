@@ -3,6 +3,7 @@
 use super::difference::text;
 use super::judge::View;
 use super::report::{WallClockReport, WallState};
+use super::tools::{packets, rtc_unread, slewed};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Fact;
@@ -92,6 +93,7 @@ impl View<'_> {
             );
         }
         let Some((told, _)) = self.told else { return };
+        words.extend(told.ptp.as_ref().and_then(super::ptp::port));
         let mut said: Vec<&Remark> = Vec::new();
         for remark in &told.remarks {
             let same = std::mem::discriminant(&remark.what);
@@ -351,6 +353,32 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::RtcUnread { lost } => (rtc_unread(*lost).to_owned(), (None, None)),
+            What::Slewed { by_s, asked } => (slewed(*by_s, *asked), (None, None)),
+            What::Packets { asked, answered, over_s } => packets(*asked, *answered, *over_s),
+            What::Activity { unknown, .. } if *unknown > 0 => (
+                format!(
+                    "chronyd could not find the address of {unknown} of its sources (name resolution): the network or its name \
+                     server was not up, or the names are wrong"
+                ),
+                (None, None),
+            ),
+            What::Activity { online: 0, offline, .. } if *offline > 0 => (
+                format!(
+                    "chronyd holds its {offline} sources for offline and asks none of them, as without a network: chronyc online \
+                     ends that"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::Activity { .. } => return None,
+            What::OffsetUnknown if self.synchronised() == Some(true) => return None,
+            What::OffsetUnknown => (
+                format!(
+                    "{program} had no offset to judge, which is not an offset of zero: the time daemon follows no source, or did \
+                     not answer the check"
+                ),
+                info,
+            ),
             What::RtcNone if told_of(self, &What::RtcBusy) => return None,
             What::RtcBusy => (
                 "hwclock found the real-time clock in use: another program has it open, as chronyd does with rtcfile, and then \
@@ -425,5 +453,10 @@ pub(super) fn short(what: &What) -> &'static str {
         What::AlertOff => "NodeClockSkewDetected",
         What::OtherThanMonotonic => "clockcheck: a clock jumped",
         What::NotRunning { .. } => "the time daemon does not run",
+        What::RtcUnread { .. } => "no time from the real-time clock",
+        What::Slewed { .. } => "adjust time server",
+        What::Packets { .. } => "packets of NTP",
+        What::Activity { .. } => "chronyc activity",
+        What::OffsetUnknown => "no offset",
     }
 }

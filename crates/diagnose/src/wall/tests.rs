@@ -9,9 +9,9 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::ntp::{NtpState, Timex};
 use clocksmith_facts::wall::{
-    ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Rtc, TimeSource,
+    ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Remark, Rtc, TimeSource, What,
 };
-use clocksmith_facts::{Arch, Fact, Facts, Origin};
+use clocksmith_facts::{Arch, Fact, Facts, Origin, Source};
 
 /// A machine on tsc of which every process is seen.
 struct Made(Facts);
@@ -340,4 +340,78 @@ fn phc2sys_tells_what_the_wall_clock_was_set_to() {
     }
     let (_, summary) = said(-0.75, None, true);
     assert!(summary.contains("say nothing of the wall clock"), "{summary}");
+}
+
+/// The words of lines of one text.
+fn words_of(lines: &[&str]) -> (WallState, String) {
+    let mut told = TimeSource::default();
+    for line in lines {
+        told.add(TimeSource::of_log(line, &Source("log:3".into())).unwrap());
+    }
+    let report =
+        Made::on(None).with(|facts| facts.wall.source = Fact::known(told, "log:3")).report();
+    let wall = report.wall_clock.unwrap();
+    (wall.state, wall.summary)
+}
+
+#[test]
+fn ports_of_ptp4l_and_clocks_without_time_are_told_and_prove_nothing_of_the_wall_clock() {
+    for (lines, words) in [
+        (
+            &[
+                "ptp4l[8.4]: timed out while polling for tx timestamp",
+                "ptp4l[8.5]: port 1: MASTER to FAULTY on FAULT_DETECTED (FT_UNSPECIFIED)",
+            ][..],
+            "tx_timestamp_timeout is too short",
+        ),
+        (&["ptp4l[8.4]: port 1: SLAVE to FAULTY on FAULT_DETECTED"], "out of service (FAULTY)"),
+        (&["ptp4l[8.4]: assuming the grand master role"], "it follows nothing"),
+        (
+            &[
+                "ptp4l[8.4]: port 1: UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED",
+                "ptp4l[9.4]: rms  420 max  611 freq  -5704 +/- 480 delay   238 +/-   0",
+            ],
+            "ptp4l follows a master, by its last line within 1 us",
+        ),
+        (
+            &["hwclock: ioctl(RTC_RD_TIME) to /dev/rtc0 to read the time failed: Invalid argument"],
+            "The real-time clock has no valid time",
+        ),
+        (
+            &[
+                "hwclock: ioctl(RTC_RD_TIME) to /dev/rtc0 to read the time failed: Connection timed out",
+            ],
+            "The real-time clock does not answer",
+        ),
+        (
+            &["ntpdate[7]: adjust time server 192.0.2.1 offset 0.193593 sec"],
+            "194 ms behind a server's, and corrects that slowly",
+        ),
+    ] {
+        let (state, summary) = words_of(lines);
+        assert_eq!(state, WallState::Unknown, "{summary}");
+        assert!(summary.contains(words), "{summary}");
+    }
+}
+
+#[test]
+fn requests_without_an_answer_prove_something_only_over_some_time() {
+    let said = |asked, answered, over_s| {
+        let what = What::Packets { asked, answered, over_s };
+        let remark = Remark { what, program: "tcpdump", source: Source("log:3".into()) };
+        let told = TimeSource { remarks: vec![remark], ..TimeSource::default() };
+        let report =
+            Made::on(None).with(|facts| facts.wall.source = Fact::known(told, "log:3")).report();
+        let causes = seen(&report).1;
+        (report.wall_clock.unwrap().summary, causes.len())
+    };
+    for (asked, answered, over_s, words, causes) in [
+        (3, 0, 20.5, "no answer came in", 1),
+        (3, 1, 20.5, "UDP port 123 is open", 0),
+        (1, 0, 0.0, "too short to prove", 0),
+        (9, 0, 2.0, "too short to prove", 0),
+    ] {
+        let (summary, found) = said(asked, answered, over_s);
+        assert!(summary.contains(words) && found == causes, "{found} {summary}");
+    }
 }

@@ -103,6 +103,9 @@ const KINDS: [&[u8]; 40] = [
 /// words have ten or fewer.
 const KINDS_OF_A_BOOT: usize = 12;
 
+/// What tells which clocksource was chosen.
+const CHOICE: &str = "clocksource: Switched to clocksource ";
+
 /// Lines at the end of a text in which its last date is looked for.
 const LAST_LINES: usize = 32;
 
@@ -114,7 +117,8 @@ pub struct Extent {
     /// The last date in front of a line, in seconds, as `wall::seconds` counts them.
     #[serde(skip)]
     pub(super) last_date: Option<f64>,
-    /// Separate blocks of code name different clocksources as chosen, without stamps: examples, or several machines.
+    /// Separate blocks of code name different clocksources as chosen, without stamps, or lines whose stamps are forms name
+    /// another one than the rest: examples, or several machines.
     #[serde(skip)]
     pub examples: bool,
     /// Lines that were looked at.
@@ -174,6 +178,29 @@ impl Extent {
             return false;
         }
         self.ordinary >= ORDINARY || self.named.iter().any(|line| !line.contains(name))
+    }
+}
+
+/// The message behind a stamp of which only the form is given: `[    X.XXXXXX] clocksource: ...`, `[  123.456789] ...`.
+fn behind_form(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(['>', ' ', '\t']);
+    let (inside, message) = line.strip_prefix('[')?.split_once(']')?;
+    let (whole, fraction) = inside.trim().split_once(['.', ','])?;
+    let is_form =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| b"XxNn#?*".contains(&byte));
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_open = is_form(fraction) && (is_form(whole) || is_number(whole));
+    let counts_up = is_number(fraction) && format!("{whole}{fraction}").starts_with("1234567");
+    (is_open || counts_up).then(|| message.trim_start())
+}
+
+/// Takes note of the clocksource that a message in a block says was chosen, once.
+fn note_choice(names: &mut Vec<(u32, String)>, block: u32, message: &str) {
+    let name = message.strip_prefix(CHOICE).and_then(|rest| rest.split_whitespace().next());
+    if let Some(name) = name
+        && !names.iter().any(|(of, known)| *of == block && known == name)
+    {
+        names.push((block, name.to_owned()));
     }
 }
 
@@ -253,6 +280,8 @@ impl Gather {
         let mut fences = 0;
         let mut last_at = LastStamp::default();
         let mut chosen: Vec<(u32, String)> = Vec::new();
+        // Names that are chosen behind a stamp of which only the form is given, and behind others.
+        let (mut in_form, mut in_fact, mut facts) = (Vec::new(), Vec::new(), 0);
         let cut = usize::from(!self.whole);
         // The first line of a cut tail, and the last one of a cut head, may be parts.
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
@@ -283,13 +312,16 @@ impl Gather {
             }
             fences += u32::from(line.trim_start().starts_with("```"));
             if stripped.kernel.is_none()
-                && stripped
-                    .message
-                    .trim_start()
-                    .starts_with("clocksource: Switched to clocksource ")
+                && stripped.message.trim_start().starts_with(CHOICE)
                 && let Some(name) = stripped.message.split_whitespace().last()
             {
                 chosen.push((fences, name.to_owned()));
+            }
+            if let Some(message) = behind_form(&line) {
+                note_choice(&mut in_form, fences, message);
+            } else {
+                note_choice(&mut in_fact, fences, stripped.message);
+                facts += u32::from(stripped.at.is_some());
             }
             out.reaches_login |= number >= heads && is_login(&line);
             // In a log with stamps or headers, lines without a prefix are parts of others, or what its sender wrote.
@@ -333,12 +365,20 @@ impl Gather {
             let is_kernels = stripped.kernel == Some(true) || stripped.at.is_some();
             is_kernels && cut::ends_inside(stripped.message)
         });
-        out.examples = chosen.iter().any(|(block, name)| {
-            block % 2 == 1
-                && chosen
-                    .iter()
-                    .any(|(other, second)| other % 2 == 1 && other != block && name != second)
+        // Forms that say another thing than those of another block, or than a few lines, show what there may be. A log
+        // beside one is what its sender has.
+        let shows_forms = in_form.iter().any(|(block, name)| {
+            let is_other = |(of, other): &(u32, String)| of != block && other != name;
+            in_form.iter().any(is_other)
+                || facts < ORDINARY && in_fact.iter().any(|(_, other)| other != name)
         });
+        out.examples = shows_forms
+            || chosen.iter().any(|(block, name)| {
+                block % 2 == 1
+                    && chosen
+                        .iter()
+                        .any(|(other, second)| other % 2 == 1 && other != block && name != second)
+            });
         out.quotes_lines = bare > BARE_PER_STAMP * with_stamp;
         out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
@@ -351,6 +391,31 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::log::KernelLog;
+
+    #[test]
+    fn forms_of_lines_that_differ_are_examples() {
+        let examples =
+            |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap().extent.examples;
+        let switched = |stamp: &str, name: &str| {
+            format!("[{stamp}] clocksource: Switched to clocksource {name}\n")
+        };
+        let hpet = switched("  612.400000", "hpet");
+        for form in ["    X.XXXXXX", "x.xxx", "    0.######", "  NNN.NNNNNN", "  123.456791"] {
+            let tsc = switched(form, "tsc");
+            assert!(examples(&format!("{tsc}or\n{hpet}")), "{form}");
+            assert!(examples(&format!("> {tsc}or\n> {hpet}")), "{form}");
+            let other = switched("1234.567890", "hpet");
+            assert!(examples(&format!("```\n{tsc}```\nor\n```\n{other}```\n")), "{form}");
+            // Its stamps were taken out, it says the same, or it stands beside a log.
+            assert!(!examples(&format!("{tsc}{}", switched(form, "hpet"))), "{form}");
+            assert!(!examples(&format!("{}{hpet}", switched(form, "hpet"))), "{form}");
+            let log = "[  611.100000] usb 1-1: new high-speed USB device\n".repeat(5);
+            assert!(!examples(&format!("Look for {tsc}{tsc}Mine:\n{log}{hpet}")), "{form}");
+        }
+        let tsc = switched("    1.600000", "tsc");
+        assert!(!examples(&format!("{tsc}{hpet}")));
+        assert!(!examples(&format!("[x] ok {tsc}{hpet}")));
+    }
 
     #[test]
     fn prose_beside_lines_with_headers_is_no_part_of_the_log() {

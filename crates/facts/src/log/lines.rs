@@ -38,7 +38,7 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     }
 }
 
-/// Undoes what web pages and word processors make of quotes, angle brackets and blanks.
+/// Undoes what web pages, word processors and keyboards make of quotes, brackets, blanks and other signs.
 fn plain_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -48,6 +48,11 @@ fn plain_signs(text: &str) -> String {
             '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' | '\u{b4}' => '\'',
             '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' => '"',
             '\u{a0}' | '\u{202f}' | '\u{3000}' | '\u{2000}'..='\u{200a}' => ' ',
+            // The wide forms of ASCII, as East Asian keyboards and translators write them.
+            '\u{ff01}'..='\u{ff5e}' => {
+                char::from_u32(u32::from(sign) - u32::from('\u{ff01}') + u32::from('!'))
+                    .unwrap_or(sign)
+            }
             // Signs without a width.
             '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{ad}' => {
                 rest = &rest[used..];
@@ -274,6 +279,7 @@ mod tests {
         assert_eq!(read("\u{2018}tsc\u{2019}\u{a0}\u{201c}x\u{201d} > < &"), plain);
         assert_eq!(read("a & b &c; &"), "a & b &c; &");
         assert_eq!(read("[\u{2003}\u{3000}0.1]\u{200b} &#91;x&#x5D;&#160;y"), "[  0.1] [x] y");
+        assert_eq!(read("［    0．100000］ tsc： ＴＳＣ＂ｘ～"), "[    0.100000] tsc: TSC\"x~");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! keywords at once); memory is one window plus the kept events.
 
 mod boots;
+mod input;
 mod inside;
 mod machine;
 mod older;
@@ -22,24 +23,19 @@ use super::lines::{
     previous_line, text,
 };
 use super::parse::{self, Groups};
-use super::pieces::Given;
 use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
-use super::{
-    KernelLog, LogError, cut, diff, disorder, encoding, journal, mail, markup, moments,
-    newest_first, order, previous, records, transcript,
-};
+use super::{KernelLog, LogError, cut, journal, order, transcript};
 use boots::Boot;
+use input::Input;
 use machine::Machine;
 use shell::{is_expected, is_of_command_above};
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::Range;
 
-/// Bytes looked at together. Longer lines are passed over.
-const WINDOW: usize = 1 << 20;
 /// Lines among which a line with a stamp counts once: two consoles write it twice.
 const DOUBLED_WITHIN: u64 = 64;
 /// Lines with a stamp from which on lines without one are no lines of the kernel.
@@ -49,148 +45,25 @@ const DOUBLED_OF: usize = 32;
 
 /// Scans a whole log.
 pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError> {
-    let mut reader =
-        encoding::utf8(reader).map_err(|error| LogError::Read { name: name.to_owned(), error })?;
+    let mut input = Input::new(reader, name)?;
     let finder = Finder::new()?;
     let mut scanner = Scanner::new(name);
-    let mut window = vec![0u8; WINDOW];
-    let mut filled = 0;
-    let mut first = true;
-    let (mut returns, mut escaped) = (false, false);
-    let mut open = None;
+    let mut end_of_file = input.read_on(&mut scanner.log)?;
+    scanner.put_in_order(&mut input, end_of_file);
     loop {
-        let before = filled;
-        let is_first = first;
-        filled += fill(&mut reader, &mut window[filled..], name)?;
-        if first {
-            first = false;
-            encoding::check(&window[..filled], name)?;
-            escaped = encoding::escapes_signs(&window[..filled]);
-            returns = encoding::ends_lines_with_returns(&window[..filled]);
-            // What was read, and then the rest, as the reader that understands it gives it out.
-            let decoded = mail::found(&window[..filled]);
-            if decoded {
-                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(Given::new(mail::Parts::new(text)));
-                filled = fill(&mut reader, &mut window, name)?;
-            }
-            if let Some(soft) = markup::found(&window[..filled]) {
-                let soft = soft && !decoded;
-                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(Given::new(markup::Plain::new(text, soft)));
-                filled = fill(&mut reader, &mut window, name)?;
-            }
-            if let Some(style) = records::found(&window[..filled]) {
-                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(Given::new(records::Lines::new(text, style)));
-                filled = fill(&mut reader, &mut window, name)?;
-            }
-            if let Some(style) = diff::found(&window[..filled]) {
-                scanner.log.is_diff = true;
-                let text = io::Cursor::new(window[..filled].to_vec()).chain(reader);
-                reader = Box::new(Given::new(diff::NewLog::new(text, style)));
-                filled = fill(&mut reader, &mut window, name)?;
-            }
-        }
-        if returns {
-            window[before..filled]
-                .iter_mut()
-                .filter(|byte| **byte == b'\r')
-                .for_each(|byte| *byte = b'\n');
-        }
-        let end_of_file = filled < window.len();
-        if escaped {
-            filled = encoding::without_backslashes(&mut window[..filled], before);
-        }
-        filled = encoding::plain_blanks(&mut window[..filled], before);
-        if is_first && let Some(ordered) = newest_first::ordered(&window[..filled]) {
-            if end_of_file && ordered.text.len() <= window.len() {
-                filled = ordered.text.len();
-                window[..filled].copy_from_slice(&ordered.text);
-                scanner.log.turned = ordered.turned;
-            } else {
-                scanner.log.newest_first = true;
-            }
-        }
-        if is_first && end_of_file && !scanner.log.is_diff {
-            match previous::order(&window[..filled], name) {
-                Some(previous::Order::Newest(newest, older)) => {
-                    filled = newest.len();
-                    window[..filled].copy_from_slice(&newest);
-                    scanner.log.boots += older;
-                }
-                Some(previous::Order::Open(why)) => open = Some(why),
-                None => {}
-            }
-        }
-        if is_first {
-            scanner.doubt = disorder::parts(&window[..filled]);
-            if end_of_file
-                && !scanner.log.is_diff
-                && let Some((newest, older)) = disorder::without_older(&window[..filled])
-            {
-                filled = newest.len();
-                window[..filled].copy_from_slice(&newest);
-                scanner.log.boots += older;
-                open = None;
-            }
-            if end_of_file && !scanner.log.is_diff && scanner.log.turned.is_empty() {
-                match moments::moments(&window[..filled]) {
-                    Some(moments::Moments::Newest(newest, older)) => {
-                        filled = newest.len();
-                        window[..filled].copy_from_slice(&newest);
-                        scanner.log.boots += older;
-                        open = None;
-                    }
-                    Some(moments::Moments::Open(line)) => {
-                        scanner.doubt =
-                            scanner.doubt.take().or_else(|| Some(went_back(name, line)));
-                    }
-                    None => {}
-                }
-            }
-            scanner.doubt = scanner.doubt.take().or(open.take());
-            if scanner.doubt.is_none() && scanner.log.turned.is_empty() {
-                scanner.doubt = newest_first::doubt(&window[..filled]);
-            }
-            scanner.columns = Columns::of(&window[..filled]);
-        }
-        let used = scanner.window(&finder, &window[..filled], end_of_file);
-        window.copy_within(used..filled, 0);
-        filled -= used;
+        let used = scanner.window(&finder, input.window(), end_of_file);
         if end_of_file {
-            break;
+            return scanner.finish();
         }
+        input.used(used);
+        end_of_file = input.read_on(&mut scanner.log)?;
     }
-    scanner.finish()
 }
 
 /// Whether a line is of the kernel that kexec starts after a crash, which finds the memory of the other one by this parameter
 /// (`setup_elfcorehdr()` in kernel/crash_dump.c).
 fn captures(event: &Event) -> bool {
     matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
-}
-
-/// Why lines whose dates go back and whose stamps do not tell of which boot they are have no order, as the end of a sentence.
-fn went_back(name: &str, line: usize) -> String {
-    format!(
-        "the dates go back at {name}:{line}: these are lines of several boots, of which the last one is open, or the clock \
-         was set between them"
-    )
-}
-
-/// Reads until the buffer is full or the input ends.
-fn fill(reader: &mut impl Read, buffer: &mut [u8], name: &str) -> Result<usize, LogError> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(LogError::Read { name: name.to_owned(), error }),
-        }
-    }
-    Ok(filled)
 }
 
 struct Scanner {

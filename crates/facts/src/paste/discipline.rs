@@ -1,46 +1,12 @@
-//! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `timedatectl`, `adjtimex --print`.
+//! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `adjtimex --print`, logs of time daemons.
 
 use super::{Page, Reader, has};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
-use crate::wall::TimeSource;
+use crate::wall::{TRACKING, TimeSource, What};
 
-pub(super) const CHRONY: Reader = Reader {
-    name: "chronyc tracking",
-    words: &[
-        "Leap status",
-        "Reference ID",
-        "System time",
-        "Stratum",
-        "Last offset",
-        "RMS offset",
-        "Frequency",
-        "Residual freq",
-        "Skew",
-        "Root delay",
-        "Root dispersion",
-        "Update interval",
-        "Ref time",
-    ],
-    read: chrony,
-};
-
-pub(super) const TIMEDATECTL: Reader = Reader {
-    name: "timedatectl",
-    words: &[
-        "synchronized:",
-        "NTP service:",
-        "RTC in local TZ:",
-        "Universal time:",
-        "Local time:",
-        "RTC time:",
-        "Time zone:",
-        "NTP enabled:",
-        "Network time on:",
-        "systemd-timesyncd.service active:",
-    ],
-    read: timedatectl,
-};
+pub(super) const CHRONY: Reader =
+    Reader { name: "chronyc tracking", words: &TRACKING, read: chrony };
 
 pub(super) const ADJTIMEX: Reader = Reader {
     name: "adjtimex",
@@ -94,11 +60,13 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "kernel reports TIME_ERROR: ",
         "Clock offset exceeds panic threshold",
         "Operation not permitted",
+        "interval/delta/delay/jitter/drift ",
         "time.SyncController: ",
         ": Failed to resolve ",
         " phc offset ",
         " sys offset ",
         "clockcheck: clock jumped ",
+        "ptp4l[",
     ],
     read: daemon_log,
 };
@@ -124,6 +92,11 @@ pub(super) const PROGRAMS: Reader = Reader {
         "system time jump backward",
         "to wait for clock tick timed out",
         "hwclock: ",
+        "RTC_RD_TIME",
+        "Failed to read RTC: ",
+        ": no valid clock/calendar values available",
+        "Offset unknown",
+        "offset is out of range (nan)",
         "NodeClockNotSynchronising",
         "NodeClockSkewDetected",
     ],
@@ -139,7 +112,11 @@ pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
 }
 
 fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
-    let Some(mut told) = TimeSource::of_log(page.line(at), &page.source(at)) else { return 0 };
+    // A mailer may have wrapped the figure of ntpdate.
+    let cut = page.line(at).trim_end().ends_with(" offset");
+    let lines = 1 + usize::from(cut);
+    let line = if cut { page.joined(at, lines) } else { page.line(at).to_owned() };
+    let Some(mut told) = TimeSource::of_log(&line, &page.source(at)) else { return 0 };
     // ntpdate -q prints the same words and sets nothing.
     let asks = |number: usize| page.line(number).contains("ntpdate -q");
     if told.corrections.iter().any(|one| one.program == "ntpdate")
@@ -147,8 +124,15 @@ fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
     {
         told.corrections.iter_mut().for_each(|one| one.set = false);
     }
+    if page.line(at).contains("ntpdate") && (at.saturating_sub(QUERY)..at).any(asks) {
+        for remark in &mut told.remarks {
+            if let What::Slewed { asked, .. } = &mut remark.what {
+                *asked = true;
+            }
+        }
+    }
     add(page, at, told);
-    1
+    lines
 }
 
 /// Lines that a query prints before its result, one for each address of the server.
@@ -156,24 +140,9 @@ const QUERY: usize = 8;
 
 /// The field of a line of `chronyc tracking`.
 fn tracking_field(line: &str) -> Option<&str> {
-    const FIELDS: [&str; 13] = [
-        "Reference ID",
-        "Stratum",
-        "Ref time (UTC)",
-        "System time",
-        "Last offset",
-        "RMS offset",
-        "Frequency",
-        "Residual freq",
-        "Skew",
-        "Root delay",
-        "Root dispersion",
-        "Update interval",
-        "Leap status",
-    ];
     let (name, value) = bare(line).split_once(':')?;
     let name = name.trim_end();
-    (FIELDS.contains(&name) && value.starts_with([' ', '\t'])).then_some(name)
+    (TRACKING.contains(&name) && value.starts_with([' ', '\t'])).then_some(name)
 }
 
 /// A line without blanks and quotation marks around it.
@@ -276,91 +245,8 @@ fn timesync(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
-/// The field of a line of `timedatectl`.
-fn timedatectl_field(line: &str) -> Option<&str> {
-    const FIELDS: [&str; 11] = [
-        "Local time",
-        "Universal time",
-        "RTC time",
-        "Time zone",
-        "Timezone",
-        "System clock synchronized",
-        "NTP synchronized",
-        "NTP service",
-        "NTP enabled",
-        "Network time on",
-        "RTC in local TZ",
-    ];
-    let (name, value) = line.trim().split_once(':')?;
-    let known = FIELDS.contains(&name) || name == "systemd-timesyncd.service active";
-    (known && value.starts_with(' ')).then_some(name)
-}
-
-fn timedatectl(page: &mut Page<'_>, at: usize) -> usize {
-    let line = page.line(at).trim();
-    // The state is often quoted alone.
-    let value = line.split_once(": ").map_or("", |(_, value)| value.trim());
-    let alone = match timedatectl_field(line) {
-        Some("System clock synchronized" | "NTP synchronized" | "NTP enabled") => {
-            matches!(value, "yes" | "no")
-        }
-        Some("NTP service") => matches!(value, "active" | "inactive" | "n/a"),
-        Some("systemd-timesyncd.service active" | "Network time on") => {
-            matches!(value, "yes" | "no")
-        }
-        _ => false,
-    };
-    if !alone && !page.is_output(at, "timedatectl", timedatectl_field) {
-        return 0;
-    }
-    state(page, at, line);
-    let services = ["NTP service: ", "Network time on: ", "systemd-timesyncd.service active: "];
-    let service = match services.iter().find_map(|name| line.strip_prefix(name)).map(str::trim) {
-        Some("active" | "yes") => Some(true),
-        Some("inactive" | "no") => Some(false),
-        _ => None,
-    };
-    if let Some(active) = service {
-        page.told.ntp_service = Fact::known(active, page.source(at));
-    }
-    if let Some(local) = line.strip_prefix("RTC in local TZ: ").map(str::trim)
-        && matches!(local, "yes" | "no")
-    {
-        page.told.rtc_local = Fact::known(local == "yes", page.source(at));
-    }
-    // The RTC's line follows the universal time's.
-    if let (Some(universal), Some(rtc)) =
-        (line.strip_prefix("Universal time:"), page.line(at + 1).trim().strip_prefix("RTC time:"))
-        && let (Some(universal), Some(rtc)) = (seconds(universal), seconds(rtc))
-    {
-        page.told.rtc_ahead_s = Fact::known(rtc - universal, page.source(at + 1));
-    }
-    1
-}
-
-/// Seconds since 1970 of a date and a time as timedatectl writes them: `Mon 2026-06-01 10:00:03 UTC`.
-fn seconds(text: &str) -> Option<i64> {
-    let mut words = text.split_ascii_whitespace().skip_while(|word| !word.contains('-'));
-    let (date, time) = (words.next()?, words.next()?);
-    let three = |text: &str, by: char| -> Option<[i64; 3]> {
-        let mut parts = text.split(by).map(|part| part.parse::<i64>().ok());
-        let found = [parts.next()??, parts.next()??, parts.next()??];
-        parts.next().is_none().then_some(found)
-    };
-    let ([year, month, day], [hour, minute, second]) = (three(date, '-')?, three(time, ':')?);
-    let sane = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0..=60).contains(&second);
-    // Days since 1970 in the calendar whose years begin in March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    sane.then_some(((days * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-fn state(page: &mut Page<'_>, at: usize, line: &str) {
+/// Whether a line says that the clock is synchronised.
+pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     if let Ok(state) = NtpState::told(line) {
         page.told.ntp = Fact::known(state, page.source(at));
     }

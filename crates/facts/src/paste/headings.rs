@@ -4,12 +4,15 @@
 use super::{Section, files, prompt};
 use crate::log::times;
 use crate::names;
+use std::collections::HashSet;
 
 /// Characters and words that a heading has at most.
 const LONGEST: usize = 48;
 const WORDS: usize = 6;
 /// Sections that are told apart; a text with more has other headings.
 const SECTIONS: usize = 8;
+/// Headings that are compared; a text with more has other ones, too.
+const HEADINGS: usize = 256;
 
 /// Words of headings for one of two: the first list has what the other one is not.
 const PAIRS: [[&[&str]; 2]; 2] = [
@@ -115,6 +118,9 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
             },
             |place| place + 1,
         );
+        if found.len() > HEADINGS {
+            return Vec::new();
+        }
     }
     found[active].0.add(begin, lines.len());
     let telling = |section: &Section| {
@@ -130,7 +136,7 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
         telling.map(|line| line.trim()).collect::<Vec<&str>>()
     };
     // What one author quotes of another one tells nothing of a machine of his own.
-    let mut told: Vec<&str> = Vec::new();
+    let mut told: HashSet<&str> = HashSet::new();
     found.retain(|(section, of)| {
         let lines = telling(section);
         let tells = lines.iter().any(|line| of.author.is_none() || !told.contains(line));

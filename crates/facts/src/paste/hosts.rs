@@ -4,6 +4,8 @@
 use super::{Section, prompt};
 use crate::log::{Host, host_of, strip_prefix, times};
 
+/// Hosts whose lines are told apart; of a text with more, only the names of so many and one are found.
+pub const HOSTS: usize = 64;
 /// Lines of a run in which a boot begins.
 const HEAD: usize = 8;
 /// Seconds since boot of the first lines of a boot.
@@ -49,16 +51,24 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
     let mut names: Vec<&str> = Vec::new();
     let mut found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
     leave_out_devices(lines, &mut found);
+    let named = |names: &[&str]| {
+        let section =
+            |name: &&str| Section { host: Some((*name).to_owned()), ..Section::default() };
+        names.iter().map(section).collect::<Vec<Section>>()
+    };
     for host in found.iter().flatten().filter(|host| host.of_kernel) {
         if !names.contains(&host.name) {
             names.push(host.name);
+        }
+        if names.len() > HOSTS {
+            return named(&names);
         }
     }
     let of_kernel = names.len();
     // What another host's shell printed is not of the host that the log names.
     let of_prompts = found.iter_mut().zip(lines).filter(|(host, _)| host.is_none());
-    let named = !names.is_empty() && !names.iter().any(|name| is_general(name));
-    for (host, line) in of_prompts.filter(|_| named) {
+    let known = !names.is_empty() && !names.iter().any(|name| is_general(name));
+    for (host, line) in of_prompts.filter(|_| known) {
         let Some(name) = prompt::read(line).and_then(|prompt| prompt.host) else { continue };
         let name = name.split('.').next().unwrap_or(name);
         if is_general(name) {
@@ -67,6 +77,9 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
         *host = Some(Host { name, of_kernel: false });
         if !names.contains(&name) {
             names.push(name);
+        }
+        if names.len() > HOSTS {
+            return named(&names);
         }
     }
     if names.len() < 2 {
@@ -77,10 +90,7 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
     if of_kernel == 2 && names.len() == 2 && (renamed(0) || renamed(1)) {
         return Vec::new();
     }
-    let mut sections: Vec<Section> = names
-        .iter()
-        .map(|name| Section { host: Some((*name).to_owned()), ..Section::default() })
-        .collect();
+    let mut sections = named(&names);
     for run in runs {
         sections[run.host].add(run.begin, run.end);
     }

@@ -13,8 +13,11 @@ mod gutter;
 mod headings;
 mod hosts;
 mod identity;
+mod literal;
 mod machines;
 mod mixed;
+mod ntp_tools;
+mod packets;
 mod processor;
 mod prompt;
 mod reprinted;
@@ -22,6 +25,7 @@ mod sections;
 mod service;
 mod set_back;
 mod sysfs;
+mod timedatectl;
 mod virt;
 mod wall;
 
@@ -36,7 +40,7 @@ use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
 pub use headings::headed;
-pub use hosts::hosts;
+pub use hosts::{HOSTS, hosts};
 pub use machines::machines;
 pub use mixed::mixed;
 pub use sections::{Section, older, sections};
@@ -44,6 +48,8 @@ use serde::Serialize;
 
 /// Bytes of a text that are looked at for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
+/// Its lines, at most: each takes some 60 bytes beside its text.
+pub const LINES: usize = 200_000;
 /// Lines behind a reading of the clocksource for which it holds: a text may go on to another machine, or to the same one
 /// after a reboot.
 const NEAR: usize = 60;
@@ -67,7 +73,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line a kind.
-const READERS: [Reader; 25] = [
+const READERS: [Reader; 29] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -80,7 +86,7 @@ const READERS: [Reader; 25] = [
     virt::DMIDECODE,
     virt::LSMOD,
     discipline::CHRONY,
-    discipline::TIMEDATECTL,
+    timedatectl::READER,
     discipline::ADJTIMEX,
     discipline::SOURCES,
     discipline::PEERS,
@@ -93,6 +99,10 @@ const READERS: [Reader; 25] = [
     wall::DATES,
     service::STATUS,
     service::METRICS,
+    ntp_tools::NTPTIME,
+    ntp_tools::OPENNTPD,
+    ntp_tools::ACTIVITY,
+    packets::READER,
 ];
 
 /// The lines of a text, and what was read of them so far.
@@ -253,8 +263,9 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // A manual shows outputs of no machine.
-        let examples = is_manual(lines);
+        // A manual shows outputs of no machine, and a changelog quotes messages.
+        let examples = is_manual(lines) || literal::is_changelog(lines);
+        let literals = literal::find(lines);
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {
@@ -269,7 +280,9 @@ impl Pasted {
             }
             let readers = symptom::READERS.iter().chain(&READERS);
             let taken = readers
-                .filter(|reader| !examples && reader.words.iter().any(|word| has(line, word)))
+                .filter(|reader| {
+                    !examples && !literals[at] && reader.words.iter().any(|word| has(line, word))
+                })
                 .find_map(|reader| match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),
@@ -314,6 +327,14 @@ impl Pasted {
             unread: self.unread,
         }
     }
+}
+
+/// Cuts a text to what is looked at, and returns whether there was more.
+pub fn cut(text: &mut Vec<u8>) -> bool {
+    let end = memchr::memchr_iter(b'\n', text).nth(LINES).unwrap_or(LIMIT).min(LIMIT);
+    let more = text.len() > end;
+    text.truncate(end);
+    more
 }
 
 /// The lines of a text of bounded size, without what mailers, web pages, terminals and quotations put in.

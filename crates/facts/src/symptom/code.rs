@@ -19,7 +19,12 @@ pub(super) fn is_source(line: &str) -> bool {
     {
         return true;
     }
-    line.ends_with(';') && line.contains('"') || line.contains("\" +") || line.contains("\" <<")
+    // A part of a sentence that goes on in the next literal.
+    let is_literal = line.len() > 2 && line.starts_with('"') && line.ends_with(" \"");
+    is_literal
+        || line.ends_with(';') && line.contains('"')
+        || line.contains("\" +")
+        || line.contains("\" <<")
 }
 
 #[cfg(test)]
@@ -33,6 +38,7 @@ mod tests {
             "tests/a.sh:12:# a sentence",
             "    addWarning(\"a sentence\");",
             "    \"a sentence. See \" + path,",
+            "           \"a sentence. It goes on \"",
         ] {
             assert!(is_source(line), "{line}");
         }

@@ -75,7 +75,12 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
         }
         _ => per_call(line)?,
     };
+    // The row of a table is of the call that it names.
+    let is_row = line.contains("ns/op");
     let named = clock(line).or_else(|| {
+        if is_row {
+            return None;
+        }
         let before = (at.saturating_sub(2)..at).rev().find(|n| !page.line(*n).trim().is_empty())?;
         clock(page.line(before))
     })?;
@@ -94,6 +99,10 @@ fn per_call(line: &str) -> Option<f64> {
         "ns per read",
     ] {
         if let Some((before, _)) = line.split_once(unit) {
+            // The error is behind the mean.
+            let signs = ["\u{b1}", "+/-", "+-"];
+            let mean = signs.into_iter().find_map(|sign| before.split_once(sign));
+            let before = mean.map_or(before, |(mean, _)| mean);
             let number = before.trim_end().rsplit([' ', '\t', '=', ':', '(', '|', '~']).next()?;
             return nanoseconds(number);
         }
@@ -194,6 +203,26 @@ fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn row_of_a_table_has_its_mean_and_its_own_call() {
+        let costs = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let symptoms = crate::paste::Pasted::read(&lines, "text").symptoms;
+            let of = |one: &super::super::Symptom| match &one.seen {
+                Seen::Cost(cost) => Some((cost.clock.clone(), cost.ns)),
+                _ => None,
+            };
+            symptoms.iter().filter_map(of).collect::<Vec<_>>()
+        };
+        let table = "Benchmark     Mode  Cnt     Score     Error  Units\n\
+                     Timers.cpuTime   avgt   20   285.009 \u{b1}   2.446  ns/op\n\
+                     Timers.nanoTime  avgt   20    17.250 \u{b1}   0.022  ns/op\n\
+                     Timers.userTime  avgt   20  4928.495 \u{b1} 211.670  ns/op\n";
+        assert_eq!(costs(table), [("nanoTime".to_owned(), 17.25)]);
+        let alone = "Timers.nanoTime  avgt   5  25.500  ns/op\n";
+        assert_eq!(costs(alone), [("nanoTime".to_owned(), 25.5)]);
+    }
 
     #[test]
     fn timeit_of_python_times_a_call_alone() {

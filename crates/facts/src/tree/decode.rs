@@ -3,13 +3,16 @@
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::FrameDecoderError;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// Memory that an xz decoder may take, in KiB (`xz -9` needs 65 MiB).
 const XZ_MEMORY_KIB: u32 = 128 * 1024;
 
-/// Decompressed size of a log beyond which it is refused, in bytes.
+/// Size of a log beyond which it is refused, in bytes.
 pub const LOG_LIMIT: u64 = 16 << 30;
+/// Decompressed size of a log beyond which it is refused, in bytes: what can be read in some seconds. A small file can state any.
+pub const UNPACKED_LIMIT: u64 = 4 << 30;
 
 /// A compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +47,14 @@ impl Compression {
 }
 
 /// A reader of the decompressed content, whatever the compression, that fails beyond
-/// [`LOG_LIMIT`] bytes.
+/// [`UNPACKED_LIMIT`] bytes, and beyond [`LOG_LIMIT`] where nothing is compressed.
 ///
 /// # Errors
 /// The error of the first read.
 pub fn open_log<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    let (_, decoded) = decoded(reader)?;
-    Ok(Box::new(Capped::new(decoded, LOG_LIMIT)))
+    let (compression, decoded) = decoded(reader)?;
+    let plain = compression == Compression::Plain;
+    Ok(Box::new(Capped::new(decoded, if plain { LOG_LIMIT } else { UNPACKED_LIMIT })))
 }
 
 /// The compression of a stream, and its decompressed content without any limit.
@@ -100,7 +104,12 @@ impl<R: BufRead> MultiZstd<R> {
                 return Ok(Self::Done);
             }
             if !(0x50..=0x5f).contains(&start[0]) {
-                let decoder = StreamingDecoder::new(reader).map_err(io::Error::other)?;
+                let decoder = StreamingDecoder::new(reader).map_err(|error| match error {
+                    FrameDecoderError::WindowSizeTooBig { .. } => {
+                        damaged("Zstandard data that takes too much memory to unpack")
+                    }
+                    _ => damaged("no Zstandard frame where one should begin"),
+                })?;
                 return Ok(Self::Inside(Box::new(decoder)));
             }
             let mut header = [0u8; 8];
@@ -120,8 +129,19 @@ impl<R: BufRead> Read for MultiZstd<R> {
             match std::mem::replace(self, Self::Done) {
                 Self::Done => return Ok(0),
                 Self::Between(reader) => *self = Self::next_frame(reader)?,
-                Self::Inside(mut decoder) => match decoder.read(buffer)? {
-                    0 => *self = Self::Between(decoder.into_inner()),
+                Self::Inside(mut decoder) => match decoder
+                    .read(buffer)
+                    .map_err(|_| damaged("Zstandard data that is damaged or cut off"))?
+                {
+                    0 => {
+                        let frame = &decoder.decoder;
+                        let sum = frame.get_checksum_from_data();
+                        // The decoder compares nothing.
+                        if sum.is_some() && sum != frame.get_calculated_checksum() {
+                            return Err(damaged("Zstandard data whose checksum is wrong"));
+                        }
+                        *self = Self::Between(decoder.into_inner());
+                    }
                     count => {
                         *self = Self::Inside(decoder);
                         return Ok(count);
@@ -130,6 +150,10 @@ impl<R: BufRead> Read for MultiZstd<R> {
             }
         }
     }
+}
+
+fn damaged(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 /// A reader that fails as soon as more than `limit` bytes come out of it.
@@ -211,6 +235,26 @@ mod tests {
         assert!(text(&XZ[..40]).is_err());
         let zstd = zstd(&[7; 1000]);
         assert!(text(&zstd[..zstd.len() - 3]).is_err());
+    }
+
+    /// `yes | head -100 | zstd`: of which the last four bytes are the checksum.
+    const ZSTD: [u8; 22] = [
+        0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x4d, 0x00, 0x00, 0x10, 0x79, 0x0a, 0x01, 0x00, 0xc3,
+        0x28, 0x87, 0x05, 0xa7, 0x4f, 0x0a, 0xd4,
+    ];
+
+    #[test]
+    fn wrong_checksum_of_zstd_is_an_error() {
+        let whole = text(&ZSTD[..]).unwrap();
+        assert_eq!(whole.len(), 200);
+        for at in [10, 20] {
+            let mut changed = ZSTD;
+            changed[at] ^= 1;
+            let error = text(&changed[..]).unwrap_err().to_string();
+            assert!(error.contains("checksum is wrong"), "{at}: {error}");
+        }
+        let garbage = [&ZSTD[..], b"garbage"].concat();
+        assert!(text(&garbage[..]).unwrap_err().to_string().contains("no Zstandard frame where"));
     }
 
     #[test]

@@ -82,9 +82,6 @@ impl TimeSource {
         if let Some(rest) = behind(line, "step time server ") {
             return correction("ntpdate", seconds(behind(rest, " offset ")?, "sec"), true);
         }
-        if behind(line, "adjust time server ").is_some_and(|rest| rest.contains(" offset ")) {
-            return Some(Self { daemon: daemon("ntpdate"), ..Self::default() });
-        }
         if let Some(reason) = behind(line, "Can't synchronise: ") {
             let no_majority = reason.starts_with("no majority");
             return logged("chronyd", false).map(|told| Self { no_majority, ..told });

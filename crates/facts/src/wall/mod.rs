@@ -5,24 +5,30 @@
 //! which of them is right (`clocksmith-diagnose`).
 
 mod chrony;
+mod chronyc;
 mod clocks;
 mod correction;
 mod dates;
+mod hosts_differ;
 mod keepers;
 mod ntpq;
+mod peers;
 mod places;
 mod ptp;
 mod remark;
 mod source;
+mod table;
+mod timesync;
 mod tools;
 
 pub use chrony::ChronyConfig;
+pub(crate) use chronyc::TRACKING;
 pub use clocks::{Clocks, HostClock, Rtc};
 pub use correction::Correction;
 pub use dates::{Apart, date_seconds};
 pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name, is_program};
 pub use places::Places;
-pub use ptp::Phc;
+pub use ptp::{Phc, PortState, PtpPort};
 pub use remark::{Remark, What};
 pub use source::TimeSource;
 pub use tools::Tools;

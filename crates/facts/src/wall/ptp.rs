@@ -21,6 +21,62 @@ pub struct Phc {
     pub source: Option<Source>,
 }
 
+/// What a port of `ptp4l` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortState {
+    /// It follows a master.
+    Slave,
+    /// It waits, or measures before it follows.
+    Listening,
+    /// There is no better clock than this machine's: it hands that out.
+    GrandMaster,
+    /// It is out of service.
+    Faulty,
+}
+
+/// What `ptp4l` says of its ports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PtpPort {
+    /// By the last line.
+    pub state: Option<PortState>,
+    /// The network card did not give the time stamp of a packet that was sent.
+    pub no_stamp: bool,
+    /// The offset to the master in the last line with one, as root mean square, in nanoseconds.
+    pub rms_ns: Option<f64>,
+}
+
+impl PtpPort {
+    /// What a later line of the same text adds.
+    pub(super) fn add(&mut self, later: Self) {
+        self.state = later.state.or(self.state);
+        self.no_stamp |= later.no_stamp;
+        self.rms_ns = later.rms_ns.or(self.rms_ns);
+    }
+
+    /// A line of `ptp4l`: `port_show_transition()` in port.c, `handle_state_decision_event()` in clock.c, `clock_stats_update()`,
+    /// `sk_receive()` in sk.c.
+    fn of_line(line: &str) -> Option<Self> {
+        let state = [
+            (" to FAULTY on ", PortState::Faulty),
+            (" to SLAVE on ", PortState::Slave),
+            (" to UNCALIBRATED on ", PortState::Listening),
+            (" to LISTENING on ", PortState::Listening),
+            ("assuming the grand master role", PortState::GrandMaster),
+        ];
+        let state =
+            state.into_iter().find(|(words, _)| line.contains(words)).map(|(_, state)| state);
+        let no_stamp = line.contains("timed out while polling for tx timestamp");
+        let rms_ns = line.split_once(" rms ").and_then(|(_, rest)| {
+            let mut words = rest.split_ascii_whitespace();
+            let rms = words.next()?.parse().ok().filter(|rms: &f64| rms.is_finite())?;
+            (words.next() == Some("max")).then_some(rms)
+        });
+        let found = Self { state, no_stamp, rms_ns };
+        (found != Self::default()).then_some(found)
+    }
+}
+
 impl Phc {
     /// What a later line of the same text adds.
     pub(super) fn add(&mut self, other: Self) {
@@ -43,6 +99,10 @@ impl TimeSource {
         if jumped.iter().any(|words| line.contains(words)) {
             let remark = Remark { what: What::OtherThanMonotonic, program, source: source.clone() };
             return Some(Self { remarks: vec![remark], ..Self::default() });
+        }
+        if program == "ptp4l" {
+            let ptp = Some(PtpPort::of_line(line)?);
+            return Some(Self { ptp, ..Self::default() });
         }
         let (is_reference, rest) =
             if let Some((_, rest)) = line.split_once("CLOCK_REALTIME phc offset ") {
@@ -122,10 +182,29 @@ mod tests {
             "phc2sys -s CLOCK_REALTIME -c eth0 sys offset 0",
             "phc2sys[1.2]: CLOCK_REALTIME phc offset x s2 freq 1",
             "the CLOCK_REALTIME phc offset 12 s2 freq 3 of another program",
-            "ptp4l[1.2]: port 1: SLAVE to UNCALIBRATED on SYNCHRONIZATION_FAULT",
+            "ptp4l[1.2]: selected /dev/ptp0 as PTP clock",
+            "start ptp4l: it comes from LISTENING to work",
         ] {
             assert_eq!(TimeSource::of_ptp(line, &Source("log".into())), None, "{line}");
         }
+    }
+
+    #[test]
+    fn port_is_in_the_state_of_its_last_line() {
+        let port = |lines: &[&str]| read(lines).ptp.unwrap();
+        let slave = port(&[
+            "ptp4l[1750.340]: assuming the grand master role",
+            "ptp4l[1752.253]: port 1: MASTER to UNCALIBRATED on RS_SLAVE",
+            "ptp4l[1752.680]: port 1: UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED",
+            "ptp4l[1753.306]: rms 7742463 max 15502682 freq +25830 +/- 95588 delay   231 +/-   0",
+            "ptp4l[1758.314]: rms  355 max  546 freq  -5712 +/- 491 delay   231 +/-   0",
+        ]);
+        assert_eq!((slave.state, slave.rms_ns), (Some(PortState::Slave), Some(355.0)));
+        let faulty = port(&[
+            "ptp4l[9.1]: timed out while polling for tx timestamp",
+            "ptp4l[9.2]: port 1: MASTER to FAULTY on FAULT_DETECTED (FT_UNSPECIFIED)",
+        ]);
+        assert!(faulty.no_stamp && faulty.state == Some(PortState::Faulty));
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 //! and what programs run into because of it.
 
 use super::TimeSource;
+use super::hosts_differ::hosts_differ;
 use crate::Source;
 use serde::Serialize;
 
@@ -56,6 +57,12 @@ pub enum What {
     },
     /// hwclock: the real-time clock gives no tick in time.
     RtcNoTick,
+    /// The real-time clock gave no time.
+    RtcUnread {
+        /// It has none, because it lost its supply or was never set; `false`: its chip does not answer. `None`: the line does
+        /// not say.
+        lost: Option<bool>,
+    },
     /// Another program holds the real-time clock.
     RtcBusy,
     /// hwclock found no real-time clock that it can ask.
@@ -68,6 +75,33 @@ pub enum What {
     AlertOff,
     /// linuxptp: a clock moved otherwise than `CLOCK_MONOTONIC` did.
     OtherThanMonotonic,
+    /// ntpdate found the clock off by less than it sets at once.
+    Slewed {
+        /// How far the clock was behind, in seconds; negative: ahead.
+        by_s: f64,
+        /// It was only asked for.
+        asked: bool,
+    },
+    /// Packets of NTP in a capture.
+    Packets {
+        /// Requests.
+        asked: u32,
+        /// Answers.
+        answered: u32,
+        /// From the first request to the last one.
+        over_s: f64,
+    },
+    /// chronyd's sources by what it does with them.
+    Activity {
+        /// It asks them.
+        online: u32,
+        /// It does not.
+        offline: u32,
+        /// Their names were not found.
+        unknown: u32,
+    },
+    /// A check of monitoring had no offset to judge.
+    OffsetUnknown,
     /// A time daemon does not run.
     NotRunning {
         /// The condition of its unit that was not met, if that is why.
@@ -97,9 +131,11 @@ pub(super) const MOST: usize = 32;
 /// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
 /// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
 /// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 28] = [
+const WORDS: [(&str, &str, What); 30] = [
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
+    ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
+    ("offset is out of range (nan)", "ntpmon", What::OffsetUnknown),
     ("hwclock: cannot open /dev/rtc0: Device or resource busy", "hwclock", What::RtcBusy),
     ("hwclock: Cannot access the Hardware Clock via any known method", "hwclock", What::RtcNone),
     ("Forward time jump detected!", "chronyd", What::Jumped { forward: true }),
@@ -141,6 +177,27 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     let remark = |program, what| Some(Remark { what, program, source: source.clone() });
     if let Some((_, program, what)) = WORDS.iter().find(|(words, ..)| line.contains(words)) {
         return remark(program, what.clone());
+    }
+    // hwclock, timedatectl and the kernel's drivers; what the C library says of the error is translated.
+    let unread =
+        ["ioctl(RTC_RD_TIME)", "Failed to read RTC: "].iter().any(|words| line.contains(words));
+    if unread || line.contains(": no valid clock/calendar values available") {
+        let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
+        let lost = if says(&["Invalid argument", "no valid clock"]) {
+            Some(true)
+        } else {
+            says(&["timed out", "Input/output error", "I/O error", "No such device"])
+                .then_some(false)
+        };
+        return remark("hwclock", What::RtcUnread { lost });
+    }
+    // ntpdate slews what is less than half a second off.
+    if let Some(rest) = behind(line, "adjust time server ")
+        && let Some(rest) = behind(rest, " offset ")
+    {
+        let figure = rest.split_ascii_whitespace().next()?;
+        let by_s = figure.parse().ok().filter(|by: &f64| by.is_finite())?;
+        return remark("ntpdate", What::Slewed { by_s, asked: false });
     }
     if let Some(found) = hosts_differ(line, source) {
         return Some(found);
@@ -208,68 +265,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     None
 }
 
-/// Servers that compare their clocks and write the difference: `monitorProbingStatus()` in etcd's rafthttp, `HybridClock::Update()`
-/// in YugabyteDB's hybrid_clock.cc, HBase's `ServerManager`, Ceph's `ceph health detail`.
-fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
-    let figure = |text: &str| -> Option<f64> {
-        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let unit: String = text[end..].chars().take_while(char::is_ascii_alphabetic).collect();
-        let factor = match unit.as_str() {
-            "s" => 1.0,
-            "ms" => 1e-3,
-            _ => return None,
-        };
-        text[..end].parse::<f64>().ok().filter(|by| by.is_finite()).map(|by| by * factor)
-    };
-    let (program, by_s) = if let Some(rest) = behind(line, "the clock difference against peer ") {
-        // The text form has the figures behind the words, the JSON form in a field of its own.
-        let rest = behind(rest, " is too high [");
-        ("etcd", rest.and_then(go_duration))
-    } else if line.contains("prober found high clock drift") {
-        ("etcd", behind(line, "\"clock-drift\":\"").and_then(go_duration))
-    } else if let Some(rest) = behind(line, "Too big clock skew is detected: ") {
-        ("YugabyteDB", figure(rest))
-    } else if let Some(rest) = behind(line, "Reported time is too far out of sync with master.") {
-        ("HBase", behind(rest, "Time difference of ").and_then(figure))
-    } else if let Some((_, rest)) =
-        line.split_once(" clock skew ").filter(|(head, _)| of_monitor(head))
-    {
-        ("Ceph", Some(figure(rest)?))
-    } else {
-        return None;
-    };
-    Some(Remark { what: What::HostsDiffer { by_s }, program, source: source.clone() })
-}
-
-/// The name of a monitor of Ceph in front of what it says: `mon.a`, `[WRN]  mon.2 192.0.2.48:6790/0`, `cluster [WRN] 1`.
-fn of_monitor(head: &str) -> bool {
-    let head = head.trim_start();
-    head.starts_with("mon.") || head.contains("[WRN]") && head.contains("mon.")
-}
-
-/// A duration as Go prints it (`8h0m2.5s`, `12.407738276s`, `201.859059ms`), in seconds.
-fn go_duration(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))?;
-    let (mut rest, mut sum) = (&text[..end], 0.0);
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let (figure, tail) = rest.split_at(digits);
-        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
-        let (unit, next) = tail.split_at(letters);
-        let factor = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            _ => return None,
-        };
-        sum += figure.parse::<f64>().ok()? * factor;
-        rest = next;
-    }
-    (end > 0 && sum.is_finite()).then_some(sum)
-}
-
-fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
+pub(super) fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
     Some(&line[line.find(words)? + words.len()..])
 }
 
@@ -281,7 +277,9 @@ impl TimeSource {
         let synchronised = line.contains("Initial clock synchronization to ")
             || line.contains("timesyncd")
                 && line.contains("ynchroniz")
-                && line.contains("to time server ");
+                && line.contains("to time server ")
+            // manager_receive_response(): of an answer that it takes.
+            || line.contains("timesyncd") && line.contains("interval/delta/delay/jitter/drift ");
         if synchronised {
             let logged = Some(true);
             return Some(Self { daemon: "systemd-timesyncd", logged, ..Self::default() });
@@ -358,58 +356,6 @@ mod tests {
     }
 
     #[test]
-    fn of_line_servers_say_by_how_much_the_clocks_of_hosts_differ() {
-        let differ = |program, by_s| Some((program, What::HostsDiffer { by_s }));
-        for (line, program, by_s) in [
-            (
-                "W | rafthttp: the clock difference against peer 4e8d is too high [12.5s > 1s]",
-                "etcd",
-                Some(12.5),
-            ),
-            (
-                "etcd[16]: the clock difference against peer f63a is too high [8h0m2.5s > 1s]",
-                "etcd",
-                Some(28_802.5),
-            ),
-            (
-                r#"{"level":"warn","msg":"prober found high clock drift","clock-drift":"1.25s","rtt":"1ms"}"#,
-                "etcd",
-                Some(1.25),
-            ),
-            (
-                "hybrid_clock.cc:181] Too big clock skew is detected: 30397.525s, while max allowed is: 0.500s",
-                "YugabyteDB",
-                Some(30_397.525),
-            ),
-            (
-                "Reported time is too far out of sync with master.  Time difference of 53040ms > max allowed of 30000ms",
-                "HBase",
-                Some(53.04),
-            ),
-            ("    mon.b clock skew 0.25s > max 0.05s (latency 0.0004s)", "Ceph", Some(0.25)),
-            (
-                "2026-01-02 03:04:05.9 [WRN]  mon.2 192.0.2.8:6790/0 clock skew 0.25s > max 0.05s",
-                "Ceph",
-                Some(0.25),
-            ),
-            (
-                "mon.a (mon.0) 552 : cluster [WRN] 1 clock skew 0.25s > max 0.05s",
-                "Ceph",
-                Some(0.25),
-            ),
-            ("HEALTH_WARN clock skew detected on mon.b, mon.c", "Ceph", None),
-            (
-                "rpc/clock_offset.go:132: fewer than half the known nodes are within the maximum offset of 250ms (3 of 7)",
-                "CockroachDB",
-                None,
-            ),
-        ] {
-            assert_eq!(said(line), differ(program, by_s), "{line}");
-        }
-        assert_eq!(said("a common clock skew 3 of the tree"), None);
-    }
-
-    #[test]
     fn of_line_hwclock_alerts_and_names_that_are_not_found() {
         for (line, program, what) in [
             (
@@ -417,6 +363,8 @@ mod tests {
                 "hwclock",
                 What::RtcNoTick,
             ),
+            ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
+            ("offset is out of range (nan)", "ntpmon", What::OffsetUnknown),
             ("hwclock: cannot open /dev/rtc0: Device or resource busy", "hwclock", What::RtcBusy),
             (
                 "hwclock: Cannot access the Hardware Clock via any known method.",

@@ -103,6 +103,35 @@ fn long_texts_are_read_in_time_that_grows_with_them() {
 }
 
 #[test]
+fn texts_of_ever_new_names_are_read_in_time_that_grows_with_them() {
+    const KINDS: [fn(usize) -> String; 4] = [
+        |n| format!("db{n} | CHANGED | rc=0 >>\nhpet\n"),
+        |n| format!("[{n}] 01:00:00 [SUCCESS] db{n}\nhpet\n"),
+        |n| {
+            format!(
+                "Nov 27 12:00:00 db{n} kernel: [    1.0] clocksource: Switched to clocksource hpet\n"
+            )
+        },
+        |n| format!("## On kernel 6.{n}:\ncurrent_clocksource: hpet\n"),
+    ];
+    let took = |kind: fn(usize) -> String, count: usize| {
+        let lines: Vec<String> =
+            (0..count).map(kind).collect::<String>().lines().map(str::to_owned).collect();
+        let runs = (0..2).map(|_| {
+            let began = processor_time();
+            let _ = (paste::headed(&lines), paste::hosts(&lines), paste::mixed(&lines));
+            processor_time() - began
+        });
+        runs.fold(f64::MAX, f64::min)
+    };
+    for kind in KINDS {
+        let (short, long) = (took(kind, 400), took(kind, 12_800));
+        // 32 times the text: a square takes 1024 times as long.
+        assert!(long < short * 200.0, "{:?}: {short} s, then {long} s", kind(0));
+    }
+}
+
+#[test]
 fn time_daemons_are_read_in_a_text() {
     let text = "root@db:~# timedatectl\n           Universal time: Mon 2026-03-01 00:00:05 UTC\n                 RTC time: Sat 2026-02-28 23:59:03\n\
                 root@db:~# timedatectl timesync-status\n       Server: 192.0.2.1 (ntp.example)\nPoll interval: 1min 4s (min: 32s; max 34min 8s)\n\

@@ -52,6 +52,19 @@ impl Vdso {
     }
 }
 
+/// Whether the functions that this process finds as the kernel's are others: `clocksmith run` gives a program its own.
+#[must_use]
+pub fn is_replaced() -> bool {
+    // SAFETY: reads the auxiliary vector, which was written before the program began.
+    let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
+    let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
+    is_other(&String::from_utf8_lossy(&maps), address)
+}
+
+fn is_other(maps: &str, address: u64) -> bool {
+    address != 0 && maps::around(maps, address).is_some_and(|found| found.name != "[vdso]")
+}
+
 /// How long the mapping is that begins at this address.
 fn mapped_length(address: usize) -> Option<usize> {
     let begin = u64::try_from(address).ok().filter(|begin| *begin != 0)?;
@@ -64,6 +77,15 @@ fn mapped_length(address: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_image_than_the_kernels_is_told_by_its_name() {
+        let maps = "7f00001000-7f00003000 r-xp 00000000 00:00 0 \n\
+                    7ffd1000-7ffd3000 r-xp 00000000 00:00 0                          [vdso]\n";
+        assert!(is_other(maps, 0x7f_0000_1000) && !is_other(maps, 0x7ffd_1000));
+        // Without a vDSO, and without a map.
+        assert!(!is_other(maps, 0) && !is_other("", 0x7ffd_1000));
+    }
 
     #[test]
     fn the_functions_of_this_process_tell_the_time() {

@@ -34,9 +34,11 @@ impl Deadline {
     }
 }
 
-/// Nanoseconds of the kernel's monotonic clock.
+/// Nanoseconds of the kernel's monotonic clock. Where the kernel refuses the call (a filter of seccomp), of the one that is
+/// read in user space: nothing waits for ever.
 pub(crate) fn now<S: Source>(source: &S) -> i64 {
-    source.kernel_clock(ClockId::Monotonic).unwrap_or(0)
+    let id = ClockId::Monotonic;
+    source.kernel_clock(id).or_else(|| source.clock(id)).unwrap_or(0)
 }
 
 /// A place in a loop that waits for another thread: mostly spins, sometimes lets others run, and

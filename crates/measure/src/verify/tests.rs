@@ -434,6 +434,47 @@ fn no_time_at_all_still_ends_with_an_answer() {
     assert_eq!(outcome.method.unpinned.len(), 1, "{outcome:#?}");
 }
 
+/// A machine whose kernel answers no reads of clocks: a filter of seccomp refuses the calls.
+struct Filtered(Bent);
+
+impl Source for Filtered {
+    fn counter_allowed(&self) -> Result<(), String> {
+        self.0.counter_allowed()
+    }
+    fn counter(&self) -> u64 {
+        self.0.counter()
+    }
+    fn clock(&self, id: super::ClockId) -> Option<i64> {
+        self.0.clock(id)
+    }
+    fn kernel_clock(&self, _: super::ClockId) -> Option<i64> {
+        None
+    }
+    fn claimed_step(&self, id: super::ClockId) -> Option<i64> {
+        self.0.claimed_step(id)
+    }
+    fn cpus(&self) -> Vec<u32> {
+        self.0.cpus()
+    }
+    fn pin(&self, cpu: u32) -> Result<(), String> {
+        self.0.pin(cpu)
+    }
+    fn kernel_hz(&self) -> Option<f64> {
+        self.0.kernel_hz()
+    }
+}
+
+#[test]
+fn kernel_that_refuses_reads_holds_nothing_up() {
+    let (told, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let outcome = run(&Filtered(Bent::healthy()), &options(100), &mut History::default());
+        let _ = told.send(outcome);
+    });
+    let outcome = end.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(outcome.verdict, Trust::Unknown, "{outcome:#?}");
+}
+
 /// A hypervisor's HPET that runs slower by 700 ppm for a moment, as was seen under software emulation.
 #[test]
 fn a_reference_that_wanders_is_not_a_fault_of_the_counter() {

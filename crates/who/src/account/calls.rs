@@ -8,6 +8,8 @@ pub(super) struct Calls {
     pub(super) high: f64,
     /// The least, if each of the reads waits for instructions before it.
     pub(super) behind: f64,
+    /// The least, if each of the reads waits a little for them, as reads in order do in any program.
+    pub(super) near: f64,
 }
 
 impl Calls {
@@ -17,6 +19,7 @@ impl Calls {
             low: self.low + other.low,
             high: self.high + other.high,
             behind: self.behind + other.behind,
+            near: self.near + other.near,
         }
     }
 
@@ -27,6 +30,7 @@ impl Calls {
             low: less(self.low, other.low),
             high: less(self.high, other.high),
             behind: less(self.behind, other.behind),
+            near: less(self.near, other.near),
         }
     }
 
@@ -39,14 +43,17 @@ impl Calls {
     }
 
     /// How far the share that these are of all may be off, relative to it, `rest` being the others: down and up. The cost
-    /// of one is more or less than reckoned with on both sides, independently.
+    /// of one is more or less than reckoned with on both sides, independently. Reads of one kind wait alike for what is before
+    /// them; of a read in user space the wait is a larger part than of a system call.
     pub(super) fn beside(self, rest: Self) -> (f64, f64) {
         if self.value <= 0.0 || rest.value <= 0.0 {
             return (0.0, 0.0);
         }
         let factor = |of: f64, to: f64| if of > 0.0 && to > 0.0 { (of / to).ln() } else { 0.0 };
+        let waits = factor(self.low, self.near) - factor(rest.low, rest.near);
         let up = factor(self.high, self.value).hypot(factor(rest.value, rest.low));
         let down = factor(self.value, self.low).hypot(factor(rest.high, rest.value));
+        let (up, down) = (up.hypot(waits.min(0.0)), down.hypot(waits.max(0.0)));
         let share = |odds: f64| odds / (1.0 + odds);
         let odds = self.value / rest.value;
         let of = share(odds);
@@ -60,7 +67,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn calls(value: f64, factor: f64) -> Calls {
-        Calls { value, low: value / factor, high: value * factor, behind: value / factor }
+        let low = value / factor;
+        Calls { value, low, high: value * factor, behind: low, near: low }
     }
 
     #[test]
@@ -79,6 +87,11 @@ mod tests {
         assert!(
             (waiting.relative().0 - 0.6).abs() < 1e-9 && waiting.beside(fine) == fine.beside(fine)
         );
+        // Where they are a larger part of these reads than of the others, these may be fewer, and the others more.
+        let (slow, quick) = (Calls { near: 44.0, ..fine }, Calls { near: 33.0, ..fine });
+        let (plain, shifted) = (fine.beside(fine), quick.beside(slow));
+        assert!(shifted.0 > 2.0 * plain.0 && shifted.1 <= plain.1 + 1e-9, "{shifted:?}");
+        assert!(slow.beside(quick).1 > 2.0 * plain.1 && quick.beside(quick).0 <= plain.0 + 1e-9);
         let (down, up) = cheap.relative();
         assert!((down - 2.0 / 3.0).abs() < 1e-9 && (up - 2.0).abs() < 1e-9);
     }

@@ -6,7 +6,7 @@ use super::calls::Calls;
 use super::estimate::Estimate;
 use super::settled::settled;
 use super::site::{Site, site};
-use crate::calibrate::{Costs, Span};
+use crate::calibrate::{BESIDE, Costs, Span};
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
 use crate::recording::{Hit, Own, Recording};
@@ -267,10 +267,11 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
                 let mean = mean.filter(|mean| *mean > 0.0)?;
                 Some(all_seconds * 1e9 * share.value / mean)
             };
-            let behind = number(most.map(|most| most + waits));
-            let calls = match (number(mean), number(most), number(least), behind) {
-                (Some(value), Some(low), Some(high), Some(behind)) => {
-                    Some(Calls { value, low, high, behind })
+            let waiting = |longer: f64| number(most.map(|most| most + longer));
+            let (behind, near) = (waiting(waits), waiting(waits.min(BESIDE)));
+            let calls = match (number(mean), number(most), number(least), behind.zip(near)) {
+                (Some(value), Some(low), Some(high), Some((behind, near))) => {
+                    Some(Calls { value, low, high, behind, near })
                 }
                 _ => None,
             };
@@ -339,7 +340,8 @@ fn seen(
     costs: &Costs,
     own: Option<&Own>,
 ) -> Option<Span> {
-    let whole = || cost(path, api, clock, costs, own).map(Span::around);
+    let unevenness = costs.of(api, clock).unevenness;
+    let whole = || Some(Span::around(cost(path, api, clock, costs, own)?).uneven(unevenness));
     match path {
         Path::ClocksmithRun => match own {
             Some(own) if own.clock.serves(api, clock) => own.cost(api, clock),
@@ -477,6 +479,7 @@ mod tests {
                             crate::calibrate::Cost {
                                 library_ns: Some(20.0),
                                 syscall_ns: Some(200.0),
+                                ..crate::calibrate::Cost::default()
                             },
                         )
                     })

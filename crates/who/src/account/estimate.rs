@@ -129,6 +129,9 @@ impl Estimate {
         }
         let below = ((self.value - self.low) / self.value).hypot(down).min(1.0);
         let above = ((self.high - self.value) / self.value).hypot(up);
+        // Factors, where they are large: three times as much and three times as much are more than four.
+        let factor = (self.high / self.value).ln().hypot(up.ln_1p()).exp();
+        let above = above.max(factor - 1.0);
         Self {
             value: self.value,
             low: self.value * (1.0 - below),
@@ -247,6 +250,8 @@ mod tests {
         assert!(calls.high < 1.0 && calls.low > 0.9, "{calls:?}");
         assert_eq!(Estimate::share(5.0, 5.0).as_share(1.0).high, 1.0);
         assert_eq!(samples.widened(0.1, 9.0).within_one().high, 1.0);
+        let rare = Estimate { value: 1.0, low: 0.2, high: 3.6 };
+        assert!((5.0..6.0).contains(&rare.widened(0.7, 2.0).high), "{:?}", rare.widened(0.7, 2.0));
     }
 
     proptest! {

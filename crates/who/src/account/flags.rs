@@ -223,6 +223,7 @@ mod tests {
                     low: seconds * 5e7,
                     high: seconds * 5e7,
                     behind: seconds * 5e7,
+                    near: seconds * 5e7,
                 }),
                 own: None,
                 ns: Some(20.0),

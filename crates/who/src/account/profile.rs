@@ -408,7 +408,7 @@ mod tests {
     fn reads_of_a_few_nanoseconds_have_wide_intervals() {
         use crate::calibrate::{Cost, Served, Span};
         let (fine, coarse) = (ClockId::MONOTONIC, ClockId::MONOTONIC_COARSE);
-        let cost = |ns| Cost { library_ns: Some(ns), syscall_ns: Some(200.0) };
+        let cost = |ns| Cost { library_ns: Some(ns), syscall_ns: Some(200.0), ..Cost::default() };
         let costs = Costs {
             clocks: vec![(fine, cost(22.0)), (coarse, cost(4.0))],
             served: Served {

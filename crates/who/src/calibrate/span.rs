@@ -17,11 +17,14 @@ const SURROUNDINGS: f64 = 0.15;
 /// A read in a loop without anything else is followed by the next; elsewhere so much of it, in nanoseconds, is done while
 /// the processor waits for instructions before it, and samples find those: 0.8 to 2 ns of 3 on processors of 2024.
 pub(super) const OVERLAP: f64 = 2.0;
-/// Samples find at least this part of a read: a tenth to a half of `time` and of a clock of the last tick.
-const LEAST: f64 = 0.12;
+/// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a clock of the last tick.
+const LEAST: f64 = 0.07;
 /// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns and more of slow
 /// ones on processors of 2024. Samples find the wait at the read.
 const WAIT: f64 = 40.0;
+/// So long it may wait in a program that does nearly nothing else, too: an atomic addition beside each read, as a counter
+/// of events has, is done while the read waits for it, so that samples find all of it at the read.
+pub const BESIDE: f64 = 10.0;
 /// The most that a call itself takes, in nanoseconds; a loop of empty calls that takes longer does so for its own sake.
 pub(super) const CALL: f64 = 3.0;
 
@@ -50,10 +53,17 @@ impl Span {
         Self { low: self.low * factor, ns: self.ns * factor, high: self.high * factor }
     }
 
+    /// The same of a read that takes this many times as long in one moment as in another.
+    #[must_use]
+    pub fn uneven(self, factor: f64) -> Self {
+        let side = factor.max(1.0).sqrt();
+        Self { low: self.low / side, ns: self.ns, high: self.high * side }
+    }
+
     /// How much longer a read in order may take, if the program does `others` times as much beside its reads.
     #[must_use]
     pub fn wait(self, others: f64) -> f64 {
-        (self.ns * others).clamp(0.0, WAIT)
+        (self.ns * others).clamp(BESIDE, WAIT)
     }
 }
 
@@ -80,7 +90,10 @@ mod tests {
             assert!(span.low < span.ns && span.ns < span.high, "{span:?}");
         }
         // A read that is alone waits for what is before it; how long is bounded.
-        assert_eq!((fine.wait(1000.0), fine.wait(0.0)), (WAIT, 0.0));
+        assert_eq!((fine.wait(1000.0), fine.wait(0.0)), (WAIT, BESIDE));
         assert_eq!(Span::around(10.0).scaled(2.0), Span::around(20.0));
+        assert_eq!(Span::around(10.0).uneven(0.0), Span::around(10.0));
+        let uneven = Span::around(640.0).uneven(1.6);
+        assert!(uneven.low < 445.0 && uneven.ns == 640.0 && uneven.high > 920.0, "{uneven:?}");
     }
 }

@@ -62,7 +62,7 @@ impl Breakpoints {
                     Ok(group) => {
                         self.groups.insert(*tid, group);
                     }
-                    Err(error) => self.refused = Some(error),
+                    Err(error) => self.refuse(error),
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Breakpoints {
                 });
             match armed {
                 Ok(ring) => self.few.push(ring),
-                Err(error) => self.refused = Some(error),
+                Err(error) => self.refuse(error),
             }
         }
     }
@@ -169,11 +169,24 @@ impl Breakpoints {
         self.armed
     }
 
-    /// Why some thread has none: `EBUSY` or `ENOSPC` where a debugger holds the registers.
+    /// A thread that has ended says nothing about the others.
+    fn refuse(&mut self, error: io::Error) {
+        if self.refused.is_none() || !thread_ended(&error) {
+            self.refused = Some(error);
+        }
+    }
+
+    /// Why some thread has none: `ESRCH` where all such threads had ended, `EBUSY` or `ENOSPC` where a debugger holds the registers.
     #[must_use]
     pub fn refused(&self) -> Option<&io::Error> {
         self.refused.as_ref()
     }
+}
+
+/// Whether an error says that the thread has ended.
+#[must_use]
+pub fn thread_ended(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// Whether an error says that no register is left: `ENOSPC` (`reserve_bp_slot` in `kernel/events/hw_breakpoint.c`), or

@@ -9,7 +9,7 @@ mod sampler;
 mod tracepoints;
 
 pub use access::{Access, Refusal};
-pub use breakpoints::Breakpoints;
+pub use breakpoints::{Breakpoints, thread_ended};
 pub use event::{Depth, online_cpus};
 pub use ring::Ring;
 pub use sampler::{Deadline, Sampler, Scope};

@@ -29,6 +29,8 @@ impl Session {
                 _ => {}
             }
         }
+        // Those that are looked at from here on have become what they became before these records were read.
+        let known = self.processes.len();
         for record in records {
             match record {
                 Record::Sample(sample) => self.take(&sample),
@@ -50,7 +52,11 @@ impl Session {
                     self.ended.insert(pid);
                 }
                 Record::Exec { pid, .. } => {
-                    self.current.remove(&pid);
+                    // Samples of the new program may come earlier, from another ring.
+                    let looked_at_since = |at: &Option<usize>| at.is_some_and(|at| at >= known);
+                    if !self.current.get(&pid).is_some_and(looked_at_since) {
+                        self.current.remove(&pid);
+                    }
                     self.parents.remove(&pid);
                 }
                 _ => {}

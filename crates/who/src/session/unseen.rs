@@ -3,7 +3,7 @@
 use crate::account::site;
 use crate::account::source::is_nameless;
 use crate::classify::Path;
-use crate::perf::Breakpoints;
+use crate::perf::{Breakpoints, thread_ended};
 use crate::recording::{Hit, Module, Stack};
 use crate::symbols::FrameKind;
 use crate::watched::{Process, Runtime, runtime};
@@ -157,6 +157,9 @@ pub(super) fn clocks(
         return None;
     }
     let why = match breakpoints.refused() {
+        Some(error) if thread_ended(error) => {
+            "the threads that read the time ended before breakpoints could be set".to_owned()
+        }
         Some(error) => format!(
             "breakpoints on the vDSO are refused ({error}); a debugger or another profiler may hold the processor's \
              registers for them"

@@ -2,36 +2,50 @@
 
 use super::{Menu, intended, is_bls, is_extlinux, is_grub, kernels};
 use crate::boot::bls;
+use crate::boot::single;
+use crate::system::Longest;
 use crate::words::Change;
 use std::path::Path;
 
-/// The longest command line of a kernel on x86-64 and aarch64, in bytes (`COMMAND_LINE_SIZE`, with its end). Boot loaders and the
-/// kernel cut a longer one without a word.
-const LONGEST: usize = 2048;
 /// What GRUB writes before the words (`BOOT_IMAGE=` and the kernel).
 const IMAGE: &str = "BOOT_IMAGE=";
 
-/// Why the words at the end of a command line would be cut off, if they would.
-pub(crate) fn cut(line: &str, change: &Change) -> Option<String> {
+/// Why the words at the end of a command line would be cut off, if they would. Boot loaders and the kernel do that without a message.
+pub(crate) fn cut(line: &str, change: &Change, longest: Longest) -> Option<String> {
     let length = IMAGE.len() + line.trim().len();
-    (!change.add.is_empty() && length >= LONGEST).then(|| {
-        format!(
-            "has a command line of {length} bytes or more, and the kernel reads {} of it: the words at its end have no effect",
-            LONGEST - 1
-        )
+    let Longest { bytes, certain } = longest;
+    (!change.add.is_empty() && length > bytes).then(|| {
+        let reads = if certain {
+            format!("the kernel reads {bytes} of it: the words at its end have no effect")
+        } else {
+            format!(
+                "the kernel may read only {bytes} of it (no CONFIG_COMMAND_LINE_SIZE in /boot/config-* says more): the words at \
+                 its end would have no effect"
+            )
+        };
+        format!("has a command line of {length} bytes or more, and {reads}")
     })
 }
 
 /// Why the command lines of a file's entries, or a file that is one, are too long for the words that a change adds.
-pub(crate) fn too_long(path: &Path, text: &str, change: &Change) -> Option<String> {
+pub(crate) fn too_long(
+    path: &Path,
+    text: &str,
+    change: &Change,
+    longest: Longest,
+) -> Option<String> {
+    let cut = |line: &str| cut(line, change, longest);
     if is_bls(path) {
         let kernel = kernels(path, text).first()?.clone();
-        return cut(&format!("{kernel} {}", bls::all_options(text)), change);
+        return cut(&format!("{kernel} {}", bls::all_options(text)));
     }
     if is_grub(path) || is_extlinux(path) {
         let entries = Menu::of(path, text).entries;
-        return intended(&entries).iter().find_map(|entry| cut(&entry.words, change));
+        return intended(&entries).iter().find_map(|entry| cut(&entry.words));
+    }
+    if path == Path::new(single::ZIPL) {
+        return single::zipl_lines(text).iter().find_map(|line| cut(line));
     }
     let line = path == Path::new(bls::CMDLINE) || path.ends_with("cmdline.txt");
-    line.then(|| cut(text, change))?
+    line.then(|| cut(text))?
 }

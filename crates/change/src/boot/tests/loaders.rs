@@ -205,6 +205,32 @@ fn what_booted_this_machine_decides_between_loaders() {
 }
 
 #[test]
+fn running_line_that_another_loader_may_have_too_does_not_decide() {
+    let running = "root=UUID=2 rw splash";
+    let one = || with_entry(system("arch", "", &["bootctl"])).with("/proc/cmdline", running);
+    let refind = |line: &str| one().with("/boot/refind_linux.conf", line);
+    let mut image = one();
+    image.unified.push("/efi/EFI/Linux/a.efi".into());
+    let zipl = format!("[a]\nimage=/v\nparameters=\"{running}\"\n");
+    let zipl = system("x", "", &["zipl"])
+        .with("/proc/cmdline", running)
+        .with("/etc/zipl.conf", &zipl)
+        .with("/boot/extlinux/extlinux.conf", &format!("LABEL a\nLINUX /v\nAPPEND {running}\n"));
+    for system in [
+        refind(&format!("\"Boot\"  \"{running}\"\n")),
+        image,
+        one().with("/boot/limine.conf", "/x\n"),
+        one().with("/boot/EFI/refind/refind.conf", "timeout 5\n"),
+        zipl,
+    ] {
+        let said = refusal(&system);
+        assert!(said.contains("boot loaders found") && said.contains("--loader"), "{said}");
+    }
+    let choice = loader::look(&refind("\"Boot\"  \"root=UUID=2 ro\"\n"));
+    assert_eq!(choice.boots, Some(Loader::Entries), "{}", choice.sentence());
+}
+
+#[test]
 fn further_pairs_are_refused() {
     let extlinux = |system: System| {
         system.with("/boot/extlinux/extlinux.conf", "LABEL a\nLINUX /v\nAPPEND root=/dev/a ro\n")

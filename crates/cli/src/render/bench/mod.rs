@@ -92,25 +92,34 @@ fn headline(report: &BenchReport) -> String {
     use clocksmith_measure::bench::row::{ClockId, Row};
     use clocksmith_measure::bench::served::Served;
     let name = report.clocksource.current.as_deref().unwrap_or("an unknown clocksource");
-    let Some((row, cost)) = report
-        .row(Row::clock(ClockId::Monotonic, Via::Libc))
-        .and_then(|row| Some((row, row.costs.throughput?)))
-    else {
-        return format!(
-            "The read cost could not be measured here: the clock does not advance, or another program \
-             emulates the counter. The clocksource is {name}."
-        );
+    // Where CLOCK_MONOTONIC was not asked for, the first of what was.
+    let monotonic = report.row(Row::clock(ClockId::Monotonic, Via::Libc));
+    let cost = |row: &RowReport| row.costs.throughput;
+    let first = || report.rows.iter().find(|row| cost(row).is_some());
+    let answer = monotonic.or_else(first).and_then(|row| Some((row, cost(row)?)));
+    let Some((row, cost)) = answer else {
+        let missing = report.rows.first().and_then(|row| Some((row.clock, row.missing.as_ref()?)));
+        let why = match missing {
+            Some((clock, why)) => format!("{clock} could not be measured here: {why}."),
+            None if report.rows.iter().all(|row| row.batches == 0) => "Nothing was measured.".to_owned(),
+            None => "The read cost could not be measured here: the clock does not advance, or another program emulates \
+                     the counter."
+                .to_owned(),
+        };
+        return format!("{why} The clocksource is {name}.");
     };
     let path = match row.path {
         Served::Syscall => "by system call",
         Served::Unknown => "by an unknown path",
         _ => "in user space",
     };
-    let counter = row.ratio_to_counter.map_or_else(String::new, |ratio| {
+    let ratio = row.ratio_to_counter.filter(|_| row.via != Via::Counter);
+    let counter = ratio.map_or_else(String::new, |ratio| {
         format!(", {} times a bare counter read", factor(ratio.ratio))
     });
     format!(
-        "A read of CLOCK_MONOTONIC costs {} here, {path}{counter}. The clocksource is {name}.",
+        "A read of {} costs {} here, {path}{counter}. The clocksource is {name}.",
+        row.clock,
         duration(cost.ns)
     )
 }

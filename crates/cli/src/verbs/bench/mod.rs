@@ -58,9 +58,13 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
         bail!("--gain takes the number of reads in a second, above 0");
     }
     // Before the measurement, so that a wrong file costs no time.
+    for file in [&wanted.csv, &wanted.markdown, &wanted.html].into_iter().flatten() {
+        crate::ui::file::check(file)?;
+    }
     let former = wanted.baseline.as_deref().map(baseline::read).transpose()?;
     let sweep = wanted.every_clocksource.then(|| sweep::Sweep::prepare(wanted)).transpose()?;
     interrupt::listen();
+    super::say_if_below_run();
 
     let begun = Instant::now();
     let seen = assess(gather::facts(From::default())?, Measured::default());

@@ -31,8 +31,15 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     let engine = engine(args)?;
     let mut command = Command::new(&engine);
     command.args(options(common, args));
+    // Its files are removed with this value, however it ends.
+    let temporary = tempfile::TempDir::with_prefix("clocksmith-fleet-").with_context(|| {
+        let place = std::env::temp_dir();
+        format!("cannot write into {}; TMPDIR names another place", place.display())
+    })?;
+    command.env("TMPDIR", temporary.path());
     // Names of inputs by a file: a fleet has more of them than a command line holds.
-    let mut list = tempfile::NamedTempFile::new().context("cannot write a list of the inputs")?;
+    let mut list =
+        tempfile::NamedTempFile::new_in(&temporary).context("cannot write a list of the inputs")?;
     if !inputs.bundles.is_empty() {
         list.write_all(b"-\0")?;
     }

@@ -37,6 +37,29 @@ fn bench_quick_only_has_the_rows_that_were_named() {
 }
 
 #[test]
+fn bench_only_answers_with_what_was_asked_for() {
+    for (only, wanted) in [
+        ("CLOCK_REALTIME", "A read of CLOCK_REALTIME costs "),
+        ("rdtsc,CLOCK_MONOTONIC", "A read of CLOCK_MONOTONIC costs "),
+        ("CLOCK_BOOTTIME/syscall", "A read of CLOCK_BOOTTIME costs "),
+    ] {
+        let out = text(&run(&["--quick", "--only", only, "-q"]).stdout);
+        assert!(out.starts_with(wanted), "{only}: {out}");
+    }
+}
+
+#[test]
+fn bench_names_a_file_that_cannot_be_written_before_it_measures() {
+    for name in ["--csv", "--markdown", "--html"] {
+        let begun = Instant::now();
+        let out = run(&["--duration", "60s", name, "/nonexistent/out"]);
+        assert_eq!(out.status.code(), Some(2));
+        assert!(text(&out.stderr).contains("cannot write /nonexistent/out"), "{name}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{name}");
+    }
+}
+
+#[test]
 fn bench_baseline_distinguishes_a_change_from_none() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("before.json");

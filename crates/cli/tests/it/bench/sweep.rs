@@ -1,7 +1,7 @@
 //! `--every-clocksource` on files of our own, ended in every way: the clocksource is always put back.
 
 use super::{bench, document, text};
-use crate::signals::send;
+use crate::signals::{send, with_default_signals};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -32,7 +32,9 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 /// Starts a sweep and waits until another clocksource is in use.
 fn in_the_middle(dir: &Path) -> Child {
     let directory = dir.to_str().unwrap();
-    let child = bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "2s"])
+    let mut command =
+        bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "1s"]);
+    let child = with_default_signals(&mut command)
         .args(["--clocksource-directory", directory])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -45,7 +47,7 @@ fn in_the_middle(dir: &Path) -> Child {
 #[test]
 fn a_sweep_measures_each_and_puts_the_first_back() {
     let dir = files("tsc", "tsc hpet jiffies");
-    let out = bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "2s"])
+    let out = bench(&["--json", "--every-clocksource", "--threads", "1", "--duration", "1s"])
         .args(["--clocksource-directory", dir.path().to_str().unwrap()])
         .output()
         .unwrap();

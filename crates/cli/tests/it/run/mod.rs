@@ -214,6 +214,19 @@ fn as_if_the_clock_were_slow() {
 }
 
 #[test]
+fn bench_below_run_says_whose_clock_it_measures() {
+    let program = env!("CARGO_BIN_EXE_clocksmith");
+    let bench = ["bench", "--quick", "--only", "CLOCK_MONOTONIC", "-q"];
+    let said = |command: &mut std::process::Command| {
+        let out = command.args(bench).output().unwrap();
+        String::from_utf8_lossy(&out.stderr).contains("another vDSO than the kernel's")
+    };
+    assert!(!said(&mut std::process::Command::new(program)));
+    let mut below = std::process::Command::new(program);
+    assert!(said(below.args(["run", "--as", "syscall", "--", program])));
+}
+
+#[test]
 fn a_coarse_clock_is_the_kernels() {
     let path = build(Program::StaticC).unwrap();
     let found = run(&["run", "--source", "coarse"], &path, &["threads"]);

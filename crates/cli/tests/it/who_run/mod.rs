@@ -26,7 +26,7 @@ fn watched(run: &[&str]) -> Option<(f64, Value)> {
     let child = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
         .arg("run")
         .args(run)
-        .args(["--", &program, "5"])
+        .args(["--", &program, "3"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -40,7 +40,7 @@ fn watched(run: &[&str]) -> Option<(f64, Value)> {
         }
     }
     let who = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
-        .args(["who", "--json", "--duration", "2s", "-p", &child.id().to_string()])
+        .args(["who", "--json", "--duration", "1s", "-p", &child.id().to_string()])
         .output()
         .unwrap();
     let out = child.wait_with_output().unwrap();

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     name: "bhyve",
     files: "bhyve and vm-bhyve",
     sample: ("vm.sh", "bhyve -c 2 -m 1G -H -A -P -l bootrom,x.fd a\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("bhyve"),
     detect,
     lint,
     qemu: None,

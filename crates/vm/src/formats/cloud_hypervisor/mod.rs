@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "cloud-hypervisor",
     files: "Cloud Hypervisor",
     sample: ("vm.json", "{\"cpus\": {\"boot_vcpus\": 2}, \"payload\": {\"cmdline\": \"notsc\"}}"),
-    rules: rules!("rules.md"),
+    rules: rules!("cloud_hypervisor"),
     detect,
     lint,
     qemu: None,

@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
         "compose.yml",
         "services:\n  vm:\n    image: qemux/qemu\n    environment:\n      CPU_FLAGS: \"+invtsc\"\n",
     ),
-    rules: rules!("rules.md"),
+    rules: rules!("container"),
     detect,
     lint,
     qemu: None,

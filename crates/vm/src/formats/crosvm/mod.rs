@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     name: "crosvm",
     files: "crosvm",
     sample: ("vm.sh", "crosvm run --cpus 2 --params \"notsc\" vmlinux\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("crosvm"),
     detect,
     lint,
     qemu: None,

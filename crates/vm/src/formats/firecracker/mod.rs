@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     name: "firecracker",
     files: "Firecracker",
     sample: ("vm.json", "{\"boot-source\": {\"boot_args\": \"notsc\"}}"),
-    rules: rules!("rules.md"),
+    rules: rules!("firecracker"),
     detect,
     lint,
     qemu: None,

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     name: "incus",
     files: "Incus and LXD",
     sample: ("a.yaml", "config:\n  raw.qemu: -cpu host\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("incus"),
     detect,
     lint,
     qemu: None,

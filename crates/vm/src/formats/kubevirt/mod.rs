@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     name: "kubevirt",
     files: "KubeVirt",
     sample: ("vm.yaml", "apiVersion: kubevirt.io/v1\nspec:\n  domain:\n    cpu: {model: host}\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("kubevirt"),
     detect,
     lint,
     qemu: Some(Qemu { choose: None, predict: None }),

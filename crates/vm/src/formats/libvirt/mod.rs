@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
     name: "libvirt",
     files: "domains of libvirt",
     sample: ("a.xml", "<domain type='kvm'><name>a</name><os><type>hvm</type></os></domain>"),
-    rules: rules!("rules.md", like "../qemu/rules.md"),
+    rules: rules!("libvirt"),
     detect,
     lint,
     qemu: Some(Qemu { choose: Some(choice::edits), predict: Some(predict::predict) }),

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "lima",
     files: "Lima and Colima",
     sample: ("lima.yaml", "vmType: qemu\narch: x86_64\nimages: []\ncpuType:\n  x86_64: host\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("lima"),
     detect,
     lint,
     qemu: None,

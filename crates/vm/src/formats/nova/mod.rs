@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     name: "nova",
     files: "nova.conf and properties of OpenStack's flavors and images",
     sample: ("nova.conf", "[libvirt]\nvirt_type = kvm\ncpu_mode = host-passthrough\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("nova"),
     detect,
     lint,
     qemu: None,

@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
         "<Envelope><VirtualSystem><VirtualHardwareSection><System><VirtualSystemType>vmx-19</VirtualSystemType></System>\
          </VirtualHardwareSection></VirtualSystem></Envelope>",
     ),
-    rules: rules!("rules.md"),
+    rules: rules!("ovf"),
     detect,
     lint,
     qemu: None,

@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     name: "packer",
     files: "Packer templates",
     sample: ("a.pkr.hcl", "source \"qemu\" \"a\" {\n  qemuargs = [[\"-cpu\", \"host\"]]\n}\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("packer"),
     detect,
     lint,
     qemu: None,

@@ -29,7 +29,7 @@ pub(super) const FORMAT: Format = Format {
     name: "persistence",
     files: "what keeps a choice of clocksource over boots",
     sample: ("a.sh", "#!/bin/sh\necho clocksource=tsc\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("persist"),
     detect,
     lint,
     qemu: None,

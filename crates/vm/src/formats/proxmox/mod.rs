@@ -29,7 +29,7 @@ pub(super) const FORMAT: Format = Format {
     name: "proxmox",
     files: "Proxmox VE",
     sample: ("100.conf", "ostype: l26\ncores: 2\nargs: -cpu host\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("proxmox"),
     detect,
     lint,
     qemu: Some(Qemu { choose: Some(choice), predict: None }),

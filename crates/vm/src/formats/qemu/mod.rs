@@ -45,7 +45,7 @@ pub(super) const FORMAT: Format = Format {
     name: "qemu",
     files: "command lines of QEMU in any script",
     sample: ("start.sh", "#!/bin/sh\nqemu-system-x86_64 -cpu host -m 1G -enable-kvm\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("qemu"),
     detect,
     lint,
     qemu: Some(Qemu { choose: Some(choice::edits), predict: None }),

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "quickemu",
     files: "quickemu",
     sample: ("a.conf", "guest_os=\"linux\"\ndisk_img=\"a/disk.qcow2\"\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("quickemu"),
     detect,
     lint,
     qemu: None,

@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     name: "terraform",
     files: "Terraform with libvirt or Proxmox VE",
     sample: ("main.tf", "resource \"libvirt_domain\" \"a\" {\n  name = \"a\"\n}\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("terraform"),
     detect,
     lint,
     qemu: None,

@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
         "config.plist",
         "<plist><dict><key>Backend</key><string>QEMU</string><key>ConfigurationVersion</key><integer>4</integer></dict></plist>",
     ),
-    rules: rules!("rules.md"),
+    rules: rules!("utm"),
     detect,
     lint,
     qemu: None,

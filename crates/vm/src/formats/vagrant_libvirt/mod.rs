@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
         "Vagrantfile",
         "c.vm.provider :libvirt do |v|\n  v.cpu_mode = 'host-passthrough'\nend\n",
     ),
-    rules: rules!("rules.md"),
+    rules: rules!("vagrant_libvirt"),
     detect,
     lint,
     qemu: None,

@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     name: "virt-install",
     files: "command lines of virt-install and virt-xml",
     sample: ("vm.sh", "virt-install --name a --clock hpet_present=yes --import\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("virt_install"),
     detect,
     lint,
     qemu: None,

@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     name: "virtualbox",
     files: "VirtualBox",
     sample: ("a.sh", "VBoxManage modifyvm a --cpus 4 --ostype Ubuntu_64\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("virtualbox"),
     detect,
     lint,
     qemu: None,

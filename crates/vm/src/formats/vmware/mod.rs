@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     name: "vmware",
     files: "VMware",
     sample: ("a.vmx", "virtualHW.version = \"19\"\nguestOS = \"ubuntu-64\"\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("vmware"),
     detect,
     lint,
     qemu: None,

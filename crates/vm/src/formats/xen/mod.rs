@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     name: "xen",
     files: "Xen",
     sample: ("a.cfg", "name = 'a'\nbuilder = 'hvm'\nvcpus = 2\n"),
-    rules: rules!("rules.md"),
+    rules: rules!("xen"),
     detect,
     lint,
     qemu: None,

@@ -1,0 +1,63 @@
+//! What the output of tools shows: `hwclock`, `ntpdate`, `tcpdump`.
+
+use super::difference::text;
+use crate::cause::{Confidence, Severity};
+
+/// Requests without an answer, and the seconds over which they were sent, that show that none comes.
+const ASKED: u32 = 3;
+const ASKED_OVER_S: f64 = 10.0;
+
+/// A real-time clock that gave no time.
+pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
+    match lost {
+        Some(true) => {
+            "the real-time clock has no valid time: it lost its supply, as with an empty battery, or was never set. hwclock --systohc \
+             writes the system's time to it, once that is right. The clocksource is not concerned"
+        }
+        Some(false) => {
+            "the real-time clock does not answer: its chip is missing, its bus or its driver fails. The clocksource is not concerned"
+        }
+        None => {
+            "the real-time clock gave no time: it lost its supply or was never set, or its chip does not answer. The clocksource is \
+             not concerned"
+        }
+    }
+}
+
+/// What ntpdate found, and did.
+pub(super) fn slewed(by_s: f64, asked: bool) -> String {
+    let way = if by_s > 0.0 { "behind" } else { "ahead of" };
+    let by = text(by_s);
+    if asked {
+        return format!(
+            "ntpdate was asked only (-q): the wall clock was {by} {way} that server's, and nothing was set"
+        );
+    }
+    format!(
+        "ntpdate found the wall clock {by} {way} a server's, and corrects that slowly: it sets at once from half a second on. It \
+         ran once and does not keep the clock"
+    )
+}
+
+/// Requests to time servers in a capture, and their answers.
+pub(super) fn packets(
+    asked: u32,
+    answered: u32,
+    over_s: f64,
+) -> (String, (Option<Severity>, Option<Confidence>)) {
+    if answered > 0 {
+        let words = "a time server's answer came in (tcpdump): UDP port 123 is open on the way. Whether the daemon takes that time \
+                     is not in the capture; chronyc sources shows it";
+        return (words.to_owned(), (None, None));
+    }
+    if asked >= ASKED && over_s >= ASKED_OVER_S {
+        let words = format!(
+            "{asked} requests to time servers went out within {}, and no answer came in (tcpdump): UDP port 123 is blocked on the \
+             way, or the servers do not answer",
+            text(over_s)
+        );
+        return (words, (Some(Severity::Warning), Some(Confidence::Medium)));
+    }
+    let words = "the capture (tcpdump) has a request to a time server and no answer, and is too short to prove that none comes";
+    (words.to_owned(), (None, None))
+}

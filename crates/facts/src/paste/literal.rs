@@ -1,0 +1,150 @@
+//! Parts of a text that are source code, and changelogs: what a test or a program has between quotation marks no machine said.
+
+use crate::log::strip_prefix;
+
+/// Lines of a literal whose end is looked for.
+const LITERAL: usize = 200;
+/// Lines of a call whose end is looked for.
+const CALL: usize = 12;
+
+/// Which lines are part of a literal of several lines, or of a call that is written over several lines.
+pub(super) fn find(lines: &[String]) -> Vec<bool> {
+    let mut found = vec![false; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at].trim_end();
+        let end = if let Some(sign) = opens(line) {
+            let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
+            rest.find(|(_, line)| line.contains(sign)).map(|(end, _)| end)
+        } else if calls(line) {
+            end_of_call(lines, at)
+        } else {
+            None
+        };
+        let Some(end) = end else {
+            at += 1;
+            continue;
+        };
+        found[at..=end].fill(true);
+        at = end + 1;
+    }
+    found
+}
+
+/// The sign that ends the literal which a line opens: `X = """text`, `let x = "\`, ``const x = ` ``.
+fn opens(line: &str) -> Option<&'static str> {
+    let gives = |head: &str| {
+        let head = head.trim_end_matches(['r', 'f', 'b', 'u', '#']).trim_end();
+        head.ends_with(['=', '(', ',']) || head.ends_with("return")
+    };
+    for sign in ["\"\"\"", "'''"] {
+        if line.matches(sign).count() == 1
+            && line.split_once(sign).is_some_and(|(head, _)| gives(head))
+        {
+            return Some(sign);
+        }
+    }
+    if line.strip_suffix("\"\\").is_some_and(gives) {
+        return Some("\"");
+    }
+    (!line.ends_with("``") && line.strip_suffix('`').is_some_and(gives)).then_some("`")
+}
+
+/// Whether a line opens the arguments of a call that follow in the next lines: `x = y.replace(`, `check(`.
+fn calls(line: &str) -> bool {
+    line.strip_suffix('(').is_some_and(|head| {
+        head.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '!')
+            && head.split_ascii_whitespace().count() <= 6
+    })
+}
+
+/// The line in which the parenthesis is closed that another one opens.
+fn end_of_call(lines: &[String], at: usize) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (number, line) in lines.iter().enumerate().skip(at).take(CALL) {
+        for letter in line.chars() {
+            depth += i32::from(letter == '(') - i32::from(letter == ')');
+        }
+        if depth <= 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Whether a text is the changelog of a package or of a project: entries that say what a version changed, and no line with a
+/// stamp of the kernel.
+pub(super) fn is_changelog(lines: &[String]) -> bool {
+    let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
+    let is_heading = |line: &str| {
+        let line = line.trim_start_matches('#').trim();
+        line == "%changelog" || line.eq_ignore_ascii_case("changelog")
+    };
+    let first = lines.iter().find(|line| !line.trim().is_empty());
+    let is_one =
+        first.is_some_and(|line| is_heading(line)) || lines.iter().any(|line| of_debian(line));
+    is_one && !lines.iter().any(|line| strip_prefix(line).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn marked(text: &str) -> Vec<usize> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let found = find(&lines);
+        (0..lines.len()).filter(|at| found[*at]).collect()
+    }
+
+    #[test]
+    fn literals_of_several_lines_and_calls_are_source_code() {
+        for text in [
+            "GOOD = \"\"\"Leap status     : Normal\nStratum : 2\n\"\"\"\nnext",
+            "const X: &str = \"\\\nLeap status     : Normal\n\";\nnext",
+            "const x = `\nLeap status     : Normal\n`;\nnext",
+            "BAD = GOOD.replace(\n  \"a (b)\",\n  \"Leap status     : Normal\")\nnext",
+        ] {
+            assert_eq!(marked(text), [0, 1, 2], "{text}");
+        }
+    }
+
+    #[test]
+    fn outputs_between_fences_and_prose_are_not() {
+        for text in [
+            "```\nLeap status     : Normal\n```\n",
+            "`chronyc tracking` says\nLeap status     : Normal\n",
+            "\"\"\"\nLeap status     : Normal\n\"\"\"\n",
+            "it prints (\nLeap status     : Normal\n)\n",
+            "$ x=\"\"\n",
+        ] {
+            assert_eq!(marked(text), [0_usize; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_tests_and_changelogs_quote_is_of_no_machine() {
+        let empty = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            super::super::Pasted::read(&lines, "text").is_empty()
+        };
+        let tracking = "Reference ID    : 00000000 ()\nLeap status     : Not synchronised\n";
+        assert!(!empty(tracking));
+        assert!(empty(&format!("BAD = \"\"\"{tracking}\"\"\"\n")));
+        assert!(empty(&format!("    const BAD: &str = \"\\\n{tracking}\";\n")));
+        let entry = "  * Fix \"Could not step system clock\" in containers.\n";
+        assert!(!empty(entry));
+        assert!(empty(&format!("chrony (4.5-1) unstable; urgency=medium\n\n{entry}")));
+        assert!(empty(&format!("# Changelog\n\n## 1.2\n{entry}")));
+        let kernel = "[    1.000000] clocksource: Switched to clocksource tsc";
+        assert!(!empty(&format!("chrony (4.5-1) unstable; urgency=medium\n{kernel}\n{entry}")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(lines in prop::collection::vec("[a-z\"'`=(,) \\\\]{0,20}", 0..40)) {
+            prop_assert_eq!(find(&lines).len(), lines.len());
+            let _ = is_changelog(&lines);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A clocksource with a name in front of it: what a script or inxi prints, and the metric of node_exporter.
+
+use super::value::{File, told};
+use crate::names;
+use crate::paste::{Page, Reader, has};
+
+/// A name that a script prints: `clocksource: tsc`.
+pub(in crate::paste) const CHOICE: Reader =
+    Reader { name: "sysfs", words: &["lock source", "locksource:", "LOCKSOURCE"], read: labelled };
+
+/// `node_time_clocksource_current_info{clocksource="tsc",device="0"} 1`.
+pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
+    let Some((_, name)) = rest.split_once("clocksource=\"") else { return 0 };
+    let name = name.split('"').next().unwrap_or_default();
+    if rest.starts_with("current_info") && names::is_known(name) {
+        told(page, at, File::Current, name);
+    }
+    1
+}
+
+/// `clocksource: tsc avail: hpet,acpi_pm`: what is in use is not in the list that follows.
+fn inxi(page: &mut Page<'_>, at: usize, current: &str, rest: &str) -> usize {
+    told(page, at, File::Current, current);
+    let broken = rest.is_empty();
+    let rest = if broken { page.line(at + 1).trim() } else { rest };
+    let Some(list) = rest.strip_prefix("avail: ") else { return 1 };
+    let list = list.split_ascii_whitespace().next().unwrap_or_default();
+    let mut list: Vec<&str> = list.split(',').filter(|name| !name.is_empty()).collect();
+    if list.iter().all(|name| names::is_known(name)) {
+        list.push(current);
+        // In the order of the kernel's own list.
+        let rating = |name: &&str| names::find(name).map_or(0, |known| known.rating);
+        list.sort_by_key(|name| std::cmp::Reverse(rating(name)));
+        told(page, at + usize::from(broken), File::Available, &list.join(" "));
+    }
+    1 + usize::from(broken)
+}
+
+/// `clocksource: tsc`, `Current clocksource : tsc`, `clock source is tsc`.
+fn labelled(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at).trim();
+    let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
+    if let Some((current, rest)) = crate::log::inxi(line) {
+        return inxi(page, at, current, rest);
+    }
+    let lower = line.to_ascii_lowercase();
+    let rest = ["current clocksource", "current clock source", "clocksource", "clock source"]
+        .into_iter()
+        .find_map(|label| lower.strip_prefix(label));
+    let Some(rest) = rest else { return 0 };
+    let value = rest.trim_start_matches([' ', ':', '=', '\t', '\'', '"']).trim_start_matches("is ");
+    // `Clocksource: tsc (by the vDSO)`
+    let name = value.split(" (").next().unwrap_or(value).trim_matches(['\'', '"', '.', ' ']);
+    if rest.len() == value.len() || !names::is_known(name) {
+        return 0;
+    }
+    // The begin of the line with which the kernel registers it, of which another copy is whole.
+    let registers = format!("clocksource: {name}: mask");
+    if lower.starts_with("clocksource: ") && page.lines().iter().any(|line| has(line, &registers)) {
+        return 0;
+    }
+    // Names have small letters, but for those of boards.
+    if lower.starts_with("clocksource: ") && page.line(at + 1).trim().starts_with("avail: ") {
+        return inxi(page, at, name, "");
+    }
+    usize::from(told(page, at, File::Current, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paste::Pasted;
+
+    fn told(text: &str) -> (Option<String>, Vec<String>) {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let told = Pasted::read(&lines, "text").told;
+        (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn name_in_a_list_of_what_a_machine_is() {
+        for line in ["- Clocksource: tsc (by the vDSO)", "* clocksource: tsc", "Clocksource: tsc"] {
+            assert_eq!(told(&format!("{line}\nnext\n")).0.as_deref(), Some("tsc"), "{line}");
+        }
+        assert_eq!(told("- Clocksource: which one?\n").0, None);
+    }
+
+    #[test]
+    fn inxi_lists_the_others() {
+        let read = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let told = Pasted::read(&lines, "text").told;
+            (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+        };
+        let kernel = "  Kernel: 6.1.0 arch: x86_64 bits: 64 compiler: gcc v: 12.2.0";
+        for text in [
+            format!("{kernel} clocksource: hpet avail: acpi_pm,tsc parameters: quiet\n"),
+            format!("{kernel}\n    clocksource: hpet avail: acpi_pm,tsc\n    parameters: quiet\n"),
+            format!("{kernel} clocksource: hpet\n    avail: tsc,acpi_pm parameters: quiet\n"),
+            format!("{kernel}\n    clocksource: hpet\n    avail: tsc,acpi_pm\n"),
+        ] {
+            let (current, available) = read(&text);
+            assert_eq!(current.as_deref(), Some("hpet"), "{text}");
+            assert_eq!(available, ["tsc", "hpet", "acpi_pm"], "{text}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The files of `/sys/devices/system/clocksource` in transcripts: `cat`, `head` and `tail` with `==> f <==`, `grep -r`,
+//! several files at once; and the metric of node_exporter.
+
+mod answers;
+mod labelled;
+mod value;
+mod written;
+
+use super::{Page, Reader, shown};
+use crate::{Fact, names};
+use answers::{in_a_sentence, of_a_board, of_host, of_two_commands};
+pub(super) use labelled::CHOICE;
+use labelled::metric;
+use value::{File, board, files, kind, told};
+use written::write_at;
+
+pub(super) const READER: Reader = Reader {
+    name: "sysfs",
+    words: &[
+        "current_clocksource",
+        "available_clocksource",
+        "*_clocksource",
+        "_clocksource_info{",
+        "_clocksource",
+        "clocksource0/*",
+        // A command that goes on in the next line.
+        "echo ",
+        // The heading of a host.
+        "rc=0 >>",
+        "[SUCCESS] ",
+    ],
+    read,
+};
+
+/// Lines behind a command in which its output is looked for.
+const OUTPUT: usize = 6;
+
+fn read(page: &mut Page<'_>, at: usize) -> usize {
+    let line = page.line(at);
+    // Sentences of kernel messages and of scripts have other words around it.
+    if let Some(rest) = line.trim().strip_prefix("node_time_clocksource_") {
+        return metric(page, at, rest);
+    }
+    if let Some((name, taken)) = write_at(page, at) {
+        // A write that the kernel refuses succeeds, too: only a reading tells what is in use, and one before the write
+        // no longer does.
+        if page.told.current.value().is_some_and(|current| *current != name) {
+            page.told.current = Fact::default();
+        }
+        page.under = Some((name, at));
+        return taken;
+    }
+    let wanted = files(line);
+    if wanted.is_empty() {
+        return of_host(page, at);
+    }
+    // `path:value`, `name=value`.
+    if let Some((_, rest)) = line.rsplit_once("_clocksource")
+        && let Some(value) = rest.trim_start().strip_prefix([':', '=', '|']).map(str::trim)
+        && !value.is_empty()
+    {
+        if crate::log::is_setting(line) {
+            return 0;
+        }
+        let Some(file) = wanted.last() else { return 0 };
+        return usize::from(told(page, at, *file, value));
+    }
+    // `cat .../current_clocksource  # hpet`.
+    if let ([file], Some((_, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
+        && rest.trim_start().starts_with(['#', '/', '=', '-', '\u{2192}'])
+        && rest.starts_with(' ')
+        && kind(shown(rest)) == Some(*file)
+        && shown(rest) != rest.trim()
+    {
+        return usize::from(told(page, at, *file, shown(rest)));
+    }
+    if let ([file], Some((head, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
+        && let Some(taken) = in_a_sentence(page, at, *file, head, rest)
+    {
+        return taken;
+    }
+    let is_label = line.trim().starts_with("==>") || line.trim().ends_with(':');
+    let is_command = ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
+        line.split(['$', '#', '%', ' ', '\t', '|', '(', '&', ';']).any(|word| word == *name)
+    });
+    let is_path = line.trim().starts_with('/') && !line.trim().contains(' ');
+    if !(is_label || is_command || is_path) || line.contains('>') && line.contains("echo") {
+        return 0;
+    }
+    if let Some(taken) = of_two_commands(page, at, &wanted) {
+        return taken;
+    }
+    let mut end = at + 1;
+    let mut left = wanted;
+    // Boards name their clocksources in device trees and drivers, so that no list has them all.
+    if let Some(taken) = of_a_board(page, at, &left) {
+        return taken;
+    }
+    while end < page.len().min(at + 1 + OUTPUT) && !left.is_empty() {
+        let value = shown(page.line(end));
+        if value.is_empty() {
+            // A blank line behind the command only.
+            if end > at + 1 {
+                break;
+            }
+            end += 1;
+            continue;
+        }
+        if page.is_prompt(end) || !files(value).is_empty() {
+            break;
+        }
+        let Some(kind) = kind(value).or_else(|| board(page, end)) else { break };
+        // A comment that is a name, and no value that another one hides.
+        if value != page.line(end).trim() && !value.split_ascii_whitespace().all(names::is_known) {
+            break;
+        }
+        // One name is what is in use, several are what there is; one name may also be the only one there is.
+        let slot = left.iter().position(|file| *file == kind).or_else(|| {
+            left.iter().position(|file| *file == File::Available && kind == File::Current)
+        });
+        let Some(slot) = slot else { break };
+        let file = left.remove(slot);
+        let mut value = value.to_owned();
+        // A list may be broken.
+        while file == File::Available
+            && left.is_empty()
+            && value::kind(page.line(end + 1)).is_some()
+            && value.len() < 300
+            && !page.is_prompt(end + 1)
+        {
+            end += 1;
+            value.push(' ');
+            value.push_str(page.line(end).trim());
+        }
+        told(page, end, file, &value);
+        end += 1;
+    }
+    end - at
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paste::Pasted;
+
+    fn told(text: &str) -> (Option<String>, Vec<String>) {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let told = Pasted::read(&lines, "text").told;
+        (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn value_in_a_comment_below_or_behind_the_command_is_read() {
+        let path = "/sys/devices/system/clocksource/clocksource0";
+        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "]
+        {
+            let below = format!(
+                "$ cat {path}/current_clocksource\n{sign}hpet\n$ cat {path}/available_clocksource\n{sign}tsc hpet\n"
+            );
+            assert_eq!(
+                told(&below),
+                (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]),
+                "{below}"
+            );
+            let behind = format!("$ cat {path}/current_clocksource  {sign}hpet\n");
+            assert_eq!(told(&behind).0.as_deref(), Some("hpet"), "{behind}");
+        }
+        for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
+            let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
+            assert_eq!(told(&text).0, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn number_of_a_line_is_no_name_of_a_list() {
+        let path = "/sys/devices/system/clocksource/clocksource0";
+        for front in ["4 ", "4:", "2026-09-14T10:11:04.123456789Z "] {
+            let text = format!("$ cat {path}/available_clocksource\n{front}tsc hpet\n");
+            assert_eq!(told(&text).1, [""; 0], "{text}");
+        }
+    }
+}

@@ -1,0 +1,2 @@
+# The names, types and versions of Python of the time module.
+from time import *

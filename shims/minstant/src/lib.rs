@@ -1,0 +1,7 @@
+//! The interface of minstant with the clocks of clocksmith, for [patch.crates-io].
+//!
+//! The documentation of `clocksmith::compat::minstant` lists the differences.
+
+#![no_std]
+
+pub use clocksmith::compat::minstant::*;
