@@ -16,6 +16,7 @@ mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
 mod manifest;
+mod pooled;
 pub(crate) mod property;
 mod python;
 pub(crate) mod script;

@@ -4,6 +4,7 @@ use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
+use super::pooled::Pooled;
 use super::variables::Variables;
 use super::{manifest, python};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -58,7 +59,7 @@ pub(crate) struct Script {
     /// A function that gets options of QEMU, and of which it is not known what it makes of them.
     pub(crate) helper: Option<Range<usize>>,
     /// The statements whose words were put together, because no command was found.
-    pooled: Vec<Range<usize>>,
+    pooled: Pooled,
 }
 
 impl Script {
@@ -71,8 +72,7 @@ impl Script {
 
     /// Whether two words are certainly of one command: words of several statements are only put together.
     pub(crate) fn of_one(&self, command: &Command, first: usize, last: usize) -> bool {
-        let both = |it: &Range<usize>| it.contains(&first) && it.contains(&last);
-        command.program.is_some() || self.pooled.iter().any(both)
+        command.program.is_some() || self.pooled.of_one(first, last)
     }
 
     /// Whether what stands at an offset runs only where a version or a feature was asked for.
@@ -260,8 +260,8 @@ impl Script {
         let mut words = Vec::new();
         let mut option = false;
         let constants = constants::of(text);
+        self.pooled = Pooled::of(statements);
         for statement in statements.iter().filter(|statement| !tests(statement)) {
-            self.pooled.push(begin(statement)..end(statement));
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
                 // Options in one string, as files of variables for a unit have them.
@@ -335,11 +335,19 @@ fn is_before(word: &Placed) -> bool {
     listed(BEFORE, word.as_str()) || word.as_str().contains('=')
 }
 
-/// Whether words begin with QEMU by its whole name, and an option.
+/// Whether words begin with QEMU by its whole name, and an option. A comma behind one of them makes it an element of a list of
+/// another language, and such a list may begin or end elsewhere.
 fn begins(words: &[Placed]) -> bool {
     let first = words.iter().take_while(|word| is_before(word)).count();
-    let named = |word: &Placed| base(word.as_str()).starts_with("qemu-system-");
-    let option = |word: &Placed| word.as_str().strip_prefix('-').is_some_and(|it| !it.is_empty());
+    let letters = |text: &str, more: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let named = |word: &Placed| {
+        let machine = base(word.as_str()).strip_prefix("qemu-system-");
+        machine.is_some_and(|it| letters(it.trim_end_matches(".exe"), "_"))
+    };
+    let option =
+        |word: &Placed| word.as_str().strip_prefix('-').is_some_and(|it| letters(it, "-_"));
     words.get(first).is_some_and(named) && words.get(first + 1).is_some_and(option)
 }
 
