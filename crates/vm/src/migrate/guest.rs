@@ -3,9 +3,14 @@
 use super::other;
 use crate::document::Document;
 use crate::formats::Kind;
-use crate::formats::libvirt::{self, domain::Domain};
+use crate::formats::libvirt::{
+    self,
+    domain::{Domain, Driver},
+};
+use crate::formats::proxmox;
 use crate::formats::qemu::cpu;
 use crate::formats::qemu::line::Line;
+use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::script::Script;
 use crate::placed::Placed;
@@ -74,9 +79,22 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
+    /// What makes a machine of Proxmox VE, or is only a part of one.
+    #[error(
+        "it is no machine of Proxmox VE itself; give the machine's file, /etc/pve/qemu-server/NUMBER.conf"
+    )]
+    Maker,
+    /// A processor of another architecture.
+    #[error("it is a guest with processors that have no TSC; this is about x86")]
+    Foreign,
     /// Several machines.
     #[error("it has {0} machines; give one of them, as `kubectl get vm NAME -o yaml` prints it")]
     Several(usize),
+    /// Command lines that differ.
+    #[error(
+        "it has {0} command lines of QEMU, and they differ in the guest's TSC; give one of them"
+    )]
+    Differ(usize),
     /// A kind that is understood, and broken.
     #[error("{0}")]
     Broken(String),
@@ -93,7 +111,8 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
     }
     match Kind::detect("", text) {
         Some(Kind::Kubevirt) => other::of_kubevirt(text),
-        Some(Kind::Proxmox) => other::of_proxmox(text),
+        Some(Kind::Proxmox) if proxmox::is_machine(text) => other::of_proxmox(text),
+        Some(Kind::Proxmox) => Err(GuestError::Maker),
         Some(Kind::Xen) => Err(GuestError::Xen),
         _ => clock_of_qemu(text),
     }
@@ -122,6 +141,11 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let domains = Domain::all(&tree, &document);
     let domain = domains.first().filter(|domain| domain.element.is_some());
     let domain = domain.ok_or(GuestError::Kind)?;
+    match domain.driver() {
+        Driver::Xen => return Err(GuestError::Xen),
+        _ if !domain.x86() => return Err(GuestError::Foreign),
+        _ => {}
+    }
     let mut guest = Guest {
         name: domain.child("name").map(|name| name.text().to_owned()),
         manager: Manager::Libvirt,
@@ -134,35 +158,72 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     if let Some(hz) = domain.frequency() {
         guest.frequency = set(hz, hz.trim().parse().ok())?;
     }
-    if let Some(cpu) = domain.line.cpu() {
-        let raw = clock_of_cpu(cpu)?;
-        // The last -cpu counts whole.
-        guest.reenlightenment = raw.reenlightenment;
-        // libvirt looks at its own XML, QEMU at the last -cpu: with either having it, somebody minds.
-        if raw.invtsc != Some(false) {
-            guest.invtsc = raw.invtsc;
-        }
-        if guest.frequency == Frequency::Absent && guest.invtsc == Some(false) {
+    match domain.line.cpu() {
+        Some(cpu) => Ok(replaced(&guest, &clock_of_cpu(cpu)?)),
+        None => Ok(guest),
+    }
+}
+
+/// A guest of libvirt whose `-cpu` is another one than libvirt's, which QEMU takes whole.
+///
+/// libvirt looks at its own XML, QEMU at the last `-cpu`: with either having `invtsc`, somebody minds.
+fn replaced(own: &Guest, raw: &Guest) -> Guest {
+    let mut guest = Guest { reenlightenment: raw.reenlightenment, ..own.clone() };
+    if raw.invtsc == Some(false) {
+        if own.frequency == Frequency::Absent && own.invtsc == Some(false) {
             guest.frequency = raw.frequency;
         }
+        return guest;
     }
-    Ok(guest)
+    guest.invtsc = raw.invtsc;
+    match (own.frequency, raw.frequency) {
+        (own, raw) if own == raw => {}
+        // libvirt refuses before QEMU is asked.
+        (Frequency::Absent, _) if own.invtsc == Some(true) => {}
+        (Frequency::Absent, raw) => {
+            guest.manager = Manager::Qemu;
+            guest.frequency = raw;
+        }
+        // libvirt finds its frequency, and QEMU, which blocks the move, does not.
+        (_, Frequency::Absent) if raw.invtsc == Some(true) => {
+            guest.manager = Manager::Qemu;
+            guest.frequency = Frequency::Absent;
+        }
+        _ => guest.frequency = Frequency::Unknown,
+    }
+    guest
 }
 
 /// The clock of a QEMU command line: in a script, whose variables are put in, in a log, or as
-/// `/proc/PID/cmdline` has it. The last one with a `-cpu` counts.
+/// `/proc/PID/cmdline` has it. Of several starts in a log of libvirt the last one counts.
 ///
 /// # Errors
-/// There is no `-cpu` in it, or a frequency that is none.
+/// There is no `-cpu` in it, a frequency that is none, or several command lines that differ.
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();
         return clock_of_line(&Line::of_words(&words));
     }
     let script = Script::read(text);
-    let words = script.commands.iter().map(|command| &command.words);
-    let lines: Vec<Line> = words.map(|words| Line::of_words(words)).collect();
-    clock_of_line(lines.iter().rev().find(|line| line.cpu().is_some()).ok_or(GuestError::Kind)?)
+    let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
+    let mut lines: Vec<_> = lines.filter(|(_, line)| line.cpu().is_some()).collect();
+    if text.contains(": starting up libvirt version") {
+        lines.drain(..lines.len().saturating_sub(1));
+    }
+    let mut guests: Vec<Guest> = Vec::new();
+    let real = lines.iter().filter(|(command, line)| of_x86(command, line));
+    for (_, line) in real {
+        let guest = clock_of_line(line)?;
+        if !guests.contains(&guest) {
+            guests.push(guest);
+        }
+    }
+    match guests.len() {
+        0 if lines.is_empty() => Err(GuestError::Kind),
+        0 => Err(GuestError::Foreign),
+        1 => guests.pop().ok_or(GuestError::Kind),
+        several => Err(GuestError::Differ(several)),
+    }
 }
 
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
@@ -285,6 +346,68 @@ mod tests {
         let timer = "<clock offset='utc'><timer name='hpet' frequency='1'/><timer name='tsc' \
                      frequency='2397223000' mode='native'/></clock>";
         assert_eq!(domain(timer).frequency, Frequency::Set(2_397_223_000));
+    }
+
+    #[test]
+    fn processor_that_libvirt_did_not_choose_counts() {
+        let asks = |feature: &str, timer: &str, cpu: &str| {
+            domain(&format!(
+                "<cpu>{feature}</cpu><clock offset='utc'>{timer}</clock><qemu:commandline><qemu:arg value='-cpu'/>\
+                 <qemu:arg value='{cpu}'/></qemu:commandline>"
+            ))
+        };
+        let invtsc = "<feature policy='require' name='invtsc'/>";
+        let timer = "<timer name='tsc' frequency='2500000000'/>";
+        let set = Frequency::Set(2_500_000_000);
+        for (feature, timer, cpu, manager, frequency) in [
+            (invtsc, timer, "host,+invtsc", Manager::Qemu, Frequency::Absent),
+            (invtsc, timer, "host,+invtsc,tsc-frequency=2500000000", Manager::Libvirt, set),
+            (
+                invtsc,
+                timer,
+                "host,+invtsc,tsc-frequency=2600000000",
+                Manager::Libvirt,
+                Frequency::Unknown,
+            ),
+            (
+                invtsc,
+                "",
+                "host,+invtsc,tsc-frequency=2500000000",
+                Manager::Libvirt,
+                Frequency::Absent,
+            ),
+            ("", "", "host,+invtsc,tsc-frequency=2500000000", Manager::Qemu, set),
+            (invtsc, timer, "host", Manager::Libvirt, set),
+        ] {
+            let guest = asks(feature, timer, cpu);
+            let of_guest = (guest.manager, guest.invtsc, guest.frequency);
+            assert_eq!(of_guest, (manager, Some(true), frequency), "{feature}{timer} {cpu}");
+        }
+    }
+
+    #[test]
+    fn guests_without_a_tsc_and_guests_of_xen_are_none() {
+        let of = |kind: &str, arch: &str| {
+            clock_of_domain(&format!(
+                "<domain type='{kind}'><os><type arch='{arch}'>hvm</type></os></domain>"
+            ))
+        };
+        assert_eq!(of("kvm", "aarch64"), Err(GuestError::Foreign));
+        assert_eq!(of("xen", "x86_64"), Err(GuestError::Xen));
+        assert!(of("kvm", "i686").is_ok());
+        assert_eq!(parse("qemu-system-aarch64 -M virt -cpu max -m 1G"), Err(GuestError::Foreign));
+    }
+
+    #[test]
+    fn of_several_command_lines_none_is_taken_silently() {
+        let one = "qemu-system-x86_64 -accel kvm -cpu host,+invtsc -m 1G\n";
+        let other = "qemu-system-x86_64 -accel kvm -cpu host -m 1G\n";
+        assert_eq!(parse(&format!("{one}{other}")), Err(GuestError::Differ(2)));
+        assert_eq!(parse(&format!("{one}{one}")), parse(one));
+        let log = |line: &str| {
+            format!("2024-01-01 10:00:00.000+0000: starting up libvirt version: 9.0.0\n{line}")
+        };
+        assert_eq!(parse(&format!("{}{}", log(one), log(other))), parse(other));
     }
 
     #[test]

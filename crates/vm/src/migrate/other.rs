@@ -126,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn what_makes_a_proxmox_guest_is_none() {
+        let script = "#!/bin/sh\nqm create 100 --ostype l26 --args '-cpu host,+invtsc'\n";
+        let play = "- hosts: a\n  tasks:\n    - proxmox_kvm: {name: a, cores: 2, args: '-cpu host,+invtsc'}\n";
+        let model = "cpu-model: a\n    reported-model host\n    flags +invtsc\n";
+        for text in [script, play, model] {
+            assert_eq!(parse(text), Err(GuestError::Maker), "{text}");
+        }
+    }
+
+    #[test]
     fn proxmox_guest_is_read_without_and_with_arguments() {
         let base = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
         let guest = parse(&format!("{base}cpu: host\n")).unwrap();

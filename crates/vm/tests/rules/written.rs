@@ -153,4 +153,79 @@ fn text_that_is_taken_over_into_another_one_has_one_cpu() {
     let repeated = |text: &str| ids(Kind::Qemu, text).iter().any(|(id, _)| *id == "q-cpu-repeated");
     assert!(!repeated(&text("")));
     assert!(repeated(&text("-cpu max")));
+    let other = |second: &str| {
+        format!(
+            "#!/bin/bash\nBIN=/usr/libexec/qemu-kvm\nCMD=\"${{BIN}} -accel kvm -cpu host -m 2G\"\n{second}\neval \"${{CMD}}\"\n"
+        )
+    };
+    assert!(repeated(&other("CMD=\"$CMD -cpu max\"")));
+    assert!(repeated(&other("ALL=\"$CMD -cpu max\"")));
+    // Another machine.
+    assert!(!repeated(&other("eval \"${CMD}\"\nCMD=\"${BIN} -accel kvm -cpu max -m 2G\"")));
+    assert!(!repeated(&other("B=\"-cpu max\"\nC=\"${BIN} $B\"")));
+    assert!(!repeated(&other("SECOND=\"${BIN} -accel kvm -cpu max -m 2G\"")));
+}
+
+#[test]
+fn lines_of_options_alone_are_one_command_line() {
+    let repeated = |text: &str| ids(Kind::Qemu, text).iter().any(|(id, _)| *id == "q-cpu-repeated");
+    let text = |between: &str| {
+        format!(
+            "#!/bin/bash\ncat > a.args <<E\n# qemu-system-x86_64 @a.args\n-accel kvm\n-cpu host\n{between}-cpu max\n-m 1G\nE\n\"$Q\" @a.args\n"
+        )
+    };
+    assert!(repeated(&text("")));
+    assert!(!repeated(&text("E\ncat > b.args <<E\n# qemu-system-x86_64 @b.args\n")));
+}
+
+#[test]
+fn arrays_of_several_machines_are_no_command_line() {
+    let repeated = |text: &str| ids(Kind::Qemu, text).iter().any(|(id, _)| *id == "q-cpu-repeated");
+    let array = |name: &str, cpu: &str| {
+        format!("{name}=(\n  \"$Q\"\n  \"-enable-kvm\"\n  {cpu}\n  \"-m 1G\"\n)\n")
+    };
+    let run = "run() { bash -c \"$1\"; }\nrun \"${A[*]}\"\n";
+    let host = "\"-cpu host\"";
+    let two = [&array("A", host), &array("B", host), run].concat();
+    assert!(!repeated(&format!("#!/bin/bash\n{two}")));
+    let xl = |name: &str| {
+        format!(
+            "cat > {name}.xl <<E\ntype = \"hvm\"\ndevice_model_override = \"/usr/bin/qemu-system-i386\"\ndevice_model_args_hvm = [\n    \"-cpu\", \"Penryn\",\n    \"-global\", \"PIIX4_PM.disable_s3=1\",\n]\nE\n"
+        )
+    };
+    let text = format!("#!/bin/bash\n{}{}", xl("a"), xl("b"));
+    let document = Document::of_kind("a.sh", text.as_bytes(), Kind::Qemu).unwrap();
+    let report = lint(&document).unwrap();
+    assert!(report.findings.iter().all(|it| it.rule.id != "q-cpu-repeated"));
+    let one = array("A", &format!("{host}\n  \"-cpu max\""));
+    assert!(repeated(&format!("#!/bin/bash\n{one}{run}")));
+}
+
+#[test]
+fn quotes_inside_of_a_string_are_the_inner_shell_s() {
+    for inner in ["'host,kvm=off'", "host,kvm=off"] {
+        let text = format!(
+            "#!/bin/bash\nrun() {{ bash -c \"$1\"; }}\nrun \"qemu-system-x86_64 -enable-kvm -cpu {inner} -m 1G\"\n"
+        );
+        let all = ids(Kind::Qemu, &text);
+        assert!(all.iter().any(|(id, _)| *id == "q-kvm-off"), "{inner}: {all:?}");
+    }
+}
+
+#[test]
+fn a_start_with_options_that_do_not_matter_is_one() {
+    let kind = |line: &str| Kind::detect("a.sh", &format!("#!/bin/sh\n{line}\n"));
+    for line in
+        ["qemu-system-x86_64 -acpitable file=a.dat", "exec sudo qemu-system-i386 -fda a.img"]
+    {
+        assert_eq!(kind(line), Some(Kind::Qemu), "{line}");
+    }
+    for line in [
+        "apt-get install qemu-system-x86 -y",
+        "qemu-system-x86_64 -version",
+        "qemu-system-x86_64 - an emulator",
+        "qemu-system-x86_64, -fda, a.img",
+    ] {
+        assert_eq!(kind(line), None, "{line}");
+    }
 }

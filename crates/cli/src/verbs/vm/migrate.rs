@@ -13,7 +13,7 @@ use clocksmith_facts::visible;
 use clocksmith_vm::migrate::decide::{Answer, decide};
 use clocksmith_vm::migrate::fleet::fleet;
 use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
-use clocksmith_vm::migrate::host::{self, Host};
+use clocksmith_vm::migrate::host::{self, Host, HostError};
 use std::fs::FileType;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -148,8 +148,14 @@ fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
                 err::line(&format!("clocksmith: {} is {kind}, and is left out", file.display()));
                 continue;
             }
-            read_hosts(&file, false, hosts)
-                .with_context(|| format!("cannot use {} as a host", file.display()))?;
+            match read_hosts(&file, false, hosts) {
+                Err(error) if matches!(error.downcast_ref(), Some(HostError::Foreign(_))) => {
+                    err::line(&format!("clocksmith: {} is left out: {error}", file.display()));
+                }
+                done => {
+                    done.with_context(|| format!("cannot use {} as a host", file.display()))?;
+                }
+            }
         }
         return Ok(());
     }

@@ -1,10 +1,11 @@
-//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts that make them.
+//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts and playbooks that make them.
 //!
 //! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
 //! `args:` does is judged by `qemu::cpu`.
 
 mod commands;
 mod models;
+mod playbook;
 
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};
@@ -45,6 +46,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.lines.iter().any(|line| models::begins(line)) {
         return Some(Sign::Keys);
     }
+    if playbook::any(clues.text) {
+        return Some(Sign::Keys);
+    }
     if commands::any(clues.text) {
         // A script that sets up a host does more than that.
         return Some(Sign::Part);
@@ -66,6 +70,14 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 /// Whether a text is a script that makes a machine.
 pub(super) fn makes(text: &str) -> bool {
     commands::any(text)
+}
+
+/// Whether a text is a machine's own file.
+pub(crate) fn is_machine(text: &str) -> bool {
+    !(text.starts_with("#!")
+        || commands::any(text)
+        || playbook::any(text)
+        || text.lines().any(models::begins))
 }
 
 /// A machine, or a snapshot of it.
@@ -206,6 +218,9 @@ fn sections(text: &Text) -> Vec<Section> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     if document.text.as_str().lines().any(models::begins) {
         return Ok(models::lint(document));
+    }
+    if playbook::any(document.text.as_str()) {
+        return playbook::lint(document);
     }
     if commands::any(document.text.as_str()) {
         return commands::lint(document);
@@ -409,7 +424,7 @@ pub(crate) fn is_confidential(document: &Document) -> bool {
 /// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let text = document.text.as_str();
-    if text.starts_with("#!") || commands::any(text) {
+    if !is_machine(text) {
         return Vec::new();
     }
     let sections = sections(&document.text);

@@ -16,6 +16,7 @@ mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
 mod manifest;
+mod pooled;
 pub(crate) mod property;
 mod python;
 pub(crate) mod script;
@@ -295,8 +296,9 @@ fn command_findings(
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
             || (script.branches.together(finding.span.start, last)
-                // Strings of a program may be of several lists.
-                && (command.program.is_some() || is_shell(document)))
+                // Strings of a program may be of several lists, and arrays of a script of several machines.
+                && (command.program.is_some() || is_shell(document))
+                && script.of_one(command, finding.span.start, last))
     });
     out.extend(rest);
     if let Some(word) = &line.loadvm {

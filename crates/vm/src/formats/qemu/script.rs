@@ -4,6 +4,7 @@ use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
+use super::pooled::Pooled;
 use super::variables::Variables;
 use super::{manifest, python};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -57,6 +58,8 @@ pub(crate) struct Script {
     pub(crate) cut: bool,
     /// A function that gets options of QEMU, and of which it is not known what it makes of them.
     pub(crate) helper: Option<Range<usize>>,
+    /// The statements whose words were put together, because no command was found.
+    pooled: Pooled,
 }
 
 impl Script {
@@ -65,6 +68,11 @@ impl Script {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
         self.cut
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+    }
+
+    /// Whether two words are certainly of one command: words of several statements are only put together.
+    pub(crate) fn of_one(&self, command: &Command, first: usize, last: usize) -> bool {
+        command.program.is_some() || self.pooled.of_one(first, last)
     }
 
     /// Whether what stands at an offset runs only where a version or a feature was asked for.
@@ -239,6 +247,7 @@ impl Script {
             let value = text.as_str().get(assigned..).unwrap_or_default();
             let opens = value.len() - value.trim_start_matches(['[', '{']).len();
             let words = text.slice(assigned + opens..text.as_str().len()).words();
+            let words: Vec<Placed> = words.iter().map(unquoted).collect();
             let begins = words.iter().take(4).any(|word| is_program(word.as_str()));
             if begins && words.len() <= MOST_WORDS {
                 self.take(&words);
@@ -251,6 +260,7 @@ impl Script {
         let mut words = Vec::new();
         let mut option = false;
         let constants = constants::of(text);
+        self.pooled = Pooled::of(statements);
         for statement in statements.iter().filter(|statement| !tests(statement)) {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
@@ -319,13 +329,33 @@ fn unknown(at: usize) -> Placed {
     unknown
 }
 
+/// Whether a word stands in front of a command.
+fn is_before(word: &Placed) -> bool {
+    const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
+    listed(BEFORE, word.as_str()) || word.as_str().contains('=')
+}
+
+/// Whether words begin with QEMU by its whole name, and an option. A comma behind one of them makes it an element of a list of
+/// another language, and such a list may begin or end elsewhere.
+fn begins(words: &[Placed]) -> bool {
+    let first = words.iter().take_while(|word| is_before(word)).count();
+    let letters = |text: &str, more: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let named = |word: &Placed| {
+        let machine = base(word.as_str()).strip_prefix("qemu-system-");
+        machine.is_some_and(|it| letters(it.trim_end_matches(".exe"), "_"))
+    };
+    let option =
+        |word: &Placed| word.as_str().strip_prefix('-').is_some_and(|it| letters(it, "-_"));
+    words.get(first).is_some_and(named) && words.get(first + 1).is_some_and(option)
+}
+
 /// Whether a text starts QEMU by its name, as far as it can be told without putting in variables.
 pub(super) fn starts(text: &str) -> bool {
-    const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
     let begins = |statement: &Statement| {
         let words: Vec<Placed> = statement.words.iter().map(plain).collect();
-        let before = |word: &&Placed| listed(BEFORE, word.as_str()) || word.as_str().contains('=');
-        let first = words.iter().take_while(before).count();
+        let first = words.iter().take_while(|word| is_before(word)).count();
         let named = words.get(first).is_some_and(|word| is_program(word.as_str()));
         let options = words.get(first + 1..).unwrap_or_default();
         let given = |word: &Placed| {
@@ -393,6 +423,19 @@ fn bare(word: &Placed) -> Placed {
     word.slice(from..end.max(from))
 }
 
+/// A word of a string without the quotes that the shell which gets the string takes off: `-cpu 'host,kvm=off'`.
+fn unquoted(word: &Placed) -> Placed {
+    let text = word.as_str();
+    let quote = text.chars().next().filter(|c| ['"', '\''].contains(c));
+    let once = quote.filter(|quote| {
+        text.len() > 1 && text.ends_with(*quote) && text.matches(*quote).count() == 2
+    });
+    match once {
+        Some(_) => word.slice(1..text.len() - 1),
+        None => word.clone(),
+    }
+}
+
 /// Where a statement begins.
 pub(super) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
@@ -451,7 +494,7 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
     let asks = options.iter().any(|word| {
         matches!(word.as_str(), "-version" | "--version" | "-help" | "--help" | "-h" | "help" | "?")
     });
-    if asks || count == 0 || (program.is_none() && count < 3) {
+    if asks || count == 0 && !begins(words) || (program.is_none() && count < 3) {
         return None;
     }
     // A word that is not known may be the program.

@@ -10,7 +10,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
-use crate::guest::{Guest, Known, old_windows};
+use crate::guest::{Guest, Known, base, is_disk, old_windows};
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
@@ -106,7 +106,10 @@ impl Domain {
         let direct =
             self.machine() != Machine::Hvm && (boots("ramdisk") || boots("root") || boots("extra"));
         let viridian = self.get("viridian").is_some_and(|setting| setting.on() != Some(false));
-        let known = document.system(direct.then_some(Guest::Linux), None, [name.as_str()]);
+        let disks = self.get("disk").map_or(&[][..], |disk| &disk.values);
+        let images = disks.iter().flat_map(|disk| disk.text.split([',', ' ', '=']).map(base));
+        let names = images.filter(|part| is_disk(part)).chain([name.as_str()]);
+        let known = document.system(direct.then_some(Guest::Linux), None, names);
         let other = if viridian { Guest::Windows } else { Guest::Unknown };
         known.or(Known::declared(document.guest.unwrap_or(other)))
     }

@@ -122,3 +122,15 @@ fn number_stays_where_the_reader_may_know_no_names() {
         assert!(!edited(&of(rest)), "{rest}");
     }
 }
+
+#[test]
+fn an_installation_image_tells_more_than_viridian() {
+    let text = |image: &str| {
+        format!(
+            "name = 'a'\ntype = 'hvm'\nviridian = 1\ndisk = [ 'phy:/dev/vg/a,xvda,w', 'file:/iso/{image},hdc:cdrom,r' ]\n"
+        )
+    };
+    assert_eq!(bad(&text("debian-12.iso")), ["xen-viridian-linux"]);
+    assert_eq!(bad(&text("win10.iso")), ["xen-viridian-no-reference-tsc"]);
+    assert_eq!(bad(&text("a.iso")), ["xen-viridian-no-reference-tsc"]);
+}

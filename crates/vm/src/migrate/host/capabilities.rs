@@ -46,9 +46,7 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
         && !matches!(arch, "x86_64" | "i686")
     {
         let arch: String = arch.chars().filter(|c| c.is_ascii_graphic()).take(20).collect();
-        return Err(HostError::Empty(format!(
-            "it is a host with {arch} processors, which have no TSC; this is about x86"
-        )));
+        return Err(HostError::Foreign(arch));
     }
     let named = |tag: &'static str, name: &str| {
         tree.children(cpu, tag).find(|element| element.value("name") == Some(name))

@@ -55,6 +55,9 @@ pub enum HostError {
     /// It holds no host.
     #[error("{0}")]
     Empty(String),
+    /// A host without a TSC.
+    #[error("it is a host with {0} processors, which have no TSC; this is about x86")]
+    Foreign(String),
     /// A figure that no processor has.
     #[error(
         "a TSC frequency of {0} is none that a processor has: it is given in Hz, such as 2500000000"

@@ -1,0 +1,109 @@
+//! Words of a script in which no command was found: which of them are of one command line. A statement is of one with itself;
+//! text and arrays that are added to a variable are of one with what it had (`CMD+=" -cpu max"`, `CMD="$CMD -cpu max"`), and so
+//! is a text with the variables that are put into it; lines of options alone go on with the line before.
+//! Two variables of their own may be of two machines, whatever both have put in.
+
+use super::script::{begin, end, tests};
+use crate::shell::{Piece, Statement, Word, name_length};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most values that are put together of several statements.
+const MOST: usize = 256;
+/// The most statements that one of them is of.
+const MOST_PARTS: usize = 32;
+
+/// The statements whose words were put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pooled {
+    /// Where each stands, in order, and its number; lines of options alone have one for all of them.
+    places: Vec<(Range<usize>, usize)>,
+    /// The statements with a `-cpu` that one value of a variable is of.
+    values: Vec<Vec<usize>>,
+}
+
+impl Pooled {
+    /// The statements of a script, by the variables that they make.
+    pub(super) fn of(statements: &[Statement]) -> Self {
+        let mut pooled = Self::default();
+        let mut variables: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut options: Option<usize> = None;
+        for (at, statement) in statements.iter().enumerate().filter(|(_, it)| !tests(it)) {
+            options = only_options(statement).then(|| options.unwrap_or(at));
+            let number = options.unwrap_or(at);
+            pooled.places.push((begin(statement)..end(statement), number));
+            let Some((name, adds)) = assigned(statement) else { continue };
+            let scalar = statement.array.is_none();
+            let put_in = used(statement).filter(|it| scalar && *it != name);
+            let had = adds.then_some(name).into_iter().chain(put_in);
+            let mut parts: Vec<usize> =
+                had.filter_map(|it| variables.get(it)).flatten().copied().collect();
+            parts.extend(has_cpu(statement).then_some(at));
+            parts.sort_unstable();
+            parts.dedup();
+            parts.truncate(MOST_PARTS);
+            if parts.len() > 1 && pooled.values.len() < MOST {
+                pooled.values.push(parts.clone());
+            }
+            variables.insert(name, parts);
+        }
+        pooled.places.sort_by_key(|(range, _)| range.start);
+        pooled
+    }
+
+    /// Whether what stands at two offsets is certainly of one command line.
+    pub(super) fn of_one(&self, first: usize, last: usize) -> bool {
+        let (Some(first), Some(last)) = (self.at(first), self.at(last)) else { return false };
+        let both = |value: &Vec<usize>| value.contains(&first) && value.contains(&last);
+        first == last || self.values.iter().any(both)
+    }
+
+    fn at(&self, offset: usize) -> Option<usize> {
+        let behind = self.places.partition_point(|(range, _)| range.start <= offset);
+        let (range, number) = self.places.get(behind.checked_sub(1)?)?;
+        range.contains(&offset).then_some(*number)
+    }
+}
+
+/// The variable that a statement gives something, and whether that is added to what it has.
+fn assigned(statement: &Statement) -> Option<(&str, bool)> {
+    let mut words = statement.words.iter().enumerate().take(4);
+    let (name, adds) = words.find_map(|(n, word)| given(word, statement.words.get(n + 1)))?;
+    Some((name, adds || used(statement).any(|it| it == name)))
+}
+
+/// `NAME=` and `NAME+=`, and `NAME =` of make: the name, and whether something is added to it.
+fn given<'a>(word: &'a Word, next: Option<&Word>) -> Option<(&'a str, bool)> {
+    let Some(Piece::Literal(text)) = word.pieces.first() else { return None };
+    let text = text.as_str();
+    let name = text.get(..name_length(text)).filter(|name| !name.is_empty())?;
+    let operator = match text.get(name.len()..)? {
+        "" => next?.literal()?,
+        operator => operator,
+    };
+    let adds = operator.starts_with("+=");
+    let gives = adds || operator.starts_with('=') || matches!(operator, ":=" | "?=");
+    gives.then_some((name, adds))
+}
+
+/// The variables that a statement puts in.
+fn used(statement: &Statement) -> impl Iterator<Item = &str> {
+    let words = statement.words.iter().chain(statement.array.iter().flatten());
+    words.flat_map(|word| &word.pieces).filter_map(|piece| match piece {
+        Piece::Variable { name, .. } => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// Whether a line begins with an option: `-cpu host`, `"-cpu", "host",`.
+fn only_options(statement: &Statement) -> bool {
+    let first = statement.words.first().and_then(|word| word.pieces.first());
+    matches!(first, Some(Piece::Literal(text)) if text.as_str().starts_with('-'))
+}
+
+/// Whether a statement has a `-cpu` itself.
+fn has_cpu(statement: &Statement) -> bool {
+    let words = statement.words.iter().chain(statement.array.iter().flatten());
+    let mut pieces = words.flat_map(|word| &word.pieces);
+    pieces.any(|piece| matches!(piece, Piece::Literal(text) if text.as_str().contains("-cpu")))
+}

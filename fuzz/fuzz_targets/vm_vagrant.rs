@@ -1,0 +1,14 @@
+//! Vagrantfiles with libvirt, VirtualBox and VMware, by the first byte: findings or an error, and changes that can be made,
+//! once.
+
+#![no_main]
+
+use clocksmith_vm::Kind;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    const KINDS: &[Kind] = &[Kind::VagrantLibvirt, Kind::Virtualbox, Kind::Vmware];
+    let Some((first, rest)) = data.split_first() else { return };
+    let kind = KINDS[usize::from(*first) % KINDS.len()];
+    clocksmith_fuzz::vm(kind, "Vagrantfile", rest);
+});
