@@ -112,12 +112,15 @@ fn who_of_another_users_process_ends_with_3() {
     copy(env!("CARGO_BIN_EXE_clocksmith"), &program);
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let own = std::process::id().to_string();
+    // Of one process alone: the children of this one come and go.
+    let mut target = Command::new("sleep").arg("60").spawn().unwrap();
     let out = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
-        .args(["who", "--duration", "200ms", "-p", &own])
+        .args(["who", "--duration", "200ms", "-p", &target.id().to_string()])
         .output();
+    target.kill().unwrap();
+    target.wait().unwrap();
     let Ok(out) = out else {
         eprintln!("skipped: no setpriv");
         return;
