@@ -4,7 +4,7 @@ use super::{Pasted, prompt};
 use crate::clockdev::ClocksourceDevice;
 use crate::cpu::{CpuModel, CpuVendor};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
-use crate::log::Event;
+use crate::log::{Event, KernelLog};
 use crate::{Fact, Facts, Source};
 
 /// Fills `slot` where it is missing.
@@ -15,17 +15,23 @@ fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
 }
 
 impl Pasted {
+    /// Takes out of a log of the same text what source code, or a text of examples, shows of a time daemon: the scan of the log
+    /// reads lines one by one.
+    pub fn leave_out_quoted(&self, log: &mut KernelLog) {
+        let is_quoted = |line: u64| {
+            usize::try_from(line)
+                .is_ok_and(|line| line > 0 && self.quoted.get(line - 1) == Some(&true))
+        };
+        log.entries.retain(|entry| {
+            !matches!(entry.event, Event::ReadSynchronized(_)) || !is_quoted(entry.line)
+        });
+    }
+
     /// Completes the facts that the kernel's lines gave.
     pub fn complete(self, facts: &mut Facts) {
         facts.recognised = Some(self.recognised());
         facts.symptoms = self.symptoms;
         let told = self.told;
-        // The log reads such lines one by one.
-        let at =
-            facts.ntp.source().and_then(line_of).and_then(|line| usize::try_from(line - 1).ok());
-        if at.and_then(|at| self.quoted.get(at)) == Some(&true) {
-            facts.ntp = Fact::default();
-        }
         fill(&mut facts.kernel, told.kernel);
         if told.arch.is_known() && (!facts.arch.is_known() || facts.width_open) {
             facts.arch = told.arch;
@@ -75,14 +81,10 @@ fn hypervisor(facts: &mut Facts) {
     }
 }
 
-/// The line of a text that a source names, from 1 on.
-fn line_of(source: &Source) -> Option<u64> {
-    source.0.rsplit_once(':').and_then(|(_, line)| line.parse().ok()).filter(|line| *line > 0)
-}
-
 /// Another choice was written behind the reading; whether the kernel took it is not shown. In a sentence it is advice.
 fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
-    let (Some(log), Some(line)) = (facts.kernel_log(), line_of(at)) else { return false };
+    let line = at.0.rsplit_once(':').and_then(|(_, line)| line.parse::<u64>().ok());
+    let (Some(log), Some(line)) = (facts.kernel_log(), line) else { return false };
     let by_command = |text: &str| {
         let text = text.trim_start_matches([' ', '\t', '>']);
         prompt::read(text).is_some() || text.starts_with("echo ") || text.starts_with("sudo ")
