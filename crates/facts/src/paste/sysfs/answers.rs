@@ -129,13 +129,7 @@ pub(super) fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use crate::paste::Pasted;
-
-    fn told(text: &str) -> (Option<String>, Vec<String>) {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let told = Pasted::read(&lines, "text").told;
-        (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
-    }
+    use crate::paste::sysfs::tests::told;
 
     #[test]
     fn two_commands_above_both_answers_are_read_in_their_order() {

@@ -69,12 +69,7 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::paste::Pasted;
-
-    fn told(text: &str) -> (Option<String>, Vec<String>) {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let told = Pasted::read(&lines, "text").told;
-        (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
-    }
+    use crate::paste::sysfs::tests::told;
 
     #[test]
     fn name_in_a_list_of_what_a_machine_is() {

@@ -142,7 +142,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 mod tests {
     use crate::paste::Pasted;
 
-    fn told(text: &str) -> (Option<String>, Vec<String>) {
+    /// The clocksource in use, and the list, that a text tells.
+    pub(super) fn told(text: &str) -> (Option<String>, Vec<String>) {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let told = Pasted::read(&lines, "text").told;
         (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
