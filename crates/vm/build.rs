@@ -31,9 +31,10 @@ fn main() -> Result<(), Wrong> {
     println!("cargo::rerun-if-changed=src/formats");
     let mut pages = vec![page("parameters", Path::new("src/parameters.md"))?];
     for entry in fs::read_dir("src/formats").map_err(|error| format!("src/formats: {error}"))? {
-        let (name, path) = (entry?.file_name(), "rules.md");
-        let path = Path::new("src/formats").join(&name).join(path);
+        let entry = entry?;
+        let path = entry.path().join("rules.md");
         if path.is_file() {
+            let name = entry.file_name();
             pages.push(page(name.to_str().ok_or("a format's name is no UTF-8")?, &path)?);
         }
     }
@@ -82,7 +83,7 @@ fn rule(section: &Section, pages: &[Page]) -> Result<String, String> {
         .find_map(|(word, said)| Some((word, said?)))
         .ok_or("its line `Error:`, `Warn:` or `Info:` is missing")?;
     let mut rule = format!(
-        "Rule {{ id: {:?}, severity: Severity::{severity}, summary: {summary:?}",
+        "crate::finding::Rule {{ id: {:?}, severity: crate::finding::Severity::{severity}, summary: {summary:?}",
         section.id
     );
     for word in ["Why", "Risk", "Source"] {

@@ -201,9 +201,9 @@ fn a_recovery_killed_at_every_stop() {
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
                 total += points;
             }
-            stop += if thorough() { 211 } else { 324 };
+            stop += if thorough() { 211 } else { 162 };
         }
     }
     println!("recovery: killed at {total} points");
-    assert!(total >= 100);
+    assert!(total >= 200);
 }

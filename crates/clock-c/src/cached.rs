@@ -1,12 +1,9 @@
 //! The cached clock, and the thread that keeps it up to date.
 
-use crate::{DONE, INVALID};
+use crate::{AGAIN, DONE, INVALID};
 use clocksmith::{CachedClock, Updater};
 use core::ffi::c_int;
 use core::time::Duration;
-
-/// `EAGAIN`, for an error that has no number.
-const AGAIN: c_int = 11;
 
 /// `struct clocksmith_cached_clock`, in memory of the caller. Zero bytes are a clock that remembers nothing.
 #[repr(C, align(8))]
@@ -79,6 +76,7 @@ pub unsafe extern "C" fn clocksmith_cached_start(
             unsafe { updater.write(Box::into_raw(Box::new(started))) };
             DONE
         }
+        // An error without a number.
         Err(error) => error.raw_os_error().unwrap_or(AGAIN),
     }
 }

@@ -14,7 +14,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 const DONE: c_int = 0;
 /// `EINVAL`, which has this value on every system; for a number that is not a source.
 const INVALID: c_int = 22;
-/// `EAGAIN` on Linux: the error of the wall clock is not known now.
+/// `EAGAIN` on Linux: the answer is not known now.
 const AGAIN: c_int = 11;
 
 /// `CLOCK_MONOTONIC` in nanoseconds, unordered.

@@ -1,6 +1,6 @@
 //! A moment of the monotonic clock.
 
-use core::ops::{Add, AddAssign, Sub, SubAssign};
+use core::ops::Sub;
 use core::time::Duration;
 
 /// A moment of `CLOCK_MONOTONIC`: 8 bytes, available as a number.
@@ -179,41 +179,7 @@ pub(crate) const fn nanos(duration: Duration) -> Option<u64> {
     }
 }
 
-impl Add<Duration> for Instant {
-    type Output = Self;
-
-    /// Saturates at [`Instant::MAX`].
-    #[inline]
-    fn add(self, duration: Duration) -> Self {
-        self.saturating_add(duration)
-    }
-}
-
-impl AddAssign<Duration> for Instant {
-    /// Saturates at [`Instant::MAX`].
-    #[inline]
-    fn add_assign(&mut self, duration: Duration) {
-        *self = self.saturating_add(duration);
-    }
-}
-
-impl Sub<Duration> for Instant {
-    type Output = Self;
-
-    /// Saturates at [`Instant::ZERO`].
-    #[inline]
-    fn sub(self, duration: Duration) -> Self {
-        self.saturating_sub(duration)
-    }
-}
-
-impl SubAssign<Duration> for Instant {
-    /// Saturates at [`Instant::ZERO`].
-    #[inline]
-    fn sub_assign(&mut self, duration: Duration) {
-        *self = self.saturating_sub(duration);
-    }
-}
+crate::operators::duration_operators!(Instant);
 
 impl Sub for Instant {
     type Output = Duration;

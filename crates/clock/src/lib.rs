@@ -94,6 +94,7 @@ mod line;
 mod memory;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 mod mock;
+mod operators;
 #[cfg(engine)]
 mod page;
 #[cfg(engine)]

@@ -3,6 +3,13 @@
 /// Days from 0000-03-01, on which a year of 400 years begins here, to 1970-01-01.
 const BEFORE_1970: u64 = 719_468;
 
+/// Days from 1970-01-01 to a day. The month is from 1 to 12.
+pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // In the calendar whose years begin in March, the leap day is the last day of its year.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - BEFORE_1970 as i64
+}
+
 /// The time of so many seconds since 1970.
 #[must_use]
 pub fn text(seconds: u64) -> String {
@@ -46,9 +53,11 @@ fn days(date: &str) -> Option<u64> {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    (day <= last)
-        .then(|| 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - BEFORE_1970)
+    if day > last {
+        return None;
+    }
+    let number = |part: u64| i64::try_from(part).ok();
+    u64::try_from(days_since_1970(number(year)?, number(month)?, number(day)?)).ok()
 }
 
 /// Seconds of the day of `03:04:05Z`.

@@ -10,9 +10,8 @@ use crate::parameters;
 /// The rules of a page: those of a kind of file by the name of its folder.
 macro_rules! rules {
     ($page:literal) => {{
-        #[allow(unused_imports)]
-        use $crate::finding::{Rule, Severity};
-        const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/", $page, ".rs"));
+        const RULES: &[$crate::finding::Rule] =
+            include!(concat!(env!("OUT_DIR"), "/", $page, ".rs"));
         RULES
     }};
 }

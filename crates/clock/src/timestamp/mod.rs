@@ -16,7 +16,6 @@ pub use text::{NotATimestamp, Rfc3339Text};
 
 use crate::instant::nanos;
 use core::fmt;
-use core::ops::{Add, AddAssign, Sub, SubAssign};
 use core::time::Duration;
 
 /// A moment of the wall clock: 8 bytes, nanoseconds since 1970-01-01 00:00 UTC, up to the year 2554.
@@ -192,41 +191,7 @@ impl Timestamp {
     }
 }
 
-impl Add<Duration> for Timestamp {
-    type Output = Self;
-
-    /// Saturates at [`Timestamp::MAX`].
-    #[inline]
-    fn add(self, duration: Duration) -> Self {
-        self.saturating_add(duration)
-    }
-}
-
-impl AddAssign<Duration> for Timestamp {
-    /// Saturates at [`Timestamp::MAX`].
-    #[inline]
-    fn add_assign(&mut self, duration: Duration) {
-        *self = self.saturating_add(duration);
-    }
-}
-
-impl Sub<Duration> for Timestamp {
-    type Output = Self;
-
-    /// Saturates at [`Timestamp::UNIX_EPOCH`].
-    #[inline]
-    fn sub(self, duration: Duration) -> Self {
-        self.saturating_sub(duration)
-    }
-}
-
-impl SubAssign<Duration> for Timestamp {
-    /// Saturates at [`Timestamp::UNIX_EPOCH`].
-    #[inline]
-    fn sub_assign(&mut self, duration: Duration) {
-        *self = self.saturating_sub(duration);
-    }
-}
+crate::operators::duration_operators!(Timestamp);
 
 /// A moment that should have been earlier is later, by [`duration`](Self::duration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -121,16 +121,18 @@ fn small(text: &str) -> String {
     text[..end].to_lowercase()
 }
 
+/// Whether a text has a word that no other letter, by `is_letter`, goes on in front of it, nor behind it unless it is a beginning.
+fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char) -> bool) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(is_letter)
+            && (is_beginning || !text[at + word.len()..].chars().next().is_some_and(is_letter))
+    })
+}
+
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let small = small(text);
     // `ntp` is a part of other words.
-    let is_word = |word: &str| {
-        small.match_indices(word).any(|(at, _)| {
-            let letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic());
-            !letter(small[..at].chars().next_back())
-                && (word.len() > 4 || !letter(small[at + word.len()..].chars().next()))
-        })
-    };
+    let is_word = |word: &str| has(&small, word, word.len() > 4, |c| c.is_ascii_alphabetic());
     if !SUBJECT.into_iter().any(is_word) {
         return Vec::new();
     }
@@ -173,12 +175,7 @@ const OF_READS: [(&str, &str); 17] = [
 /// The pages that concern a text in prose about reads of the clock.
 pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let small = small(text);
-    let is_word = |word: &str| {
-        small.match_indices(word).any(|(at, _)| {
-            let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-            !part(small[..at].chars().next_back()) && !part(small[at + word.len()..].chars().next())
-        })
-    };
+    let is_word = |word: &str| has(&small, word, false, |c| c.is_ascii_alphanumeric() || c == '_');
     let mut found = Vec::new();
     for (name, page) in OF_READS {
         if is_word(name) && !found.contains(&page) {

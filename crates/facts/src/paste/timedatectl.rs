@@ -2,6 +2,7 @@
 
 use super::{Page, Reader, discipline};
 use crate::Fact;
+use crate::utc::days_since_1970;
 
 pub(super) const READER: Reader = Reader {
     name: "timedatectl",
@@ -139,9 +140,7 @@ fn seconds(text: &str) -> Option<i64> {
         && (0..24).contains(&hour)
         && (0..60).contains(&minute)
         && (0..=60).contains(&second);
-    // Days since 1970 in the calendar whose years begin in March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    let days = days_since_1970(year, month, day);
     sane.then_some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
 

@@ -1,5 +1,6 @@
 //! Two outputs of `date` of one moment: on a machine, and in a container or a guest that runs on it.
 
+use crate::utc::days_since_1970;
 use serde::Serialize;
 
 /// How far two clocks are apart.
@@ -98,8 +99,7 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
         }
     }
     let (year, month, day) = (year?, month?, day?);
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    let days = days_since_1970(year, month, day);
     let clock = clock?;
     let clock = match (half, clock / 3600) {
         (1, hour) if hour < 12 => clock + 12 * 3600,

@@ -166,7 +166,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
 
 /// A guest of libvirt whose `-cpu` is another one than libvirt's, which QEMU takes whole.
 ///
-/// libvirt looks at its own XML, QEMU at the last `-cpu`: with either having `invtsc`, somebody minds.
+/// libvirt looks at its own XML, QEMU at the last `-cpu`: `invtsc` in either of them can block the move.
 fn replaced(own: &Guest, raw: &Guest) -> Guest {
     let mut guest = Guest { reenlightenment: raw.reenlightenment, ..own.clone() };
     if raw.invtsc == Some(false) {
