@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::step::{Done, Stop};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, IsTerminal as _, Write};
+use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
 
 /// A command to run.
@@ -125,8 +125,7 @@ impl Call {
             > 0
         {
             if self.shown {
-                let mut out = std::io::stdout().lock();
-                let _ = out.write_all(&line).and_then(|()| out.flush());
+                crate::output::write(&line);
             }
             text.push_str(&String::from_utf8_lossy(&line));
             line.clear();

@@ -108,6 +108,16 @@ impl Context {
         self.tests.set(tests);
     }
 
+    /// Adds what another context has counted.
+    pub(crate) fn add(&self, more: Tests) {
+        let tests = self.tests.get();
+        self.tests.set(Tests {
+            passed: tests.passed + more.passed,
+            failed: tests.failed + more.failed,
+            skipped: tests.skipped + more.skipped,
+        });
+    }
+
     /// Failures since then are tried once more, and do not count any more.
     pub(crate) fn forgive(&self, before: Tests) {
         self.tests.set(Tests { failed: before.failed, ..self.tests.get() });

@@ -5,26 +5,21 @@
 
 #![forbid(unsafe_code)]
 
-/// Prints a line. A closed reader ends nothing: steps continue, and the exit code shows their result.
-#[cfg(not(test))]
+/// Prints a line, or keeps it: see [`output`].
 macro_rules! say {
-    ($($words:tt)*) => {{
-        use std::io::Write as _;
-        if let Err(error) = writeln!(std::io::stdout(), $($words)*) {
-            $crate::lost(&error);
-        }
-    }};
-}
-#[cfg(test)]
-macro_rules! say {
-    ($($words:tt)*) => { println!($($words)*) };
+    () => { $crate::output::write(b"\n") };
+    ($($words:tt)+) => {
+        $crate::output::write(format!("{}\n", format_args!($($words)+)).as_bytes())
+    };
 }
 
+mod beside;
 mod call;
 mod context;
 mod help;
 mod load;
 mod needs;
+mod output;
 mod plan;
 mod programs;
 mod runner;
@@ -35,25 +30,13 @@ mod steps;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Wrong usage, as everywhere in this project.
 const USAGE: u8 = 2;
 
-/// Whether a line could not be written, to a full disk for example.
-static LOST: AtomicBool = AtomicBool::new(false);
-
-/// Notes why a line could not be written. Who closes a pipe does not want more lines.
-#[cfg_attr(test, expect(dead_code))]
-fn lost(error: &std::io::Error) {
-    if error.kind() != std::io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
-        eprintln!("test.sh: writing the output: {error}");
-    }
-}
-
 fn main() -> ExitCode {
     let code = tests();
-    if LOST.load(Ordering::Relaxed) { ExitCode::FAILURE } else { code }
+    if output::is_lost() { ExitCode::FAILURE } else { code }
 }
 
 fn tests() -> ExitCode {

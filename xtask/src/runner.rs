@@ -2,7 +2,7 @@
 
 use crate::USAGE;
 use crate::context::Context;
-use crate::load::{Judgement, Mark, slowness};
+use crate::load::{Judgement, Mark, Spent, slowness};
 use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan, find};
 use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
@@ -84,8 +84,16 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     }
     runner.fetch();
     let mark = Mark::now();
-    for (step, short) in &plan.steps {
-        runner.step(step, *short);
+    let mut steps = plan.steps.as_slice();
+    while let Some(((step, short), later)) = steps.split_first() {
+        let beside = steps.iter().take_while(|(step, _)| step.beside).count();
+        if beside > 1 {
+            runner.beside(&steps[..beside]);
+            steps = &steps[beside..];
+        } else {
+            runner.step(step, *short);
+            steps = later;
+        }
     }
     for step in &plan.turn {
         // A step is not started if it would probably be ended in the middle.
@@ -143,14 +151,44 @@ impl Runner {
 
     fn step(&mut self, step: &'static Step, short: bool) {
         let done = self.ready(step).and_then(|()| {
-            let form = if short { ", short form" } else { "" };
-            say!("\n== {}{form}: {}", step.name, step.what);
-            let seconds = if short { step.short.unwrap_or(step.seconds) } else { step.seconds };
-            // A short form has the same share of slack.
-            let budget = (seconds * step.budget).div_ceil(step.seconds.max(1));
-            self.timed(step, short, budget)
+            self.head(step, short);
+            self.timed(step, short, step.budget_of(short))
         });
         self.note(step, done);
+    }
+
+    /// Runs steps beside each other, and prints the lines of each when all have ended.
+    fn beside(&mut self, steps: &[(&'static Step, bool)]) {
+        let mut ready = Vec::new();
+        for (step, short) in steps {
+            match self.ready(step) {
+                Ok(()) => ready.push((*step, *short)),
+                stop => self.note(step, stop),
+            }
+        }
+        let names: Vec<&str> = ready.iter().map(|(step, _)| step.name).collect();
+        say!("\n== beside each other: {}", names.join(", "));
+        let mark = Mark::now();
+        let ran = crate::beside::run(&ready, &self.context.dir, self.context.end);
+        let all = mark.spent();
+        let slow = self.slowness_meanwhile(all.wall);
+        for ((step, short), ran) in ready.into_iter().zip(ran) {
+            self.head(step, short);
+            crate::output::write(&ran.lines);
+            self.context.add(ran.tests);
+            let spent = Spent { wall: ran.wall, cpu: 0.0, share: all.share };
+            let budget = step.budget_of(short);
+            let quiet = spent.quiet(slow);
+            let time = format!("{:.0} s ({quiet:.0} s if quiet, of {budget} s)", spent.wall);
+            let done = self.judge(step, spent, slow, budget, &time, ran.done);
+            self.note(step, done);
+        }
+        say!("\n-- beside each other: {:.0} s ({:.0} s of processors)", all.wall, all.cpu);
+    }
+
+    fn head(&self, step: &Step, short: bool) {
+        let form = if short { ", short form" } else { "" };
+        say!("\n== {}{form}: {}", step.name, step.what);
     }
 
     /// Checks the needs of a step, and does the work that it shares with others.
@@ -200,6 +238,19 @@ impl Runner {
             "{:.0} s ({:.0} s of processors; {quiet:.0} s if quiet, of {budget} s)",
             spent.wall, spent.cpu
         );
+        self.judge(step, spent, slow, budget, &time, done)
+    }
+
+    /// Holds the time of a step against its budget.
+    fn judge(
+        &mut self,
+        step: &Step,
+        spent: Spent,
+        slow: f64,
+        budget: u64,
+        time: &str,
+        done: Done,
+    ) -> Done {
         say!("-- {}: {time}", step.name);
         match spent.judge(slow, budget) {
             Judgement::Within => done,

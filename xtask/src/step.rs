@@ -24,6 +24,8 @@ pub(crate) struct Step {
     pub(crate) tier: Tier,
     /// An emulator decides how it ends, so a failure is tried once more.
     pub(crate) emulated: bool,
+    /// It uses one processor most of the time, so it runs beside the steps next to it in the table that do so, too.
+    pub(crate) beside: bool,
     /// The time that it takes on two quiet processors, in seconds, after the work that it shares
     /// with others.
     pub(crate) seconds: u64,
@@ -36,6 +38,14 @@ pub(crate) struct Step {
     /// Made before it.
     pub(crate) uses: &'static [&'static Step],
     pub(crate) run: fn(&Context) -> Done,
+}
+
+impl Step {
+    /// The seconds that it may take; a short form has the same share of slack.
+    pub(crate) fn budget_of(&self, short: bool) -> u64 {
+        let seconds = self.short.filter(|_| short).unwrap_or(self.seconds);
+        (seconds * self.budget).div_ceil(self.seconds.max(1))
+    }
 }
 
 /// How a step ended.

@@ -15,6 +15,7 @@ pub(crate) static BOOTS: Step = Step {
     what: "what real kernels choose is what is predicted, and what is said inside is right",
     tier: Tier::All,
     emulated: true,
+    beside: false,
     seconds: 120,
     budget: 600,
     short: Some(40),

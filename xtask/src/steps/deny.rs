@@ -13,6 +13,7 @@ pub(crate) static LICENCES: Step = Step {
     what: "licences and sources of all dependencies are allowed",
     tier: Tier::Default,
     emulated: false,
+    beside: true,
     seconds: 5,
     budget: 60,
     short: None,
@@ -67,6 +68,7 @@ pub(crate) static ADVISORIES: Step = Step {
     what: "no dependency has a known vulnerability",
     tier: Tier::All,
     emulated: false,
+    beside: true,
     seconds: 10,
     budget: 130,
     // In every run.

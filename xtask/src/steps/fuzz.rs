@@ -14,6 +14,7 @@ pub(crate) static FUZZ: Step = Step {
     what: "each fuzz target for FUZZ_SECONDS (20)",
     tier: Tier::All,
     emulated: false,
+    beside: false,
     seconds: 540,
     budget: 900,
     short: None,
