@@ -9,8 +9,8 @@
 #   --target TRIPLE  another target than this machine, as cargo names it
 #
 # With DESTDIR set in the environment everything is put below it, for packagers. Needs cargo and a
-# linker (cc). Where NM, LD, OBJCOPY and AR (nm, ld, objcopy and ar if they are not set) can work on the target's files,
-# the static library has only what the functions need.
+# linker (cc). Where NM, LD, OBJDUMP, OBJCOPY and AR (nm, ld, objdump, objcopy and ar if they are not set) can work on the
+# target's files, the static library has only what the functions need.
 set -euo pipefail
 
 usage() {
@@ -82,6 +82,14 @@ version=$(grep '"name":"clocksmith_c"' "$messages" |
     sed -n 's/.*"package_id":"[^"]*[#@]\([0-9][^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$version" ] || fail "cargo's messages name no version of clocksmith-c; is cargo too old?"
 
+# short_names OBJECT: options that give its sections the names that linkers expect, without those of the functions, which
+# are a seventh of the file. They stay sections of their own, so a program's linker still drops those that it does not need.
+short_names() {
+    "${OBJDUMP:-objdump}" -h -w "$1" |
+        sed -nE 's/^ *[0-9]+ ((\.text(\.unlikely|\.hot)?|\.rodata|\.data\.rel\.ro|\.data|\.bss|\.tbss|\.tdata|\.gcc_except_table)\.(_|\.L|anon\.)[^ ]*) .*/--rename-section=\1=\2/p' |
+        sort -u
+}
+
 # reduce FROM TO: one object with the functions of the header and what they need, about a tenth of the size. All other names
 # become local, so that a program may have several static libraries that were written in Rust. Fails where a tool does.
 reduce() {
@@ -92,8 +100,9 @@ reduce() {
     printf '%s\n' "${functions[@]}" >"$work/functions"
     # Sections that several libraries have as one would be taken from one of them only, and their names are local here.
     "${LD:-ld}" -r --gc-sections --force-group-allocation "${roots[@]}" -o "$work/all.o" "$1" ${unwind:+"$unwind"} &&
+        short_names "$work/all.o" >"$work/renamed" &&
         "${OBJCOPY:-objcopy}" --keep-global-symbols="$work/functions" --strip-unneeded --remove-section='.llvm*' \
-            "$work/all.o" "$work/clocksmith.o" &&
+            "@$work/renamed" "$work/all.o" "$work/clocksmith.o" &&
         "${AR:-ar}" rcsD "$2" "$work/clocksmith.o"
 }
 

@@ -41,7 +41,10 @@ done
 
 # The static library is small, and has no other names that a program could have, too.
 size=$(stat -c %s "$dir/lib/libclocksmith.a")
-[ "$size" -lt 1000000 ] || wrong "the static library has $size bytes; see reduce in install.sh"
+# Rust's own library is a fifth larger in older compilers.
+limit=1000000
+case $("${RUSTC:-rustc}" --version) in "rustc 1.8"[0-9].*) limit=1200000 ;; esac
+[ "$size" -lt "$limit" ] || wrong "the static library has $size bytes; see reduce in install.sh"
 nm -g --defined-only "$dir/lib/libclocksmith.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^clocksmith_/ { print $3 }' >"$dir/others"
 [ ! -s "$dir/others" ] || wrong "the static library also exports $(head -n 3 "$dir/others" | tr '\n' ' ')"
 

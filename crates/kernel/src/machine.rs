@@ -321,7 +321,7 @@ impl Machine {
         // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
         let silent = |log: &KernelLog| log.reaches_past_acpi() && !log.lists_acpi_tables();
         if !off && facts.kernel_log().is_some_and(silent) {
-            let why = "this log has the beginning of the boot, and no line of ACPI's tables";
+            let why = "this log has the beginning of the boot, but no line about ACPI tables";
             for timer in [&mut self.hpet, &mut self.pm_timer] {
                 if timer.is_assumed() {
                     *timer = Input::assumed(false, why);

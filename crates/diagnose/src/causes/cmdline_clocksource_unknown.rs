@@ -24,14 +24,14 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let why = if names::find(&wanted).is_some() {
             "belongs to another architecture"
         } else {
-            "is registered by no kernel"
+            "no kernel registers"
         };
         causes.add(
             CauseId::CmdlineClocksourceUnknown,
             Severity::Warning,
             Confidence::High,
             format!(
-                "the command line asks for clocksource={wanted}, which {why}: silently ignored"
+                "the command line asks for clocksource={wanted}, which {why}; the kernel ignores it without a message"
             ),
             evidence,
         );

@@ -378,8 +378,9 @@ impl Judge<'_, '_> {
             #[allow(clippy::cast_precision_loss)]
             let difference = seconds_text(ns as f64 / 1e9);
             return format!(
-                "the difference of {difference} equals {least} wrap(s) of a reference with that range: \
-                 then both clocks agree on more than {difference}, and {tail}"
+                "the difference of {difference} equals {least} {} of a reference with that range: then \
+                 both clocks agree on more than {difference}, and {tail}",
+                if least == 1 { "wrap" } else { "wraps" }
             );
         }
         match (least, most) {
@@ -388,8 +389,8 @@ impl Judge<'_, '_> {
                  kernel then counts as zero: {tail}"
             ),
             (least, most) if least == most => format!(
-                "both clocks agree on {long} if {reference} wrapped {least} time(s): \
-                 {tail}"
+                "both clocks agree on {long} if {reference} wrapped {}: {tail}",
+                if least == 1 { "once".to_owned() } else { format!("{least} times") }
             ),
             (least, most) => format!(
                 "both clocks can agree, on {long} or longer, if {reference} wrapped {least} to {most} \

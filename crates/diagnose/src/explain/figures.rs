@@ -112,12 +112,13 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
     let wrapped = (delta - turns * PM_TURN).abs() < 0.1;
     if (1.0..=6.0).contains(&turns) && wrapped {
         out.push(format!(
-            "That is {turns:.0} turn(s) of the PM timer ({PM_TURN:.3} s): if that was the reference, it \
-             wrapped while no check ran, and {name} is not at fault."
+            "That is {} of the PM timer ({PM_TURN:.3} s): if that was the reference, it wrapped while no check \
+             ran, and {name} is not at fault.",
+            wraps(turns)
         ));
     } else if (turns + 1.0).abs() < 0.5 && wrapped {
         out.push(format!(
-            "That is one turn of the PM timer ({PM_TURN:.3} s) too much: if that was the reference, it \
+            "That is one wrap of the PM timer ({PM_TURN:.3} s) too much: if that was the reference, it \
              read a little less than at the check before, and {name} is not at fault."
         ));
     } else if delta < -0.5 {
@@ -211,8 +212,8 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
         "The reference counts as zero: it went further than half its range. A stall.".to_owned()
     } else if wrapped {
         format!(
-            "The difference is {turns:.0} turn(s) of the PM timer: if that is the reference, it wrapped \
-             in a stall."
+            "The difference is {} of the PM timer: if that is the reference, it wrapped in a stall.",
+            wraps(turns)
         )
     } else if difference.abs() <= RATE_ERROR_MAX * wd.abs() {
         format!(
@@ -352,6 +353,11 @@ fn erratum(text: &str) -> Vec<String> {
          would say so"
     };
     vec![format!("{text}: {effect}.")]
+}
+
+/// `1 wrap`, `2 wraps`.
+fn wraps(count: f64) -> String {
+    format!("{count:.0} wrap{}", if count.round() == 1.0 { "" } else { "s" })
 }
 
 fn mhz(hz: u64) -> String {

@@ -51,9 +51,10 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         ),
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } if wraps == wraps_most => {
             format!(
-                "both agree on {} if {reference} wrapped {wraps} time(s): no check ran for that long, and \
-                 {clock} is not at fault",
-                seconds(length)
+                "both agree on {} if {reference} wrapped {}: no check ran for that long, and {clock} is not at \
+                 fault",
+                seconds(length),
+                if wraps == 1 { "once".to_owned() } else { format!("{wraps} times") }
             )
         }
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } => format!(

@@ -300,7 +300,7 @@ const PASTED: &[(&str, &str, &str)] = &[
         "wraps every 4.69 s",
     ),
     ("Clocksource tsc unstable (delta = -131624372 ns)", "watchdog-old", "131.62 ms less"),
-    ("Clocksource tsc unstable (delta = 4686840254 ns)", "watchdog-old", "1 turn(s)"),
+    ("Clocksource tsc unstable (delta = 4686840254 ns)", "watchdog-old", "1 wrap of"),
     ("Clocksource tsc unstable (delta = -95170507948 ns)", "watchdog-old", "stood still"),
     (
         "clocksource: Clocksource 'tsc' skewed -2100000 ns (-2 ms) over watchdog 'hpet' interval \

@@ -146,7 +146,7 @@ fn one_turn_of_the_pm_timer_acquits_the_tsc() {
     let facts = Facts::from_log(KernelLog::scan(lines.as_bytes(), "dmesg").unwrap());
     let seen = assess(facts, Measured::default()).report;
     assert_eq!(seen.causes[0].id, CauseId::WatchdogAtFault, "{:?}", seen.causes);
-    assert!(seen.causes[0].summary.contains("wrapped 1 time"), "{}", seen.causes[0].summary);
+    assert!(seen.causes[0].summary.contains("wrapped once"), "{}", seen.causes[0].summary);
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn clock_that_is_taken_away_with_others_of_its_kind_stays_off() {
         let text = format!("#!/bin/sh\n{}{flags}\n", RUN.replace(",kvmclock=off", ",-kvmclock"));
         left(Kind::Qemu, "run.sh", &text, ID)
     };
-    assert!(with(",-kvm-pv-eoi,-kvm-steal-time").unwrap().starts_with("kvm-pv-eoi is taken away"));
+    assert!(with(",-kvm-pv-eoi,-kvm-steal-time").unwrap().starts_with("kvm-pv-eoi is disabled"));
     assert!(with(",kvm_asyncpf=off").is_some());
     assert_eq!(with(",+kvm-pv-eoi,kvm-hint-dedicated=off,-vmx"), None);
     let features = "  <features><kvm><pv-ipi state='off'/></kvm></features>\n";

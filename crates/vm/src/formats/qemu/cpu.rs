@@ -206,7 +206,7 @@ fn is_leaf(property: &Property) -> bool {
 /// Why a kvm-clock is left that is taken away with others of its kind: a hypervisor in the guest, or a test, needs it so.
 pub(crate) fn one_of_several(other: &str) -> String {
     format!(
-        "{other} is taken away, too: the file means to hide what KVM offers, and kvm-clock is a part of that"
+        "{other} is disabled, too: the file means to hide what KVM offers, and kvm-clock is a part of that"
     )
 }
 
