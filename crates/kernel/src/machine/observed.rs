@@ -241,7 +241,7 @@ fn lacks_topology(log: &KernelLog) -> bool {
         && log.any(|event| alone(event) || up(event))
 }
 
-/// Whether a log reaches the message that all CPUs are up: the kernel chooses its clocksource after it.
+/// Whether a log extends beyond the point where all CPUs are up: the kernel chooses its clocksource after it.
 fn reaches_all_cpus(log: &KernelLog) -> bool {
     log.extent.reaches_user_space
         || log.extent.reaches_login
