@@ -109,7 +109,7 @@ features! {
     Pentium4Range => row(v(6, 17));
     /// Hyper-V is detected only with the hypercall and VP index privileges.
     HypervNeedsHypercall => row(v(5, 16));
-    /// With constant_tsc, nonstop_tsc and TSC_ADJUST on at most 2 NUMA nodes, the watchdog does not watch the TSC.
+    /// With `constant_tsc`, `nonstop_tsc` and TSC_ADJUST on at most 2 NUMA nodes, the watchdog does not watch the TSC.
     UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_perhaps: None, stable_until: None };
     /// The same on at most 4 NUMA nodes.
     UnwatchedNodes4 => span(v(6, 6), v(6, 12));
@@ -196,19 +196,19 @@ features! {
     CoarseClocks => row(Version::new(2, 6, 32));
     /// The clocksource framework, with its directory in sysfs, on 32-bit x86.
     SysfsClocksource => row(Version::new(2, 6, 18));
-    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` became a user of it).
+    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` uses it from then on).
     SysfsClocksource64 => row(Version::new(2, 6, 21));
-    /// The list of clocksources is in the order of ratings, and the first one of it is chosen (`clocksource_enqueue()` in
-    /// `kernel/time/clocksource.c`); before, it is in the order of registration, the youngest first (`list_add()` in
-    /// `clocksource_register()`), and the one with the highest rating is looked for.
+    /// The list of clocksources is sorted by rating, and the kernel chooses the first one (`clocksource_enqueue()` in
+    /// `kernel/time/clocksource.c`); before, the list is in the order of registration, the newest first (`list_add()`
+    /// in `clocksource_register()`), and the kernel searches it for the highest rating.
     SortedList => row(Version::new(2, 6, 21));
-    /// A name that is written to `current_clocksource` is looked at: while the tick is one-shot, one that is not valid for
-    /// high resolution is not taken (`clocksource_select()` in `kernel/time/clocksource.c`). Before, any registered name
-    /// is (`sysfs_override_clocksource()`).
+    /// The kernel checks a name that is written to `current_clocksource`: while the tick is one-shot, it refuses one
+    /// that is not valid for high resolution (`clocksource_select()` in `kernel/time/clocksource.c`). Before, it
+    /// accepts any registered name (`sysfs_override_clocksource()`).
     OverrideChecked => row(Version::new(2, 6, 31));
-    /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves gettimeofday and time alone.
+    /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves only gettimeofday and time.
     Vdso64 => row(Version::new(2, 6, 23));
-    /// `mark_tsc_unstable()` prints that, and why (2.6.22 for both widths).
+    /// `mark_tsc_unstable()` prints the mark and its reason (2.6.22 for both widths).
     SaysTscUnstable => row(Version::new(2, 6, 22));
     /// The watchdog retries slow read-backs before it demotes.
     ReadbackRetries => backported(v(5, 14), Version::new(5, 10, 223));

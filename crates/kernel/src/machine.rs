@@ -123,8 +123,8 @@ pub struct Machine {
 
 impl Machine {
     /// Whether the kernel lists its clocksources by rating, so that the first one is the one it would choose. Up to 2.6.20
-    /// they are in the order of registration, and a list that has jiffies in front of another clocksource than the TSC,
-    /// whose rating may have fallen to 0, shows that.
+    /// they are in the order of registration. A list with jiffies before a clocksource other than the TSC, whose rating
+    /// may have fallen to 0, shows that order.
     #[must_use]
     pub fn lists_by_rating(&self, available: &[String]) -> bool {
         let behind = available.iter().skip_while(|name| !name.contains("jiffies"));

@@ -39,7 +39,7 @@ impl Machine {
         let mut n = self.possible_cpus.value.max(1);
         let limit =
             |name: &str| line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1);
-        // A count that was read already contains what the command line did; a count that was
+        // A count that was read already contains the effect of the command line; a count that was
         // assumed, or another command line, does not.
         let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))
             && self.cmdline.basis != crate::Basis::WhatIf;

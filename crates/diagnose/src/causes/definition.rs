@@ -29,7 +29,7 @@ pub(crate) struct Definition {
     pub(crate) blame: Blame,
     /// The kernel does not offer the TSC until the next boot.
     pub(crate) gave_up: bool,
-    /// The cause is found again at each boot.
+    /// The cause recurs at each boot.
     pub(crate) returns: bool,
     /// The kernel demoted a clocksource that it used or would have used.
     pub(crate) demotion: bool,
@@ -81,7 +81,7 @@ impl CauseId {
         self.definition().gave_up
     }
 
-    /// Whether the cause is found again at each boot, so that a reboot restores nothing.
+    /// Whether the cause recurs at each boot, so that a reboot restores nothing.
     #[must_use]
     pub fn returns_after_reboot(self) -> bool {
         self.definition().returns

@@ -14,7 +14,7 @@ use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
-/// The file of a `Setting` for a word on the kernel command line.
+/// The place of a setting for a word on the kernel command line.
 const COMMAND_LINE: &str = "the kernel command line";
 
 /// The change that introduced a parameter; `None`: every kernel that the rules cover has it.

@@ -181,7 +181,8 @@ fn beside(profile: &Profile, of: impl Fn(Role) -> bool) -> String {
         .map_or_else(String::new, |share| format!(", {} in {}", percent(share.percent), share.name))
 }
 
-/// Whether a profile shows that programs read the time: by system call, in the vDSO, or through a library.
+/// Whether a profile shows that programs read the time: as callers in a stack, by system call, or by a function of the
+/// vDSO or of a library.
 fn shows_programs(profile: &Profile) -> bool {
     let shown = |share: &clocksmith_facts::symptom::Share| share.percent >= 0.05;
     profile.called_by_programs

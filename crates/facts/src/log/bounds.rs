@@ -126,7 +126,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
     let prefixed = message.starts_with("clocksource:");
     match event {
         // timekeeping_notify(), change_clocksource() in kernel/time: `Switching to` until 3.10,
-        // `clocksource: ` in front since 4.2. Red Hat's 3.10 has `Switched to`.
+        // `clocksource: ` before it since 4.2. Red Hat's 3.10 has `Switched to`.
         Event::Switched(_) if message.starts_with("Time: ") => Bound::below(2, 6, 28),
         // timekeeping of x86 before the clocksource framework: 2.6.18, with 64 bits 2.6.21.
         Event::TimeSource { bits: 32, .. } => Bound::below(2, 6, 18),
@@ -173,7 +173,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         // __clocksource_select(), clocksource_select_fallback() in kernel/time/clocksource.c.
         Event::Override { refusal: Refusal::NotHres, .. } => Bound::until(4, 9),
         Event::Override { .. } => Bound::from(4, 9),
-        // mark_tsc_unstable() and its callers; `tsc: ` in front since 3.6 (pr_fmt).
+        // mark_tsc_unstable() and its callers; `tsc: ` before it since 3.6 (pr_fmt).
         Event::TscUnstable(reason) => of_reason(reason).and(of_tsc_prefix(message, whole)),
         Event::Detected { .. } | Event::Refined { .. } | Event::Calibration(_) => {
             of_tsc_prefix(message, false)

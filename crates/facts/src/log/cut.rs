@@ -244,7 +244,7 @@ pub(super) fn ends_inside(message: &str) -> bool {
 /// The shortest beginning of a message about another clocksource: a shorter one may be the beginning of any message.
 const LEAST_OF_A_CHANGE: usize = "Clocksource ts".len();
 
-/// Whether a message without a meaning of its own is about another clocksource, and is truncated before the name: a
+/// Whether a message that is not a complete event is about another clocksource, and is truncated before the name: a
 /// terminal, or `cut`, removed the ends of the lines.
 pub(super) fn ends_inside_change(message: &str) -> bool {
     let message = message.trim_end_matches(['>', '$', '\u{2026}', '.']).trim();

@@ -211,11 +211,11 @@ pub(super) struct Parts<R> {
     inner: BufReader<R>,
     headers: Headers,
     line: Vec<u8>,
-    /// The quotation mark before the joined line.
+    /// The quotation characters (`> `) before the joined line.
     quote: Vec<u8>,
     /// Whether the previous line ended in a soft line break.
     joins: bool,
-    /// Lines that were read and not yet returned.
+    /// Number of lines that were joined into another one, and whose replacement was not written yet.
     owed: i64,
     base64: Base64,
     /// Whether this part is text: `None` until its first line was read.
@@ -236,7 +236,7 @@ impl<R: Read> Parts<R> {
         }
     }
 
-    /// Ends a line, and returns the other lines that were joined into it.
+    /// Ends a line, and writes a [`SKIPPED`] line for each line that was joined into it.
     fn end_line(&mut self, out: &mut Vec<u8>) {
         out.push(b'\n');
         while self.owed > 0 {
@@ -287,7 +287,7 @@ impl<R: Read> Parts<R> {
     }
 }
 
-/// The quotation marks before a line.
+/// The quotation characters (`> `) before a line.
 fn quote(line: &[u8]) -> &[u8] {
     let length = line.iter().take_while(|byte| matches!(byte, b'>' | b' ')).count();
     if line[..length].contains(&b'>') { &line[..length] } else { &[] }

@@ -141,7 +141,7 @@ impl<R: Read> Lines<R> {
         true
     }
 
-    /// Returns the record: one line for each of its lines, of which one has the message.
+    /// Writes the record: one line for each of its lines, of which one has the message.
     fn flush(&mut self, out: &mut Vec<u8>) {
         let message = std::mem::take(&mut self.record).message().filter(|message| message.kernel);
         for (number, line) in self.held.drain(..).enumerate() {
@@ -161,7 +161,7 @@ impl<R: Read> Lines<R> {
         (self.size, self.message) = (0, 0);
     }
 
-    /// Returns the line in a record of a container.
+    /// Writes the line in a record of a container.
     fn unwrap(&self, out: &mut Vec<u8>) {
         let line = self.line.trim_ascii();
         let value: Option<serde_json::Value> =

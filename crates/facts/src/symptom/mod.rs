@@ -156,7 +156,7 @@ pub struct Warning {
     pub available: Vec<String>,
 }
 
-/// The rule behind a warning.
+/// The rule of a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {

@@ -329,7 +329,7 @@ fn readback(b: &str) -> Option<Event> {
 }
 
 fn cross_check(b: &str) -> Option<Event> {
-    // The kernel checks only the TSC of its clocksources; `clocksource_wdtest` checks a clocksource of its own.
+    // The kernel checks only the TSC of its clocksources; `clocksource_wdtest` checks one that it registers.
     if b.starts_with("Checking clocksource tsc") && b.contains("synchronization from CPU") {
         return Some(Event::CrossCheck);
     }

@@ -193,12 +193,13 @@ impl Scanner {
         }
     }
 
-    /// Discards the former boot: the banner of a boot shows that no earlier one is the last one.
+    /// Sets the former boot aside: the banner of a boot shows that no earlier one is the last one.
     pub(super) fn leave_former(&mut self) {
         self.worked = self.former.take().filter(|former| !former.captures).or(self.worked.take());
     }
 
-    /// Restores the boot that crashed: the kernel that saves a crash dump is another system, on one processor.
+    /// Restores the boot that crashed, if this one saves its memory: the kernel that saves a crash dump is another
+    /// system, on one processor.
     pub(super) fn leave_capture(&mut self) {
         if !self.captures {
             return;
