@@ -100,7 +100,7 @@ const LAST: [&str; 34] = [
     "arch_perfmon",
 ];
 
-/// Characters of `flags\t\t: `, and how many more a terminal makes of its tabs.
+/// Characters of `flags\t\t: `; `TABS_TAKE` is the number that a terminal adds for its tabs.
 const BEGIN_AT: usize = "flags\t\t: ".len();
 /// See `BEGIN_AT`.
 const TABS_TAKE: usize = "flags           : ".len() - BEGIN_AT;

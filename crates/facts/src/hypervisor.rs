@@ -233,8 +233,8 @@ impl Cloud {
     }
 }
 
-/// Whether the firmware's name of a machine is one that virtual machines have. Clouds rent hardware
-/// under their name as well: EC2 says `.metal` then.
+/// Whether the firmware's name of a machine is one of virtual machines. Clouds rent out hardware
+/// under their name as well: EC2 then adds `.metal`.
 #[must_use]
 pub fn names_guest(dmi: &str) -> bool {
     const NAMES: [&str; 23] = [

@@ -189,7 +189,7 @@ mod tests {
         ] {
             let text = format!("{}{}", boot(one, "hpet"), boot(two, "tsc"));
             assert_eq!(last(&text), "unknown", "{text}");
-            // It is set while the boot goes on.
+            // It is set during the boot.
             let set = format!(
                 "{text}{}:59 pc kernel: [   99.500000] clocksource: Switched to clocksource tsc\n",
                 one.replace("12:00", "12:30")

@@ -52,7 +52,7 @@ mod tests {
         let log = [(0.0, true), (1.8, true), (57.0, false)];
         assert_eq!(end(&log), Some(57.0));
         assert_eq!(end(&[&log[..], &[(1.9, false), (1.7, false)]].concat()), Some(57.0));
-        // Another boot, of which the first line or a clock tells, or a longer log.
+        // Another boot, shown by its first line or by a clock, or a longer log.
         assert_eq!(end(&[&log[..], &[(0.0, true), (1.9, false)]].concat()), Some(1.9));
         assert_eq!(end(&[&log[..], &[(1.9, false); 8]].concat()), Some(1.9));
         // Two consoles.

@@ -208,7 +208,7 @@ pub(super) fn doubt(text: &[u8]) -> Option<String> {
     let (mut forward, mut backward) = (0, 0);
     for (at, (_, this)) in said.iter().enumerate() {
         for (_, later) in &said[at + 1..] {
-            // The older words tell why in another message.
+            // The older words explain the reason in another message.
             let chose = matches!((this, later), (Said::Chose(_), Said::Chose(_)));
             forward += usize::from(this.comes_before(later));
             backward += usize::from(later.comes_before(this) && !(chose && unstable));

@@ -348,7 +348,7 @@ mod tests {
         let later = "Mar  9 11:00:02 pc kernel: clocksource: Switched to clocksource hpet\n";
         let log = scan(&format!("{first}{later}"));
         assert_eq!((switches(&log), log.boots), (vec!["hpet"], 2));
-        // The kernel says why, or it is of the same day.
+        // The kernel explains the reason, or the choice is of the same day.
         let why =
             "Mar  9 11:00:01 pc kernel: tsc: Marking TSC unstable due to clocksource watchdog\n";
         let same = later.replace("Mar  9", "Mar  2");

@@ -221,7 +221,7 @@ fn unmarked(message: &str) -> &str {
     inside("**").or_else(|| inside("`")).unwrap_or(message)
 }
 
-/// Whether more text behind the message could change what it says: a mailer may have wrapped it.
+/// Whether more text after the message could change its meaning: a mailer may have wrapped it.
 pub(crate) fn may_continue(event: &Event) -> bool {
     matches!(
         event,
