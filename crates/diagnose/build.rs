@@ -1,4 +1,4 @@
-//! Makes the tables of `explain` from the pages in `knowledge/`, so that a text is written once, as Markdown.
+//! Generates the tables of `explain` from the pages in `knowledge/`, so that each text is written once, as Markdown.
 //!
 //! A page: its title, what it is about, then `## Versions`, `## What it means`, `## What to do`, and the lists `## See also`,
 //! `## Words` (other words that mean it; for messages, other parts of their text) and `## Sources`. Of a message the

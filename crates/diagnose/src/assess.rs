@@ -1,4 +1,4 @@
-//! From evidence to a judgement, in one way for every verb.
+//! From evidence to a judgement; the same for every verb.
 
 use crate::diagnosis::judge;
 use crate::elsewhere;
@@ -11,19 +11,19 @@ use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Expectation, Machine, Reason, predict};
 use serde::{Deserialize, Serialize};
 
-/// What was measured on the machine in question.
+/// The measurements of the machine in question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The cost of each clock; empty if nothing was measured.
     #[serde(default)]
     pub reads: Vec<Read>,
-    /// Nanoseconds a bare read of the counter, where measured.
+    /// The cost of a bare read of the counter, in nanoseconds, where measured.
     #[serde(default)]
     pub counter_ns: Option<f64>,
 }
 
 impl Measured {
-    /// Reads what another run measured and kept, as in a bundle.
+    /// Reads the measurements that another run saved, as in a bundle.
     ///
     /// # Errors
     /// Text that is not such a document, a clock that no kernel has, or a cost that is not a number of nanoseconds.
@@ -51,23 +51,23 @@ impl Measured {
     }
 }
 
-/// The longest read that is believed, in nanoseconds: a second.
+/// The longest accepted read, in nanoseconds: one second.
 const LONGEST_NS: f64 = 1e9;
 
-/// A report, with what it rests on.
+/// A report with its basis.
 #[derive(Debug)]
 pub struct Assessment {
-    /// The evidence, complete, without what stronger evidence contradicts.
+    /// The evidence, complete, without the parts that stronger evidence contradicts.
     pub facts: Facts,
-    /// The machine that it describes.
+    /// The machine that the evidence describes.
     pub machine: Machine,
-    /// What Linux does on that machine, with the model's stated defaults where an input is open.
+    /// The behaviour of Linux on that machine, with the model's stated defaults where an input is open.
     pub expectation: Expectation,
     /// The report.
     pub report: Report,
 }
 
-/// Judges a machine: completes the facts, settles contradictions, asks the model of every machine that the
+/// Judges a machine: completes the facts, settles contradictions, runs the model for every machine that the
 /// evidence allows, and finds causes and remedies.
 #[must_use]
 pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
@@ -83,14 +83,14 @@ pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
     Assessment { facts, machine, expectation, report }
 }
 
-/// Every kernel that the evidence allows is of x86 and older than its clocksources: it has no ratings.
+/// Whether every kernel that the evidence allows is an x86 kernel from before the clocksources, which has no ratings.
 pub(crate) fn is_before_clocksources(machine: &Machine) -> bool {
     const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
     machine.arch.value.is_x86()
         && open::ask_over(machine, &INPUTS, has_sysfs_directory).same == Some(false)
 }
 
-/// The rules of the model are those of clocksources, which such a kernel does not read the time from.
+/// Removes the model's rules for clocksources, because such a kernel does not read the time from clocksources.
 fn forget_ratings(expectation: &mut Expectation) {
     expectation.current = None;
     expectation.available = None;

@@ -1,4 +1,4 @@
-//! Which clocksource is in use: read, or concluded from the log; and whether the log says the last word.
+//! The clocksource in use: read, or concluded from the log; and whether a later line may change the conclusion.
 
 mod alone;
 mod idle;
@@ -24,23 +24,24 @@ pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
 use silent::{is_silent, says_nothing, unread};
 
-/// The clocksource in use, how sure that is, and where it was read.
+/// The clocksource in use, the confidence in it, and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Current {
     /// Name, where known.
     pub name: Option<String>,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// Where it was read, or how it was concluded.
+    /// The place where the name was read, or how it was concluded.
     pub source: String,
-    /// What was in use when the log ends, if that is not the last word.
+    /// The clocksource in use when the log ends, if the kernel may have chosen another one later.
     pub passing: Option<Passing>,
-    /// The log does not show that it stayed in use: it ends soon, or shows too little.
+    /// The log does not show that the clocksource stayed in use: it ends soon, or shows too little.
     pub may_have_changed: bool,
-    /// No line says that this clocksource took over, and nothing in the evidence excludes it: it is the other answer where
-    /// a line of the log is lost.
+    /// A clocksource that may be in use instead: no line reports that it took over, and the evidence does not exclude
+    /// that the line is lost.
     pub or_other: Option<String>,
-    /// It is the first one of the list, which the kernel uses unless another one was chosen: each of the others may be.
+    /// The clocksource is the first one of the list, which the kernel uses unless another one was chosen: each of the
+    /// others may be in use.
     pub or_listed: bool,
 }
 
@@ -49,38 +50,38 @@ pub(crate) struct Current {
 pub(crate) struct Passing {
     /// Its name.
     pub name: String,
-    /// When the kernel chose it, in words: `at 0.36 s`, or empty.
+    /// The time of the kernel's choice, in words: `at 0.36 s`, or empty.
     pub when: String,
-    /// Why that is not the answer, as the end of a sentence.
+    /// The reason why it is not the answer, as the end of a sentence.
     pub but: String,
 }
 
 /// Seconds after the first choice by which a kernel has refined the TSC and chosen it: the refinement begins one second
-/// after the calibration and is repeated where it was disturbed (`tsc_refine_calibration_work()` in
+/// after the calibration and is repeated if it was disturbed (`tsc_refine_calibration_work()` in
 /// `arch/x86/kernel/tsc.c`, 2.6.38 and later).
 const SETTLED_BY: f64 = 10.0;
-/// A switch this long after the boot is no longer a part of it, unless lines of the boot are beside it: machines with much
-/// memory and slow consoles take half a minute to reach the first one.
+/// Seconds after the boot from which on a switch is not part of it, unless lines of the boot are near the switch:
+/// machines with much memory and slow consoles reach the first switch after half a minute.
 const LATE_SWITCH: f64 = 60.0;
-/// Seconds around a switch in which lines of the boot show that the switch is a part of it, too.
+/// Seconds around a switch in which lines of the boot show that the switch is part of the boot.
 const BOOT_AROUND: f64 = 5.0;
 
-/// Seconds behind a switch from which on a prompt for a login shows that the kernel has settled: the refinement of the
-/// TSC takes one.
+/// Seconds after a switch from which on a login prompt shows that the kernel has settled: the refinement of the
+/// TSC takes one second.
 const LOGIN_BEHIND: f64 = 3.0;
 
-/// Lines behind the choice of the TSC in a log without stamps from which on as much of the boot is there as a stamp would
-/// have to show: whole logs have 180 and more.
+/// Lines after the choice of the TSC, in a log without time stamps, from which on enough of the boot is in the log:
+/// whole logs have 180 and more.
 const LINES_BEHIND: u64 = 100;
 
-/// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module of many distributions: it gives
-/// up a TSC that stops in them (`tsc_check_state()` in drivers/acpi/processor_idle.c).
+/// Seconds after the boot by which the driver of ACPI's idle states is loaded, a module in many distributions: it marks
+/// a TSC that stops in those states unstable (`tsc_check_state()` in drivers/acpi/processor_idle.c).
 const IDLE_DRIVER_BY: f64 = 30.0;
 
-/// Seconds within which the kernel, once it has refined the TSC, registers it and chooses.
+/// Seconds within which the kernel registers a refined TSC and chooses a clocksource.
 const CHOSEN_WITHIN: f64 = 1.0;
 
-/// Seconds within which the watchdog, which looks every half second, has verified a new clocksource.
+/// Seconds within which the watchdog, which checks every half second, has verified a new clocksource.
 pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 
 /// The clocksource in use.
@@ -101,7 +102,7 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     }
     let Some(log) = facts.kernel_log() else { return unknown("neither sysfs nor a kernel log") };
     let concluded = from_log(facts, machine, log);
-    // What a profile shows is more than what is inferred, and less than what the kernel said.
+    // A profile ranks above an inference, and below a message of the kernel.
     let said = concluded.name.is_some() && concluded.confidence == Confidence::High;
     if said || concluded.passing.is_some() {
         return concluded;
@@ -110,7 +111,7 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         return shown;
     }
     // The kernel lists clocksources by rating, and uses the first one unless it is overruled. After a message of the
-    // watchdog the rating may have changed, and an older list does not show that; nor does it show a later choice.
+    // watchdog the rating may have changed. An older list shows neither that nor a later choice.
     let doubted = log.reading_cut
         || log.any(|event| {
             matches!(
@@ -225,7 +226,7 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             };
         }
     }
-    // Chosen once, by kernels that cannot change it.
+    // Chosen once, by kernels that cannot change the choice.
     if switched.is_none()
         && let Some((entry, name)) = log.last(|event| match event {
             Event::TimeSource { name, .. } => Some(name.clone()),
@@ -240,8 +241,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         return current;
     }
     if let Some((entry, Some(watchdog))) = demoted {
-        // The watchdog is the highest-rated source that is not itself watched, so it is next in
-        // line when the TSC goes (`clocksource_select_watchdog()`, all versions).
+        // The watchdog is the highest-rated source that is not itself watched, so it is the next
+        // choice after the TSC (`clocksource_select_watchdog()`, all versions).
         if !watchdog.contains("jiffies") {
             let source = format!(
                 "{}: the reference that demoted the TSC is next in rank",
@@ -261,8 +262,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     only_counter(facts, log).unwrap_or_else(story)
 }
 
-/// `'kvm-clock' (not 'tsc') is current clocksource`: what is in use while the watchdog demotes another one, and stays so. A
-/// tick that is in use then only serves until the kernel makes its first choice.
+/// `'kvm-clock' (not 'tsc') is current clocksource`: the clocksource in use while the watchdog demotes another one; it
+/// stays in use. If it is a tick, it only serves until the kernel makes its first choice.
 fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
     let (entry, name) = log.last(|event| match event {
         Event::WatchdogCurrent(name) => Some(name.clone()),
@@ -272,15 +273,15 @@ fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
     Some(known(name, Confidence::High, log.source(entry).0))
 }
 
-/// Whether the last switch in a log is the kernel's last word.
+/// Whether the last switch in a log is final.
 enum Standing {
     Settled(Confidence),
-    /// Nothing outranks it, and the log does not show long enough that it kept its place.
+    /// No clocksource outranks it, and the log is too short to show that it stayed in use.
     Held,
-    /// It is where each line of the kernel is in the log: this clocksource, which may outrank it, is not said to have been
-    /// chosen.
+    /// It is final if no line of the kernel is lost: the log does not report a choice of this clocksource, which may
+    /// outrank it.
     UnlessLost(String),
-    /// It is not, for this reason.
+    /// It is not final, for this reason.
     Passing(String),
 }
 
@@ -298,7 +299,7 @@ fn standing(
     }
 }
 
-/// The same where no clocksource registered that the rules of the kernel do not know.
+/// The same for a log in which only clocksources registered that the kernel rules know.
 fn standing_of_usual(
     facts: &Facts,
     machine: &Machine,
@@ -306,7 +307,7 @@ fn standing_of_usual(
     entry: &Entry,
     name: &str,
 ) -> Standing {
-    // What the next message would have said may be another clocksource.
+    // The next message may have named another clocksource.
     if log.extent.ends_inside {
         return Standing::Held;
     }
@@ -317,25 +318,25 @@ fn standing_of_usual(
     let behind = log.lines.saturating_sub(entry.line);
     let reaches_late = match (entry.at, end) {
         (Some(at), Some(end)) => {
-            // The time behind the switch counts, and not the stamp: a boot may be slow before it.
+            // The time after the switch counts, and not the time stamp: a boot may be slow before the switch.
             end - at >= SETTLED_BY
                 || (user_space || name == "tsc" && end >= SETTLED_BY)
                     && end - at >= SETTLED_BY / 2.0
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
         _ => {
-            // Stamps that are left, where that of the switch is lost, tell how far the log goes.
+            // If the switch has lost its time stamp, the remaining stamps show where the log ends.
             let soon = end.is_some_and(|end| end < SETTLED_BY);
             user_space && !soon && (name != "tsc" || behind >= LINES_BEHIND)
                 || entry.at.is_none() && log.seconds_behind(entry).is_some_and(|s| s >= SETTLED_BY)
         }
     };
     if name == "tsc" {
-        // No other clocksource of x86 itself is rated above it; the watchdog may still demote it, and so may the driver
-        // of idle states.
+        // No other x86 clocksource is rated above the TSC; the watchdog may still demote it, and so may the driver of
+        // idle states.
         let loaded = match entry.at {
             Some(_) => end.is_some_and(|end| end >= IDLE_DRIVER_BY),
-            // Without stamps, dates have to show it.
+            // Without time stamps, dates must show it.
             None => log.seconds_behind(entry).is_some_and(|s| s >= IDLE_DRIVER_BY),
         };
         let halts = may_halt(machine, log) && !loaded;
@@ -360,25 +361,25 @@ fn standing_of_usual(
     if asked.as_deref() == Some(name) {
         return high;
     }
-    // A clocksource with a higher rating had served before, so that this is a later change: while the kernel boots,
-    // it switches upwards. A stamp that is not later, and tsc-early behind tsc, are of another boot.
+    // A clocksource with a higher rating was in use before, so this is a later change: during boot the kernel
+    // switches upwards. A time stamp that is not later, and tsc-early after tsc, belong to another boot.
     let rating = |name: &str| crate::names::find(name).map_or(0, |known| known.rating);
     let after_tsc = name != "tsc-early"
         && switches_of_this_boot(log, entry)
             .any(|former| former != "tsc-early" && rating(former) > rating(name));
-    // Where lines were selected by a word, another choice behind it may be left out.
+    // If lines were selected by a word, a later choice may be missing.
     let by_hand = log.any(|e| matches!(e, Event::WroteCurrent(wanted) if wanted == name));
     if by_hand && log.extent.common.is_none() {
         return high;
     }
-    // What the command line asks for is chosen when it registers, whatever its rating: the TSC a second or two after the
-    // first choice, acpi_pm soon behind it.
+    // The kernel chooses the clocksource of the command line when it registers, whatever its rating: the TSC a second
+    // or two after the first choice, acpi_pm soon after it.
     let is_early = is_paravirtual(name) && !(reaches_late && shows);
     if is_early && asked.is_some_and(|wanted| is_pending(machine, log, entry, &wanted)) {
         return Standing::Held;
     }
-    // The reference counter MSR under its old name: what can follow it on those kernels is the page, whose reads are
-    // system calls there, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
+    // The reference counter MSR under its old name: on those kernels only the TSC page can follow it, whose reads are
+    // system calls, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
     if name == "hyperv_clocksource" {
         return Standing::Settled(if reaches_late && shows {
             Confidence::High
@@ -386,7 +387,7 @@ fn standing_of_usual(
             Confidence::Medium
         });
     }
-    // A tick is what is left until a counter registers, whether the TSC is lost or not.
+    // A tick is in use only until a counter registers, whether the TSC is lost or not.
     if name.contains("jiffies")
         && let Some((later, better)) = counter_follows(log, entry)
     {
@@ -395,15 +396,15 @@ fn standing_of_usual(
             log.source(later)
         ));
     }
-    // A switch upwards that a search for words has hidden looks like this one, unless all lines are there.
+    // A switch upwards that a search for words has hidden looks the same, unless all lines are in the log.
     let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
     let tick = name.contains("jiffies") && !(reaches_late && shows);
     if !tick && after_tsc && is_of_one_boot(log, entry) {
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
-        // The line that is lost may have asked for the TSC. A text that was searched for a word is taken as its author
-        // took it: the choice that it shows is the one that was in use when it was searched.
+        // A lost line may have asked for the TSC. In a text that was searched for a word, the shown choice is assumed
+        // to be the one at the time of the search.
         let lost = is_early
             && log.extent.common.is_none()
             && !facts.cmdline.is_known()
@@ -419,9 +420,9 @@ fn standing_of_usual(
     }
     if let Some(later) = tsc_follows(log, entry) {
         if is_paravirtual(name) && name != "tsc-early" {
-            // The kernel chooses when a clocksource registers, so that it would have said so here: the TSC is not
+            // The kernel chooses when a clocksource registers, and would have printed a choice here: the TSC is not
             // rated higher (`clocksource_enqueue()`, `clocksource_select()` in `__clocksource_register_scale()`).
-            // Where the TSC is not preset for one-shot mode, that comes after the first rounds of the watchdog.
+            // If the TSC is not preset for one-shot mode, the choice comes after the first rounds of the watchdog.
             let kernel = &machine.kernel;
             let at_once = !kernel.is_assumed() && Feature::TscPresetHres.of(&kernel.value);
             let within = if at_once { CHOSEN_WITHIN } else { VERIFIED_WITHIN };
@@ -459,7 +460,7 @@ fn standing_of_usual(
             ),
         };
     }
-    // A TSC with a higher rating is the exception beside these, and nothing but the TSC follows tsc-early.
+    // Only a TSC with a higher rating may replace a paravirtual clock, and only the TSC follows tsc-early.
     if is_paravirtual(name) || name == "tsc-early" {
         return Standing::Held;
     }
@@ -475,7 +476,7 @@ fn standing_of_usual(
     })
 }
 
-/// Lines that the kernel prints while it boots are near a switch, or it frees the code for that behind it.
+/// Whether lines of the boot are near a switch, or the kernel frees its boot code after it.
 fn is_of_the_boot(log: &KernelLog, entry: &Entry) -> bool {
     let near = |other: &Entry| {
         other.at.zip(entry.at).is_some_and(|(one, at)| (one - at).abs() <= BOOT_AROUND)
@@ -501,9 +502,9 @@ fn is_x86_name(name: &str) -> bool {
     name.contains("jiffies") || crate::names::find(name).is_some_and(|known| known.x86)
 }
 
-/// Every line of a boot is said to be there, none of them is against the TSC, and it is not in use: the kernel registers
-/// it, where the processor has one, and chooses it over what a device counts. Up to 2.6.21 it could give the TSC up without
-/// a word (`mark_tsc_unstable()` in `arch/i386/kernel/tsc.c`).
+/// Whether a log has every line of a boot, none of them against the TSC, and the TSC is not in use: a kernel registers
+/// the TSC of a processor that has one, and prefers it to the counter of a device. Up to 2.6.21 it could demote the TSC
+/// without a message (`mark_tsc_unstable()` in `arch/i386/kernel/tsc.c`).
 fn lacks_a_choice(machine: &Machine, log: &KernelLog) -> bool {
     log.from_boot
         && says_unstable(machine)
@@ -512,17 +513,17 @@ fn lacks_a_choice(machine: &Machine, log: &KernelLog) -> bool {
         && matches!(predict(machine).tsc, TscState::Usable { .. })
 }
 
-/// Whether the kernel says so where it gives the TSC up.
+/// Whether the kernel prints a message when it marks the TSC unstable.
 fn says_unstable(machine: &Machine) -> bool {
     Feature::SaysTscUnstable.of(&machine.kernel.value)
 }
 
-/// The TSC was given up in this boot, before or with this switch.
+/// Whether the TSC was demoted in this boot, before or with this switch.
 fn tsc_is_lost(log: &KernelLog, entry: &Entry) -> bool {
     log.all(demotion::takes_tsc).any(|line| line.line <= entry.line + 12)
 }
 
-/// The last line that demotes the TSC, with its reference, if one is named.
+/// The last line that demotes the TSC, with its reference, if the line names one.
 fn last_demotion(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
     let entry = demotion::last_of_tsc(log)?;
     let by_watchdog = !log.any(

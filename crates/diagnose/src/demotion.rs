@@ -23,7 +23,7 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
     }
 }
 
-/// Whether a message demotes the TSC until the next boot, or says that it was demoted before.
+/// Whether a message demotes the TSC until the next boot, or reports an earlier demotion.
 #[must_use]
 pub fn takes_tsc(event: &Event) -> bool {
     demoted_by(event).is_some_and(|name| name.starts_with("tsc")) || shows_marked_tsc(event)

@@ -1,4 +1,4 @@
-//! The verdict, and everything that goes with it.
+//! The verdict and the rest of the diagnosis.
 
 use crate::causes::vdso_bypassed::is_before_vdso32;
 use crate::causes::{self, Case};
@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As it is written: `ok`, `slow`, `untrustworthy`, `unknown`.
+    /// The verdict as text: `ok`, `slow`, `untrustworthy`, `unknown`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ pub struct Read {
     pub syscall_ns: Option<f64>,
 }
 
-/// Judges a machine from completed facts, the model's expectation, what was measured, and the contradictions
+/// Judges a machine from completed facts, the model's expectation, the measurements, and the contradictions
 /// that were settled before.
 pub(crate) fn judge(
     facts: &Facts,
@@ -77,7 +77,7 @@ pub(crate) fn judge(
     let mut nature = served.as_ref().and_then(|answer| answer.same.flatten());
     let mut open = served.map(|answer| answer.depends_on).unwrap_or_default();
     // A log that ends soon does not show that the clocksource stayed in use, however fast that one is.
-    // On a kernel whose every read is a system call it makes no difference.
+    // On a kernel whose reads are all system calls, this does not matter.
     let whatever = nature == Some(false) && is_before_vdso32(machine);
     if current.name.is_some() && current.may_have_changed && !whatever {
         nature = None;
@@ -88,7 +88,7 @@ pub(crate) fn judge(
         nature = None;
         open.extend(silent);
     }
-    // What comes out the same with the other clocksource is said.
+    // If the other clocksource gives the same result, that result is reported.
     let other = current.or_other.as_deref();
     if other.is_some_and(|other| nature != served_by_vdso(machine, other).same.flatten()) {
         nature = None;
@@ -105,7 +105,7 @@ pub(crate) fn judge(
     let slow = match measured {
         Some(Path::Vdso) => Some(false),
         Some(Path::Syscall) => Some(true),
-        // The measurement failed, or showed a read that no fast path explains. The name of the clocksource
+        // The measurement failed, or its read time is too long for a fast path. The name of the clocksource
         // does not prove a fast path.
         Some(Path::Unknown) if read.is_some_and(contradicts) => {
             nature.map(|vdso| !vdso).filter(|slow| *slow)
@@ -131,7 +131,7 @@ pub(crate) fn judge(
     let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
         symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
     let settles = settles(&case, verdict, measured.is_some());
-    // The wall clock has its own answer, which changes none of the above.
+    // The wall clock has a separate answer, which does not change the verdict.
     let wall = wall::judge(facts, case.current_name());
     let set_right = remedies::for_wall_clock(&case, &wall.causes);
     let refused = remedies.iter().position(|remedy| remedy.refused_because.is_some());
@@ -143,14 +143,14 @@ pub(crate) fn judge(
     // Causes that the log proves are already listed with their own evidence.
     let known: Vec<CauseId> = causes.iter().map(|cause| cause.id).collect();
     causes.extend(wall.causes.into_iter().filter(|cause| !known.contains(&cause.id)));
-    // The model does not know the timers of boards, and the cause says why this one is in use; nor kernels that have no
-    // ratings, because their time is older than the clocksources.
+    // The model does not know the timers of boards, and the cause explains why this one is in use; nor does it know
+    // kernels without ratings, which are older than the clocksources.
     let foreign = case.outranked_counter().is_some() || case.lacks_sysfs();
     let differences = match foreign {
         true => Vec::new(),
         false => differences(facts, &current, expectation),
     };
-    // An expectation that does not know what is in use explains nothing.
+    // An expectation that does not include the clocksource in use explains nothing.
     let expected = match foreign {
         true => Expected::default(),
         false => Expected::of(expectation),
@@ -202,7 +202,7 @@ pub(crate) fn judge(
     }
 }
 
-/// What would turn an unknown answer into a known one, or one that supposes something into a sure one.
+/// The facts that would settle an unknown verdict, or confirm one that rests on an assumption.
 fn settles(case: &Case<'_>, verdict: Verdict, measured: bool) -> Vec<Settle> {
     let settle = |input: &OpenInput| Settle {
         fact: input.name().to_owned(),
@@ -216,7 +216,7 @@ fn settles(case: &Case<'_>, verdict: Verdict, measured: bool) -> Vec<Settle> {
     if verdict != Verdict::Unknown {
         return Vec::new();
     }
-    // The clocksource directory of sysfs is younger.
+    // The kernel is older than the clocksource directory of sysfs.
     let old = "dmesg | grep -i -e 'Using .* timesource' -e time.c -e 'Time: '";
     if case.current_name().is_none() && case.lacks_sysfs() {
         return vec![Settle { fact: "clocksource in use".to_owned(), how: old.to_owned() }];
@@ -230,8 +230,8 @@ fn settles(case: &Case<'_>, verdict: Verdict, measured: bool) -> Vec<Settle> {
     case.open.iter().map(settle).collect()
 }
 
-/// Whether a measurement that shows no way contradicts a fast one: it gave no figure, or one near that
-/// of a system call. A read in user space costs a small part of it.
+/// Whether a measurement that shows no path contradicts a fast one: it gave no figure, or one near that
+/// of a system call. A read in user space costs a small part of a system call.
 fn contradicts(read: &Read) -> bool {
     match (read.ns, read.syscall_ns) {
         (Some(ns), Some(syscall)) => !(ns.is_finite() && ns > 0.0 && ns < 0.8 * syscall),
@@ -239,7 +239,7 @@ fn contradicts(read: &Read) -> bool {
     }
 }
 
-/// Whether the vDSO serves a clocksource, in every machine that the evidence allows.
+/// Whether the vDSO serves a clocksource, for every machine that the evidence allows.
 fn served_by_vdso(machine: &Machine, name: &str) -> Answer<Option<bool>> {
     const INPUTS: [OpenInput; 6] = [
         OpenInput::KernelVersion,
@@ -252,7 +252,7 @@ fn served_by_vdso(machine: &Machine, name: &str) -> Answer<Option<bool>> {
     open::ask_over(machine, &INPUTS, |machine| vdso_by_nature(machine, name))
 }
 
-/// Whether the vDSO serves a clocksource on one kernel, by the model.
+/// Whether the vDSO serves a clocksource on one kernel, according to the model.
 fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
     if names::is_slow_by_nature(name) {
         return Some(false);
@@ -266,8 +266,8 @@ fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
     clocksmith_kernel::vdso::serves(machine, name)
 }
 
-/// Whether something in the evidence points at a kernel from before the vDSO clock of 32 bits (3.15, of 2014): its version,
-/// or words that no kernel since 4.2 prints. A text without either is taken as one of a later kernel.
+/// Whether the evidence indicates a kernel from before the vDSO clock of 32 bits (3.15, of 2014): by its version,
+/// or by messages that no kernel since 4.2 prints. A text with neither is assumed to be of a later kernel.
 fn may_be_before_vdso32(machine: &Machine) -> bool {
     const WORDS: Version = Version::new(4, 2, 0);
     !machine.kernel.is_assumed() || machine.kernel_bounds.1.is_some_and(|below| below <= WORDS)
@@ -284,7 +284,7 @@ fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confi
         return (Verdict::Untrustworthy, confidence);
     }
     let base = if measured { Confidence::High } else { case.current.confidence };
-    // A kernel from after the vDSO clock of 32 bits is supposed, where nothing shows its version.
+    // If the version is unknown, the kernel is assumed to be newer than the vDSO clock of 32 bits.
     let base = match case.slow {
         Some(false)
             if !measured
@@ -302,10 +302,10 @@ fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confi
     }
 }
 
-/// What the model expects and the machine does not show.
+/// The differences between the model's expectation and the machine.
 fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> Vec<String> {
     let mut out = Vec::new();
-    // What was assumed would be what differs.
+    // An assumed input would be the difference.
     if !expectation.assumed.is_empty() {
         return out;
     }
@@ -328,8 +328,8 @@ fn differences(facts: &Facts, current: &Current, expectation: &Expectation) -> V
     out
 }
 
-/// The sequence number of Hyper-V's reference page is in memory that the host writes and no log shows. With 0 the host
-/// takes the page back, and every read is a system call and an exit to the hypervisor (`hv_read_tsc_page_tsc()`
+/// The sequence number of Hyper-V's reference page is in memory that the host writes, and no log shows it. With 0 the
+/// host invalidates the page, and every read is a system call and an exit to the hypervisor (`hv_read_tsc_page_tsc()`
 /// in `include/clocksource/hyperv_timer.h`).
 fn sequence(current: Option<&str>, measured: Option<Path>) -> Option<MissingFact> {
     let open = matches!(measured, None | Some(Path::Unknown));

@@ -1,8 +1,8 @@
-//! Demotions of another machine in the same text: by a reference, or beside a paravirtual clock, that the list of
-//! clocksources of this one does not have.
+//! Demotions of another machine in the same text: by a reference, or beside a paravirtual clock, that is missing in the
+//! list of clocksources of this machine.
 //!
 //! A reference of the watchdog is registered and stays in `available_clocksource` (`clocksource_select_watchdog()`,
-//! `available_clocksource_show()` in `kernel/time/clocksource.c`), but for a tick, and for one that is demoted itself.
+//! `available_clocksource_show()` in `kernel/time/clocksource.c`), except for a tick, and for a demoted clocksource.
 
 use crate::cause::Evidence;
 use crate::current::is_paravirtual;
@@ -15,19 +15,19 @@ use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::{Fact, Facts};
 use std::collections::BTreeSet;
 
-/// What such a contradiction is about.
+/// The fact that such a contradiction names.
 pub(crate) const FACT: &str = "machine of a demotion";
 
-/// Takes the demotions of another machine out of the log of a text, and returns the contradiction.
+/// Removes the demotions of another machine from the log of a text, and returns the contradiction.
 pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
-    // The log beside a directory of sysfs is of the same machine.
+    // A log beside a sysfs directory is of the same machine.
     if demotion::reads_directory(facts) {
         return None;
     }
     let listed = facts.available_clocksources()?.to_vec();
     let place = facts.clocksources.source()?.0.clone();
     let log = facts.kernel_log()?;
-    // The end of the list may be cut off.
+    // The end of the list may be truncated.
     if log.last_line_may_be_cut()
         && log
             .last(|event| matches!(event, Event::ReadAvailable(_)).then_some(()))
@@ -52,7 +52,7 @@ pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
     Some(found)
 }
 
-/// The entries of demotions that are not of a machine with this list.
+/// The entries of demotions that cannot be of a machine with this list.
 fn foreign(log: &KernelLog, listed: &[String]) -> BTreeSet<usize> {
     let is_foreign = |name: &str| {
         names::is_known(name)
@@ -74,7 +74,7 @@ fn foreign(log: &KernelLog, listed: &[String]) -> BTreeSet<usize> {
         .filter(|incident| of_others(&incident.watchdog))
         .flat_map(|incident| incident.entries.iter().copied())
         .collect();
-    // What comes with a demotion goes with it, unless another one is left.
+    // The lines that accompany a demotion are removed with it, unless another demotion remains.
     let none_left = found.iter().all(|incident| of_others(&incident.watchdog));
     if none_left && (all || !lines.is_empty()) {
         let goes = |event: &Event| {

@@ -1,4 +1,4 @@
-//! The first sentence: what a tired person understands.
+//! The headline: the first sentence of the report, understandable without further knowledge.
 
 use crate::causes::Case;
 use crate::wall::{WallClockReport, WallState};
@@ -115,7 +115,7 @@ pub(crate) fn headline(
                     let counter = case.outranked_counter().unwrap_or_default();
                     format!(", because it is rated above {counter}, which is faster")
                 }
-                // Why it is slow, not why it is in use.
+                // The reason why it is slow, not why it is in use.
                 Some(cause) if cause.id == CauseId::VdsoBypassed => {
                     format!(", and {}", lead_in(case, cause))
                 }
@@ -149,7 +149,7 @@ pub(crate) fn headline(
                  chooses by itself, but another one may have been chosen, and the costs of the others differ.{more}"
             )
         }
-        // `current::silent` says why.
+        // `current::silent` explains the reason.
         Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
             let (inputs, verb) = inputs(case.open);
             format!(
@@ -216,9 +216,10 @@ pub(crate) fn headline(
     }
 }
 
-/// A log ends while the TSC is in use, and in every machine that the evidence allows the watchdog goes on comparing it.
+/// Whether a log ends while the TSC is in use, and the watchdog watches the TSC on every machine that the evidence
+/// allows.
 fn is_still_watched(case: &Case<'_>) -> bool {
-    // It is in use: machines on which it could not be are none of those.
+    // The TSC is in use, so machines without a usable TSC are excluded.
     let watched = |m: &Machine| !matches!(predict(m).tsc, TscState::Usable { watched: false });
     // The kernel names its hypervisor in the first lines of each boot.
     let named = case.log().is_some_and(|log| log.from_boot && log.extent.is_ordinary());
@@ -226,7 +227,7 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         .into_iter()
         .filter(|input| !(named && *input == OpenInput::Hypervisor))
         .collect();
-    // What the kernel said is more than what follows from its version.
+    // A message of the kernel ranks above a conclusion from its version.
     let disabled =
         case.log().is_some_and(|log| log.any(|event| matches!(event, Event::WatchdogDisabled)));
     matches!(case.facts.origin, Origin::Log(_))
@@ -236,14 +237,15 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 
-/// The sentence, with what is wrong with the wall clock: reads may be fine while the wall clock is wrong.
+/// Adds the fault of the wall clock to the sentence: reads may be fast while the wall clock is wrong.
 pub(crate) fn with_wall_clock(
     headline: String,
     causes: &[Cause],
     wall: Option<&WallClockReport>,
 ) -> String {
     let grave = causes.iter().find(|cause| cause.severity >= Severity::Warning);
-    // A clock that was set wrong is not synchronised either; that it is ahead says more.
+    // A clock that was set wrong is not synchronised either; the sentence states that it is ahead, which is more
+    // specific.
     let is_ahead = wall.and_then(|wall| wall.behind_s).is_some_and(|behind| behind < -AHEAD_S);
     let is_kept = wall.is_some_and(|wall| wall.state == WallState::Synchronised);
     match (grave, headline.strip_suffix(" Nothing to fix.")) {
@@ -251,7 +253,7 @@ pub(crate) fn with_wall_clock(
             format!("{fine} But {}.", hedged("the wall clock is ahead", cause))
         }
         (Some(cause), Some(fine)) => format!("{fine} But {}.", lead(cause)),
-        // Nothing of the text is about the clocksource.
+        // The text does not concern the clocksource.
         (Some(cause), None) if headline == NOTHING_KNOWN => {
             format!("{NOT_IN_USE}, but it shows this: {}.", lead(cause))
         }
@@ -268,26 +270,26 @@ pub(crate) fn with_wall_clock(
     }
 }
 
-/// The beginning of a sentence about a text that does not name the clocksource.
+/// The beginning of the sentence for a text that does not name the clocksource.
 const NOT_IN_USE: &str = "This evidence does not show which clocksource is in use";
 
-/// The sentence where the evidence shows nothing.
+/// The sentence for evidence that shows nothing.
 const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksource is in use.";
 
-/// From so far ahead on, in seconds.
+/// Seconds from which on a wall clock is reported as ahead.
 const AHEAD_S: f64 = 0.5;
 
 fn may_be_behind(cause: &Cause) -> bool {
     cause.id == CauseId::WallClockStaleAfterRestore
 }
 
-/// The inputs that are open, as a list, and the verb behind it.
+/// The open inputs as a list, and the verb that follows it.
 fn inputs(open: &[OpenInput]) -> (String, &'static str) {
     let names: Vec<&str> = open.iter().map(|input| input.name()).collect();
     (join(&names), if names.len() == 1 { "is" } else { "are" })
 }
 
-/// What is open beside this input, as a sentence of its own.
+/// The open inputs other than this one, as a separate sentence.
 fn also_open(open: &[OpenInput], beside: OpenInput) -> String {
     let names: Vec<&str> =
         open.iter().filter(|input| **input != beside).map(|input| input.name()).collect();
@@ -297,13 +299,13 @@ fn also_open(open: &[OpenInput], beside: OpenInput) -> String {
     format!(" Whether its reads stay in user space depends on the {}, too.", join(&names))
 }
 
-/// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO; `None` on any other, and inside
-/// where the evidence does not say.
+/// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO: `None` if it does, and for any
+/// other kernel; `Some(None)` if the evidence does not show it.
 pub(crate) fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
     const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
     let machine = case.machine;
     let known = machine.arch.value == Arch::X86 && !machine.arch.is_assumed();
-    // vdso=0 is a cause of its own.
+    // vdso=0 has its own cause.
     let open = machine.width_open && machine.arch.value.is_x86();
     if !known && !open || machine.cmdline.value.last("vdso") == Some("0") {
         return None;
@@ -315,7 +317,7 @@ pub(crate) fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
     }
 }
 
-/// A kernel of 64-bit x86 from before its vDSO.
+/// Whether the kernel is 64-bit x86 from before its vDSO.
 fn before_vdso(case: &Case<'_>) -> bool {
     let machine = case.machine;
     let none = |m: &Machine| m.arch.value == Arch::X86_64 && !Feature::Vdso64.of(&m.kernel.value);
@@ -325,12 +327,12 @@ fn before_vdso(case: &Case<'_>) -> bool {
         && open::ask_over(machine, &[OpenInput::KernelVersion], none).same == Some(true)
 }
 
-/// The watchdog demoted the TSC, by the log.
+/// Whether the log shows that the watchdog demoted the TSC.
 fn demoted(case: &Case<'_>) -> bool {
     case.log().is_some_and(tsc_demoted)
 }
 
-/// The cause as a clause of a few words; the details follow below it.
+/// The cause as a clause of a few words; the details follow after it.
 fn lead(cause: &Cause) -> String {
     match cause.id.clause() {
         Some(clause) => hedged(clause, cause),
@@ -338,8 +340,8 @@ fn lead(cause: &Cause) -> String {
     }
 }
 
-/// The same, with what the case tells of it: the watchdog finds the TSC wrong against its reference, or that of one CPU
-/// against that of another.
+/// The same, with details of the case: the watchdog finds that the TSC differs from its reference, or that the TSCs of
+/// two CPUs differ.
 fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
     if cause.id == CauseId::TscSkew && case.cpus_are_apart() {
         hedged("the watchdog found the TSCs of some CPUs ahead of or behind others", cause)
@@ -361,12 +363,12 @@ fn main_cause(causes: &[Cause]) -> Option<&Cause> {
     causes.first()
 }
 
-/// A duration for people.
+/// A duration as text.
 fn ns_text(ns: f64) -> String {
     if ns < 1000.0 { format!("{ns:.0} ns") } else { format!("{:.1} us", ns / 1000.0) }
 }
 
-/// A sentence as a clause: no full stop; the first letter as it is, since most are proper names.
+/// A sentence as a clause: no full stop; the first letter is unchanged, since most are proper names.
 fn lower(text: &str) -> String {
     text.trim_end_matches('.').to_owned()
 }
@@ -380,7 +382,7 @@ fn join(names: &[&str]) -> String {
     }
 }
 
-/// A sentence's first letter.
+/// Makes the first letter of a sentence a capital.
 fn capital(text: &str) -> String {
     // Names of clocksources are written as the kernel writes them.
     if crate::names::find(text).is_some() {

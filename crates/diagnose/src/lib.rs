@@ -1,8 +1,8 @@
 //! Diagnosis: from facts and the kernel model's expectation to a verdict, causes and remedies.
 //!
-//! What lives here: [`cause`] ids (public, stable), the rules that find them ([`causes`]), the cited
+//! Contents: [`cause`] ids (public, stable), the rules that find them ([`causes`]), the cited
 //! advice table ([`remedies`]) and the words of [`explain`]. Pure: no I/O, no clock, no environment.
-//! What must not live here: kernel rules (`clocksmith-kernel`), parsing (`clocksmith-facts`),
+//! Not in this crate: kernel rules (`clocksmith-kernel`), parsing (`clocksmith-facts`),
 //! rendering (`clocksmith-cli`).
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Where two sources of evidence contradict each other: the stronger one serves, and the judgement leaves out what
-//! the weaker one says.
+//! Contradictions between two sources of evidence: the stronger one is used, and the judgement ignores the
+//! weaker one.
 //!
 //! Any user can write into the kernel log (a failing mount in a user namespace, the name of a program), and only
 //! the kernel writes sysfs.
@@ -22,9 +22,9 @@ pub struct Contradiction {
     pub weaker: Evidence,
 }
 
-/// Takes the demotions out of the log that sysfs disproves, and returns the contradictions.
+/// Removes the demotions from the log that sysfs disproves, and returns the contradictions.
 ///
-/// [`demotion::listed_as_healthy`] says what the list of sysfs proves.
+/// [`demotion::listed_as_healthy`] explains the evidence of the list of sysfs.
 pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };

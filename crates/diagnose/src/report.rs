@@ -1,7 +1,7 @@
-//! The report on a machine: what `assess` finds, what every verb uses, and the document of `why --json`, in
+//! The report on a machine: the result of `assess`, used by every verb, and the document of `why --json`, in
 //! both directions.
 //!
-//! Fields are added, never removed or renamed. A reader ignores what it does not know, and a field that an
+//! Fields are added, never removed or renamed. A reader ignores unknown fields, and a field that an
 //! earlier version did not write has a default. Ids of causes are added too, so a document is read as
 //! `Report<String>`; every other list of words is closed.
 
@@ -254,7 +254,7 @@ pub struct MachineReport {
 }
 
 impl Report {
-    /// The same report, of the machine and the time that a bundle names.
+    /// The same report with the machine and the time of a bundle.
     #[must_use]
     pub fn of_bundle(mut self, manifest: Option<Manifest>) -> Self {
         let Some(manifest) = manifest else { return self };
@@ -266,13 +266,13 @@ impl Report {
 }
 
 impl<Id> Report<Id> {
-    /// Nanoseconds a read of CLOCK_MONOTONIC, where measured.
+    /// The cost of a read of CLOCK_MONOTONIC in nanoseconds, where measured.
     #[must_use]
     pub fn monotonic_ns(&self) -> Option<f64> {
         self.read("CLOCK_MONOTONIC")?.ns
     }
 
-    /// What was measured of one clock.
+    /// The measurement of one clock.
     #[must_use]
     pub fn read(&self, clock: &str) -> Option<&Read> {
         self.reads.iter().find(|read| read.clock == clock)
@@ -280,7 +280,7 @@ impl<Id> Report<Id> {
 }
 
 impl Clocksource {
-    /// As sysfs shows it.
+    /// The clocksource as sysfs shows it.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         let current = facts.current_clocksource();
@@ -324,7 +324,7 @@ impl VerifiedReport {
 }
 
 impl MachineReport {
-    /// From the facts.
+    /// The summary of the machine that the facts describe.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         Self {
@@ -345,8 +345,8 @@ impl MachineReport {
         }
     }
 
-    /// How many boots the log holds, in words, where it holds several. Without a banner nothing shows that they are of one
-    /// machine.
+    /// The number of boots in the log, in words, if there are several. Without a banner nothing shows that they are of
+    /// one machine.
     #[must_use]
     pub fn boots(&self) -> Option<String> {
         let boots = self.boots_in_log.filter(|boots| *boots > 1)?;
@@ -355,7 +355,7 @@ impl MachineReport {
     }
 }
 
-/// The recommendations of the cloud that this machine is rented from.
+/// The recommendations of the cloud in which this machine is rented.
 pub(crate) fn policies(facts: &Facts) -> Vec<PolicyReport> {
     let Some(vendor) = facts.cloud.value().and_then(|cloud| Vendor::of_cloud(*cloud)) else {
         return Vec::new();

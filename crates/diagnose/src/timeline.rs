@@ -1,4 +1,4 @@
-//! What the kernel did with its clocksources, as its log tells it: part of the report.
+//! The kernel's actions on its clocksources according to its log: part of the report.
 
 use crate::demotion::demoted_by;
 use clocksmith_facts::Facts;
@@ -45,7 +45,7 @@ pub struct Moment {
     pub text: String,
 }
 
-/// The moments of the boot that the log ends with. Of each kind of message the first and the last 64 are kept.
+/// The moments of the last boot in the log. Of each kind of message the first and the last 64 are kept.
 pub(crate) fn of(facts: &Facts) -> Vec<Moment> {
     let Some(log) = facts.kernel_log() else { return Vec::new() };
     log.entries
@@ -62,7 +62,7 @@ pub(crate) fn of(facts: &Facts) -> Vec<Moment> {
         .collect()
 }
 
-/// What a message tells of a clocksource's way; nothing of what a machine is.
+/// The kind of event that a message reports about clocksources; `None` for a property of the machine.
 fn step(event: &Event) -> Option<Step> {
     if demoted_by(event).is_some() {
         return Some(Step::Unstable);

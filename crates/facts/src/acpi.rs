@@ -1,10 +1,10 @@
 //! ACPI tables: HPET, and the PM timer and idle flags of the FADT.
 //!
-//! Lengths are verified, checksums are not (the kernel uses these tables whatever their checksum).
+//! Lengths are verified, checksums are not (the kernel uses these tables whatever their checksum is).
 
 use serde::Serialize;
 
-/// What the ACPI HPET table says.
+/// The content of the ACPI HPET table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HpetTable {
     /// Physical base address, where known.
@@ -18,12 +18,12 @@ pub struct HpetTable {
 pub struct PmTimer {
     /// I/O port.
     pub port: u64,
-    /// Whether the FADT says that the counter has 32 bits (Linux uses 24 either way); `None` where
-    /// only a log line was seen.
+    /// Whether the FADT declares a 32-bit counter (Linux uses 24 bits either way); `None` if only
+    /// a log line was seen.
     pub bits32: Option<bool>,
 }
 
-/// What the FADT (`FACP`) says about clocks.
+/// The clock fields of the FADT (`FACP`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Fadt {
     /// The PM timer as Linux finds it; `None` where Linux finds none.
@@ -46,7 +46,7 @@ impl HpetTable {
     /// Parses the binary table `HPET`.
     ///
     /// # Errors
-    /// Another table, or one that is shorter than it says or than an HPET table is.
+    /// Another table, or one that is shorter than its header states or than an HPET table is.
     pub fn parse(table: &[u8]) -> Result<Self, String> {
         let table = checked(table, b"HPET", 56)?;
         // The kernel ignores a table whose address is not in memory: acpi_parse_hpet().
@@ -60,7 +60,7 @@ impl Fadt {
     /// Parses the binary table `FACP`, any revision.
     ///
     /// # Errors
-    /// Another table, or one that is shorter than it says or than ACPI 1.0 had it.
+    /// Another table, or one that is shorter than its header states or than in ACPI 1.0.
     pub fn parse(table: &[u8]) -> Result<Self, String> {
         let table = checked(table, b"FACP", 116)?;
         let flags = u32_at(table, 112).unwrap_or(0);
@@ -89,7 +89,7 @@ impl Fadt {
     }
 }
 
-/// The part of the bytes that the header's length names, if it is that table and long enough.
+/// The part of the bytes that the header's length covers, if it is that table and long enough.
 fn checked<'a>(table: &'a [u8], signature: &[u8; 4], least: usize) -> Result<&'a [u8], String> {
     if table.len() < HEADER {
         return Err(format!("{} bytes are too short for an ACPI table", table.len()));
@@ -162,7 +162,7 @@ pub(crate) mod tests {
         // The X field wins from revision 3 on, and only there.
         assert_eq!(port(&fadt(244, 3, 0x608, (SYSTEM_IO, 0x1808), 0)), Some(0x1808));
         assert_eq!(port(&fadt(244, 1, 0x608, (SYSTEM_IO, 0x1808), 0)), Some(0x608));
-        // An empty X field is filled from the old one; a memory address is of no use to Linux.
+        // An empty X field is filled from the old one; Linux cannot use a memory address.
         assert_eq!(port(&fadt(244, 3, 0x608, (0, 0), 0)), Some(0x608));
         assert_eq!(port(&fadt(244, 3, 0x608, (MEMORY, 0xfed0), 0)), None);
         // Hardware-reduced: no filling, but an X field is used.

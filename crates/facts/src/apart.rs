@@ -1,9 +1,10 @@
-//! Questions about processes that a child process asks.
+//! Queries about processes that a child process makes.
 //!
-//! A user can make even a look at the name of his process wait in a way that no signal ends: a thread lists its own
-//! directory of `/proc` into memory that a silent file system serves, and another one waits to create a file there
-//! (`iterate_dir()`, `open_last_lookups()`: the lock of the directory). A program with a thread that waits so cannot end.
-//! A child can be left behind: it ends when the kernel lets it, and until then its process is not asked again.
+//! A user can make even a read of the name of their process block so that no signal ends it: one thread lists its
+//! directory of `/proc` into memory of a file system that does not respond, and another thread waits to create a file
+//! there (`iterate_dir()`, `open_last_lookups()`: the lock of the directory). A program with such a blocked thread
+//! cannot end. A child can be left behind: it ends when the kernel unblocks it, and until then its process is not
+//! queried again.
 
 use crate::patient::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,9 +16,9 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The length that says that a process was not asked.
+/// The length that marks a process that was not queried.
 const NOT_ASKED: u32 = u32::MAX;
-/// Bytes of one answer at most.
+/// Maximum size of one answer, in bytes.
 const ANSWER: u32 = 1 << 20;
 
 /// The children that were left behind, by the process that did not answer them.
@@ -32,14 +33,14 @@ fn left() -> MutexGuard<'static, BTreeMap<u32, i32>> {
     left
 }
 
-/// The processes that have not answered yet, in order.
+/// The processes with an open query, in order.
 #[must_use]
 pub fn silent() -> Vec<u32> {
     left().keys().copied().collect()
 }
 
-/// The same question about each of these processes, in their order; `None` for one that did not answer in time, or an
-/// earlier question. `ask` runs in a child: it takes no lock that another thread of this program may hold, and prints
+/// Makes the same query about each of these processes, in their order; `None` for one that did not answer in time, or
+/// has an open query. `ask` runs in a child: it takes no lock that another thread of this program may hold, and prints
 /// nothing.
 pub fn each(
     patience: &Patience,
@@ -73,7 +74,7 @@ pub fn each(
     answers
 }
 
-/// Starts a child that answers for these processes, and gives the pipe of its answers.
+/// Starts a child that answers for these processes, and returns the pipe of its answers.
 fn start(pids: &[u32], silent: &[u32], ask: &impl Fn(u32) -> Vec<u8>) -> Option<(i32, File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).ok()?;
     // SAFETY: the child reads files and writes into the pipe, and ends by _exit; the C library keeps its own memory
@@ -99,7 +100,7 @@ fn start(pids: &[u32], silent: &[u32], ask: &impl Fn(u32) -> Vec<u8>) -> Option<
                     break;
                 }
             }
-            // SAFETY: ends the child, without running anything of its parent's.
+            // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(0) }
         }
         child => Some((child, File::from(reader))),
@@ -161,13 +162,13 @@ fn take(pipe: &mut File, mut to: &mut [u8], until: Instant) -> Option<()> {
     Some(())
 }
 
-/// How long a child takes to end that does not wait for anything.
+/// The time within which a child that is not blocked ends.
 const END: Duration = Duration::from_millis(20);
 
-/// Ends a child, and waits for its end if the kernel lets it; otherwise it is left behind for this process. Whether it is
-/// left behind.
+/// Ends a child, and waits for its end if the kernel permits it; otherwise the child is left behind for this process.
+/// Returns whether it was left behind.
 fn stop(child: i32, pid: u32) -> bool {
-    // SAFETY: the child was not waited for, so its number is its own.
+    // SAFETY: the child was not waited for, so its process id is still its own.
     unsafe { libc::kill(child, libc::SIGKILL) };
     let begun = Instant::now();
     loop {
@@ -203,14 +204,14 @@ mod tests {
         assert_eq!(answers.len(), pids.len());
         assert!(begun.elapsed() < Duration::from_secs(60));
         for (pid, answer) in pids.iter().zip(answers) {
-            // Of the others, a busy machine may answer late.
+            // A busy machine may answer late for the other processes.
             assert!(answer.is_none_or(|bytes| pid % 2 == 1 && bytes == pid.to_le_bytes()), "{pid}");
         }
         let long = vec![7; 300_000];
         let odd: Vec<u32> = pids.iter().copied().filter(|pid| pid % 2 == 1).collect();
         let answers = each(&Patience::new(60_000), &odd, |_| long.clone());
         assert!(answers.iter().all(|answer| answer.as_ref() == Some(&long)));
-        // What ended by a signal is not left behind.
+        // A child that ended by a signal is not left behind.
         assert!(silent().iter().all(|pid| *pid < first));
     }
 

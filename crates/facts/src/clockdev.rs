@@ -28,7 +28,7 @@ impl ClocksourceDevice {
     pub fn parse(directory: &str, current: &str, available: &str) -> Option<Self> {
         Some(Self {
             index: directory.strip_prefix("clocksource")?.parse().ok()?,
-            // A name is one line; what follows would be a line of what is shown.
+            // A name is one line; a second line would be printed as a separate line.
             current: current.trim().lines().next().unwrap_or_default().to_owned(),
             available: available.split_ascii_whitespace().map(str::to_owned).collect(),
         })

@@ -17,7 +17,7 @@ pub struct CommandLine {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Line {
     words: Vec<Word>,
-    /// Where the words of a name are; `-` in it is `_`.
+    /// The indices of the words with a name; `-` in the name is `_`.
     places: HashMap<String, Vec<usize>>,
 }
 

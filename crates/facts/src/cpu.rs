@@ -4,7 +4,7 @@ use crate::Arch;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Who made the processor.
+/// The vendor of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuVendor {
@@ -25,7 +25,7 @@ pub enum CpuVendor {
 }
 
 impl CpuVendor {
-    /// From the CPUID vendor string or `vendor_id` in `/proc/cpuinfo`.
+    /// Parses the CPUID vendor string or `vendor_id` in `/proc/cpuinfo`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match text.trim() {
@@ -42,7 +42,7 @@ impl CpuVendor {
 /// Vendor, family, model and name of a processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuModel {
-    /// Maker.
+    /// Vendor.
     pub vendor: CpuVendor,
     /// Family as Linux shows it (base + extended).
     pub family: u32,
@@ -65,14 +65,15 @@ const FIRST_WORDS: [&str; 42] = [
 pub struct Flags(pub BTreeSet<String>);
 
 impl Flags {
-    /// From a blank-separated list.
+    /// Parses a blank-separated list.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self(text.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
-    /// Whether a list of x86 goes on behind the place of `lm`: it is in the second word of flags, which the kernel shows in
-    /// their order (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c, `show_cpuinfo()`). The last one may be a part.
+    /// Whether a list of x86 flags continues after the place of `lm`: `lm` is in the second word of flags, which the
+    /// kernel prints in order (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c, `show_cpuinfo()`). The last flag
+    /// may be truncated.
     #[must_use]
     pub fn go_past_long_mode(text: &str) -> bool {
         let mut flags = text.split_ascii_whitespace();
@@ -80,7 +81,7 @@ impl Flags {
         flags.any(|flag| !FIRST_WORDS.contains(&flag))
     }
 
-    /// Whether the flag is shown.
+    /// Whether the flag is in the list.
     #[must_use]
     pub fn has(&self, flag: &str) -> bool {
         self.0.contains(flag)
@@ -149,7 +150,7 @@ impl std::fmt::Display for CpuList {
     }
 }
 
-/// What `/proc/cpuinfo` tells.
+/// The content of `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpuinfo {
     /// Number of `processor` blocks (online CPUs).
@@ -158,7 +159,7 @@ pub struct Cpuinfo {
     pub model: Option<CpuModel>,
     /// Flags of the first processor (x86 `flags`, Arm `Features`).
     pub flags: Flags,
-    /// What the first processor can do for guests: the line `vmx flags`, on Intel (since Linux 5.6).
+    /// Capabilities of the first processor for guests: the line `vmx flags`, on Intel (since Linux 5.6).
     pub vmx_flags: Option<Flags>,
     /// Flags that not all processors have.
     pub differing: Vec<String>,
@@ -166,9 +167,9 @@ pub struct Cpuinfo {
     pub numbers: CpuList,
     /// Number of different `physical id` values.
     pub packages: Option<u32>,
-    /// The architecture of the kernel that wrote it, as far as the form tells.
+    /// The architecture of the kernel that wrote the file, where the format shows it.
     pub arch: Option<Arch>,
-    /// `cpu MHz` of the first processor in kHz; 0 means that the kernel could not find it out.
+    /// `cpu MHz` of the first processor in kHz; 0 means that the kernel could not determine it.
     pub khz: Option<u64>,
     /// `bogomips` of each processor, in units of 1/1000, up to 64 of them. On x86 half of it is the
     /// TSC's rate in MHz: computed for the first processor, measured for the others.
@@ -176,10 +177,10 @@ pub struct Cpuinfo {
 }
 
 impl Cpuinfo {
-    /// Bytes of a line beyond which it is not looked at: the longest, of flags, has some thousand.
+    /// Maximum length of a line in bytes; longer lines are skipped. The longest, of flags, has some thousand.
     const LINE: usize = 32 << 10;
 
-    /// Parses `/proc/cpuinfo` of any architecture; lines that are not understood are passed over.
+    /// Parses `/proc/cpuinfo` of any architecture; unknown lines are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut info = Self::default();
@@ -197,7 +198,7 @@ impl Cpuinfo {
                     let number = value.parse().ok().filter(|number: &u32| *number <= CpuList::MAX);
                     info.numbers.0.extend(number);
                 }
-                // s390 numbers its blocks `processor 0: version = ...`; the total is above them.
+                // s390 numbers its blocks `processor 0: version = ...`; the total is above the blocks.
                 "# processors" => info.processors = value.parse().unwrap_or(info.processors),
                 "cpu MHz" if info.khz.is_none() => info.khz = thousandths(value),
                 "bogomips" if info.bogomips.len() < 64 => info.bogomips.extend(thousandths(value)),
@@ -212,7 +213,7 @@ impl Cpuinfo {
                         first_flags = Some(value);
                         info.flags = Flags::parse(value);
                     }
-                    // Thousands of equal lines are the rule: remember each different one once.
+                    // Thousands of equal lines are common: each distinct one is stored once.
                     Some(first) if first != value && !seen.contains(&value) && seen.len() < 64 => {
                         seen.push(value);
                     }
@@ -238,7 +239,7 @@ fn thousandths(text: &str) -> Option<u64> {
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
-/// Flags that are in some of the lines and not in all.
+/// Flags that some of the lines contain, and others do not.
 fn differing(first: &str, others: &[&str]) -> Vec<String> {
     let sets: Vec<BTreeSet<&str>> = std::iter::once(&first)
         .chain(others)
@@ -251,7 +252,7 @@ fn differing(first: &str, others: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// What the lines tell about the architecture and the first processor.
+/// The architecture and the first processor, according to the lines.
 #[derive(Default)]
 struct Form {
     vendor: Option<String>,

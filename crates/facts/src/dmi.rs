@@ -58,7 +58,7 @@ impl Dmi {
         *self == Self::default()
     }
 
-    /// One line for people: `QEMU Standard PC (Q35 + ICH9, 2009), SeaBIOS 1.16.2`.
+    /// The machine in one line of text: `QEMU Standard PC (Q35 + ICH9, 2009), SeaBIOS 1.16.2`.
     #[must_use]
     pub fn summary(&self) -> String {
         let join = |parts: [&str; 2]| {
@@ -72,8 +72,8 @@ impl Dmi {
         }
     }
 
-    /// The hypervisor that the strings name. QEMU's own strings do not tell KVM from software
-    /// emulation, so they name none.
+    /// The hypervisor that the strings name. QEMU's own strings do not distinguish KVM from software
+    /// emulation, so the result for them is `None`.
     #[must_use]
     pub fn hypervisor(&self) -> Option<HypervisorKind> {
         let product = self.product_name.as_str();

@@ -20,9 +20,9 @@ pub struct Environment {
 const INITIAL: [(&str, u64); 4] =
     [("cgroup", 0xEFFF_FFFB), ("pid", 0xEFFF_FFFC), ("uts", 0xEFFF_FFFE), ("ipc", 0xEFFF_FFFF)];
 
-/// Whether the text `NAME: INODE` for each namespace says that this process lives in the machine's
-/// own namespaces; `None` if it does not say. A marker file such as `/.dockerenv` proves nothing
-/// there: virtual machines are made from container images.
+/// Whether the text `NAME: INODE` for each namespace shows that this process runs in the machine's
+/// initial namespaces; `None` if it does not show it. A marker file such as `/.dockerenv` proves nothing
+/// for this question: virtual machines are made from container images.
 #[must_use]
 pub fn in_initial_namespaces(text: &str) -> Option<bool> {
     let inodes: BTreeMap<&str, u64> = text

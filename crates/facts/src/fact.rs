@@ -1,17 +1,17 @@
-//! A value together with where it came from, or the reason why it is not there.
+//! A value with its source, or the reason why it is missing.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a fact was read: `dmesg:112`, `cpuid 0x80000007 edx`, `/proc/cmdline`.
+/// The place where a fact was read: `dmesg:112`, `cpuid 0x80000007 edx`, `/proc/cmdline`.
 ///
-/// The text is meant for people; it names the place precisely enough to look it up again.
+/// The text is for the reader; it names the place precisely enough to look it up again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Source(pub String);
 
 impl Source {
-    /// A source from anything that can be shown.
+    /// A source from any text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -29,19 +29,19 @@ impl From<&str> for Source {
     }
 }
 
-/// Why a fact is missing.
+/// The reason why a fact is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// Not read: this kind of evidence cannot contain the fact.
     NotAsked,
-    /// It was looked for and this kernel or machine does not have it.
+    /// This kernel or machine does not have it.
     Absent,
-    /// It exists, and this user may not read it.
+    /// It exists, and this user is not permitted to read it.
     Permission,
-    /// It was read and could not be understood; the text says what was found.
+    /// It was read and could not be parsed; the text states what was found.
     Unreadable(String),
-    /// A parameter, which is the text, tells the kernel to ignore it.
+    /// The kernel ignores it because of a parameter, which is the text.
     NotLookedAt(String),
     /// It does not apply to this architecture or system.
     NotApplicable,
@@ -62,14 +62,14 @@ impl fmt::Display for Why {
     }
 }
 
-/// A missing fact: why, where it was looked for, and how to get it.
+/// A missing fact: the reason, the place, and the way to get it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// The reason.
     pub why: Why,
-    /// Where it was looked for, if anywhere.
+    /// The place where it was expected, if any.
     pub at: Option<Source>,
-    /// What would bring it: a command, or a file to add to the evidence.
+    /// The evidence that would provide it: a command, or a file to add.
     pub how: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Missing {
         Self { why: Why::NotAsked, at: None, how: None }
     }
 
-    /// A missing fact, with its reason and the place that was looked at.
+    /// A missing fact, with its reason and the place that was read.
     pub fn new(why: Why, at: impl Into<Source>) -> Self {
         Self { why, at: Some(at.into()), how: None }
     }
@@ -110,7 +110,7 @@ pub enum Fact<T> {
         /// Where it was read.
         source: Source,
     },
-    /// Not known, and why.
+    /// Not known, with the reason.
     Missing(Missing),
 }
 
@@ -142,7 +142,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Why it is missing, if it is.
+    /// The reason why the value is missing, if it is.
     pub fn reason(&self) -> Option<&Missing> {
         match self {
             Self::Known { .. } => None,
@@ -163,7 +163,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// A derived value that may turn out to be unreadable.
+    /// A derived value that may be unreadable.
     pub fn try_map<U, E: fmt::Display>(self, f: impl FnOnce(T) -> Result<U, E>) -> Fact<U> {
         match self {
             Self::Known { value, source } => match f(value) {
@@ -176,7 +176,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This fact if known, else the other one; a known reason is kept when both are missing.
+    /// This fact if known, else the other one; if both are missing, the more specific reason is kept.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {

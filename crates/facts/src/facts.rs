@@ -1,4 +1,4 @@
-//! The record of everything that is known about one machine's clocks.
+//! The record of all known facts about one machine's clocks.
 
 use crate::acpi::{HpetTable, PmTimer};
 use crate::clockdev::{ClockeventDevice, ClocksourceDevice};
@@ -20,7 +20,7 @@ use crate::wall::WallClock;
 use crate::{Fact, Missing};
 use serde::Serialize;
 
-/// Where a set of facts comes from.
+/// The origin of a set of facts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -81,7 +81,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// From `uname -m` or the kernel's own directory name.
+    /// Parses the output of `uname -m` or the name of a directory in `arch/`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
@@ -108,8 +108,8 @@ impl Arch {
         })
     }
 
-    /// The same architecture with 32 bits, where the rules of the two widths differ and the name of the clocksource is
-    /// one.
+    /// The same architecture with 32 bits, if the rules of the two widths differ and the clocksource has the same
+    /// name.
     #[must_use]
     pub fn with_32_bits(self) -> Option<Self> {
         match self {
@@ -134,16 +134,16 @@ pub struct Cpu {
     pub model: Fact<CpuModel>,
     /// Feature flags that the kernel shows in `/proc/cpuinfo` (of the first CPU).
     pub flags: Fact<Flags>,
-    /// The list of flags may be cut behind the words about the TSC: flags of later words that it lacks are open.
+    /// The list of flags may be truncated after the words about the TSC: missing flags of later words are open.
     #[serde(skip)]
     pub flags_cut: bool,
-    /// What the first CPU can do for guests, as the line `vmx flags` shows it: Intel, since Linux 5.6.
+    /// Capabilities of the first CPU for guests, from the line `vmx flags`: Intel, since Linux 5.6.
     pub vmx_flags: Fact<Flags>,
     /// Flags that differ between CPUs, if any do.
     pub flag_differences: Vec<String>,
-    /// Frequency that the kernel shows for the first CPU, in kHz; 0 means that it found none out.
+    /// Frequency that the kernel shows for the first CPU, in kHz; 0 means that the kernel found none.
     pub khz: Fact<u64>,
-    /// TSC rate in kHz that another CPU's delay loop was measured at, where there is one.
+    /// TSC rate in kHz, measured by another CPU's delay loop, where there is one.
     pub measured_khz: Fact<u64>,
     /// Number of possible CPUs (hot-plug slots count).
     pub possible: Fact<u32>,
@@ -155,15 +155,15 @@ pub struct Cpu {
     pub nodes: Fact<u32>,
 }
 
-/// Everything that is known about one machine's clocks.
+/// All known facts about one machine's clocks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
-    /// Where these facts come from.
+    /// The origin of these facts.
     pub origin: Origin,
     /// Processor architecture of the kernel.
     pub arch: Fact<Arch>,
-    /// The architecture comes from a text that a kernel of 32 bits may have printed as well as one of 64: of x86, RISC-V or
-    /// LoongArch.
+    /// The architecture is known from a text that a 32-bit kernel of x86, RISC-V or LoongArch can print as well as a
+    /// 64-bit one.
     #[serde(skip)]
     pub width_open: bool,
     /// Kernel version and builder.
@@ -176,7 +176,7 @@ pub struct Facts {
     pub cpu: Cpu,
     /// Raw CPUID leaves, per CPU.
     pub cpuid: Fact<CpuidDump>,
-    /// The clocksource devices of sysfs, in order; `clocksource0` is the one that matters.
+    /// The clocksource devices of sysfs, in order; only `clocksource0` is used.
     pub clocksources: Fact<Vec<ClocksourceDevice>>,
     /// The clockevent devices of sysfs.
     pub clockevents: Fact<Vec<ClockeventDevice>>,
@@ -190,9 +190,9 @@ pub struct Facts {
     pub idle: Fact<Idle>,
     /// Whether the tick is one-shot (high resolution or NOHZ); `false` is a periodic tick.
     pub tick_oneshot: Fact<bool>,
-    /// The hypervisor that this kernel runs under; `None` inside means bare metal.
+    /// The hypervisor under which this kernel runs; `None` inside means bare metal.
     pub hypervisor: Fact<Option<Hypervisor>>,
-    /// The cloud that this machine is rented from, as far as DMI tells.
+    /// The cloud in which this machine is rented, where DMI shows it.
     pub cloud: Fact<Cloud>,
     /// DMI identification: vendor, product, firmware.
     pub dmi: Fact<String>,
@@ -200,21 +200,21 @@ pub struct Facts {
     pub environment: Environment,
     /// State of the kernel's NTP discipline.
     pub ntp: Fact<NtpState>,
-    /// The wall clock: who keeps it, and what else knows the time.
+    /// The wall clock: the programs that keep it, and other clocks.
     pub wall: WallClock,
     /// The vDSO mapped into this process.
     pub vdso: Fact<VdsoImage>,
-    /// What an earlier `verify` found in this boot.
+    /// The result of an earlier `verify` in this boot.
     pub verified: Fact<VerifyResult>,
     /// The kernel log.
     pub log: Fact<KernelLog>,
-    /// Bit 8 of EDX of CPUID leaf 0x80000007, the invariant TSC, where a text shows that leaf alone.
+    /// Bit 8 of EDX of CPUID leaf 0x80000007, the invariant TSC, if a text shows only that leaf.
     #[serde(skip)]
     pub invariant_tsc: Fact<bool>,
-    /// What other programs say of the cost of reading the time, in a pasted text.
+    /// Statements of other programs about the cost of reading the time, in a pasted text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<Symptom>,
-    /// What was recognised in a pasted text.
+    /// The recognised parts of a pasted text.
     #[serde(skip)]
     pub recognised: Option<Recognised>,
 }

@@ -1,7 +1,7 @@
-//! Lists of flags in pasted texts, which terminals, mailers and people cut: how far one tells what a processor lacks.
+//! Lists of flags in pasted texts, which may be truncated: whether a list proves that a processor lacks a flag.
 //!
-//! The kernel shows the flags in the order of its words of features (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c,
-//! `show_cpuinfo()`), so that a flag of a later word shows that the list has all of the words before.
+//! The kernel prints the flags in the order of its feature words (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c,
+//! `show_cpuinfo()`), so a flag of a later word shows that the list contains all earlier words.
 
 use crate::cpu::Flags;
 
@@ -100,26 +100,26 @@ const LAST: [&str; 34] = [
     "arch_perfmon",
 ];
 
-/// Characters of `flags\t\t: `, and how many more a terminal makes of its tabs.
+/// Characters of `flags\t\t: `; `TABS_TAKE` is the number that a terminal adds for its tabs.
 const BEGIN_AT: usize = "flags\t\t: ".len();
 /// See `BEGIN_AT`.
 const TABS_TAKE: usize = "flags           : ".len() - BEGIN_AT;
 /// Widths of terminals, and of lines that programs cut, beside the round ones.
 const CUT_AT: [usize; 10] = [96, 128, 132, 158, 211, 237, 255, 256, 511, 512];
 
-/// How far a list of flags tells what a processor lacks.
+/// The extent to which a list of flags proves that a processor lacks a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// It ends too early: what it does not have is open.
+    /// The list ends too early: flags that it lacks are open.
     Short,
-    /// It has all of the words about the TSC, and may be cut behind: `tsc_adjust` is open where it is not shown.
+    /// The list has all words about the TSC, and may be truncated after them: a missing `tsc_adjust` is open.
     Decisive,
     /// Nothing suggests that it was cut.
     Whole,
 }
 
-/// How far a list reaches in a text whose other lines have up to so many characters: none of them was cut at the end of this
-/// one if one is longer.
+/// The reach of a list in a text whose longest other line has `longest_other` characters: if another line is longer,
+/// the list was not truncated at this length.
 pub(crate) fn reach(list: &str, longest_other: usize) -> Reach {
     let list = list.trim();
     if !Flags::go_past_long_mode(list) {

@@ -1,8 +1,8 @@
-//! Files that a command line names, or that lie in a directory that it names.
+//! Files that a command line names, or that are in a directory that it names.
 //!
-//! The name may be wrong, or lie where other users make files. So a place is looked at before it is opened (`O_PATH`
-//! opens nothing): no device is opened, by whatever links, and what is found in a directory is never waited for. What is
-//! read as a whole has a limit, which is seen before the memory is spent.
+//! The name may be wrong, or in a directory where other users create files. So a file is examined before it is opened
+//! (`O_PATH` opens nothing): no device is opened, whatever links lead to it, and a file found in a directory never
+//! blocks. Files that are read completely have a size limit, which is checked before the memory is allocated.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -11,13 +11,13 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path};
 
-/// What may be opened.
+/// The kinds of files that may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
-    /// Regular files alone: what is found in a directory, and what is read more than once.
+    /// Only regular files: those found in a directory, and those that are read more than once.
     Regular,
-    /// Pipes as well, as a shell gives them for `<(COMMAND)`: what a command line names itself. Opening a FIFO waits for
-    /// its writer. And what this process has open already: `/dev/stdin`, `/dev/fd/3`; and `/dev/null`.
+    /// Also pipes, which a shell passes for `<(COMMAND)`: for names on the command line. Opening a FIFO waits for
+    /// its writer. Also the files that this process has already open: `/dev/stdin`, `/dev/fd/3`; and `/dev/null`.
     Streams,
 }
 
@@ -27,7 +27,7 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NOCTTY).union(OFlags::CLOEXEC)
 /// Opens a file for reading. Links are followed.
 ///
 /// # Errors
-/// It is not there, may not be opened, or is of another kind; the message says which.
+/// The file does not exist, may not be opened, or is of another kind; the message states which.
 pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
     if kinds == Kinds::Streams && is_open_already(path) {
         return Ok(File::from(rustix::fs::open(path, READ, Mode::empty())?));
@@ -41,7 +41,7 @@ pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
         _ => return Err(io::Error::other(format!("it is {}, not a regular file", name(kind)))),
     };
     let file = File::from(reopen(&place, path, flags)?);
-    // Without /proc the name was opened, which may be another file's by now.
+    // Without /proc the name itself was opened, which may be another file by now.
     let now = rustix::fs::fstat(&file)?;
     if id(&now) != id(&stat) || now.st_mode != stat.st_mode {
         return Err(io::Error::other("it was replaced while it was opened"));
@@ -63,7 +63,7 @@ fn reopen(place: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno>
     }
 }
 
-/// Whether a name is that of something that is open already, or is empty: only root makes such names.
+/// Whether a name refers to an already open or an empty file: only root creates such names.
 fn is_open_already(path: &Path) -> bool {
     let below = |directory: &str| {
         path.strip_prefix(directory)
@@ -84,26 +84,26 @@ fn name(kind: FileType) -> &'static str {
     }
 }
 
-/// Reads a file as a whole, of at most so many bytes.
+/// Reads a complete file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`]; it is larger, or cannot be read.
+/// As [`open`]; the file is larger, or cannot be read.
 pub fn read(path: &Path, kinds: Kinds, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path, kinds)?;
-    // What a sparse file states is not on the disk; what the kernel makes up has no length.
+    // A sparse file has less data on disk than its length; a file that the kernel generates has length 0.
     if file.metadata()?.len() > most {
         return Err(too_large(most));
     }
     all(file, most)
 }
 
-/// The rest of a reader, of at most so many bytes.
+/// Reads the rest of a reader, at most `most` bytes.
 ///
 /// # Errors
 /// There is more, or it cannot be read.
 pub fn all(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte more shows that there is more.
+    // One more byte shows that the limit is exceeded.
     reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(too_large(most));
@@ -164,7 +164,7 @@ mod tests {
         assert!(begun.elapsed().as_secs() < 60);
         assert_eq!(all(&b"abc"[..], 3).unwrap(), b"abc");
         assert_eq!(all(&b"abc"[..], 2).unwrap_err().to_string(), "it is larger than 0 KiB");
-        // What has no length, and no end.
+        // A source without a length and without an end.
         assert!(all(io::repeat(0), 4096).unwrap_err().to_string().contains("4 KiB"));
     }
 

@@ -1,4 +1,4 @@
-//! Which hypervisor this kernel runs under, and what it offers for time.
+//! The hypervisor of this kernel, and the clocks that it offers.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub enum HypervisorKind {
 }
 
 impl HypervisorKind {
-    /// The name that people use.
+    /// The common name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Hypervisor {
         self.kvm_features.map(|features| features & (1 << 24) != 0)
     }
 
-    /// The name that people use, with whose interface it is where that is not its own.
+    /// The common name, with the hypervisor whose interface it presents if that is another one.
     #[must_use]
     pub fn name(&self) -> String {
         match self.virtualbox && self.kind != HypervisorKind::VirtualBox {
@@ -216,8 +216,9 @@ pub enum Cloud {
 }
 
 impl Cloud {
-    /// Whether vendor and product in the firmware name each machine of this cloud: then another name rules it out. Azure and
-    /// Oracle's cloud are known by the asset tag alone, and an OpenStack by what its operator chose.
+    /// Whether vendor and product in the firmware identify each machine of this cloud: then another name excludes it.
+    /// Azure and Oracle's cloud are only identified by the asset tag, and an OpenStack by a name that its operator
+    /// chooses.
     #[must_use]
     pub fn names_itself(self) -> bool {
         match self {
@@ -232,8 +233,8 @@ impl Cloud {
     }
 }
 
-/// Whether the firmware's name of a machine is one that virtual machines have. Clouds rent hardware
-/// under their name as well: EC2 says `.metal` then.
+/// Whether the firmware's name of a machine is one of virtual machines. Clouds rent out hardware
+/// under their name as well: EC2 then adds `.metal`.
 #[must_use]
 pub fn names_guest(dmi: &str) -> bool {
     const NAMES: [&str; 23] = [

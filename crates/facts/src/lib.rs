@@ -1,12 +1,12 @@
-//! Facts about a machine's clocks, and everything that turns text into facts.
+//! Facts about a machine's clocks, and the code that turns text into facts.
 //!
-//! What lives here: the [`Facts`] record; the parsers of kernel logs ([`log`]), sysfs, procfs,
-//! CPUID dumps and ACPI tables; and the [`tree`]s they are read from (the live machine, a mirrored
-//! root directory, a bundle). Every value is a [`Fact`]: it carries the place that it was read from,
-//! and a missing one carries the reason and the way to get it.
+//! Contents: the [`Facts`] record; the parsers of kernel logs ([`log`]), sysfs, procfs,
+//! CPUID dumps and ACPI tables; and the [`tree`]s that they read (the live machine, a mirrored
+//! root directory, a bundle). Every value is a [`Fact`]: a known value has its source,
+//! and a missing one has the reason and the way to get it.
 //!
-//! What must not live here: any rule about what the kernel *does* with a fact (that is the
-//! `clocksmith-kernel` crate), any judgement (`clocksmith-diagnose`), any printing.
+//! Not in this crate: rules about what the kernel *does* with a fact (the
+//! `clocksmith-kernel` crate), judgement (`clocksmith-diagnose`), printing.
 
 pub mod acpi;
 pub mod apart;

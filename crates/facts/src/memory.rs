@@ -1,7 +1,7 @@
-//! Reports a lack of memory in a sentence, instead of an abort; and limits what this process can take.
+//! Reports a lack of memory in a sentence, instead of an abort; and limits the memory of this process.
 //!
-//! The standard library ends a program without a way to say why (`handle_alloc_error`). Nothing here allocates once
-//! memory is refused.
+//! The standard library ends a program without a way to state the reason (`handle_alloc_error`). Nothing here allocates
+//! once memory is refused.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,7 +10,7 @@ use std::io;
 /// The allocator of a program.
 pub struct Memory {
     program: &'static str,
-    /// What to do where memory is refused, as a sentence.
+    /// The advice for the user if memory is refused, as a sentence.
     advice: &'static str,
 }
 
@@ -43,16 +43,16 @@ impl Memory {
             // SAFETY: the pointer and the length are of a live slice; nothing is allocated.
             unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
         }
-        // SAFETY: ends the process; nothing of this program runs after it.
+        // SAFETY: ends the process; no code of this program runs after it.
         unsafe { libc::_exit(2) }
     }
 }
 
-// SAFETY: hands every call on to the system's allocator with the same arguments, and ends the program instead of
+// SAFETY: forwards every call to the system's allocator with the same arguments, and ends the program instead of
 // returning null.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise for `layout` is the one that is asked for.
+        // SAFETY: the caller's guarantee for `layout` is the required one.
         self.given(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -72,10 +72,10 @@ unsafe impl GlobalAlloc for Memory {
     }
 }
 
-/// Limits the memory that this process can take from now on, in bytes. Code and files are not counted.
+/// Limits the further memory of this process, in bytes. Code and files are not counted.
 ///
 /// # Errors
-/// What it has taken is not known (no `/proc`), or the kernel refuses.
+/// Its present memory is unknown (no `/proc`), or the kernel refuses.
 pub fn limit(more: u64) -> io::Result<()> {
     let sizes = std::fs::read_to_string("/proc/self/statm")?;
     // statm: size, resident, shared, text, lib, data.

@@ -9,7 +9,7 @@ pub struct Name {
     pub rating: i32,
     /// Whether x86 kernels register it.
     pub x86: bool,
-    /// One sentence for people.
+    /// A description in one sentence.
     pub about: &'static str,
 }
 
@@ -171,8 +171,8 @@ pub fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether a word of a list of clocksources may be the name of one: known, or one of a board's device tree or driver, also by
-/// the address of its timer (`fff10600.timer`, `10050000.timer`). No number and no date is one.
+/// Whether a word in a list of clocksources may be the name of one: known, or from a board's device tree or driver,
+/// also with the address of its timer (`fff10600.timer`, `10050000.timer`). A number or a date is not a name.
 #[must_use]
 pub fn may_be_listed(word: &str) -> bool {
     let of_an_address = || {
@@ -187,7 +187,8 @@ pub fn may_be_listed(word: &str) -> bool {
     is_known(word) || may_be_of_a_board(word) || of_an_address()
 }
 
-/// Whether a word, printed where a kernel prints the name of a clocksource, is one: no word of a shell, no sentence.
+/// Whether a word, printed where a kernel prints the name of a clocksource, is a name, and not a word of a shell or a
+/// sentence.
 #[must_use]
 pub fn is_bare_word(word: &str) -> bool {
     const SHELL: [&str; 8] = ["fi", "done", "then", "else", "esac", "exit", "do", "return"];

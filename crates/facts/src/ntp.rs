@@ -1,4 +1,4 @@
-//! The kernel's NTP discipline, as `adjtimex(2)` reports it, or what `timedatectl` and `chronyc tracking` say of it.
+//! The kernel's NTP discipline, as `adjtimex(2)`, or `timedatectl` and `chronyc tracking`, report it.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ pub struct NtpState {
     /// Whether `STA_UNSYNC` is clear.
     pub synchronized: bool,
     /// Frequency correction in parts per million (`freq` / 65536). This and the other figures are those of
-    /// `adjtimex(2)`; `None` where a program's text alone tells of the state.
+    /// `adjtimex(2)`; `None` if only a program's text shows the state.
     pub frequency_ppm: Option<f64>,
     /// Offset still to be slewed, in nanoseconds.
     pub offset_ns: Option<i64>,
@@ -22,7 +22,7 @@ pub struct NtpState {
     pub maximum_error_us: Option<i64>,
     /// The status bits (`STA_*` of `<sys/timex.h>`).
     pub status: Option<i64>,
-    /// What the call returned: 0 `TIME_OK`, 1 to 4 a leap second, 5 `TIME_ERROR`.
+    /// The return value of the call: 0 `TIME_OK`, 1 to 4 a leap second, 5 `TIME_ERROR`.
     pub clock_state: Option<i64>,
     /// Time constant of the kernel's phase-locked loop.
     pub constant: Option<i64>,
@@ -30,18 +30,18 @@ pub struct NtpState {
     pub tai_s: Option<i64>,
 }
 
-/// What the kernel begins with, and where it stops counting, in microseconds: `NTP_PHASE_LIMIT` in
+/// The initial value of the kernel's error bounds, and their limit, in microseconds: `NTP_PHASE_LIMIT` in
 /// `include/linux/timex.h` (all versions since 2.6.28; before, 16.384 s).
 pub const ERROR_LIMIT_US: i64 = 16_000_000;
 /// The largest frequency correction in parts per million: `MAXFREQ` in `include/linux/timex.h`.
 const FREQUENCY_LIMIT_PPM: f64 = 500.0;
-/// The tick lengths between which the kernel accepts one, in microseconds at `USER_HZ` 100: within 10 % of the
+/// The limits of the tick length that the kernel accepts, in microseconds at `USER_HZ` 100: within 10 % of the
 /// nominal one (`timekeeping_validate_timex()`).
 const TICK_LIMITS_US: [i64; 2] = [9_000, 11_000];
 
 impl NtpState {
-    /// Whether the rate is steered as far as the kernel allows: by its frequency (chronyd and phc2sys move the tick as
-    /// well, and go farther).
+    /// Whether the rate is corrected as far as the kernel allows: by its frequency (chronyd and phc2sys also change the
+    /// tick, and can correct more).
     #[must_use]
     pub fn is_at_its_limit(&self) -> bool {
         let tick = self.tick_us.unwrap_or(10_000);
@@ -49,18 +49,18 @@ impl NtpState {
         TICK_LIMITS_US.contains(&tick) || most && tick == 10_000
     }
 
-    /// The bound of the error in microseconds that a program stated lately; `None` where the kernel's own bound grew to
+    /// The bound of the error in microseconds that a program recently set; `None` if the kernel's own bound grew to
     /// its limit, or is not known.
     #[must_use]
     pub fn stated_error_us(&self) -> Option<i64> {
         self.maximum_error_us.filter(|us| *us < ERROR_LIMIT_US)
     }
 
-    /// What the text of `timedatectl` or of `chronyc tracking` says.
+    /// The state in the text of `timedatectl` or of `chronyc tracking`.
     ///
     /// # Errors
-    /// It has none of the lines that tell: `System clock synchronized:` (`NTP synchronized:` before systemd 239),
-    /// `Leap status     :`.
+    /// The text has none of the lines with the state: `System clock synchronized:` (`NTP synchronized:` before systemd
+    /// 239), `Leap status     :`.
     pub fn told(text: &str) -> Result<Self, String> {
         let value = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -77,7 +77,7 @@ impl NtpState {
         Ok(Self::only(synchronized))
     }
 
-    /// A state of which nothing is known but whether the clock is synchronised.
+    /// A state of which only the synchronisation is known.
     #[must_use]
     pub fn only(synchronized: bool) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl NtpState {
     }
 }
 
-/// The fields of `struct timex` that are kept, raw.
+/// The stored fields of `struct timex`, raw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timex {
     /// Status bits.
@@ -110,11 +110,11 @@ pub struct Timex {
     pub esterror: i64,
     /// Maximum error in us.
     pub maxerror: i64,
-    /// What the call returned; bundles of older versions do not have it.
+    /// The return value of the call; bundles of older versions do not have it.
     pub state: Option<i64>,
     /// Time constant of the phase-locked loop; as for `state`.
     pub constant: Option<i64>,
-    /// TAI less UTC in seconds; as for `state`.
+    /// TAI minus UTC in seconds; as for `state`.
     pub tai: Option<i64>,
 }
 
@@ -125,7 +125,7 @@ impl Timex {
     /// Parses `name: value` lines as [`Timex`] displays them.
     ///
     /// # Errors
-    /// Names a field that is not there.
+    /// Names a missing field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fields: BTreeMap<&str, i64> = text
             .lines()

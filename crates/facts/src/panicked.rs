@@ -1,5 +1,5 @@
-//! What a panic says. Its message may quote what was read, so programs print this text as any other: made visible.
-//! Pure but for the stack, which is shown where `RUST_BACKTRACE` asks for it.
+//! The text of a panic. Its message may quote input, so programs print this text like any other: made visible.
+//! Pure except for the stack, which is shown if `RUST_BACKTRACE` asks for it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;

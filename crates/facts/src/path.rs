@@ -1,4 +1,4 @@
-//! By which way a clock is read: one word for what was measured and for what is reported.
+//! The path by which a clock is read: one word for measurements and reports.
 
 use serde::{Deserialize, Serialize};
 

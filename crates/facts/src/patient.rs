@@ -1,10 +1,10 @@
-//! Questions about processes that their users can leave unanswered.
+//! Queries about processes whose users can block them.
 //!
 //! The kernel takes locks of a process to show it: that of its memory map (`mmap_lock`) for the map, the command line and
 //! the memory, and that of a change of its program (`exec_update_lock`) for its namespaces, its program, its directories
-//! and its counters. A process that waits for a file system which does not answer, with such a lock held, makes each
-//! reader wait until it is killed: `ps` hangs, too. So a thread of its own asks, which is left behind when it does not come
-//! back, and the process is not asked again before that thread is back. `comm` and `status` need no such lock.
+//! and its counters. A process that waits for a file system which does not respond, while it holds such a lock, blocks
+//! each reader until it is killed: `ps` hangs, too. So a separate thread makes the query. The thread is left behind if
+//! it does not return, and the process is not queried again before it does. `comm` and `status` need no such lock.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What each question may take when the time of all is used up; an answer takes microseconds.
+/// The time limit of each query after the total time is used up; an answer takes microseconds.
 const SHORT: Duration = Duration::from_millis(5);
-/// Such a thread has paths and buffers on the heap.
+/// The stack size of such a thread, in bytes: its paths and buffers are on the heap.
 const STACK: usize = 128 << 10;
 
 static SILENT: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -23,32 +23,32 @@ fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
     SILENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a process has not answered yet.
+/// Whether a process has an open query.
 #[must_use]
 pub fn is_silent(pid: u32) -> bool {
     lock().contains(&pid)
 }
 
-/// The processes that have not answered yet, in order.
+/// The processes with an open query, in order.
 #[must_use]
 pub fn silent() -> Vec<u32> {
     lock().iter().copied().collect()
 }
 
-/// How long all questions together may wait for processes that do not answer.
+/// The time for which all queries together may wait for processes that do not answer.
 #[derive(Debug)]
 pub struct Patience {
     left_ms: AtomicU64,
 }
 
 impl Patience {
-    /// So many milliseconds, and five more for each question.
+    /// A limit of `all_ms` milliseconds, plus five for each query.
     #[must_use]
     pub const fn new(all_ms: u64) -> Self {
         Self { left_ms: AtomicU64::new(all_ms) }
     }
 
-    /// One question; `None` if it was not answered in time, or an earlier one of this process.
+    /// Makes one query; `None` if it, or an earlier one of this process, was not answered in time.
     pub fn one<T: Send + 'static>(
         &self,
         pid: u32,
@@ -57,8 +57,8 @@ impl Patience {
         self.each(vec![pid], move |_| ask()).pop()?
     }
 
-    /// The same question about each of these processes, in their order. One thread asks, and another one goes on after a
-    /// process that does not answer.
+    /// Makes the same query about each of these processes, in their order. One thread makes the queries, and another
+    /// one continues after a process that does not answer.
     pub fn each<T: Send + 'static>(
         &self,
         pids: Vec<u32>,
@@ -105,7 +105,7 @@ impl Patience {
         answers
     }
 
-    /// How long the next question may take.
+    /// The time limit of the next query.
     pub(crate) fn left(&self) -> Duration {
         SHORT + Duration::from_millis(self.left_ms.load(Ordering::Relaxed))
     }
@@ -137,7 +137,7 @@ mod tests {
         let patience = Patience::new(50);
         let begun = Instant::now();
         let answers = patience.each((first..=last).collect(), question.clone());
-        // Of the others, a busy machine may answer late.
+        // A busy machine may answer late for the other processes.
         for (pid, answer) in (first..=last).zip(answers) {
             assert!(answer.is_none_or(|answer| answer == pid && pid % 2 == 1), "{pid}");
             assert!(pid % 2 == 1 || is_silent(pid), "{pid}");

@@ -1,6 +1,6 @@
 //! Words of commands that are shown, to be run by hand.
 
-/// A word of the evidence as one word of a POSIX shell: whatever it holds, it cannot leave its quotes.
+/// A word of the evidence as one word of a POSIX shell: no content can end its quotes.
 /// Control characters, which a terminal could act on, become `?`.
 #[must_use]
 pub fn quote(word: &str) -> String {

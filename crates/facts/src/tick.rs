@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-/// Bytes of the list that are looked at: the first CPU's modes are in its first pages.
+/// Bytes of the list that are read: the first CPU's modes are in its first pages.
 const LIMIT: u64 = 4 << 20;
 
-/// Whether a line of `/proc/timer_list` tells about the mode of the tick (these lines alone go into
+/// Whether a line of `/proc/timer_list` shows the mode of the tick (only these lines are stored in
 /// a bundle).
 #[must_use]
 pub fn is_mode_line(line: &str) -> bool {
@@ -15,7 +15,7 @@ pub fn is_mode_line(line: &str) -> bool {
 /// `true` for a one-shot tick (high resolution timers, or NOHZ), `false` for a periodic one.
 ///
 /// # Errors
-/// A list that does not say, or cannot be read.
+/// A list that does not show it, or cannot be read.
 pub fn oneshot(list: impl Read) -> Result<bool, String> {
     let mut periodic = false;
     let mut device = None;

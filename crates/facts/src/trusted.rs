@@ -1,15 +1,15 @@
-//! Files and directories that no other user can have made, replaced or changed.
+//! Files and directories that no other user can have created, replaced or changed.
 //!
-//! Files that root obeys or writes repeatedly have a known name, and every user who may write a directory can make a name
-//! in it. So each directory on the way is opened by itself, without following a link (`O_NOFOLLOW`), and what
-//! was opened is looked at (`fstat`), not what has the name: nothing can change between the look and the use. A link
-//! is followed by hand, and only where its owner is trusted.
+//! Files that root obeys or writes repeatedly have a known name, and every user who may write a directory can create a
+//! name in it. So each directory on the path is opened separately, without following a link (`O_NOFOLLOW`), and the
+//! opened file is examined (`fstat`), not the name: nothing can change between the check and the use. Links are
+//! followed by this code, and only if their owner is trusted.
 //!
-//! Trusted are root and the user whom this process runs as (the effective one); group and others must not have write
+//! Trusted are root and the (effective) user of this process; group and others must not have write
 //! permission, which an access control list shows in the bits of the group. A directory with the sticky bit may be
-//! written by others where it is only on the way: names of other owners cannot be changed in it.
+//! written by others if it is only on the path: names of other owners cannot be changed in it.
 //!
-//! A FUSE filesystem shows the owners that its maker likes, and other users reach one where `user_allow_other` was set
+//! A FUSE filesystem shows arbitrary owners, and other users can access it if `user_allow_other` was set
 //! in fuse.conf. So one that another user mounted is not trusted, whatever it shows (`trusted/fuse.rs`).
 
 mod fuse;
@@ -22,30 +22,30 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
-/// As many links as the kernel follows.
+/// The maximum number of links, as in the kernel.
 const MAX_LINKS: usize = 40;
-/// To go through a directory and to look at it; needs no permission to list it.
+/// To pass through a directory and to examine it; needs no permission to list it.
 const WAY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What another user could have made or changed.
+/// A file that another user could have created or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{} (owner {owner}, mode {mode:04o}) {why}", path.display())]
 pub struct Foreign {
     /// The file, directory or link.
     pub path: PathBuf,
-    /// The number of the user who owns it.
+    /// The id of its owner.
     pub owner: u32,
     /// Its permissions, with the sticky bit: 0 to 0o7777.
     pub mode: u32,
-    /// Why it is not trusted.
+    /// The reason why it is not trusted.
     pub why: String,
 }
 
-/// Why something is not used.
+/// The reason why a file is not used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Untrusted {
-    /// Another user could have made or changed it.
+    /// Another user could have created or changed it.
     #[error(transparent)]
     Foreign(#[from] Foreign),
     /// A call to the system failed.
@@ -53,9 +53,9 @@ pub enum Untrusted {
     Io {
         /// The verb, as in `cannot open`.
         what: &'static str,
-        /// On what.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: Errno,
     },
 }
@@ -70,21 +70,21 @@ impl From<Untrusted> for std::io::Error {
     }
 }
 
-/// What a directory is to the file that is meant.
+/// The position of a directory relative to the requested file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// On the way to it.
+    /// It is on the path.
     Way,
-    /// It has the files that are meant.
+    /// It contains the requested files.
     Home,
 }
 
-/// Whether a directory that is not there is made.
+/// Whether a missing directory is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No: an error.
     Error,
-    /// Yes, with this mode, less the umask.
+    /// Yes, with this mode, minus the umask.
     Make(u32),
 }
 
@@ -93,10 +93,10 @@ fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> Untrusted {
     move |error| Untrusted::Io { what, path, error }
 }
 
-/// Looks at an opened directory.
+/// Examines an opened directory.
 ///
 /// # Errors
-/// It is not trusted, or cannot be looked at.
+/// It is not trusted, or cannot be examined.
 pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untrusted> {
     let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
@@ -109,7 +109,7 @@ pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untruste
     Ok(())
 }
 
-/// Looks at an opened file.
+/// Examines an opened file.
 ///
 /// # Errors
 /// The file is not trusted, is not a regular file, or cannot be examined.
@@ -135,7 +135,7 @@ pub fn link(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
     owner(stat, shown)
 }
 
-/// Whether files of a user are ours or root's.
+/// Whether a user is root or the user of this process.
 fn is_ours(user: u32) -> bool {
     user == 0 || user == rustix::process::geteuid().as_raw()
 }
@@ -171,11 +171,11 @@ fn permissions(stat: &Stat) -> u32 {
     (stat.st_mode as u32) & 0o7777
 }
 
-/// Opens a directory whose whole way from the root of the filesystem is trusted. A relative path begins at the
+/// Opens a directory whose whole path from the root of the filesystem is trusted. A relative path begins at the
 /// working directory.
 ///
 /// # Errors
-/// Something on the way or the directory itself is not trusted, is missing, or cannot be opened.
+/// A part of the path or the directory itself is not trusted, is missing, or cannot be opened.
 pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<OwnedFd, Untrusted> {
     let (shown, last) = walk(path, missing, Look::Directories)?;
     directory(&last, &shown, part)?;
@@ -183,11 +183,11 @@ pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<Owned
     rustix::fs::openat(&last, ".", flags, Mode::empty()).map_err(io("open", &shown))
 }
 
-/// Opens a file for reading that no other user can have made, replaced or changed: it, and every directory and link on
-/// the way to it, is trusted. A relative path begins at the working directory.
+/// Opens a file for reading that no other user can have created, replaced or changed: the file, and every directory and
+/// link on its path, is trusted. A relative path begins at the working directory.
 ///
 /// # Errors
-/// Something is not trusted, is missing, or cannot be opened.
+/// A part of the path is not trusted, is missing, or cannot be opened.
 pub fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINKS {
@@ -204,19 +204,19 @@ pub fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
     Err(io("open", &path)(Errno::LOOP))
 }
 
-/// The directory of a file, held.
+/// The opened directory of a file.
 #[derive(Debug)]
 pub struct Parent {
     /// The directory, as a place (`O_PATH`) for `openat(2)` and similar calls.
     pub directory: OwnedFd,
     /// The name of the file in it.
     pub name: OsString,
-    /// Where the file is, without links.
+    /// The path of the file, without links.
     pub shown: PathBuf,
 }
 
-/// The directory of a file that is to be written. It may belong to any user, but a link that another user made is not
-/// followed on the way to it: such a link chooses where the file goes.
+/// The directory of a file that will be written. It may belong to any user, but a link of another user on the path is
+/// not followed: such a link would choose the destination of the file.
 ///
 /// # Errors
 /// A link is not trusted, or there is no such directory.
@@ -224,8 +224,8 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
     parent(path, Look::Links)
 }
 
-/// Where a file is that is there and is to be changed: the links at its name and on the way to it are followed, unless
-/// another user made one. The file and its directory may belong to any user.
+/// The place of an existing file that will be changed: links at its name and on its path are followed, unless
+/// another user created them. The file and its directory may belong to any user.
 ///
 /// # Errors
 /// A link is not trusted, or there is no such directory or name.
@@ -262,7 +262,7 @@ fn target(at: impl AsFd, name: &OsStr, shown: &Path) -> Result<PathBuf, Untruste
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
-/// What is looked at on a way.
+/// The parts of a path that are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     /// Links and directories.
@@ -271,8 +271,8 @@ enum Look {
     Links,
 }
 
-/// Goes to a directory: where it is without links, and its place. Directories on the way are looked at, the last one is
-/// not.
+/// Walks to a directory: returns its path without links, and its descriptor. Directories on the path are examined, the
+/// last one is not.
 fn walk(path: &Path, missing: Missing, look: Look) -> Result<(PathBuf, OwnedFd), Untrusted> {
     let begin = std::path::absolute(path)
         .map_err(|error| io("find", path)(Errno::from_io_error(&error).unwrap_or(Errno::NOENT)))?;
@@ -336,7 +336,7 @@ fn open_part(at: Option<&OwnedFd>, name: &OsStr, shown: &Path) -> Result<OwnedFd
     .map_err(io("open", shown))
 }
 
-/// The parts of a path onto a stack, the first one on top.
+/// Pushes the parts of a path onto a stack, the first one on top.
 fn push(todo: &mut Vec<OsString>, path: &Path) {
     todo.extend(path.components().rev().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -345,8 +345,8 @@ fn push(todo: &mut Vec<OsString>, path: &Path) {
     }));
 }
 
-/// Opens a file of an opened directory: never through a link, never waiting for the other end of a pipe, and looks at
-/// what was opened. `flags` are those of `open(2)` beside that.
+/// Opens a file of an opened directory: never through a link, never waiting for the other end of a pipe, and examines
+/// the opened file. `flags` are additional ones of `open(2)`.
 ///
 /// # Errors
 /// It is not trusted, is missing, or cannot be opened.
@@ -409,7 +409,7 @@ mod tests {
         chmod(&dir.path().join("way"), 0o777);
         let error = open(&inner).unwrap_err().to_string();
         assert!(error.contains("way (owner") && error.contains("mode 0777"), "{error}");
-        // Others can make names in it, and change none of ours.
+        // Others can create names in it, and cannot change ours.
         chmod(&dir.path().join("way"), 0o1777);
         open(&inner).unwrap();
     }
@@ -527,7 +527,7 @@ mod tests {
         let (ours, theirs) = (dir.path().join("ours"), dir.path().join("theirs"));
         fs::create_dir_all(&ours).unwrap();
         fs::create_dir_all(theirs.join("home")).unwrap();
-        // Whatever the umask is.
+        // With any umask.
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         };
@@ -539,7 +539,7 @@ mod tests {
         assert!(error.contains("theirs (owner 1000, mode 0755)"), "{error}");
         symlink(&theirs, dir.path().join("to-theirs")).unwrap();
         assert!(matches!(open(&dir.path().join("to-theirs")), Err(Untrusted::Foreign(_))));
-        // The link of another user, to a directory of ours.
+        // The link of another user, to one of our directories.
         symlink(&ours, dir.path().join("link")).unwrap();
         open(&dir.path().join("link")).unwrap();
         lchown(dir.path().join("link"), Some(1000), None).unwrap();

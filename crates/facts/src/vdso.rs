@@ -1,4 +1,4 @@
-//! The vDSO mapped into this process: whether there is one, and what it exports.
+//! The vDSO mapped into this process: whether there is one, and the functions that it exports.
 
 use serde::Serialize;
 use std::fmt;

@@ -1,12 +1,12 @@
-//! What an earlier `clocksmith verify` found on this machine, in this boot.
+//! The result of an earlier `clocksmith verify` on this machine, in this boot.
 //!
-//! `verify` keeps its result in a file: as root below `/var/lib/clocksmith` (or `/run/clocksmith`),
+//! `verify` saves its result in a file: as root below `/var/lib/clocksmith` (or `/run/clocksmith`),
 //! else in the user's state directory, which a tree has as the virtual file `verify`. A result of
-//! another boot, or one that is a day old, says nothing any more. Its age goes by the time since
-//! boot, so a wall clock that was set changes nothing, and a bundle reads as the machine did.
+//! another boot, or one that is a day old, is not valid. Its age is computed from the time since
+//! boot, so setting the wall clock changes nothing, and a bundle gives the same result as the machine.
 //!
-//! A run may test some of the CPUs only (`--cpus`, `taskset`, a cpuset). Such a result is a proof for
-//! these CPUs and no others: [`VerifyResult::covers`]. It replaces no fuller result of the same boot:
+//! A run may test only some of the CPUs (`--cpus`, `taskset`, a cpuset). Such a result is a proof for
+//! only these CPUs: [`VerifyResult::covers`]. It does not replace a fuller result of the same boot:
 //! [`VerifyResult::supersedes`].
 
 use crate::cpu::CpuList;
@@ -14,7 +14,7 @@ use crate::tree::Tree;
 use crate::{Confidence, Fact, Missing, Source, Why};
 use serde::{Deserialize, Serialize};
 
-/// Where results may lie in a tree.
+/// The places of results in a tree.
 pub const PATHS: [&str; 3] =
     ["verify", "run/clocksmith/verify.json", "var/lib/clocksmith/verify.json"];
 /// The file of the boot's identity, and that of the time since boot.
@@ -23,9 +23,9 @@ pub const BOOT: [&str; 2] = ["proc/sys/kernel/random/boot_id", "proc/uptime"];
 const ONLINE: &str = "sys/devices/system/cpu/online";
 /// The name of the format.
 pub const SCHEMA: &str = "clocksmith.verify-result.v1";
-/// A result that is older than this is not used, in seconds.
+/// Maximum age of a result, in seconds.
 pub const MAX_AGE_S: u64 = 24 * 3600;
-/// Longest file, in bytes.
+/// Maximum length of a file, in bytes.
 const LIMIT: u64 = 64 << 10;
 
 /// Whether counter or clocks can be trusted.
@@ -42,7 +42,7 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// As it is written: `trusted`, `not-trusted`, `unknown`.
+    /// The trust as text: `trusted`, `not-trusted`, `unknown`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Trust {
 pub struct Finding {
     /// Its id: `counter-offset`.
     pub id: String,
-    /// Whether it is a fault, of counter or clocks; otherwise it is a note.
+    /// Whether it is a fault of counter or clocks; otherwise it is a note.
     pub fault: bool,
     /// One sentence.
     pub summary: String,
@@ -75,7 +75,7 @@ pub struct VerifyResult {
     pub boot_id: String,
     /// Seconds since boot at its end.
     pub uptime_s: u64,
-    /// Seconds since 1970 at its end, for people.
+    /// Seconds since 1970 at its end, for the reader.
     pub time_s: u64,
     /// Kernel release.
     pub kernel: Option<String>,
@@ -91,17 +91,17 @@ pub struct VerifyResult {
     pub machine_cpus: Vec<u32>,
     /// The worse of the two below.
     pub verdict: Trust,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
-    /// The counter that programs may read themselves.
+    /// The counter that programs may read directly.
     pub counter: Trust,
     /// The kernel's clocks.
     pub clocks: Trust,
-    /// The smallest offset between processors that would have been seen, in nanoseconds.
+    /// The smallest offset between processors that would have been found, in nanoseconds.
     pub detectable_offset_ns: Option<f64>,
-    /// The smallest error of the counter's rate, in millionths.
+    /// The smallest error of the counter's rate that would have been found, in millionths.
     pub detectable_rate_ppm: Option<f64>,
-    /// The smallest jump of the counter, in nanoseconds.
+    /// The smallest jump of the counter that would have been found, in nanoseconds.
     pub detectable_jump_ns: Option<f64>,
     /// Faults and notes.
     pub findings: Vec<Finding>,
@@ -111,7 +111,7 @@ pub struct VerifyResult {
 }
 
 impl VerifyResult {
-    /// Whether CPUs of the machine were left out. `false` where the machine's CPUs are not known.
+    /// Whether CPUs of the machine were not tested. `false` if the machine's CPUs are unknown.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         !self.covers(&self.machine_cpus)
@@ -123,7 +123,7 @@ impl VerifyResult {
         cpus.iter().all(|cpu| self.cpus.contains(cpu))
     }
 
-    /// The CPUs that were tested: `0-3`, or `0 of 0-3` for some of the machine's.
+    /// The CPUs that were tested: `0-3`, or `0 of 0-3` if not all of the machine's were.
     #[must_use]
     pub fn scope(&self) -> String {
         let tested = self.cpus.iter().copied().collect::<CpuList>();
@@ -140,8 +140,8 @@ impl VerifyResult {
         [self.verdict, self.counter, self.clocks].contains(&Trust::NotTrusted)
     }
 
-    /// Whether it proves that the counters of these CPUs can be used as one: nothing was found, a fault
-    /// that matters to programs would have been, and all of these CPUs were tested.
+    /// Whether it proves that the counters of these CPUs can be used as one: no fault was found, a fault
+    /// relevant to programs would have been, and all of these CPUs were tested.
     #[must_use]
     pub fn proves_counter(&self, cpus: &[u32]) -> bool {
         self.counter == Trust::Trusted
@@ -150,24 +150,24 @@ impl VerifyResult {
             && self.covers(cpus)
     }
 
-    /// Whether this result takes the place of an `earlier` one of the same boot. A fault always does.
+    /// Whether this result replaces an `earlier` one of the same boot. A fault always does.
     /// Otherwise it must be at least as good a proof, for at least the same CPUs: a short run on a busy
-    /// machine, or one on a single CPU, says nothing against a long one on all of them.
+    /// machine, or one on a single CPU, does not disprove a long one on all of them.
     #[must_use]
     pub fn supersedes(&self, earlier: &Self) -> bool {
-        // A CPU that has gone since cannot be tested again.
+        // A CPU that is now offline cannot be tested again.
         let there = |cpu: &&u32| self.machine_cpus.is_empty() || self.machine_cpus.contains(cpu);
         let needed: Vec<u32> = earlier.cpus.iter().filter(there).copied().collect();
         self.has_fault() || (self.rank() >= earlier.rank() && self.covers(&needed))
     }
 
-    /// How much it proves. A fault that was found weighs as much as the best proof.
+    /// The weight of the proof. A fault that was found weighs as much as the best proof.
     fn rank(&self) -> u8 {
         match (self.verdict, self.confidence) {
             _ if self.has_fault() => 2,
             (Trust::Trusted, Confidence::Low) => 1,
             (Trust::Trusted, _) => 2,
-            // There was no reference for the rate of the clocks; the counters are proven nevertheless.
+            // There was no reference for the rate of the clocks; the counters are still proven.
             (Trust::Unknown, Confidence::Medium | Confidence::High)
                 if self.counter == Trust::Trusted =>
             {
@@ -181,7 +181,7 @@ impl VerifyResult {
 /// The boot that a tree shows: its identity, and whole seconds since it began.
 ///
 /// # Errors
-/// Why that is not known.
+/// The reason why it is unknown.
 pub fn boot(tree: &dyn Tree) -> Result<(String, u64), Missing> {
     let text = |path: &str| {
         let bytes = tree.read(path, LIMIT)?;
@@ -197,14 +197,14 @@ pub fn boot(tree: &dyn Tree) -> Result<(String, u64), Missing> {
     Ok((id, seconds))
 }
 
-/// The result of this boot, less than a day old, that is the best proof: the newest one that no fuller
+/// The best proof among the results of this boot that are less than a day old: the newest one that no fuller
 /// one outweighs.
 #[must_use]
 pub fn recent(tree: &dyn Tree) -> Option<VerifyResult> {
     read(tree).value().cloned()
 }
 
-/// The same, with its place, or the reason why there is none.
+/// The same, with its source, or the reason why there is none.
 #[must_use]
 pub fn read(tree: &dyn Tree) -> Fact<VerifyResult> {
     let mut gap: Option<Missing> = None;
@@ -212,7 +212,7 @@ pub fn read(tree: &dyn Tree) -> Fact<VerifyResult> {
     for path in PATHS {
         match one(tree, path) {
             Ok(result) => found.push((result, Source(tree.describe(path)))),
-            // A file that cannot be used tells more than one that is not there.
+            // A file that cannot be used is a better reason than a missing one.
             Err(missing) => {
                 let tells = matches!(missing.why, Why::Unreadable(_) | Why::Permission);
                 if gap.is_none() || tells {
@@ -221,7 +221,7 @@ pub fn read(tree: &dyn Tree) -> Fact<VerifyResult> {
             }
         }
     }
-    // Stable: of two of the same age the first place counts.
+    // Stable: of two results of the same age the first place counts.
     found.sort_by_key(|(result, _)| result.age_s);
     let best = found
         .into_iter()
@@ -251,7 +251,7 @@ fn one(tree: &dyn Tree, path: &str) -> Result<VerifyResult, Missing> {
         Some(_) => return Err(bad("it is older than a day".to_owned())),
         None => return Err(bad("it is of a later time of this boot".to_owned())),
     }
-    // A CPU that came online since was not tested; one that a result of before named may be gone.
+    // A CPU that came online since was not tested; a CPU in an earlier result may be gone.
     if let Some(now) = online(tree) {
         let known = result.machine_cpus.iter().copied();
         result.machine_cpus = known.chain(now.0).collect::<CpuList>().0.into_iter().collect();
@@ -345,7 +345,7 @@ mod tests {
         // A fault counts however few CPUs were tested.
         partial.counter = Trust::NotTrusted;
         assert_eq!(seen(&partial), 200);
-        // A result that says nothing does not hide one that does.
+        // An unknown result does not hide a proof.
         let mut unknown = result("this", 200);
         (unknown.verdict, unknown.counter) = (Trust::Unknown, Trust::Unknown);
         assert_eq!(seen(&unknown), 100);
@@ -366,7 +366,7 @@ mod tests {
         let mut partial = result("this", 200);
         partial.cpus = vec![1];
         assert!(!partial.supersedes(&fault));
-        // CPU 1 was taken away since.
+        // CPU 1 has been removed since.
         (partial.cpus, partial.machine_cpus) = (vec![0], vec![0]);
         assert!(partial.supersedes(&fault));
     }
@@ -388,7 +388,7 @@ mod tests {
         tree.insert(ONLINE, b"0-3\n".to_vec());
         let found = recent(&tree).unwrap();
         assert_eq!((found.is_partial(), found.scope().as_str()), (true, "0-1 of 0-3"));
-        // A file of an earlier version does not name the machine's CPUs.
+        // A file of an earlier version does not have the machine's CPUs.
         let mut old = serde_json::to_value(result("this", 100)).unwrap();
         old.as_object_mut().unwrap().remove("machine_cpus").unwrap();
         tree.insert(PATHS[0], serde_json::to_vec(&old).unwrap());

@@ -1,4 +1,4 @@
-//! Kernel versions, and who built the kernel.
+//! Kernel versions, and the vendor of the kernel.
 //!
 //! A release string such as `6.1.0-56-cloud-amd64` names the ABI, not the stable point release; the
 //! banner (`Linux version ... Debian 6.1.192-2`) names both. Distributions backport, so a version is
@@ -57,7 +57,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Who built a kernel, as far as its release string or banner tells.
+/// The vendor of a kernel, according to its release string or banner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {
@@ -79,20 +79,20 @@ pub enum Vendor {
     Unknown,
 }
 
-/// What is known about the running kernel's identity.
+/// The identity of the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kernel {
-    /// The version whose rules apply: the stable point release where the banner names it.
+    /// The version whose rules apply: the stable point release if the banner contains it.
     pub version: Version,
     /// `uname -r`.
     pub release: String,
-    /// Who built it.
+    /// The vendor.
     pub vendor: Vendor,
 }
 
 impl Kernel {
-    /// From a banner (`Linux version 6.1.0-56-cloud-amd64 (...) ... Debian 6.1.192-2`), from the
-    /// content of `/proc/version`, or from a bare release string.
+    /// Parses a banner (`Linux version 6.1.0-56-cloud-amd64 (...) ... Debian 6.1.192-2`), the
+    /// content of `/proc/version`, or a bare release string.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -108,7 +108,7 @@ impl Kernel {
         Some(Self { version, release, vendor })
     }
 
-    /// Whether the kernel's own release says that it is 32-bit x86 (`-686`, `-686-pae`, `i686`).
+    /// Whether the kernel's release names 32-bit x86 (`-686`, `-686-pae`, `i686`).
     #[must_use]
     pub fn is_i686(&self) -> bool {
         ["-686", "i686", "i586", "i486", "i386", "-486", "-586", "-pae"]
@@ -147,7 +147,7 @@ fn vendor_of(release: &str, banner: &str) -> Vendor {
 }
 
 /// The stable point release that Debian (`Debian 6.1.192-2`) and Ubuntu (`(Ubuntu ... 4.15.18)`)
-/// write into the banner behind their ABI number.
+/// print in the banner after their ABI number.
 fn point_release(banner: &str, vendor: Vendor) -> Option<Version> {
     match vendor {
         Vendor::Debian => banner.rfind("Debian ").and_then(|at| Version::parse(&banner[at + 7..])),

@@ -1,28 +1,28 @@
-//! Text from outside, made visible: what a terminal would act on, and what no eye sees, is shown by name.
+//! External text, made visible: characters that a terminal acts on, or that are invisible, are shown by name.
 //!
-//! Names of processes, kernel logs and files of virtual machines are written by others. Printed as they are, an
-//! escape sequence in them moves the cursor or renames the window, and an override of direction makes one word look
-//! like another. Every program of the project passes what it prints through [`terminal`] or [`json`], at the one place
-//! that writes to a terminal. Pure, but for the number of [`Ink::of_run`].
+//! Names of processes, kernel logs and files of virtual machines come from other users. If they are printed unchanged,
+//! an escape sequence in them moves the cursor or renames the window, and an override of direction makes one word look
+//! like another. Every program of the project passes its output through [`terminal`] or [`json`], at the one place that
+//! writes to a terminal. Pure, except for the number of [`Ink::of_run`].
 //!
-//! Which characters: Unicode 16, `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`), the categories Cc, Cf, Zl,
-//! Zp and Co, controls of direction (`Bidi_Control`), non-characters, and signs that are drawn as nothing although their
-//! category says otherwise: the empty Braille pattern, the null notehead, the Khitan filler, Egyptian blanks with the controls
-//! of their block. Spaces of category Zs are ordinary text.
+//! The characters: Unicode 16, `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`), the categories Cc, Cf, Zl,
+//! Zp and Co, controls of direction (`Bidi_Control`), non-characters, and characters that are drawn as nothing although
+//! their category is a visible one: the empty Braille pattern, the null notehead, the Khitan filler, Egyptian blanks
+//! with the controls of their block. Spaces of category Zs are ordinary text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// What C0 calls its characters.
+/// The names of the C0 characters.
 const C0: [&str; 32] = [
     "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR",
     "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC",
     "FS", "GS", "RS", "US",
 ];
 
-/// Whether a character cannot be seen, or acts on what is around it: control characters (line ends and tabs, too),
+/// Whether a character is invisible, or acts on its neighbours: control characters (line ends and tabs, too),
 /// controls of direction, characters without width, separators of lines and paragraphs, variation selectors, tags,
 /// fillers, private use.
 #[must_use]
@@ -65,8 +65,8 @@ pub fn hides(c: char) -> bool {
     ) || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Text of one or more lines: everything that hides is shown by name (`<ESC>`, `<U+202E>`), except line ends and tabs.
-/// Ordinary text, of any script, comes back as it is. What was made visible stays as it is when it is made visible again.
+/// Text of one or more lines: every hidden character is shown by name (`<ESC>`, `<U+202E>`), except line ends and tabs.
+/// Ordinary text, of any script, is returned unchanged. So is text that was already made visible.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     terminal(text, None)
@@ -140,8 +140,8 @@ fn name(out: &mut String, c: char) {
     };
 }
 
-/// Colours of our own, distinguished from those in foreign text: each of their sequences begins with a number that is drawn
-/// when the program starts. [`terminal`] takes the number out; a sequence without it is text.
+/// The program's colours, distinguished from those in foreign text: each of their sequences begins with a number that
+/// is drawn when the program starts. [`terminal`] removes the number; a sequence without it is text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Ink(u64);
 
@@ -159,7 +159,8 @@ impl Ink {
         Self(secret)
     }
 
-    /// The ink of this run of the program: its number is random, so that nothing from outside can be in our colours.
+    /// The ink of this run of the program: its number is random, so that no external text can be in the program's
+    /// colours.
     #[must_use]
     pub fn of_run() -> Self {
         static INK: OnceLock<Ink> = OnceLock::new();
@@ -174,7 +175,7 @@ impl Ink {
         format!("\x1b[{ink};{code}m{text}\x1b[{ink};0m")
     }
 
-    /// Text that has sequences of colour already, and holds no word from outside: they become those of this ink.
+    /// Text that already has sequences of colour, and contains no external text: they become those of this ink.
     #[must_use]
     pub fn adopt(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
@@ -199,7 +200,7 @@ impl Ink {
     }
 }
 
-/// Columns of a text on a terminal, a column for each character: sequences of colour take none.
+/// Columns of a text on a terminal, one for each character: sequences of colour take none.
 #[must_use]
 pub fn width(text: &str) -> usize {
     let (mut columns, mut rest) = (0, text);

@@ -1,7 +1,8 @@
-//! Which counters the vDSO of each architecture can read, and since when.
+//! The counters that the vDSO of each architecture can read, and the first versions.
 //!
 //! Sources: `vdso_clock_mode` of the clocksources (5.7 and later), `archdata` before; the vDSO's own code where a version
-//! is named. What depends on the processor beside the version is `None`: the evidence rarely tells.
+//! is named. A result that depends on the processor and not only on the version is `None`: the evidence rarely shows
+//! it.
 
 use crate::feature::Feature;
 use crate::machine::Clusters;
@@ -33,7 +34,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Loongarch, "Constant") => {
             return Feature::LoongarchUpstream.of(kernel).then_some(true);
         }
-        // Of the maker's kernels for Loongson processors: what their vDSO reads is not in the evidence.
+        // The vendor's kernels for Loongson processors: the evidence does not show the counter that their vDSO reads.
         (Arch::Loongarch | Arch::Loongarch32 | Arch::Mips, "stable counter") => return None,
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
@@ -49,8 +50,8 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
 }
 
 /// With one cluster of processors the vDSO reads the GIC. With several it does not (`gic_clocksource_init()` in
-/// drivers/clocksource/mips-gic-timer.c). Makers of such machines carried that code before it was merged, so that the
-/// processors that the kernel may use tell more than its version.
+/// drivers/clocksource/mips-gic-timer.c). Vendors of such machines had that code before it was merged, so the
+/// processors that the kernel may use prove more than its version.
 fn gic(machine: &Machine) -> Option<bool> {
     let kernel = &machine.kernel.value;
     if !Feature::MipsVdso.of(kernel) {
@@ -64,7 +65,7 @@ fn gic(machine: &Machine) -> Option<bool> {
     }
 }
 
-/// Whether the vDSO of SPARC is there; `None` for the kernels of which no source says it.
+/// Whether the vDSO of SPARC exists; `None` for the kernels for which no source shows it.
 fn sparc(kernel: &Kernel) -> Option<bool> {
     if Feature::SparcVdsoLatest.of(kernel) {
         return Some(true);
@@ -92,7 +93,7 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
     })
 }
 
-/// The machine that a clocksource's name allows: where the architecture was assumed, the name tells more.
+/// The machine that a clocksource's name allows: if the architecture was assumed, the name proves more.
 pub(crate) fn with_arch_of<'a>(machine: &'a Machine, name: &str) -> Cow<'a, Machine> {
     match of_name(name) {
         Some(archs) if machine.arch.is_assumed() && !archs.contains(&machine.arch.value) => {
@@ -137,7 +138,7 @@ pub fn serves_coarse(machine: &Machine) -> Option<bool> {
         Arch::Arm64 => Feature::Arm64Vdso,
         Arch::Riscv => Feature::RiscvVdso,
         Arch::Mips => Feature::MipsVdso,
-        // Without an architected counter all functions are taken out of the vDSO.
+        // Without an architected counter all functions are removed from the vDSO.
         Arch::Arm if Feature::ArmVdso.of(kernel) => return None,
         Arch::Arm => Feature::ArmVdso,
         Arch::Loongarch => return Feature::LoongarchUpstream.of(kernel).then_some(true),

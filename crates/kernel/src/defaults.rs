@@ -1,11 +1,11 @@
-//! Which of the stated defaults of a prediction matter: for each input that was assumed, what Linux would do with
-//! the other values that the evidence allows.
+//! The stated defaults that matter to a prediction: for each assumed input, the behaviour of Linux with the other
+//! values that the evidence allows.
 
 use crate::open::{self, OpenInput};
 use crate::{Expectation, Machine, predict};
 use serde::Serialize;
 
-/// What Linux would do with another value of one assumed input.
+/// The behaviour of Linux with another value of one assumed input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Alternative {
     /// The input.
@@ -14,13 +14,13 @@ pub struct Alternative {
     pub value: String,
     /// The clocksource in use.
     pub current: Option<String>,
-    /// What sysfs would list, best first.
+    /// The clocksources that sysfs would list, best first.
     pub available: Option<Vec<String>>,
     /// Whether CLOCK_MONOTONIC would be read in user space; `None` where only the host decides.
     pub vdso: Option<bool>,
 }
 
-/// Which assumed inputs matter to a prediction.
+/// The assumed inputs that matter to a prediction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defaults {
     /// Values of single inputs that change the answer.
@@ -29,7 +29,7 @@ pub struct Defaults {
     pub together: Vec<OpenInput>,
 }
 
-/// The answer, as far as defaults can change it.
+/// The part of a prediction that the defaults can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Answer {
     current: Option<String>,
@@ -49,7 +49,7 @@ impl Answer {
     }
 }
 
-/// Asks for the prediction with each assumed input opened, alone and in pairs.
+/// Repeats the prediction with each assumed input changed, alone and in pairs.
 #[must_use]
 pub fn defaults(machine: &Machine) -> Defaults {
     let base = Answer::of(machine);
@@ -92,7 +92,7 @@ fn versions(worlds: &[Machine]) -> Vec<(String, Answer)> {
     ranges
 }
 
-/// The value that a world has for an input, for people.
+/// The value of an input in a world, as text for the user.
 fn value(input: OpenInput, world: &Machine) -> String {
     let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
     match input {
@@ -139,13 +139,13 @@ mod tests {
         machine.set_kernel("6.1").unwrap();
         let found = defaults(&machine);
         let of = |input| found.alternatives.iter().filter(move |other| other.input == input);
-        // An AMD machine of several CPUs without a constant TSC has TSCs that the kernel takes for unsynchronised.
+        // On an AMD machine with several CPUs and no constant TSC, the kernel assumes that the TSCs are unsynchronised.
         let unsynchronised: Vec<_> = of(OpenInput::ConstantTsc).collect();
         assert_eq!(unsynchronised.len(), 1, "{found:?}");
         assert_eq!(unsynchronised[0].value, "no");
         assert_eq!(unsynchronised[0].current.as_deref(), Some("hpet"));
         assert_eq!(unsynchronised[0].vdso, Some(false));
-        // The number of packages decides nothing before 6.12.
+        // Before 6.12, the number of packages has no effect.
         assert_eq!(of(OpenInput::Packages).count(), 0);
         assert_eq!(of(OpenInput::KernelVersion).count(), 0, "it is stated");
     }

@@ -1,4 +1,4 @@
-//! What the model answers.
+//! The output of the model.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Reason {
     /// Short name of the rule.
     pub rule: String,
-    /// What it says here, with the evidence it rests on.
+    /// The conclusion of the rule for this machine, with its evidence.
     pub because: String,
     /// The kernel function, and the versions in which the rule holds.
     pub source: String,
@@ -20,7 +20,7 @@ pub struct Assumed {
     pub fact: String,
     /// The value assumed.
     pub value: String,
-    /// Why this value.
+    /// The reason for this value.
     pub why: String,
 }
 
@@ -37,26 +37,26 @@ pub struct Candidate {
     pub vdso: bool,
 }
 
-/// Whether the TSC is usable, and why not.
+/// Whether the TSC is usable; if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TscState {
     /// Not an x86 kernel.
     NotX86,
-    /// The CPU or the hypervisor has none.
+    /// The CPU has no TSC, or the hypervisor hides it.
     NotPresent,
     /// Usable.
     Usable {
         /// Whether the watchdog watches it.
         watched: bool,
     },
-    /// `notsc` on a kernel that then does not register it.
+    /// The kernel does not register the TSC because of `notsc`.
     NotRegistered,
     /// Marked unstable: the argument of `mark_tsc_unstable()`.
     Unstable {
         /// The kernel's reason.
         reason: String,
-        /// It was seen to happen (not derived from static facts).
+        /// The mark was observed, not derived from static facts.
         observed: bool,
     },
 }
@@ -68,11 +68,11 @@ pub struct VdsoClock {
     pub clock: String,
     /// Served without a system call; `None`: only the host or the process decides.
     pub vdso: Option<bool>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What Linux is expected to do on a machine.
+/// The expected behaviour of Linux on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expectation {
     /// The clocksource in use, once the boot has settled.
@@ -81,7 +81,7 @@ pub struct Expectation {
     pub available: Option<Vec<String>>,
     /// Whether CLOCK_MONOTONIC is served without a system call; `None` where only the host decides.
     pub vdso: Option<bool>,
-    /// The same for each clock id.
+    /// Whether each clock id is served by the vDSO.
     pub clocks: Vec<VdsoClock>,
     /// Whether the tick is one-shot.
     pub tick_oneshot: bool,
@@ -91,11 +91,11 @@ pub struct Expectation {
     pub tsc: TscState,
     /// The chain of rules.
     pub reasons: Vec<Reason>,
-    /// What had to be assumed.
+    /// The assumed inputs.
     pub assumed: Vec<Assumed>,
-    /// Questions that static facts cannot answer, and what would.
+    /// Questions that static facts cannot answer, each with the evidence that would answer it.
     pub undecided: Vec<String>,
-    /// What may change the answer while the machine runs.
+    /// Events that may change the outcome while the machine runs.
     pub at_risk: Vec<Reason>,
 }
 

@@ -1,4 +1,4 @@
-//! What changed in the kernel's clock code, and in which versions.
+//! Changes in the kernel's clock code, and the versions that have them.
 //!
 //! Upstream versions: the first release that has the change. `stable` spans are point releases of
 //! older lines that received it. Distributions backport more than that; a contradiction between this
@@ -51,10 +51,10 @@ const fn lost_early(since: Version, until: Version, stable_until: Version) -> Ro
     }
 }
 
-/// The oldest version that the table speaks of.
+/// The oldest version that the table covers.
 pub const OLDEST: Version = Version::new(2, 6, 12);
 
-/// Defines the changes and their versions in one list, so that none can lack a row.
+/// Defines the changes and their versions in one list, so that each change has a row.
 macro_rules! features {
     ($($(#[$doc:meta])* $name:ident => $row:expr;)*) => {
         /// A change that a rule depends on.
@@ -81,7 +81,7 @@ features! {
     HresAwareSelection => row(v(3, 11));
     /// `refined-jiffies` exists.
     RefinedJiffies => row(v(3, 7));
-    /// `jiffies` is registered as the architecture's default clock, so not where that is another one.
+    /// `jiffies` is registered as the architecture's default clock, and not where the architecture has another default.
     JiffiesAsDefaultClock => backported(v(7, 1), Version::new(6, 12, 107));
     /// `tsc-early` serves until `tsc` is registered, and an unstable TSC is never registered.
     TscEarly => row(v(4, 16));
@@ -89,7 +89,7 @@ features! {
     TscPresetHres => span(v(4, 16), v(7, 1));
     /// The watchdog was rewritten: it must be continuous; `tsc` inherits `VALID_FOR_HRES`.
     WatchdogRewrite => row(v(7, 1));
-    /// `notsc` marks the TSC unstable (before: it only keeps it from registering).
+    /// `notsc` marks the TSC unstable (before: the TSC is only not registered).
     NotscMarks => row(v(4, 19));
     /// `tsc=unstable` exists.
     TscUnstableParameter => row(v(4, 13));
@@ -109,11 +109,11 @@ features! {
     Pentium4Range => row(v(6, 17));
     /// Hyper-V is detected only with the hypercall and VP index privileges.
     HypervNeedsHypercall => row(v(5, 16));
-    /// The TSC is not watched with constant + nonstop + TSC_ADJUST on at most 2 NUMA nodes.
+    /// With `constant_tsc`, `nonstop_tsc` and TSC_ADJUST on at most 2 NUMA nodes, the watchdog does not watch the TSC.
     UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_perhaps: None, stable_until: None };
-    /// The same, 4 nodes.
+    /// The same on at most 4 NUMA nodes.
     UnwatchedNodes4 => span(v(6, 6), v(6, 12));
-    /// The same, 4 packages.
+    /// The same on at most 4 packages.
     UnwatchedPackages4 => row(v(6, 12));
     /// TSC_ADJUST is checked, and the warp test is skipped inside a package.
     TscAdjustChecks => row(v(4, 10));
@@ -189,26 +189,26 @@ features! {
     SparcVdsoLatest => row(v(4, 19));
     /// IBM Z's vDSO exists, and reads the clock (`arch/s390/kernel/vdso.c`).
     S390Vdso => row(Version::new(2, 6, 29));
-    /// LoongArch is in the kernel, with a vDSO that reads the clock where it has 64 bits. Nothing is known of the makers'
-    /// own kernels before.
+    /// LoongArch is in the kernel, with a vDSO that reads the clock in 64-bit kernels. The evidence does not cover the
+    /// vendors' earlier kernels.
     LoongarchUpstream => row(v(5, 19));
     /// `CLOCK_REALTIME_COARSE` and `CLOCK_MONOTONIC_COARSE` exist (`kernel/posix-timers.c`).
     CoarseClocks => row(Version::new(2, 6, 32));
     /// The clocksource framework, with its directory in sysfs, on 32-bit x86.
     SysfsClocksource => row(Version::new(2, 6, 18));
-    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` became a user of it).
+    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` uses it from then on).
     SysfsClocksource64 => row(Version::new(2, 6, 21));
-    /// The list of clocksources is in the order of ratings, and the first one of it is chosen (`clocksource_enqueue()` in
-    /// `kernel/time/clocksource.c`); before, it is in the order of registration, the youngest first (`list_add()` in
-    /// `clocksource_register()`), and the one with the highest rating is looked for.
+    /// The list of clocksources is sorted by rating, and the kernel chooses the first one (`clocksource_enqueue()` in
+    /// `kernel/time/clocksource.c`); before, the list is in the order of registration, the newest first (`list_add()`
+    /// in `clocksource_register()`), and the kernel searches it for the highest rating.
     SortedList => row(Version::new(2, 6, 21));
-    /// A name that is written to `current_clocksource` is looked at: while the tick is one-shot, one that is not valid for
-    /// high resolution is not taken (`clocksource_select()` in `kernel/time/clocksource.c`). Before, any registered name
-    /// is (`sysfs_override_clocksource()`).
+    /// The kernel checks a name that is written to `current_clocksource`: while the tick is one-shot, it refuses one
+    /// that is not valid for high resolution (`clocksource_select()` in `kernel/time/clocksource.c`). Before, it
+    /// accepts any registered name (`sysfs_override_clocksource()`).
     OverrideChecked => row(Version::new(2, 6, 31));
-    /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves gettimeofday and time alone.
+    /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves only gettimeofday and time.
     Vdso64 => row(Version::new(2, 6, 23));
-    /// `mark_tsc_unstable()` prints that, and why (2.6.22 for both widths).
+    /// `mark_tsc_unstable()` prints the mark and its reason (2.6.22 for both widths).
     SaysTscUnstable => row(Version::new(2, 6, 22));
     /// The watchdog retries slow read-backs before it demotes.
     ReadbackRetries => backported(v(5, 14), Version::new(5, 10, 223));
@@ -263,7 +263,7 @@ fn build(kernel: &Kernel) -> Option<u32> {
 }
 
 impl Feature {
-    /// Whether a kernel has this change, as far as its version tells.
+    /// Whether a kernel has this change, judged by its version.
     #[must_use]
     pub fn of(self, kernel: &Kernel) -> bool {
         if let Vendor::Rhel(release) = kernel.vendor
@@ -283,7 +283,7 @@ impl Feature {
         upstream || row.stable.is_some_and(from_point)
     }
 
-    /// Whether this release of a stable line may have received it: a later one is known to have it.
+    /// Whether this release of a stable line may have the change: a later release of the line is known to have it.
     #[must_use]
     pub fn may_be_in_stable(self, kernel: &Kernel) -> bool {
         let row = self.row();
@@ -291,7 +291,7 @@ impl Feature {
         between.is_some_and(|(perhaps, known)| (perhaps..known).contains(&kernel.version))
     }
 
-    /// Whether every kernel from this version on has it.
+    /// Whether every kernel from this version on has the change.
     #[must_use]
     pub fn from(self, at_least: Version) -> bool {
         let row = self.row();
@@ -317,8 +317,8 @@ impl Feature {
     }
 }
 
-/// Every version at which a rule changes, in order, from the oldest that the table speaks of: between two of
-/// them all kernels follow the same rules.
+/// Every version at which a rule changes, in order, from [`OLDEST`] on: between two of them all kernels follow the
+/// same rules.
 #[must_use]
 pub fn borders() -> Vec<Version> {
     let mut all = BTreeSet::from([OLDEST]);

@@ -1,5 +1,5 @@
-//! What facts tell of a machine as a host of guests: the frequency of its TSC, and whether KVM can scale the
-//! TSC of a guest on it.
+//! A machine as a host of guests, derived from facts: the frequency of its TSC, and whether KVM can scale a guest's TSC
+//! on it.
 
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::log::event::Event;
@@ -7,18 +7,18 @@ use clocksmith_facts::log::rates;
 use clocksmith_facts::{Arch, Facts};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The slowest TSC that is believed, in Hz. No x86 processor that can run guests is slower; a smaller
-/// figure is one in kHz or MHz.
+/// The lowest accepted TSC frequency, in Hz. Every x86 processor that can run guests is faster; a smaller figure is in
+/// kHz or MHz.
 pub const MIN_HZ: u64 = 200_000_000;
 
-/// The fastest TSC that is believed, in Hz.
+/// The highest accepted TSC frequency, in Hz.
 pub const MAX_HZ: u64 = 20_000_000_000;
 
-/// How far a frequency may be off that the kernel measured in a hurry and meant to refine, in
-/// millionths: `pit_calibrate_tsc()` takes what is within 500.
+/// The error of a frequency that the kernel measured at boot and would refine later, in millionths:
+/// `pit_calibrate_tsc()` accepts an error of 500.
 const EARLY_PPM: u64 = 500;
 
-/// And one that was recovered from a registration line, whose figures are truncated.
+/// The error of a frequency that was recovered from a registration line, in millionths: its figures are truncated.
 const RECOVERED_PPM: u64 = 5;
 
 /// A frequency, and how well it is known.
@@ -45,7 +45,7 @@ pub enum Hardware {
 }
 
 impl Hardware {
-    /// As it is written: `vmx`, `svm`.
+    /// The name in text: `vmx`, `svm`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Hardware {
         }
     }
 
-    /// What a ratio must stay below (`max_tsc_scaling_ratio`).
+    /// The exclusive upper limit of a ratio (`max_tsc_scaling_ratio`).
     #[must_use]
     pub fn max_ratio(self) -> u64 {
         match self {
@@ -91,14 +91,14 @@ pub struct AsHost {
     pub invariant: Option<bool>,
 }
 
-/// A way of a later version is one that is not known.
+/// The hardware of a record; `None` for a name that only a later version knows.
 fn known_hardware<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Hardware>, D::Error> {
     let name = Option::<String>::deserialize(from)?;
     Ok([Hardware::Vmx, Hardware::Svm].into_iter().find(|way| name.as_deref() == Some(way.name())))
 }
 
 impl AsHost {
-    /// What facts tell of it.
+    /// Derives the properties of the machine from facts.
     ///
     /// The kernel's own figure is the one of "Refined TSC clocksource calibration", else the detected one
     /// if nothing was left to refine (the flag `tsc_known_freq`). Scaling is the flag `tsc_scale` on AMD
@@ -115,13 +115,13 @@ impl AsHost {
         }
         let flags = facts.cpu.flags.value();
         let scaling = match hardware {
-            // A list that was cut may have had it.
+            // The missing flag may be in the lost part of a truncated list.
             Some(Hardware::Svm) => flags
                 .map(|flags| flags.has("svm") && flags.has("tsc_scale"))
                 .filter(|scales| *scales || !facts.cpu.flags_cut),
             Some(Hardware::Vmx) => match facts.cpu.vmx_flags.value() {
                 Some(vmx_flags) => Some(vmx_flags.has("tsc_scaling")),
-                // Without VMX there is nothing to scale for.
+                // Without VMX the host cannot run guests, so it cannot scale their TSC.
                 None => flags.filter(|flags| !flags.has("vmx")).map(|_| false),
             },
             None => None,
@@ -132,7 +132,7 @@ impl AsHost {
 }
 
 impl Tsc {
-    /// What the kernel's log tells of the frequency.
+    /// The frequency that the kernel's log shows.
     #[must_use]
     pub fn of(facts: &Facts) -> Option<Self> {
         let log = facts.kernel_log()?;
@@ -149,7 +149,7 @@ impl Tsc {
         });
         let (khz, ppm) = match (&entry.event, detected) {
             (Event::Refined { khz }, _) => (*khz, 0),
-            // The registration line only confirms it.
+            // The registration line only confirms the frequency.
             (_, Some((_, khz))) if known => (khz, 0),
             (Event::Registered { .. }, _) => (hz / 1000, RECOVERED_PPM),
             (_, Some((_, khz))) => (khz, EARLY_PPM),

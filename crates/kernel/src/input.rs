@@ -1,31 +1,31 @@
-//! A model input: a value, and what it rests on.
+//! An input of the model: a value and its basis.
 
 use clocksmith_facts::{Fact, Source};
 use serde::Serialize;
 
-/// What an input value rests on.
+/// The basis of an input value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Read from this place.
+    /// Read from this source.
     Fact(Source),
-    /// Not known; assumed, for this reason.
+    /// Unknown, and assumed for this reason.
     Assumed(String),
     /// Stated in a what-if question.
     WhatIf,
 }
 
-/// A value, and what it rests on.
+/// A value and its basis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Input<T> {
     /// The value.
     pub value: T,
-    /// What it rests on.
+    /// The basis of the value.
     pub basis: Basis,
 }
 
 impl<T> Input<T> {
-    /// From a fact, else assumed.
+    /// The value of a fact, or the assumed value if the fact is unknown.
     pub fn of<U>(fact: &Fact<U>, take: impl FnOnce(&U) -> T, or: T, why: &str) -> Self {
         match fact {
             Fact::Known { value, source } => {
@@ -50,7 +50,7 @@ impl<T> Input<T> {
         Self { value, basis: Basis::WhatIf }
     }
 
-    /// Where it was read, in brackets, for a sentence; empty when it was not read.
+    /// The source of the value in brackets, for a sentence; empty if the value was not read.
     #[must_use]
     pub fn cite(&self) -> String {
         match &self.basis {
@@ -60,7 +60,7 @@ impl<T> Input<T> {
         }
     }
 
-    /// Whether it was assumed.
+    /// Whether the value was assumed.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         matches!(self.basis, Basis::Assumed(_))

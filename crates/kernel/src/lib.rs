@@ -1,10 +1,10 @@
 //! A model of Linux: which clocksources a kernel registers, which it selects, and which clock ids its
 //! vDSO serves, with the chain of rules that decides it.
 //!
-//! What lives here: rules, each with its kernel function and the versions in which it holds
+//! This crate contains rules, each with its kernel function and the versions in which it holds
 //! ([`feature`] has the versions in one table). [`Machine`] is the input: facts, or assumptions where
 //! facts are missing, or what-if changes. [`predict()`] is pure: no I/O, no clock, no environment.
-//! This crate does not read anything, find causes or give advice.
+//! This crate does not read files, find causes or give advice.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The model's input: one machine, with what each value rests on.
+//! The model's input: one machine, with the basis of each value.
 
 mod observed;
 
@@ -14,25 +14,25 @@ use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
 use clocksmith_facts::{Arch, Fact, Facts, names};
 
-/// Something that was seen to happen on this machine and cannot be derived from static facts.
+/// An event on this machine that was observed and cannot be derived from static facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// The kernel's reason for marking the TSC unstable.
     pub reason: UnstableReason,
-    /// Where it says so.
+    /// The source of the reason.
     pub source: String,
 }
 
-/// The clusters of a MIPS machine, each with a GIC of its own.
+/// The clusters of a MIPS machine, each with its own GIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clusters {
-    /// The evidence does not show it.
+    /// The evidence does not show the number of clusters.
     Unknown,
-    /// The processors that the kernel may use are of one.
+    /// The processors that the kernel may use are in one cluster.
     One,
     /// There are several; the evidence does not show whether the kernel uses more than the first one.
     Several,
-    /// The processors that the kernel may use are of several: it has the code for that.
+    /// The processors that the kernel may use are in several clusters, and the kernel has the code for that.
     Used,
 }
 
@@ -75,7 +75,7 @@ pub struct Machine {
     pub hypervisor: Input<Option<Hypervisor>>,
     /// A usable HPET is described by firmware.
     pub hpet: Input<bool>,
-    /// The kernel disabled the HPET itself; where it says so.
+    /// The kernel disabled the HPET; the source of that.
     pub hpet_disabled: Option<String>,
     /// A PM timer is described by firmware.
     pub pm_timer: Input<bool>,
@@ -83,37 +83,37 @@ pub struct Machine {
     pub pm_timer_bug: bool,
     /// The TSC was seen to be marked unstable for a reason that static facts do not show.
     pub observed: Option<Observed>,
-    /// Arm: the counter is trapped by an erratum workaround; where the log says so.
+    /// Arm: the counter is trapped by an erratum workaround; the source in the log.
     pub counter_trapped: Option<String>,
     /// Arm: the evidence does not show whether the counter is trapped.
     pub counter_trapped_open: bool,
-    /// 32-bit Arm: the kernel takes the functions out of its vDSO, because the device tree says that firmware did not set
-    /// the registers of the timer, or calls the timer by a name that this kernel's vDSO does not look for.
+    /// 32-bit Arm: the kernel removes the functions from its vDSO, because the device tree states that firmware did not
+    /// set the registers of the timer, or names the timer differently from the name that this kernel's vDSO looks for.
     pub vdso_nulled: bool,
-    /// 32-bit Arm: the evidence does not show whether it does.
+    /// 32-bit Arm: the evidence does not show whether the kernel removes them.
     pub vdso_nulled_open: bool,
-    /// RISC-V: firmware emulates the time CSR, so that each read of it traps; where the evidence says so.
+    /// RISC-V: firmware emulates the time CSR, so that each read of it traps; the source of that.
     pub time_csr_emulated: Option<String>,
-    /// RISC-V: the evidence does not show whether it does.
+    /// RISC-V: the evidence does not show whether firmware emulates the time CSR.
     pub time_csr_open: bool,
     /// MIPS: the clusters of processors.
     pub clusters: Clusters,
-    /// A message that Xen's clock has no vDSO mode; where.
+    /// The source of a message that Xen's clock has no vDSO mode.
     pub xen_no_vdso: Option<String>,
     /// The host sets the stable bit in the page of its paravirtual clock (`PVCLOCK_TSC_STABLE_BIT`), so that the
     /// vDSO may read kvm-clock or xen.
     pub pvclock_stable: Input<bool>,
-    /// What the wording of the log proves of the kernel's version: at least, and below.
+    /// The bounds of the kernel's version that the wording of the log proves: at least, and below.
     pub kernel_bounds: (Option<Version>, Option<Version>),
     /// The PM timer's I/O port as firmware states it, where known.
     pub pm_timer_port: Option<u64>,
-    /// The kernel found out no TSC frequency; where that shows.
+    /// The kernel found no TSC frequency; the source of that.
     pub no_frequency: Option<String>,
-    /// Milliseconds by the PM timer for 100 ms by the TSC, where the kernel found them to differ.
+    /// Duration by the PM timer, in ms, of 100 ms by the TSC, where the kernel found that they differ.
     pub apic_calibration_ms: Option<u64>,
-    /// TSC frequency in kHz, where known from anything but the command line.
+    /// TSC frequency in kHz, where known from a source other than the command line.
     pub tsc_khz: Option<u64>,
-    /// The kernel could not make the tick one-shot; where it says so.
+    /// The kernel could not make the tick one-shot; the source of that.
     pub tick_stuck: Option<String>,
     /// High-resolution timers are built in.
     pub highres_built: bool,
@@ -123,8 +123,8 @@ pub struct Machine {
 
 impl Machine {
     /// Whether the kernel lists its clocksources by rating, so that the first one is the one it would choose. Up to 2.6.20
-    /// they are in the order of registration, and a list that has jiffies in front of another clocksource than the TSC,
-    /// whose rating may have fallen to 0, shows that.
+    /// they are in the order of registration. A list with jiffies before a clocksource other than the TSC, whose rating
+    /// may have fallen to 0, shows that order.
     #[must_use]
     pub fn lists_by_rating(&self, available: &[String]) -> bool {
         let behind = available.iter().skip_while(|name| !name.contains("jiffies"));
@@ -132,7 +132,7 @@ impl Machine {
             behind.skip(1).any(|name| !name.starts_with("tsc") && !name.contains("jiffies"));
         let versions = match (self.kernel.is_assumed(), self.kernel_bounds) {
             (false, _) => Feature::SortedList.of(&self.kernel.value),
-            // Words of kernels of these years, and none of later ones.
+            // Only kernels of these years print these messages.
             (true, (at_least, Some(below))) if below <= Version::new(2, 6, 28) => {
                 at_least.is_some_and(|least| Feature::SortedList.from(least))
             }
@@ -141,7 +141,7 @@ impl Machine {
         versions && !shows_other
     }
 
-    /// The machine that a record of facts describes.
+    /// The machine described by a record of facts.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         let not_x86 = !facts.arch.is_known() && shows_foreign_clocksource(facts);
@@ -153,7 +153,7 @@ impl Machine {
         let arch = Input::of(&facts.arch, |a| *a, usual, why);
         let bounds = bounds(facts);
         let kernel = Input::of(&facts.kernel, Clone::clone, recent(bounds), why_recent(bounds));
-        // A kernel that says so has ignored the word.
+        // A kernel that prints this message has ignored `notsc`.
         let refused =
             facts.kernel_log().is_some_and(|log| log.any(|e| matches!(e, Event::NotscRefused)));
         let heeded = |line: &CommandLine| {
@@ -177,7 +177,7 @@ impl Machine {
         machine
     }
 
-    /// A machine of which only these are known.
+    /// A machine with only these inputs known.
     fn plain(arch: Input<Arch>, kernel: Input<Kernel>, cmdline: Input<CommandLine>) -> Self {
         Self {
             arch,
@@ -243,7 +243,7 @@ impl Machine {
             }
             self.before_clearing(facts);
             self.tsc_reliable_flag = flags.has("tsc_reliable");
-            // A story of flags that names hardly any tells nothing of the APIC.
+            // A pasted list of very few flags does not show whether the CPU has an APIC.
             self.no_local_apic = flags.has("fpu") && !flags.has("apic");
         } else if let Fact::Known { value: dump, source } = &facts.cpuid
             && dump.cpus.values().next().is_some_and(|leaves| !leaves.is_empty())
@@ -281,9 +281,9 @@ impl Machine {
         }
     }
 
-    /// `clearcpuid=` takes `constant_tsc` and `nonstop_tsc` out of what `/proc/cpuinfo` shows, and not out of what
-    /// the code for clocks sees: `early_init_amd()` and similar functions set them from CPUID after the option was read, and
-    /// they are cleared once more by `identify_cpu()` only, after `kvmclock_init()` and `tsc_init()`. Source:
+    /// `clearcpuid=` removes `constant_tsc` and `nonstop_tsc` from the flags in `/proc/cpuinfo`, and not from those
+    /// that the clock code uses: `early_init_amd()` and similar functions set the flags from CPUID after the option was
+    /// read, and only `identify_cpu()` clears them again, after `kvmclock_init()` and `tsc_init()`. Source:
     /// `apply_forced_caps()` in `arch/x86/kernel/cpu/common.c`, seen with 6.1.
     fn before_clearing(&mut self, facts: &Facts) {
         let Fact::Known { value: dump, source } = &facts.cpuid else { return };
@@ -318,7 +318,7 @@ impl Machine {
         let timer = facts.pm_timer.value().and_then(Option::as_ref);
         self.not_listed(facts);
         self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
-        // A guest without firmware tables at hand: paravirtual clouds mostly hide the HPET.
+        // A guest whose firmware tables are not in the evidence: paravirtual clouds mostly hide the HPET.
         let silent = |log: &KernelLog| log.reaches_past_acpi() && !log.lists_acpi_tables();
         if !off && facts.kernel_log().is_some_and(silent) {
             let why = "this log has the beginning of the boot, but no line about ACPI tables";
@@ -345,7 +345,7 @@ impl Machine {
         }
     }
 
-    /// A list of clocksources that shows neither: that it is described is not assumed then.
+    /// If a list of clocksources has neither the HPET nor the PM timer, firmware is not assumed to describe them.
     fn not_listed(&mut self, facts: &Facts) {
         let Some(list) = facts.available_clocksources() else { return };
         if !list
@@ -362,8 +362,8 @@ impl Machine {
         }
     }
 
-    /// Processors that have no TSC_ADJUST register. A hypervisor may emulate it on any, or hide it: the processor that a
-    /// guest sees tells nothing of it.
+    /// Processors without a TSC_ADJUST register. A hypervisor may emulate the register on any processor, or hide it, so
+    /// the processor that a guest sees does not decide it.
     fn adjust(&mut self) {
         if !self.tsc_adjust.is_assumed() {
             return;
@@ -376,13 +376,14 @@ impl Machine {
         if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
             return;
         }
-        // The list of these processors has no source that was read: what rests on it stays open.
+        // The list of these processors was not checked against a primary source, so a result that depends on it stays
+        // open.
         let why = "processors of this family and model have none; a hypervisor may emulate it";
         self.tsc_adjust = Input::assumed(false, why);
     }
 
-    /// Processors that have no constant or no nonstop TSC, and the models of QEMU's that show none. A hypervisor may add
-    /// the flag.
+    /// Processors without a constant or a nonstop TSC, and the QEMU models that do not show the flags. A hypervisor may
+    /// add them.
     fn invariant(&mut self, name: Option<&str>) {
         let emulated = name.is_some_and(processor::is_model_of_qemu);
         let why = |of_qemu| {
@@ -404,7 +405,7 @@ impl Machine {
         }
     }
 
-    /// What was assumed, for the answer.
+    /// Returns the assumed inputs, for the output.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumed> {
         let mut all = Vec::new();
@@ -415,7 +416,7 @@ impl Machine {
         }
         note(&mut all, "architecture", &self.arch, format!("{:?}", self.arch.value));
         note(&mut all, "kernel version", &self.kernel, self.kernel.value.version.to_string());
-        // It may be long, and is asked for in each of many worlds.
+        // The text may be long, and this function runs for each of many worlds.
         if self.cmdline.is_assumed() {
             note(&mut all, "command line", &self.cmdline, self.cmdline.value.text());
         }
@@ -459,7 +460,7 @@ impl Machine {
     }
 }
 
-/// Whether a log, or sysfs, names a clocksource that x86 does not have, and none that it has.
+/// Whether a log or sysfs names a clocksource that x86 does not have, and none that x86 has.
 fn shows_foreign_clocksource(facts: &Facts) -> bool {
     let mut foreign = false;
     let mut own = false;
@@ -487,14 +488,14 @@ fn shows_foreign_clocksource(facts: &Facts) -> bool {
     foreign && !own
 }
 
-/// What the log's wording proves of the version.
+/// The bounds of the version that the wording of the log proves.
 fn bounds(facts: &Facts) -> (Option<Version>, Option<Version>) {
     let Some(log) = facts.kernel_log() else { return (None, None) };
     let bounds = log.version_bounds();
     (bounds.at_least.map(|(version, _)| version), bounds.below.map(|(version, _)| version))
 }
 
-/// Why that one is assumed.
+/// The reason for the assumed version.
 fn why_recent(bounds: (Option<Version>, Option<Version>)) -> &'static str {
     if recent(bounds).version == USUAL {
         "a recent kernel"
@@ -503,10 +504,10 @@ fn why_recent(bounds: (Option<Version>, Option<Version>)) -> &'static str {
     }
 }
 
-/// The version that is assumed where none is known.
+/// The version that is assumed if the evidence shows none.
 const USUAL: Version = Version::new(6, 12, 0);
 
-/// The kernel that is assumed where none is known: the usual one, or the newest that the bounds allow.
+/// The kernel that is assumed if its version is unknown: the usual one, or the newest that the bounds allow.
 fn recent((at_least, below): (Option<Version>, Option<Version>)) -> Kernel {
     let usual = USUAL;
     let allowed = |version: &Version| {

@@ -1,5 +1,5 @@
-//! Mistakes on a kernel command line: words about clocks that the kernel ignores without a word, that
-//! undo each other, or that cost more than they look.
+//! Mistakes on a kernel command line: clock parameters that the kernel silently ignores, that
+//! contradict each other, or that cost more than expected.
 //!
 //! Pure, and the same for a live machine's command line and for one in a file. Sources:
 //! `boot_override_clocksource()` and `boot_override_clock()` in `kernel/time/clocksource.c`,
@@ -9,20 +9,20 @@
 use crate::names;
 use clocksmith_facts::cmdline::{CommandLine, Word};
 
-/// What sort of mistake it is.
+/// The kind of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MistakeKind {
     /// `clocksource=` asks for a name that no kernel registers; the rest of it is silently ignored.
     UnknownClocksource,
     /// `tsc=` has a value that the kernel does not know, or several at once.
     UnknownValue,
-    /// No such parameter; another one was meant.
+    /// The parameter does not exist; another one was probably meant.
     NoSuchParameter,
     /// A later word replaces this one.
     Superseded,
     /// Another word makes this one impossible.
     Contradicted,
-    /// The choice is a clock that is slow on every machine.
+    /// The chosen clocksource is slow on every machine.
     Slow,
     /// `tsc=reliable`: the watchdog no longer checks the counter.
     Trusted,
@@ -31,13 +31,13 @@ pub enum MistakeKind {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What sort it is.
+    /// The kind of the mistake.
     pub kind: MistakeKind,
-    /// Which word: its index in [`CommandLine::words`].
+    /// The word: its index in [`CommandLine::words`].
     pub word: usize,
-    /// What is wrong, as the end of a sentence that begins with the word.
+    /// The explanation, as the end of a sentence that begins with the word.
     pub why: String,
-    /// What to write instead of the word, where that is sure; the empty text means: nothing.
+    /// The replacement for the word, where one is certain; an empty text removes the word.
     pub instead: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Mistake {
 const TSC: [&str; 7] =
     ["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog", "auto"];
 
-/// Words that look like parameters, and what was meant.
+/// Misspelt parameters, each with the parameter that was meant.
 const MISSPELT: &[(&str, &str)] = &[
     ("clocksoure", "clocksource"),
     ("clock_source", "clocksource"),
@@ -59,7 +59,7 @@ const MISSPELT: &[(&str, &str)] = &[
     ("nokvmclock", "no-kvmclock"),
 ];
 
-/// Other names under which clocksources go, and the name that the kernel knows.
+/// Other names of clocksources, each with the name that the kernel knows.
 const ALIASES: &[(&str, &str)] = &[
     ("pmtmr", "acpi_pm"),
     ("pm_timer", "acpi_pm"),
@@ -93,7 +93,7 @@ pub fn meant_clocksource(name: &str) -> Option<&'static str> {
         .or_else(|| known.filter(|known| known.len() > 2).find(|known| near(&fold(known), &folded)))
 }
 
-/// Whether one letter was left out, put in or exchanged.
+/// Whether two names differ by one letter that was omitted, inserted or exchanged.
 fn near(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() - short.len() > 1 {
@@ -110,8 +110,8 @@ fn near(a: &str, b: &str) -> bool {
     }
 }
 
-/// Finds the mistakes, in the order of the words. It knows no machine: whether a clocksource that
-/// exists somewhere exists there is for [`crate::predict()`].
+/// Finds the mistakes, in the order of the words. This function does not know the machine:
+/// [`crate::predict()`] checks whether a clocksource exists on it.
 #[must_use]
 pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
     let words = line.words();
@@ -119,7 +119,7 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
     let asks =
         |word: &Word| matches!(word.name.as_str(), "clocksource" | "clock") && word.value.is_some();
     let last = words.iter().rposition(asks);
-    // `clock=` is the deprecated name of `clocksource=`: where both say the same, it is the one that may go.
+    // `clock=` is the deprecated name of `clocksource=`: if both have the same value, `clock=` can be removed.
     let same =
         |word: &Word| last.and_then(|at| words.get(at)).is_some_and(|it| meant(it) == meant(word));
     let agree = words.iter().filter(|word| asks(word)).all(same);
@@ -189,7 +189,7 @@ fn choice(
     value: &str,
     add: &mut impl FnMut(MistakeKind, String, Option<String>),
 ) {
-    // `clock=pmtmr` is an old way to say it that works.
+    // `clock=pmtmr` is an old spelling that the kernel accepts.
     let name = if word.name == "clock" && value == "pmtmr" { "acpi_pm" } else { value };
     if name.is_empty() {
         return;
@@ -370,7 +370,7 @@ mod tests {
             }
         }
 
-        /// Writing what is proposed leaves no mistake of the same sort.
+        /// A proposed replacement does not have a mistake of the same kind.
         #[test]
         fn what_is_proposed_is_right(text in "((clocksource|clock_source|tsc)=[a-z,_\\-]{0,12} ){0,5}") {
             let line = CommandLine::parse(&text);

@@ -1,8 +1,8 @@
-//! What the evidence leaves open: the inputs of the model that were not read, the values that each may still
-//! have, and the questions whose answer does not depend on them.
+//! The open inputs of the model: those that the evidence does not show, their possible values, and the questions whose
+//! answer does not depend on them.
 //!
-//! [`predict()`](crate::predict()) answers with stated defaults. A verdict must not: [`ask`] puts the same
-//! question to every machine that the evidence allows, and says on which inputs the answer depends.
+//! [`predict()`](crate::predict()) answers with stated defaults. A verdict must not use defaults: [`ask`] answers the
+//! same question for every machine that the evidence allows, and returns the inputs on which the answer depends.
 
 use crate::feature::{self, Feature};
 use crate::{Input, Machine};
@@ -54,7 +54,7 @@ pub enum OpenInput {
     LogEnd,
     /// Which clocksource of the list is in use.
     Choice,
-    /// Whether a line of the log is lost that says that the kernel chose another clocksource, such as the TSC.
+    /// Whether the log lost a line in which the kernel chose another clocksource, such as the TSC.
     LostLine,
 }
 
@@ -110,7 +110,7 @@ impl OpenInput {
         }
     }
 
-    /// The command that settles it, on the machine in question.
+    /// The command that shows the value of the input on the machine in question.
     #[must_use]
     pub fn settled_by(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl OpenInput {
         }
     }
 
-    /// Whether the evidence leaves it open on this machine.
+    /// Whether the evidence leaves the input open on this machine.
     #[must_use]
     pub fn is_open(self, machine: &Machine) -> bool {
         let x86 = machine.arch.value.is_x86();
@@ -176,7 +176,7 @@ impl OpenInput {
                 (machine.arch.value == Arch::Riscv || machine.arch.is_assumed())
                     && machine.time_csr_open
             }
-            // The model has no time: who reads a log knows how far it goes.
+            // The model has no time: the reader of the log determines where it ends.
             Self::LogEnd | Self::Choice | Self::LostLine => false,
         }
     }
@@ -209,7 +209,7 @@ impl OpenInput {
                     })
                     .collect()
             }
-            // The width alone: what is known of the architecture stays known.
+            // Only the width: the known properties of the architecture stay.
             Self::Architecture if !machine.arch.is_assumed() => {
                 let arch = machine.arch.value;
                 [Some(arch), arch.with_32_bits()]
@@ -285,19 +285,19 @@ const WHY: &str = "one of the values that the evidence allows";
 /// The answer to a question in all machines that the evidence allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<T> {
-    /// The answer, if it is the same in all of them.
+    /// The answer, if it is the same for all machines.
     pub same: Option<T>,
-    /// The inputs on which it depends, if it is not.
+    /// The inputs on which the answer depends, if it differs.
     pub depends_on: Vec<OpenInput>,
 }
 
-/// Asks a question of every machine that the evidence allows: with each open input changed alone, and with each
+/// Answers a question for every machine that the evidence allows: with each open input changed alone, and with each
 /// pair of them changed together.
 pub fn ask<T: PartialEq>(machine: &Machine, question: impl Fn(&Machine) -> T) -> Answer<T> {
     ask_over(machine, &OpenInput::ALL, question)
 }
 
-/// The same, where only some inputs can matter to the question.
+/// Does the same with only the inputs that can matter to the question.
 pub fn ask_over<T: PartialEq>(
     machine: &Machine,
     inputs: &[OpenInput],
@@ -345,7 +345,7 @@ impl Machine {
         !input.is_open(self)
     }
 
-    /// Whether it is known that this is a domain of Xen without privileges, or that it is not.
+    /// Whether the evidence shows that this is an unprivileged domain of Xen, or that it is not.
     #[must_use]
     pub fn knows_domain(&self) -> bool {
         !self.hypervisor.is_assumed()

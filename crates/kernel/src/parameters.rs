@@ -1,11 +1,11 @@
-//! What kernel parameters do to a machine before any clock registers: CPU features, initcalls, the local APIC, the
+//! Effects of kernel parameters on a machine before any clock registers: CPU features, initcalls, the local APIC, the
 //! number of processors.
 
 use crate::Machine;
 use crate::feature::Feature;
 
 impl Machine {
-    /// Whether `clearcpuid=` takes this CPU feature away, by its name or by its number in
+    /// Whether `clearcpuid=` disables this CPU feature, by its name or by its number in
     /// `arch/x86/include/asm/cpufeatures.h` (word * 32 + bit).
     #[must_use]
     pub fn clears_cpuid(&self, name: &str, number: u32) -> bool {
@@ -15,15 +15,15 @@ impl Machine {
         items.any(|item| item == number || by_name && item == name)
     }
 
-    /// Whether `initcall_blacklist=` keeps this function from being called at boot. Source: `initcall_blacklisted()` in
-    /// `init/main.c`, since 3.16.
+    /// Whether `initcall_blacklist=` prevents this function from being called at boot. Source: `initcall_blacklisted()`
+    /// in `init/main.c`, since 3.16.
     #[must_use]
     pub fn skips_initcall(&self, function: &str) -> bool {
         let mut lists = self.cmdline.value.values("initcall_blacklist");
         lists.any(|list| list.split(',').any(|item| item == function))
     }
 
-    /// Whether the command line turns the local APIC off; `disableapic` and `nolapic` are one parameter. Source:
+    /// Whether the command line disables the local APIC; `disableapic` and `nolapic` are one parameter. Source:
     /// `setup_disableapic()` in `arch/x86/kernel/apic/apic.c`, all versions.
     #[must_use]
     pub fn local_apic_off(&self) -> bool {
@@ -39,7 +39,7 @@ impl Machine {
         let mut n = self.possible_cpus.value.max(1);
         let limit =
             |name: &str| line.number(name).and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1);
-        // A count that was read already contains what the command line did; a count that was
+        // A count that was read already contains the effect of the command line; a count that was
         // assumed, or another command line, does not.
         let read = matches!(self.possible_cpus.basis, crate::Basis::Fact(_))
             && self.cmdline.basis != crate::Basis::WhatIf;

@@ -2,7 +2,7 @@
 
 use crate::{Expectation, Machine, other, vdso, x86};
 
-/// What Linux does on a machine, as far as static facts and recorded events tell.
+/// Predicts the behaviour of Linux on a machine from static facts and recorded events.
 #[must_use]
 pub fn predict(machine: &Machine) -> Expectation {
     let mut out = Expectation::empty();

@@ -1,4 +1,4 @@
-//! What a processor's name and family tell where its flags are not in the evidence.
+//! Properties of a processor that follow from its name and family, for evidence without its flags.
 
 use clocksmith_facts::cpu::{CpuModel, CpuVendor};
 
@@ -8,14 +8,14 @@ use clocksmith_facts::cpu::{CpuModel, CpuVendor};
 pub fn has_no_tsc(model: &CpuModel) -> bool {
     let named = |words: &[&str]| words.iter().any(|word| model.name.contains(word));
     let cyrix = model.name.contains("6x86") && !named(&["MX", "MII"]);
-    // Family 4 has exceptions of embedded processors: the number alone is believed of Intel and AMD.
+    // Family 4 has exceptions among embedded processors, so the number alone decides only for Intel and AMD.
     matches!(model.family, 3 | 4) && matches!(model.vendor, CpuVendor::Intel | CpuVendor::Amd)
         || named(&["486", "5x86", "NexGen", "UMC"])
         || cyrix
 }
 
-/// Whether the TSC of this processor stops in the idle states that its driver uses, so that the kernel gives it up as
-/// soon as that driver loads: before Intel's Nehalem and AMD's family 16 none has `nonstop_tsc`.
+/// Whether the TSC of this processor stops in the idle states that its driver uses, so that the kernel marks it
+/// unstable as soon as that driver loads: before Intel's Nehalem and AMD's family 16, processors lack `nonstop_tsc`.
 #[must_use]
 pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     match (vendor, model) {
@@ -25,9 +25,9 @@ pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     }
 }
 
-/// Whether the TSC of this processor may run at the core's frequency: Intel's before Pentium 4 model 3 and family 6
-/// model 0eh, which `early_init_intel()` in arch/x86/kernel/cpu/intel.c names, AMD's before family 16. Of a processor
-/// that is not known, it may.
+/// Whether the TSC of this processor may run at the core's frequency: true of Intel's before Pentium 4 model 3 and
+/// family 6 model 0eh, which `early_init_intel()` in arch/x86/kernel/cpu/intel.c names, of AMD's before family 16, and
+/// of an unknown processor.
 #[must_use]
 pub fn may_change_rate(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     match (vendor, model) {

@@ -37,8 +37,8 @@ pub(crate) fn periodic(machine: &Machine) -> bool {
     !highres && !nohz
 }
 
-/// Decides current, available and tick mode; `override_refused` says that a choice on the command
-/// line names a source which cannot be taken when it registers.
+/// Decides current, available and tick mode; `override_refused` means that a choice on the command
+/// line names a source which cannot be used when it registers.
 pub(crate) fn select(
     machine: &Machine,
     mut sources: Vec<Registered>,

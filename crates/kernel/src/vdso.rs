@@ -10,7 +10,7 @@ use clocksmith_facts::Arch;
 const HYPERV_SEQUENCE: &str = "whether the host keeps Hyper-V's reference page valid: while its sequence number is 0, every read \
                                is a system call; a measurement on the machine shows it (clocksmith why)";
 
-/// Fills `vdso`, `clocks`, and in `undecided` what the answer leaves open.
+/// Fills `vdso`, `clocks`, and adds open questions to `undecided`.
 pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     let Some(current) = out.current.clone() else { return };
     let kernel = &machine.kernel.value;

@@ -21,7 +21,7 @@ pub enum WhatIfError {
         fact: String,
         /// The value given.
         value: String,
-        /// What would fit.
+        /// The values that would fit.
         expected: &'static str,
     },
 }
@@ -54,7 +54,7 @@ fn bad(fact: &str, value: &str, expected: &'static str) -> WhatIfError {
 }
 
 impl Machine {
-    /// The same machine with the newest kernel that the rules tell apart.
+    /// The same machine with the newest kernel version at which a rule changes.
     #[must_use]
     pub fn with_newest_kernel(&self) -> Option<Self> {
         let version = feature::borders().pop()?;
@@ -68,7 +68,7 @@ impl Machine {
     pub fn set_kernel(&mut self, text: &str) -> Result<(), WhatIfError> {
         let kernel = Kernel::parse(text)
             .ok_or_else(|| bad("kernel", text, "a version such as 6.12 or 5.10.223"))?;
-        // `3.2.0-4-686-pae` names its architecture.
+        // `3.2.0-4-686-pae` contains the architecture.
         if kernel.is_i686() && (self.arch.is_assumed() || self.width_open) {
             self.arch = Input::what_if(Arch::X86);
             self.width_open = false;

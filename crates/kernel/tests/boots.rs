@@ -1,5 +1,5 @@
-//! Recorded boots of real kernels in QEMU: the model must say what the kernel chose, from what it found on the
-//! machine, with the lines of its log in which it says what it chose and without them.
+//! Recorded boots of real kernels in QEMU: the model must predict the kernel's choice from the kernel's findings about
+//! the machine, both with and without the log lines that state the choice.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use clocksmith_facts::log::{self, Event};
@@ -10,7 +10,7 @@ use clocksmith_kernel::{Machine, predict};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// What the kernel chose.
+/// The kernel's choice.
 #[derive(Debug, Deserialize, PartialEq)]
 struct Truth {
     current: Option<String>,
@@ -49,7 +49,7 @@ fn predict_of_recorded_boot_is_what_the_kernel_chose() {
     }
 }
 
-/// What the kernel says of its choice, in sysfs and in its log, is no input of the model.
+/// The kernel's reports of its choice, in sysfs and in its log, are not an input of the model.
 #[test]
 fn predict_without_what_the_kernel_chose_is_the_same() {
     for boot in boots() {
@@ -64,7 +64,7 @@ fn predict_without_what_the_kernel_chose_is_the_same() {
     }
 }
 
-/// A recorded boot leaves nothing open that its answer depends on: every world that its evidence allows chooses the
+/// A recorded boot leaves no input open on which its answer depends: every world that its evidence allows chooses the
 /// same clocksource.
 #[test]
 fn ask_of_recorded_boot_is_what_the_kernel_chose() {
@@ -94,7 +94,7 @@ fn a_reference_that_the_kernel_refused_is_not_registered() {
     let lists = |list: &[String], name: &str| list.iter().any(|other| other == name);
     let whole = boot("ACPI: HPET id: 0x8086a201 base: 0xfed00000");
     assert!(lists(&whole, "hpet") && lists(&whole, "acpi_pm"), "{whole:?}");
-    // The driver of /dev/hpet says it, and not the clocksource.
+    // The driver of /dev/hpet prints this line, and not the clocksource.
     assert!(lists(&boot("hpet_acpi_add: no address or irqs in _CRS"), "hpet"));
     for line in [
         "ACPI: HPET id: 0x8086a201 base: 0x0 is invalid",

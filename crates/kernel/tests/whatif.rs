@@ -1,4 +1,4 @@
-//! Questions about a machine that is not: what was observed stays, unless the question takes its ground away.
+//! Questions about a machine that does not exist: observations stay, unless the question removes their basis.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_facts::log::KernelLog;
@@ -23,7 +23,7 @@ fn set_cmdline_of_unsynchronized_machine_keeps_the_reason() {
     assert_eq!(predict(&machine).current.as_deref(), Some("tsc"));
 }
 
-/// A guest of a hypervisor without a clock of its own, whose TSC is watched: it has no TSC_ADJUST.
+/// A guest of a hypervisor without a paravirtual clock, whose TSC is watched: it has no TSC_ADJUST.
 fn watched_guest(changes: &[(&str, &str)]) -> Machine {
     let mut machine = Machine::of(&Facts::empty(Origin::Stated));
     let facts = [
@@ -73,7 +73,7 @@ fn predict_of_unwatched_tsc_or_of_real_reference_is_not_at_risk() {
     }
 }
 
-/// The host may invalidate Hyper-V's page at any time, and no file says whether it has.
+/// The host may invalidate Hyper-V's page at any time, and no file shows whether it has.
 #[test]
 fn predict_on_hyperv_page_leaves_its_sequence_open() {
     let sequence = |changes: &[(&str, &str)]| {

@@ -58,7 +58,7 @@ pub(super) fn is_of_this_machine(case: &Case<'_>, wanted: &str) -> bool {
     names::find(wanted).is_some_and(|n| n.x86 == x86 || n.name == "jiffies")
 }
 
-/// What the kernel would choose without the override.
+/// The clocksource that the kernel would choose without the override.
 fn natural_choice(case: &Case<'_>) -> Option<String> {
     let mut machine = case.machine.clone();
     machine.cmdline.value = machine.cmdline.value.without("clocksource").without("clock");

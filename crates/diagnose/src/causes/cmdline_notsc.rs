@@ -8,7 +8,7 @@ use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_kernel::expectation::TscState;
 
-/// Why `tsc=reliable` does nothing beside a parameter that disables the TSC.
+/// The reason why `tsc=reliable` has no effect beside a parameter that disables the TSC.
 pub(super) const NO_EFFECT: &str =
     "the command line disables the TSC; as long as it does, the parameter has no effect";
 
@@ -23,7 +23,7 @@ pub(super) const CAUSE: Definition = Definition {
 };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
-    // What is not there is not disabled.
+    // A TSC that does not exist is not disabled.
     if matches!(case.expectation.tsc, TscState::NotPresent) {
         return;
     }

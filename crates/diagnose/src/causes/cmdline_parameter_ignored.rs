@@ -1,4 +1,4 @@
-//! `cmdline-parameter-ignored`: words that look right and that the kernel silently ignores.
+//! `cmdline-parameter-ignored`: parameters that look correct and that the kernel silently ignores.
 
 use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
@@ -13,7 +13,7 @@ pub(super) const CAUSE: Definition = Definition { returns: true, find, ..PLAIN }
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let line = &case.machine.cmdline.value;
     for mistake in mistakes(line) {
-        // What is ignored only; the choice itself is judged elsewhere, against this machine.
+        // Only ignored parameters; the other causes judge the chosen clocksource against this machine.
         if matches!(mistake.kind, MistakeKind::UnknownValue | MistakeKind::NoSuchParameter)
             && let Some(word) = line.words().get(mistake.word)
         {

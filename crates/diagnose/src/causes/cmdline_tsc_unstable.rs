@@ -22,7 +22,7 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let id = CauseId::CmdlineTscUnstable;
-    // What is not there is not disabled.
+    // A TSC that does not exist is not disabled.
     if matches!(case.expectation.tsc, TscState::NotPresent) {
         if case.machine.cmdline.value.has_value("tsc", "unstable") {
             let summary =

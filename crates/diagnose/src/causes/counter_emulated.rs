@@ -1,4 +1,4 @@
-//! `counter-emulated`: RISC-V without a time CSR of its own; firmware answers each read of it.
+//! `counter-emulated`: RISC-V without a time CSR; firmware emulates each read of it.
 
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};

@@ -1,5 +1,5 @@
-//! `cpus-differ`: the CPUs are not alike in what concerns clocks: a hypervisor that moves virtual CPUs
-//! between kinds of cores, a repaired board, firmware.
+//! `cpus-differ`: the CPUs differ in properties that concern clocks: because of a hypervisor that moves virtual CPUs
+//! between kinds of cores, a repaired board, or firmware.
 
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};

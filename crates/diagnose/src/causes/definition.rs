@@ -1,4 +1,4 @@
-//! What is fixed about a cause, whatever machine it is found on.
+//! The properties of a cause that are the same on every machine.
 
 use super::{Case, Causes};
 use crate::cause::{Cause, CauseId, Confidence, Severity};
@@ -18,30 +18,30 @@ pub(crate) enum Blame {
     Always,
 }
 
-/// Why `tsc=reliable` is wrong where a cause was found; `None`: it is not.
+/// The reason why `tsc=reliable` is wrong for a cause that was found; `None`: it is not wrong.
 pub(crate) type AgainstReliable = fn(&Plan<'_>, &Cause) -> Option<String>;
 
-/// What a cause is: how it is found, its words, what it implies, which remedies answer it.
+/// The definition of a cause: its detector, its words, its implications and its remedies.
 pub(crate) struct Definition {
-    /// Its words in the headline; `None`: its summary.
+    /// The words of the cause in the headline; `None`: its summary.
     pub(crate) clause: Option<&'static str>,
     /// Whether the TSC is at fault.
     pub(crate) blame: Blame,
     /// The kernel does not offer the TSC until the next boot.
     pub(crate) gave_up: bool,
-    /// The same happens again at each boot.
+    /// The cause recurs at each boot.
     pub(crate) returns: bool,
-    /// The kernel gave up a clocksource that it had, or would have had.
+    /// The kernel demoted a clocksource that it used or would have used.
     pub(crate) demotion: bool,
-    /// It follows from another cause, which leads if it was found.
+    /// The cause follows from another cause, which is listed first if it was found.
     pub(crate) consequence: bool,
-    /// `tsc=reliable` switches off the check that found it.
+    /// `tsc=reliable` disables the check that found the cause.
     pub(crate) checked: bool,
-    /// Why `tsc=reliable` is wrong.
+    /// The reason why `tsc=reliable` is wrong.
     pub(crate) against_reliable: Option<AgainstReliable>,
-    /// The remedies that answer it, each where its own conditions hold.
+    /// The remedies for the cause, each where its conditions hold.
     pub(crate) remedies: &'static [&'static Advice],
-    /// Finds it. A detector that finds several causes at once is named by one of them.
+    /// The detector. A detector of several causes is listed for one of them.
     pub(crate) find: fn(&Case<'_>, &mut Causes),
 }
 
@@ -62,13 +62,13 @@ pub(crate) const PLAIN: Definition = Definition {
 };
 
 impl CauseId {
-    /// Its words in a headline, after "because"; `None`: its summary says it.
+    /// The words of the cause in a headline, after "because"; `None`: its summary contains them.
     #[must_use]
     pub fn clause(self) -> Option<&'static str> {
         self.definition().clause
     }
 
-    /// Whether the TSC itself, as a counter, can be at fault. For a cause that was found ask
+    /// Whether the TSC itself, as a counter, can be at fault. For a cause that was found use
     /// [`Cause::blames_tsc`].
     #[must_use]
     pub fn blames_tsc(self) -> bool {
@@ -81,20 +81,20 @@ impl CauseId {
         self.definition().gave_up
     }
 
-    /// Whether the same happens again at each boot, so that a reboot restores nothing.
+    /// Whether the cause recurs at each boot, so that a reboot restores nothing.
     #[must_use]
     pub fn returns_after_reboot(self) -> bool {
         self.definition().returns
     }
 
-    /// Whether it can mean that the kernel gave up a clocksource that it had, or would have had. For a
-    /// cause that was found ask [`Cause::is_demotion`].
+    /// Whether the cause can mean that the kernel demoted a clocksource that it used or would have used. For a
+    /// cause that was found use [`Cause::is_demotion`].
     #[must_use]
     pub fn is_demotion(self) -> bool {
         self.definition().demotion
     }
 
-    /// Whether only kernels of x86 can have it: the TSC, its watchdog and the hypervisors of x86.
+    /// Whether only x86 kernels can have the cause: the TSC, its watchdog and the hypervisors of x86.
     #[must_use]
     pub fn is_of_x86(self) -> bool {
         !matches!(
@@ -119,19 +119,20 @@ impl CauseId {
         )
     }
 
-    /// Whether it follows from another cause.
+    /// Whether the cause follows from another cause.
     #[must_use]
     pub fn is_consequence(self) -> bool {
         self.definition().consequence
     }
 
-    /// Whether `tsc=reliable` switches off the check that found the fault: the parameter would hide it, not fix it.
+    /// Whether `tsc=reliable` disables the check that found the fault: the parameter would hide the fault, not repair
+    /// it.
     #[must_use]
     pub fn is_silenced_by_reliable(self) -> bool {
         self.definition().checked
     }
 
-    /// Whether a tenant of a guest can do something about it inside the guest: one of its remedies acts
+    /// Whether the tenant of a guest can act on the cause inside the guest: one of its remedies acts
     /// in the running kernel or at boot.
     #[must_use]
     pub fn tenant_can_act(self) -> bool {
@@ -142,7 +143,7 @@ impl CauseId {
 }
 
 impl Cause {
-    /// Whether it is evidence against the TSC as a counter: then nothing advises to choose the TSC.
+    /// Whether the cause is evidence against the TSC as a counter: if so, no remedy may choose the TSC.
     #[must_use]
     pub fn blames_tsc(&self) -> bool {
         match self.id.definition().blame {
@@ -153,7 +154,7 @@ impl Cause {
         }
     }
 
-    /// Whether it means that the kernel gave up a clocksource.
+    /// Whether the cause means that the kernel demoted a clocksource.
     #[must_use]
     pub fn is_demotion(&self) -> bool {
         self.severity >= Severity::Warning && self.id.is_demotion()

@@ -1,4 +1,4 @@
-//! `insufficient-evidence`: the cause cannot be known from this evidence; what would settle it.
+//! `insufficient-evidence`: this evidence does not show the cause; the cause names the evidence that would.
 
 use super::definition::{Definition, PLAIN};
 use super::reference::is_paravirt;
@@ -40,7 +40,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         "the kernel marked the TSC unstable for a reason that is not known here",
         |reason| matches!(reason, UnstableReason::Other(_)),
     );
-    // Of a clocksource that no other cause is about.
+    // Only a clocksource that no other cause covers.
     steering::too_far(case, causes, CauseId::InsufficientEvidence, Confidence::High, |name| {
         !name.starts_with("tsc") && !is_paravirt(name)
     });
@@ -49,7 +49,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     nothing_explains(case, causes);
 }
 
-/// KVM says that the TSC is marked, and no line says why.
+/// KVM reports that the TSC is marked unstable, and no line states the reason.
 fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     let says_why = |event: &Event| demotion::takes_tsc(event) && !shows_marked_tsc(event);
@@ -69,7 +69,7 @@ fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// Ticks that were lost, by the count of an old kernel: what that can mean.
+/// Possible reasons for the lost ticks that an old kernel counted.
 fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     let grave = |kind| matches!(kind, LostTicks::Many | LostTicks::TooMany);
@@ -103,10 +103,11 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// Seconds after the boot within which the kernel registers its counters, on the slowest of boards.
+/// Seconds after the boot within which the kernel registers its counters, even on the slowest boards.
 const EARLY: f64 = 5.0;
 
-/// Whether lines of the boot's first seconds are there: by their stamps, or because the kernel prints them only then.
+/// Whether the log has lines of the boot's first seconds: by their time stamps, or because the kernel prints such lines
+/// only then.
 fn shows_early_boot(log: &KernelLog) -> bool {
     log.entries.iter().any(|entry| {
         entry.event.is_printed() && entry.at.is_some_and(|at| at < EARLY)
@@ -122,7 +123,7 @@ fn shows_early_boot(log: &KernelLog) -> bool {
     })
 }
 
-/// Slow, or unknown, and no cause found: say so, and what would settle it.
+/// Adds the cause if the reads are slow or unknown and no cause was found, with the evidence that would settle it.
 fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let explained = causes.0.iter().any(|c| {
         c.severity >= Severity::Warning && c.confidence >= Confidence::Medium
@@ -133,7 +134,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
             && !log.any(|e| matches!(e, Event::TscUnstable(_)))
     });
     let anything = !causes.0.is_empty();
-    // What is in use is known, and whether it is fast, or stayed, is not.
+    // The clocksource in use is known, and the evidence does not show whether it is fast or stayed in use.
     if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
         let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
         causes.add(
@@ -147,7 +148,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let needed = match case.slow {
         Some(true) => !explained,
         Some(false) => unstable_without_reason && !explained,
-        // What is in use is known, and only whether it is fast is not: the headline says that.
+        // The clocksource in use is known, and only its speed is not; the headline states that.
         None if case.current_name().is_some() => unstable_without_reason && !explained,
         None => !explained && (unstable_without_reason || !anything),
     };

@@ -1,8 +1,8 @@
-//! The causes, one module each: how it is found, its words, what it implies, which remedies answer it.
+//! The causes, one module each: its detector, its words, its implications and its remedies.
 //! The registry lists them.
 //!
-//! A rule states what the evidence shows, and quotes it. Where two readings fit, both are given, the less
-//! likely one with low confidence and with what would settle it. Detectors that find several causes in one
+//! A rule states what the evidence shows, and quotes it. If two readings fit, both are given, the less
+//! likely one with low confidence and with the evidence that would settle it. Detectors that find several causes in one
 //! incident are shared: `watchdog`, `skew`, `skipped`, `reference`.
 
 pub(crate) mod definition;
@@ -74,7 +74,7 @@ use clocksmith_kernel::open::OpenInput;
 use clocksmith_kernel::vdso;
 use clocksmith_kernel::{Expectation, Machine};
 
-/// Everything that a rule may look at.
+/// The input of a rule.
 pub(crate) struct Case<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) machine: &'a Machine,
@@ -85,7 +85,7 @@ pub(crate) struct Case<'a> {
     pub(crate) slow: Option<bool>,
     /// Measured: reads are system calls although the clocksource has a vDSO mode.
     pub(crate) vdso_bypassed: bool,
-    /// The inputs on which it depends whether reads are fast.
+    /// The inputs that decide whether reads are fast.
     pub(crate) open: &'a [OpenInput],
     /// Evidence that stronger evidence contradicts.
     pub(crate) contradictions: &'a [Contradiction],
@@ -105,7 +105,7 @@ impl Case<'_> {
         is_before_clocksources(self.machine)
     }
 
-    /// The clocksource in use is known, and the evidence shows that it kept its place.
+    /// The clocksource in use is known, and the evidence shows that it stayed in use.
     pub(crate) fn current_is_settled(&self) -> bool {
         self.current_name().is_some() && !self.current.may_have_changed
     }
@@ -114,13 +114,13 @@ impl Case<'_> {
         self.current_name().is_some_and(|name| name.starts_with("tsc"))
     }
 
-    /// The hypervisor that the kernel runs under, where known.
+    /// The hypervisor of the kernel, where known.
     pub(crate) fn hypervisor(&self) -> Option<HypervisorKind> {
         self.facts.hypervisor.value().and_then(Option::as_ref).map(|h| h.kind)
     }
 
-    /// The kernel runs as a guest, as far as the facts tell: by its hypervisor, or by what the firmware
-    /// calls the machine.
+    /// The kernel runs as a guest, according to the facts: the hypervisor, or the name that the firmware
+    /// gives the machine.
     pub(crate) fn in_guest(&self) -> bool {
         matches!(self.facts.hypervisor.value(), Some(Some(_)))
             || self.facts.dmi.value().is_some_and(|text| names_guest(text))
@@ -131,12 +131,12 @@ impl Case<'_> {
         self.machine.arch.value.is_x86()
     }
 
-    /// The kernel runs on hardware, for sure.
+    /// The kernel certainly runs on hardware.
     pub(crate) fn is_bare_metal(&self) -> bool {
         matches!(self.facts.hypervisor.value(), Some(None)) && !self.in_guest()
     }
 
-    /// A check found the TSCs of CPUs apart from each other in the running system.
+    /// A check in the running system found that the TSCs of CPUs differ.
     pub(crate) fn cpus_are_apart(&self) -> bool {
         self.log().is_some_and(|log| {
             log.any(|event| {
@@ -168,8 +168,8 @@ impl Case<'_> {
         matches!(self.expectation.tsc, TscState::Unstable { .. })
     }
 
-    /// A guest of Xen whose kernel has Xen's own patches, by a message that only those print: its clocksources are xen and
-    /// jiffies (`time_init()` in arch/x86/kernel/time-xen.c), and the TSC is none.
+    /// A guest of Xen whose kernel has Xen's patches, proved by a message that only such kernels print: its
+    /// clocksources are xen and jiffies (`time_init()` in arch/x86/kernel/time-xen.c), and not the TSC.
     fn has_xens_patches(&self) -> bool {
         let says =
             |event: &Event| matches!(event, Event::TimeWentBackwards | Event::XenReadBackwards);
@@ -179,7 +179,7 @@ impl Case<'_> {
             && self.log().is_some_and(|log| log.any(says))
     }
 
-    /// The kernel does not offer the TSC until the next boot: by its log or by the model, and sysfs does
+    /// The kernel does not offer the TSC until the next boot, according to the log or the model, and sysfs does
     /// not list it.
     pub(crate) fn tsc_is_given_up(&self) -> bool {
         if self.has_xens_patches() {
@@ -192,8 +192,8 @@ impl Case<'_> {
         );
         let by_log = self.log().is_some_and(demotion::demotes_tsc);
         match self.tsc_listed() {
-            // With a periodic tick a demoted clocksource stays on the list; one in a pasted text may be older than the
-            // message, or of another boot.
+            // With a periodic tick a demoted clocksource stays on the list; a list in a pasted text may be older than
+            // the message, or of another boot.
             Some(true) => {
                 by_log
                     && !(demotion::reads_directory(self.facts)
@@ -203,20 +203,21 @@ impl Case<'_> {
         }
     }
 
-    /// KVM says that the TSC is marked unstable, and the evidence does not contradict it: the TSC is not in use, and the
-    /// kernel does not offer it. When it was marked, and why, such a message does not say.
+    /// KVM reports that the TSC is marked unstable, and the evidence does not contradict it: the TSC is not in use, and
+    /// the kernel does not offer it. The message does not state the time or the reason of the mark.
     pub(crate) fn tsc_is_marked(&self) -> bool {
         !self.tsc_is_current()
             && self.tsc_is_given_up()
             && self.log().is_some_and(|log| log.any(demotion::shows_marked_tsc))
     }
 
-    /// The watchdog found the TSC to differ, and this kernel demotes nothing: that it lists the TSC proves nothing.
+    /// The watchdog found that the TSC differs, and this kernel demotes nothing: the presence of the TSC in its list
+    /// proves nothing.
     pub(crate) fn tsc_differed_and_kept(&self) -> bool {
         self.log().is_some_and(demotion::differed_and_kept)
     }
 
-    /// Whether the running kernel can be given the TSC; `None`: the evidence does not say.
+    /// Whether the running kernel can select the TSC; `None`: the evidence does not show it.
     pub(crate) fn tsc_selectable(&self) -> Option<bool> {
         if self.tsc_is_given_up() {
             return Some(false);
@@ -255,14 +256,14 @@ impl Case<'_> {
             })
     }
 
-    /// Severity of a cause that keeps the TSC from being used: harmless while something as fast
-    /// serves.
+    /// Severity of a cause that prevents the use of the TSC: harmless while an equally fast
+    /// clocksource serves.
     pub(crate) fn loss(&self) -> Severity {
         if self.served_by_fast_paravirt() { Severity::Info } else { Severity::Warning }
     }
 }
 
-/// A growing list of causes, one entry for an id.
+/// A list of causes, with one entry for each id.
 #[derive(Default)]
 pub(crate) struct Causes(pub(crate) Vec<Cause>);
 
@@ -297,8 +298,8 @@ impl Causes {
     }
 }
 
-/// Finds every cause that the evidence shows, gravest and surest first; what follows from another cause
-/// behind that one.
+/// Finds every cause that the evidence shows, sorted by severity and confidence; a cause that follows from another one
+/// is listed after it.
 pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Causes::default();
     for id in CauseId::ALL {
@@ -308,7 +309,7 @@ pub(crate) fn find(case: &Case<'_>) -> Vec<Cause> {
         causes.0.retain(|cause| !cause.id.is_of_x86());
     }
     unconfirmed::lower(case, &mut causes.0);
-    // What leads says why the clocksource in use is in use: what happened to the TSC later does not.
+    // The first cause explains why the clocksource in use is in use; a later demotion of the TSC does not.
     let later = paravirt_clock_preferred::demoted_behind_it(case);
     causes.0.sort_by_key(|cause| {
         let follows = cause.id.is_consequence() || later && cause.is_demotion();

@@ -1,5 +1,5 @@
-//! What the rest of the evidence takes out of the readings of a watchdog's figures: where the machine runs, whether it
-//! slept, and for how long the checks had passed before.
+//! Excludes readings of a watchdog's figures by the rest of the evidence: where the machine runs, whether it
+//! was suspended, and for how long earlier checks had passed.
 
 use super::Case;
 use super::reference::is_paravirt;
@@ -11,8 +11,8 @@ use clocksmith_facts::log::incident::{Decoded, Incident};
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 
-/// Seconds of uptime from which on a TSC with a wrong rate had failed a check long before: the watchdog looks twice a
-/// second.
+/// Seconds of uptime after which a TSC with a wrong rate would have failed an earlier check: the watchdog checks twice
+/// a second.
 const CHECKED_FOR_S: f64 = 120.0;
 
 /// Seconds since boot at an incident: by its stamp, else by the kernel's `sched_clock: Marking unstable (NS, ...`.
@@ -28,8 +28,8 @@ fn uptime(log: &KernelLog, incident: &Incident) -> Option<f64> {
     })
 }
 
-/// After many checks that it passed, one that fails shows no other rate: that had failed the first. What is left are
-/// single events, a late read among them. A guest may have been moved meanwhile.
+/// After many passed checks, a failed one does not show a wrong rate: a wrong rate would have failed the first check.
+/// Single events remain possible, such as a late read. A guest may have been moved meanwhile.
 fn after_passed_checks(
     case: &Case<'_>,
     log: &KernelLog,
@@ -59,14 +59,14 @@ fn after_passed_checks(
     decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
-/// Seconds that an interval lasts which nothing delayed: half a second, and what a tick and the work before it take.
+/// Seconds of an interval without a delay: half a second, a tick, and the work before the tick.
 const DUE_S: std::ops::RangeInclusive<f64> = 0.45..=0.65;
-/// An interval this many times longer than a due one is not read by a clock that is right, while a check runs on time.
+/// The factor above which a longer interval was not measured by a correct clock, if the check ran on time.
 const FAR_FROM_DUE: f64 = 10.0;
 
-/// A check is due every half second. Where one of the figures is that, and the other is not, the first one is of the
-/// clock that was right: on hardware that was not suspended, where no wrap makes the two agree, and where the other figure
-/// is so long that no delay of the check makes it.
+/// A check is due every half second. If one figure is half a second and the other is not, the first one is of the
+/// correct clock: on hardware that was not suspended, where no wrap makes the two agree, and where the other figure
+/// is longer than any delay of the check.
 fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
     let stalled =
         decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::StoodStill { .. }));
@@ -88,7 +88,7 @@ fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
     decoded.readings.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
 }
 
-/// Takes out what this machine cannot have done, and lowers what others have done as well.
+/// Excludes readings that are impossible on this machine, and lowers those that other events explain as well.
 pub(super) fn narrow(
     case: &Case<'_>,
     log: &KernelLog,
@@ -102,8 +102,8 @@ pub(super) fn narrow(
     after_passed_checks(case, log, incident, decoded);
 }
 
-/// One interval that differs shows no rate where the frequency that the kernel believed is not in the evidence, or where
-/// the two clocks differ by less than a millisecond: a single disturbance makes that as well, in either clock.
+/// One interval that differs does not show a rate if the frequency that the kernel used is not in the evidence, or if
+/// the two clocks differ by less than a millisecond: a single disturbance of either clock has the same effect.
 fn one_interval(incident: &Incident, rates: &Rates, decoded: &mut Decoded) {
     let size = decoded.wd_seconds.zip(decoded.cs_seconds).map(|(wd, cs)| (cs - wd).abs());
     let small = size.is_some_and(|size| size < MEASURABLE_S);
@@ -120,7 +120,7 @@ fn one_interval(incident: &Incident, rates: &Rates, decoded: &mut Decoded) {
 
 fn narrow_by_place(case: &Case<'_>, log: &KernelLog, incident: &Incident, decoded: &mut Decoded) {
     if !case.is_bare_metal() || slept(log) {
-        // After a pause of a guest or a sleep of a machine, the TSC has advanced and the reference has not.
+        // After a pause of a guest or a suspend of a machine, the TSC has advanced and the reference has not.
         for reading in &mut decoded.readings {
             if matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. }) {
                 reading.fit = if went_back(incident) { Fit::Shown } else { Fit::Possible };

@@ -1,4 +1,4 @@
-//! `no-tsc`: there is no TSC, or the kernel found out no frequency for it.
+//! `no-tsc`: the machine has no TSC, or the kernel found no frequency for it.
 
 use super::definition::{Definition, PLAIN};
 use super::tsc::{by_model, cmdline, marked, place};
@@ -49,7 +49,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
 }
 
-/// What shows that there is none.
+/// The evidence that the machine has no TSC.
 fn without(case: &Case<'_>) -> String {
     match case.facts.cpu.model.value() {
         Some(model) if !case.facts.cpu.flags.is_known() && !case.facts.cpuid.is_known() => {

@@ -1,4 +1,4 @@
-//! `only-choice`: nothing better is registered.
+//! `only-choice`: no better clocksource is registered.
 
 use super::definition::{Definition, PLAIN};
 use super::paravirt::Paravirt;
@@ -36,7 +36,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
     let arch = &case.machine.arch;
     if !arch.value.is_x86() {
-        // What the vDSO reads and does not here has a cause of its own.
+        // A clocksource that the vDSO reads on other machines and not on this one has its own cause.
         if let Some(counter) = case.outranked_counter() {
             outranked(case, current, counter, causes);
         } else if !arch.is_assumed()
@@ -59,8 +59,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         }
         return;
     }
-    // A paravirtual clock is never what is left, but what the hypervisor offers; and where the TSC is
-    // registered and usable there is a choice.
+    // A paravirtual clock is not a last resort: the hypervisor offers it. And if the TSC is
+    // registered and usable, the kernel has a choice.
     if current.contains("jiffies") && tick_alone(case, current, causes) {
         return;
     }
@@ -92,7 +92,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
 }
 
-/// The lines that show several clusters of a MIPS machine, where they are why the vDSO does not read the GIC.
+/// The lines that show several clusters of a MIPS machine, if the vDSO does not read the GIC because of them.
 fn clusters(case: &Case<'_>, current: &str) -> Vec<Evidence> {
     let machine = case.machine;
     if current != "GIC"
@@ -139,11 +139,11 @@ fn outranked(case: &Case<'_>, current: &str, counter: &str, causes: &mut Causes)
     );
 }
 
-/// A counter under 1 MHz: reads are fast, and times closer together than one of its steps are the same.
+/// A counter under 1 MHz: reads are fast, and two times within one step of the counter are equal.
 fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
     const LEAST_HZ: f64 = 1e6;
     let Some(log) = case.log().filter(|_| current == "arch_sys_counter") else { return };
-    // The registration has all digits of the rate, the driver's own line two behind the point of MHz, cut.
+    // The registration has all digits of the rate; the driver's line has MHz, truncated to two decimals.
     let registered = |event: &Event| match event {
         Event::Registered { name, max_cycles, max_idle_ns, .. } if name == current => {
             recovered_hz(*max_cycles, *max_idle_ns)
@@ -214,7 +214,7 @@ fn is_alone(case: &Case<'_>, current: &str) -> bool {
     })
 }
 
-/// Why the vDSO of an architecture other than x86 does not read the clocksource.
+/// The reason why the vDSO of an architecture other than x86 does not read the clocksource.
 fn other_architecture(arch: Arch, current: &str) -> String {
     let (reads, feature) = match arch {
         Arch::Arm => ("the architected counter alone", Some(Feature::ArmVdso)),

@@ -1,4 +1,4 @@
-//! `override-refused`: the kernel did not take a choice. It follows from what made that clocksource
+//! `override-refused`: the kernel refused a choice. The cause follows from the one that made that clocksource
 //! unusable.
 
 use super::definition::{Definition, PLAIN};
@@ -20,7 +20,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     for entry in log.all(|e| matches!(e, Event::Override { .. })) {
         let Event::Override { name, refusal } = &entry.event else { continue };
-        // It was chosen after all. One that is deferred says itself that it waits.
+        // The kernel chose it after all. A deferred choice prints its own message.
         let chosen =
             |later: &Entry| matches!(&later.event, Event::Switched(chosen) if chosen == name);
         if *refusal != Refusal::Deferred

@@ -7,7 +7,7 @@ use crate::cause::{Evidence, Severity};
 pub(super) struct Paravirt<'a> {
     /// Its name.
     pub(super) name: &'a str,
-    /// Of what keeps the TSC from being used: harmless while this one is fast.
+    /// The severity of a cause that prevents the use of the TSC: harmless while this clock is fast.
     pub(super) severity: Severity,
     /// The command line chooses it.
     pub(super) chosen: bool,

@@ -1,4 +1,4 @@
-//! What is known of a watchdog reference by its name.
+//! Properties of a watchdog reference that follow from its name.
 
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::incident::{Decoded, Incident};
@@ -10,13 +10,13 @@ pub(crate) fn is_paravirt(name: &str) -> bool {
 }
 
 /// A second reference of the same check that agrees with one of the two clocks, within the time of a read, and not with
-/// the other: its name, and whether it agrees with the TSC.
+/// the other. Returns its name, and whether it agrees with the TSC.
 pub(super) fn second_witness(incident: &Incident, decoded: &Decoded) -> Option<(String, bool)> {
     let (name, ns) = incident.second.as_ref()?;
     #[allow(clippy::cast_precision_loss)]
     let seconds = *ns as f64 / 1e9;
     let (wd, cs) = decoded.wd_seconds.zip(decoded.cs_seconds)?;
-    // Nearer to the one by far than the two are to each other.
+    // Ten times nearer to one clock than the two clocks are to each other.
     let apart = (cs - wd).abs() / 10.0;
     let (with_tsc, with_reference) = ((seconds - cs).abs() < apart, (seconds - wd).abs() < apart);
     (with_tsc != with_reference).then(|| (name.clone(), with_tsc))
@@ -41,7 +41,7 @@ pub(super) fn third_clock(log: &KernelLog, incident: &Incident) -> Option<&'stat
             _ => {}
         }
     }
-    // Two measurements that agree: a disturbed one differs by more.
+    // Two measurements that agree: a disturbed measurement differs by more.
     let (detected, refined) = (detected?, refined?);
     (detected.abs_diff(refined) <= detected / 1000)
         .then_some("the refinement against the HPET or the PM timer")

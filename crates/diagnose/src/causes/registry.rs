@@ -1,6 +1,6 @@
 //! The registry of causes: one line a cause, with its id and its module.
 //!
-//! Names, the list of all ids, what serde writes and what each cause implies derive from it. A cause
+//! Names, the list of all ids, serde's output and the implications of each cause derive from it. A cause
 //! without a module does not compile, and a module without a line is dead code.
 
 use super::definition::Definition;
@@ -20,13 +20,13 @@ macro_rules! registry {
             /// one that was found first leads.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// The id as it is written: `tsc-warp`.
+            /// The id as text: `tsc-warp`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What its module says of it.
+            /// The definition in the module of the cause.
             pub(crate) fn definition(self) -> &'static Definition {
                 match self { $(Self::$variant => &super::$module::CAUSE,)* }
             }
@@ -111,7 +111,7 @@ registry! {
 }
 
 impl CauseId {
-    /// From the written form.
+    /// Parses the text of an id.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|id| id.name() == name)

@@ -50,7 +50,7 @@ fn rating(name: &str) -> i32 {
 
 /// A switch to a worse clocksource, long after boot and without a demotion, was made by hand.
 fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
-    // Lines in no known order tell no sequence.
+    // Lines in an unknown order show no sequence.
     if log.newest_first {
         return;
     }
@@ -87,8 +87,8 @@ fn switched(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     if user_space.is_some_and(|(began, ())| began.line > last.line) {
         return;
     }
-    // Kernels that say it in these words (up to 2.6.27) lower the TSC without a message. Without stamps, only what user
-    // space did before tells that it was late.
+    // Kernels with these words (up to 2.6.27) lower the TSC without a message. Without time stamps, only earlier
+    // messages of user space show that the switch was late.
     let silent = last.text.contains("clocksource has been installed");
     let late = last.at.map_or(!silent || user_space.is_some(), |at| at > 10.0);
     // A paravirtual clock yields to an invariant TSC by a lower rating than its usual one, in the moment in which the

@@ -1,4 +1,4 @@
-//! The TSC and its reference disagreed: what the figures can mean, and which causes that makes.
+//! The TSC and its reference disagreed: the possible meanings of the figures, and the causes that follow.
 //!
 //! The hypotheses are enumerated in `clocksmith_facts::log::incident::reading`. Here the rest of the
 //! evidence is added: guest or bare metal, a stated frequency, a refinement, a third clock.
@@ -19,7 +19,7 @@ use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::feature::Feature;
 
-/// Seconds that a check takes when it comes as it is due.
+/// Seconds between two checks that run on time.
 const DUE: std::ops::RangeInclusive<f64> = 0.9 * INTERVAL_S..=1.1 * INTERVAL_S;
 
 /// Judges one demotion by its figures.
@@ -72,7 +72,7 @@ pub(super) fn slept(log: &KernelLog) -> bool {
     log.any(|event| matches!(event, Event::Suspend | Event::Resume))
 }
 
-/// The TSC's own two reads went back.
+/// The TSC's second read is lower than its first one.
 pub(super) fn went_back(incident: &Incident) -> bool {
     incident.cs.is_some_and(|cs| cs.mask == u64::MAX && cs.cycles >> 63 == 1)
 }
@@ -92,7 +92,7 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
         }
         (Some(wd), Some(cs)) => {
             let (ours, theirs) = (seconds_text(cs), seconds_text(wd));
-            // What rounding hides is said apart.
+            // If rounding makes the two texts equal, the difference is stated separately.
             let apart = if ours == theirs {
                 format!(", {} apart", seconds_text((cs - wd).abs()))
             } else {
@@ -151,7 +151,7 @@ struct Judge<'a, 'b> {
     decoded: &'a Decoded,
     evidence: &'a [Evidence],
     causes: &'a mut Causes,
-    /// The surest cause that was added.
+    /// The highest confidence among the added causes.
     surest: Option<Confidence>,
 }
 
@@ -164,13 +164,13 @@ impl Judge<'_, '_> {
     fn readings(&mut self, rates: &Rates) {
         let decoded = self.decoded;
         let Some(best) = decoded.readings.first().map(|reading| reading.fit) else { return };
-        // A frequency that was stated on the command line explains any difference of rates.
+        // A frequency on the command line explains any difference of rates.
         let stated = self.case.machine.cmdline.value.has("tsc_early_khz")
             && decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::Rate { .. }));
         for reading in &decoded.readings {
             let covered =
                 stated && matches!(reading.hypothesis, Hypothesis::ClocksourceJumped { .. });
-            // What is shown needs no alternatives.
+            // A proved reading needs no alternatives.
             if covered || best == Fit::Shown && reading.fit < best {
                 continue;
             }
@@ -178,7 +178,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The refinement is wrong, and was so in another boot.
+    /// Whether the refinement is wrong, and was equally wrong in another boot.
     fn repeats(&self, rates: &Rates) -> bool {
         is_systematic(self.log)
             && self.decoded.readings.iter().any(|reading| match reading.hypothesis {
@@ -202,7 +202,7 @@ impl Judge<'_, '_> {
                 self.too_small(seconds, sure);
             }
             Hypothesis::Rate { ppm } => self.rate(ppm, reading.fit, best, rates),
-            // A small step within one interval is covered by what is said of the rate.
+            // A small step within one interval is covered by the text about the rate.
             Hypothesis::ClocksourceJumped { seconds } => {
                 let small =
                     self.decoded.wd_seconds.is_some_and(|wd| seconds.abs() <= RATE_ERROR_MAX * wd);
@@ -309,8 +309,8 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// What the two counters imply where the TSC's rate is not in the evidence. The check is due every half second, so that
-    /// the rates of the reference at which the interval is about that are the ones to ask.
+    /// The implications of the two counters if the evidence does not show the TSC's rate. The check is due every half
+    /// second, so a rate of the reference is plausible if it makes the interval about half a second.
     fn plausible(&self, hz: f64) -> String {
         let reference = self.reference;
         let ticks = || self.incident.counts_ticks().then_some(self.incident.cs?.cycles);
@@ -352,7 +352,7 @@ impl Judge<'_, '_> {
         self.add(id, Confidence::High, summary);
     }
 
-    /// A size that rests on the reference's rate, in words.
+    /// A size that depends on the reference's rate, in words.
     fn size(&self, seconds: f64) -> String {
         if of_ticks(self.decoded, self.incident) {
             format!("{} or more", seconds_text(seconds.abs()))
@@ -374,7 +374,7 @@ impl Judge<'_, '_> {
         let tail = "no check ran for that long (the CPU with the watchdog's timer, or the whole machine, was \
                     stalled), and nothing is wrong with the TSC";
         if let (true, Some(ns)) = (self.incident.old_style, self.incident.skew_ns) {
-            // The message states the difference alone: the interval was half a second or more longer.
+            // The message states only the difference: the interval was half a second or more longer.
             #[allow(clippy::cast_precision_loss)]
             let difference = seconds_text(ns as f64 / 1e9);
             return format!(
@@ -399,7 +399,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// A check whose figures show nothing.
+    /// A check whose figures prove nothing.
     fn check_at_fault(&self, difference: f64) -> bool {
         let interval =
             self.decoded.wd_seconds.unwrap_or(0.0).max(self.decoded.cs_seconds.unwrap_or(0.0));
@@ -421,7 +421,7 @@ impl Judge<'_, '_> {
         self.add(CauseId::WatchdogAtFault, sure, summary);
     }
 
-    /// How sure a TSC that counts too little halts in idle states: a nonstop one does not.
+    /// The confidence that a TSC with a low count halts in idle states: a nonstop TSC does not halt.
     fn may_halt(&self) -> Confidence {
         let nonstop = &self.case.machine.nonstop_tsc;
         if nonstop.value && !nonstop.is_assumed() { Confidence::Low } else { Confidence::Medium }
@@ -436,7 +436,7 @@ impl Judge<'_, '_> {
             );
             return self.add(CauseId::TscJump, sure, summary);
         }
-        // A paravirtual clock is software: it can step as well.
+        // A paravirtual clock is software and can step, too.
         let paravirt = is_paravirt(self.reference);
         let sure = if paravirt { sure.min(Confidence::Medium) } else { sure };
         let summary = if seconds < 0.0 {
@@ -473,7 +473,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// What makes a TSC jump, on such a machine.
+    /// The events that make a TSC jump on such a machine.
     fn occasions(&self) -> &'static str {
         if slept(self.log) {
             " (the machine was suspended and resumed)"
@@ -484,7 +484,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Nothing is likely: say what is open and what would settle it.
+    /// If no cause is likely, adds a cause that states what is open and how it is settled.
     fn undecided(&mut self) {
         if self.surest >= Some(Confidence::Medium) {
             return;

@@ -69,8 +69,8 @@ fn agree(cs: f64, wd: f64) -> bool {
     (cs - wd).abs() <= MEASURABLE_S + 1e-3 * wd.abs()
 }
 
-/// Checks that were late by both clocks. The watchdog's timer runs on one CPU after the other
-/// (`clocksource_watchdog()`): that one was stalled, and the lines show nothing about the others.
+/// Checks that were late by both clocks. The watchdog's timer moves from one CPU to the next
+/// (`clocksource_watchdog()`): only the CPU of this check was stalled, and the lines show nothing about the others.
 fn agreeing(log: &KernelLog, causes: &mut Causes) {
     let late: Vec<(&Entry, f64)> = log
         .all(|event| matches!(event, Event::LongReadout { .. }))
@@ -104,8 +104,8 @@ fn agreeing(log: &KernelLog, causes: &mut Causes) {
     );
 }
 
-/// Several skipped checks with the same ratio of the two intervals: jumps do not repeat like that, a
-/// wrong rate does.
+/// Several skipped checks with the same ratio of the two intervals: a wrong rate repeats like that, and
+/// jumps do not.
 fn steady(log: &KernelLog) -> bool {
     let ratios: Vec<f64> = log
         .all(|e| matches!(e, Event::LongReadout { .. }))
@@ -122,8 +122,8 @@ fn steady(log: &KernelLog) -> bool {
         && ratios.iter().all(|ratio| (ratio / first - 1.0).abs() < 0.01)
 }
 
-/// What can have made a check too long, the most plausible first. The line does not name the
-/// reference, so those that wrap are tried.
+/// The possible reasons for a check that was too long, the most plausible first. The line does not name the
+/// reference, so the references that wrap are tried.
 fn meanings(log: &KernelLog, cs: f64, wd: f64) -> Vec<Reading> {
     let rates = Rates::of(log);
     let pair = Pair {

@@ -1,13 +1,13 @@
-//! What `Adjusting NAME more than 11%` tells, of whichever clocksource: each cause takes those that it is about.
+//! The message `Adjusting NAME more than 11%`, for any clocksource: each cause selects the clocksources that it covers.
 
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::Event;
 
-/// Adds the cause if the kernel had to speed up the time of a clocksource that `is_of` takes by more than 11 %.
+/// Adds the cause if the kernel had to speed up the time of a clocksource selected by `is_of` by more than 11 %.
 ///
-/// `timekeeping_adjust()` in `kernel/time/timekeeping.c` prints it where the multiplier exceeds the clocksource's own by
-/// more than `maxadj`, which is 11 %.
+/// `timekeeping_adjust()` in `kernel/time/timekeeping.c` prints the message if the multiplier exceeds that of the
+/// clocksource by more than `maxadj`, which is 11 %.
 pub(super) fn too_far(
     case: &Case<'_>,
     causes: &mut Causes,
@@ -21,7 +21,7 @@ pub(super) fn too_far(
         _ => None,
     });
     let Some((entry, name)) = found else { return };
-    // Of another clocksource than the one that sysfs shows it tells nothing of this machine now.
+    // A message about another clocksource than the one in sysfs shows nothing about the present state of this machine.
     let in_use = case.facts.current_clocksource();
     if in_use.value().is_some_and(|current| *current != name) {
         return;

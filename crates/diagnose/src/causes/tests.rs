@@ -1,4 +1,4 @@
-//! What must hold for every cause of the registry.
+//! Invariants of every cause of the registry.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,8 +46,8 @@ fn cause_that_blames_the_tsc_says_why_reliable_is_wrong() {
     }
 }
 
-/// Every reason with which the kernel marks the TSC unstable leads to a cause by which the kernel gave it
-/// up, and none but the watchdog's own lets a reboot be advised.
+/// Every reason with which the kernel marks the TSC unstable leads to a cause by which the kernel demoted it,
+/// and only the watchdog's reason allows the advice to reboot.
 #[test]
 fn reason_for_an_unstable_tsc_is_a_cause_and_the_tsc_is_not_advised() {
     let reasons = [

@@ -1,5 +1,5 @@
-//! What the causes of the TSC share: the kernel's reason for marking it unstable, the model's, and how
-//! durations and words of the command line are shown.
+//! Code shared by the causes of the TSC: the kernel's reason for marking it unstable, the model's reason, and the
+//! text of durations and of words of the command line.
 
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -23,8 +23,8 @@ pub(super) fn marked(
     }
 }
 
-/// Adds a cause where the model concludes from static facts that the kernel marks the TSC unstable for
-/// a reason of this cause, and neither the log nor sysfs says otherwise.
+/// Adds a cause if the model concludes from static facts that the kernel marks the TSC unstable for
+/// a reason of this cause, and neither the log nor sysfs contradicts it.
 pub(super) fn by_model(
     case: &Case<'_>,
     causes: &mut Causes,
@@ -51,7 +51,7 @@ pub(super) fn by_model(
     causes.add(id, severity, confidence, because, evidence);
 }
 
-/// A duration for people: `64 ns`, `3.18 s`.
+/// A duration as text: `64 ns`, `3.18 s`.
 pub(crate) fn seconds_text(seconds: f64) -> String {
     let size = seconds.abs();
     if size < 1e-6 {

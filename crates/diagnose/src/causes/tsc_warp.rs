@@ -78,7 +78,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     );
     let Some(log) = case.log() else { return };
     let sized = log.any(|e| matches!(e, Event::Warp { .. } | Event::WarpRandom));
-    // The header tells nothing new where the size follows.
+    // The header adds nothing if the size follows.
     let told = |e: &Event| match e {
         Event::Warp { .. } | Event::WarpRandom => true,
         Event::WarpHeader { .. } => !sized,

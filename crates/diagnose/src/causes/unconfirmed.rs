@@ -1,13 +1,13 @@
-//! What nothing but the kernel log says of a clocksource that sysfs shows in its place. Any user can write into the log, so
-//! that such a line is worth knowing, and no alarm.
+//! Claims of the kernel log about a clocksource that sysfs does not confirm. Any user can write into the log, so such a
+//! line is reported as information and not as an alarm.
 
 use super::Case;
 use crate::cause::{Cause, CauseId, Confidence, Severity};
 use crate::demotion::listed_as_healthy;
 use clocksmith_facts::Origin;
 
-/// Lowers the causes by which the kernel would have given up a clocksource, where they rest on the log alone and the list of
-/// sysfs still has that clocksource. In a log without its machine the log is all there is.
+/// Lowers the causes by which the kernel would have demoted a clocksource, if only the log supports them and the list
+/// in sysfs still has that clocksource. Without the machine, the log is the only evidence.
 pub(super) fn lower(case: &Case<'_>, causes: &mut [Cause]) {
     if matches!(case.facts.origin, Origin::Log(_) | Origin::Stated) {
         return;

@@ -1,4 +1,4 @@
-//! `vdso-bypassed`: reads are system calls, because the vDSO is away, not used, or has no path for the
+//! `vdso-bypassed`: reads are system calls, because the vDSO is missing, not used, or has no path for the
 //! clocksource on this kernel.
 
 use super::definition::{Definition, PLAIN};
@@ -36,7 +36,7 @@ pub(crate) fn vdso_path(clocksource: &str) -> Option<Feature> {
     }
 }
 
-/// The kernel is older than the vDSO path of a paravirtual clock, by its version or by the words of its log.
+/// Whether the kernel is older than the vDSO path of a paravirtual clock, by its version or by the wording of its log.
 pub(crate) fn lacks_path(machine: &Machine, clocksource: &str) -> bool {
     let Some(feature) = vdso_path(clocksource) else { return false };
     let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
@@ -61,7 +61,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     }
 }
 
-/// A kernel of 32-bit x86 from before its vDSO clock, by its version or by the words of its log.
+/// Whether the kernel is 32-bit x86 from before its vDSO clock, by its version or by the wording of its log.
 pub(crate) fn is_before_vdso32(machine: &Machine) -> bool {
     let none = |m: &Machine| m.arch.value == Arch::X86 && !Feature::Vdso32.of(&m.kernel.value);
     !machine.arch.is_assumed()
@@ -73,7 +73,7 @@ fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
     if !is_before_vdso32(case.machine) {
         return;
     }
-    // Beside a device that is slow to read, the system call is the smaller part.
+    // For a device that is slow to read, the system call is the smaller part of the cost.
     let decides = case.slow == Some(true)
         && case.current_name().is_some_and(|name| !crate::names::is_slow_by_nature(name));
     causes.add(
@@ -86,7 +86,7 @@ fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// What shows the kernel's version: a line that names it, or words that later kernels do not print.
+/// The evidence of the kernel's version: a line that names it, or messages that later kernels do not print.
 fn kernel_evidence(case: &Case<'_>) -> Vec<Evidence> {
     let kernel = &case.machine.kernel;
     if !kernel.is_assumed() {
@@ -104,7 +104,7 @@ fn grants_page(case: &Case<'_>) -> Option<bool> {
     hypervisor.hyperv_privileges.map(|flags| flags & (1 << 9) != 0)
 }
 
-/// The clocksource got its path in the vDSO with a later kernel, or never had one.
+/// A later kernel added the vDSO path of the clocksource, or no kernel has one.
 fn no_path(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
     if current == "hyperv_clocksource_msr" {
@@ -175,7 +175,7 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// The clocksource has a path, and reads do not take it.
+/// The clocksource has a vDSO path, and reads do not use it.
 fn bypassed(case: &Case<'_>, causes: &mut Causes) {
     let Some(current) = case.current_name() else { return };
     let unstable_bit = !case.machine.pvclock_stable.value && matches!(current, "kvm-clock" | "xen");

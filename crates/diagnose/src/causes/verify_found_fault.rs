@@ -52,7 +52,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     causes.add(CauseId::VerifyFoundFault, severity, result.confidence, summary, evidence);
 }
 
-/// An age for people.
+/// An age as text.
 fn ago(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s ago"),

@@ -1,4 +1,4 @@
-//! What was at fault when the watchdog acted: the TSC, its reference, or a machine that was stopped.
+//! The part at fault when the watchdog acted: the TSC, its reference, or a machine that was stopped.
 
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -35,7 +35,7 @@ pub(super) fn find(case: &Case<'_>, causes: &mut Causes) {
     super::skipped::find(case, log, causes);
 }
 
-/// The kernel had already said why it does not trust the TSC. The watchdog then only sees the effect,
+/// The kernel had already stated why it does not trust the TSC. The watchdog then only sees the effect,
 /// and its figures are not a second cause.
 fn echo(log: &KernelLog, incident: &Incident, causes: &mut Causes) -> bool {
     let Some(first) = incident.entries.first().copied() else { return false };
@@ -76,7 +76,7 @@ fn blame(
     let evidence = lines(log, incident);
     let reference = incident.watchdog.as_deref().unwrap_or("its reference");
     let loss = case.loss();
-    // A frequency that was stated wrongly explains any difference of rates.
+    // A wrong frequency on the command line explains any difference of rates.
     let stated_wrong = case.machine.cmdline.value.has("tsc_early_khz")
         && causes
             .0
@@ -137,12 +137,12 @@ fn blame(
     super::skew::judge(case, log, incident, rates, &evidence, causes);
 }
 
-/// Lines in front of a demotion in which a test says that it delays the reads.
+/// The number of lines before a demotion in which a test may report that it delays the reads.
 const TEST_WITHIN: u64 = 24;
 /// The same in seconds: a check is due twice a second.
 const TEST_WITHIN_S: f64 = 2.0;
 
-/// The line in which a test of the watchdog says that it delayed the reads of this check.
+/// The line in which a test of the watchdog reports that it delayed the reads of this check.
 fn injected<'a>(log: &'a KernelLog, incident: &Incident) -> Option<&'a Entry> {
     let first = log.entries.get(*incident.entries.first()?)?;
     log.all(|event| matches!(event, Event::DelayInjected))
@@ -158,7 +158,7 @@ fn injected<'a>(log: &'a KernelLog, incident: &Incident) -> Option<&'a Entry> {
 
 fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &mut Causes) {
     let name = &incident.clocksource;
-    // kernel/time/clocksource-wdtest.c (5.14 and later) registers clocksources of its own, and breaks them.
+    // kernel/time/clocksource-wdtest.c (5.14 and later) registers its own clocksources and breaks them.
     if name.starts_with("wdtest-") {
         causes.add(
             CauseId::WatchdogAtFault,

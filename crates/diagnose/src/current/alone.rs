@@ -1,4 +1,5 @@
-//! What is in use where no switch is printed: a tick that was asked for, or the one counter of an architecture.
+//! The clocksource in use if the log prints no switch: a tick from the command line, or the only counter of an
+//! architecture.
 
 use super::{Current, SETTLED_BY, known};
 use crate::Confidence;
@@ -7,7 +8,7 @@ use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::{Arch, Facts, Origin};
 use clocksmith_kernel::feature::Feature;
 
-/// `clocksource=jiffies` on the command line prints no switch: jiffies is what a boot begins with.
+/// `clocksource=jiffies` on the command line prints no switch: each boot begins with jiffies.
 pub(super) fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let wanted = facts.cmdline.value()?.clocksource_override()?;
     let settled = log.from_boot
@@ -19,10 +20,10 @@ pub(super) fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Curre
     })
 }
 
-/// On these architectures there is nothing to choose: the counter that registers is the one in use, from the kernel's choice
-/// on (`clocksource_done_booting()`). A log that ends before shows a kernel that counts ticks, and no choice. On s390 the
-/// counter is what a kernel begins with (`clocksource_default_clock()`). On RISC-V a timer of the board may outrank it, and
-/// may register later in the boot.
+/// These architectures have one counter, which is in use from the kernel's choice on
+/// (`clocksource_done_booting()`). A log that ends earlier shows a kernel that counts ticks, and no choice. On s390 the
+/// kernel begins with the counter (`clocksource_default_clock()`). On RISC-V a timer of the board may outrank the
+/// counter, and may register later in the boot.
 pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let arch = facts.arch.value()?;
     let name = match arch {
@@ -36,7 +37,7 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let chosen = log.extent.reaches_user_space
         || log.extent.reaches_login
         || end.is_some_and(|end| end >= SETTLED_BY);
-    // Few lines without the first one were picked out of the log of a machine that runs.
+    // A few lines without the first one were selected from the log of a running machine.
     let is_log = log.any(|event| matches!(event, Event::Banner(_))) || log.extent.is_ordinary();
     if is_log && !chosen && *arch != Arch::S390 {
         return None;
@@ -60,8 +61,8 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known(name.to_owned(), Confidence::Medium, source))
 }
 
-/// The complaint that the read of xen prints (`xen_clocksource_read()` in arch/x86/kernel/time-xen.c): only the clocksource
-/// in use is read there. Where sysfs could say it, the line of a log is not believed.
+/// A message of the read function of xen (`xen_clocksource_read()` in arch/x86/kernel/time-xen.c), which runs only for
+/// the clocksource in use. On a live machine sysfs decides, and the line of the log is ignored.
 pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     let (entry, ()) = log.last(|event| matches!(event, Event::XenReadBackwards).then_some(()))?;
     let later = log
@@ -77,7 +78,7 @@ pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known("xen".to_owned(), Confidence::Medium, source))
 }
 
-/// A reading of the file, and behind it a restart for another clocksource that no reading follows.
+/// A read of the file, followed by a restart that asks for another clocksource and by no further read.
 pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     let (asked, wanted) = log.last(|event| match event {
         Event::SetForNextBoot(name) => Some(name.clone()),
@@ -103,7 +104,7 @@ pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     })
 }
 
-/// A reading of the file, and behind it a command that unregisters what was read.
+/// A read of the file, followed by a command that unregisters the clocksource that was read.
 pub(super) fn read_then_unbound(log: &KernelLog) -> Option<String> {
     let (gone, name) = log.last(|event| match event {
         Event::Unbound(name) => Some(name.clone()),
@@ -123,7 +124,7 @@ pub(super) fn read_then_unbound(log: &KernelLog) -> Option<String> {
     })
 }
 
-/// A reading of the file, and behind it a write that no reading follows.
+/// A read of the file, followed by a write and by no further read.
 pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     let (wrote, wanted) = log.last(|event| match event {
         Event::WroteCurrent(name) => Some(name.clone()),
@@ -149,7 +150,7 @@ pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
 }
 
 impl Current {
-    /// What is in use is not known, and what stands for it tells more than that.
+    /// Whether the clocksource in use is unknown and the source explains the reason.
     pub(crate) fn tells_why(&self) -> bool {
         let words = [
             "was written to current_clocksource",
@@ -163,7 +164,7 @@ impl Current {
     }
 }
 
-/// A mail that names another state than the older one which it quotes.
+/// A mail whose text names another state than the older mail that it quotes.
 pub(super) fn two_states(log: &KernelLog) -> Option<String> {
     let [newest, older] = log.quoted_states()?;
     Some(format!(

@@ -1,14 +1,14 @@
-//! Whether the TSC in use may be given up behind the end of a log: by the driver of idle states, or by the watchdog.
+//! Whether the TSC in use may be demoted after the end of a log: by the driver of idle states, or by the watchdog.
 
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::processor::may_halt_in_idle;
 use clocksmith_kernel::{Machine, open, predict};
 
-/// Whether the TSC may stop in deep idle states of this processor, as far as the evidence tells.
+/// Whether the TSC may stop in deep idle states of this processor, according to the evidence.
 ///
-/// A processor that the evidence does not name may be an old one, unless a line shows what none of those has, or a
-/// hypervisor, whose guests see no deep idle states.
+/// A processor that the evidence does not name may be an old one, unless a line shows a feature of recent processors,
+/// or a hypervisor, whose guests have no deep idle states.
 pub(super) fn may_halt(machine: &Machine, log: &KernelLog) -> bool {
     let nonstop = &machine.nonstop_tsc;
     if !nonstop.is_assumed() && nonstop.value {
@@ -23,7 +23,7 @@ pub(super) fn may_halt(machine: &Machine, log: &KernelLog) -> bool {
 
 /// Whether the watchdog watches the TSC in one of the machines that the evidence allows.
 pub(super) fn may_be_watched(machine: &Machine, log: &KernelLog) -> bool {
-    // What the kernel said is more than what follows from its version.
+    // A message of the kernel ranks above a conclusion from its version.
     if log.any(|event| matches!(event, Event::WatchdogDisabled)) {
         return false;
     }

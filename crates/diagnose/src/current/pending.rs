@@ -1,15 +1,15 @@
-//! What may still come behind the last switch of a log: a choice of the command line, a demotion whose first line is lost.
+//! Events that may follow the last switch of a log: a choice of the command line, a demotion whose first line is lost.
 
 use super::rivals::{lacks_tsc, tsc_follows};
 use super::{VERIFIED_WITHIN, tsc_is_lost};
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::Machine;
 
-/// Lines below the one that names a clocksource in which the kernel prints its figures, with those of others between them.
+/// Lines after the one that names a clocksource in which the kernel prints its figures, among lines of others.
 const FIGURES: u64 = 12;
 
-/// Figures that the kernel prints where it demotes a clocksource, without the line that says which. Those below a line that
-/// names another clocksource than the TSC are that one's: of acpi_pm with tsc=watchdog, of the watchdog's own test.
+/// Whether a log has figures of a demotion without the line that names the clocksource. Figures after a line that names
+/// another clocksource than the TSC belong to that one: acpi_pm with tsc=watchdog, or a test of the watchdog.
 pub(super) fn has_figures_of_nobody(log: &KernelLog, entry: &Entry) -> bool {
     let mut of_another = 0;
     log.entries.iter().filter(|later| later.line > entry.line).any(|later| match &later.event {
@@ -26,8 +26,8 @@ pub(super) fn has_figures_of_nobody(log: &KernelLog, entry: &Entry) -> bool {
     })
 }
 
-/// Whether a kernel that is asked for this clocksource may choose it behind the switch: the log does not show that it
-/// registered, or ends too soon behind that.
+/// Whether a kernel that is asked for this clocksource may choose it after the switch: the log does not show that it
+/// registered, or ends too soon after that.
 pub(super) fn is_pending(machine: &Machine, log: &KernelLog, entry: &Entry, wanted: &str) -> bool {
     let line = if wanted.starts_with("tsc") {
         if tsc_is_lost(log, entry) || lacks_tsc(machine) {

@@ -1,4 +1,4 @@
-//! Which clocksource may take the place of the one that a switch names: by its rating, and by what the log shows of it.
+//! The clocksources that may replace the one of a switch: by rating, and by the evidence in the log.
 
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
@@ -64,11 +64,12 @@ pub(super) fn switches_of_this_boot<'a>(
         .filter_map(name)
 }
 
-/// Seconds after the start of a kernel from which on a choice is none of its first ones, unless lines of the boot are near.
+/// Seconds after the start of a kernel from which on a choice is not one of the first, unless lines of the boot are
+/// near.
 const FIRST_CHOICES_BY: f64 = 10.0;
 
-/// Whether the log shows that a choice is of the same boot as those in front of it. Lines that were picked out of the log of
-/// several boots have the first choice of the last boot behind the last choice of the one before.
+/// Whether the log shows that a choice is of the same boot as the earlier ones. In lines that were selected from the
+/// log of several boots, the first choice of the last boot follows the last choice of the previous one.
 pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
     let late =
         || entry.at.is_some_and(|at| at >= FIRST_CHOICES_BY) && !super::is_of_the_boot(log, entry);
@@ -78,7 +79,7 @@ pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
         let writes = |event: &Event| matches!(event, Event::WroteCurrent(wanted) if wanted == name);
         log.all(writes).any(|write| write.line < entry.line)
     };
-    // Kernels that say it in these words lower the TSC without a message.
+    // Kernels with these words lower the TSC without a message.
     let silent = entry.text.contains("clocksource has been installed");
     // `dmesg -T` shows one boot alone, with dates in brackets.
     let ring = || {
@@ -134,7 +135,7 @@ pub(crate) fn is_paravirtual(name: &str) -> bool {
     matches!(name, "kvm-clock" | "xen") || name.starts_with("hyperv_clocksource")
 }
 
-/// The line behind the switch that says that the TSC registers.
+/// The line after the switch that shows the registration of the TSC.
 pub(super) fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a Entry> {
     let registers = |event: &Event| match event {
         Event::Registered { name, .. } => name == "tsc",

@@ -1,7 +1,7 @@
-//! A sysfs that says jiffies whatever the kernel reads.
+//! A sysfs that lists only jiffies, whatever counter the kernel reads.
 //!
 //! 64-bit x86 kernels from 2.6.18 to 2.6.20 (and RHEL 5, whose kernel is a 2.6.18) have the directory in sysfs with
-//! only jiffies in the list and in use, but read the time from a counter of their own
+//! only jiffies in the list and in use, but read the time from another counter
 //! (`arch/x86_64/kernel/time.c`; `CONFIG_GENERIC_TIME` came to x86_64 in 2.6.21).
 
 use super::{Current, unknown};
@@ -19,22 +19,22 @@ fn reads_clocksources(machine: &Machine) -> Answer<bool> {
     })
 }
 
-/// Whether nothing but jiffies is listed, as on such a kernel.
+/// Whether only jiffies is listed, as on such a kernel.
 fn lists_no_other(facts: &Facts) -> bool {
     facts.available_clocksources().is_none_or(|list| list == ["jiffies"])
 }
 
-/// A list that tells nothing where the kernel may be one of those.
+/// Whether a list proves nothing, because the kernel may be one of those.
 pub(super) fn says_nothing(machine: &Machine, list: &[String]) -> bool {
     matches!(list, [only] if only == "jiffies") && reads_clocksources(machine).same != Some(true)
 }
 
-/// A reading of such a kernel.
+/// Whether a value of sysfs comes from such a kernel.
 pub(super) fn is_silent(facts: &Facts, machine: &Machine, current: &str) -> bool {
     current == "jiffies" && lists_no_other(facts) && reads_clocksources(machine).same == Some(false)
 }
 
-/// A reading that may be of such a kernel: what that depends on.
+/// The inputs that decide whether a value of sysfs comes from such a kernel.
 pub(crate) fn perhaps_silent(
     facts: &Facts,
     machine: &Machine,
@@ -47,7 +47,7 @@ pub(crate) fn perhaps_silent(
     reads_clocksources(machine).depends_on
 }
 
-/// Nothing but that reading is known.
+/// The clocksource in use is unknown: only that value of sysfs is known.
 pub(super) fn unread(place: &str) -> Current {
     unknown(&format!(
         "sysfs says jiffies ({place}), as it does on each 64-bit x86 kernel before 2.6.21 whatever counter the time is read \
@@ -55,7 +55,7 @@ pub(super) fn unread(place: &str) -> Current {
     ))
 }
 
-/// What sysfs says beside the line that names the counter.
+/// The text about sysfs that follows the line that names the counter.
 pub(super) fn beside(facts: &Facts) -> &'static str {
     let read = facts.current_clocksource();
     if read.value().is_some_and(|name| *name == "jiffies") {

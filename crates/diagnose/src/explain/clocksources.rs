@@ -1,4 +1,4 @@
-//! Clocksources that people meet; every other name of [`crate::names`] gets a short entry.
+//! Common clocksources; every other name of [`crate::names`] gets a short entry.
 
 use super::entry::{Explanation, Kind};
 use super::knowledge::CLOCKSOURCES;

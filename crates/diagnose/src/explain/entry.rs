@@ -1,4 +1,4 @@
-//! One explanation, as it is kept and as it is given.
+//! One explanation: the entry in the tables, and the explanation in a report.
 
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ pub struct Explanation {
 pub(super) struct Entry {
     /// Stable name; the first word except for messages.
     pub(super) id: &'static str,
-    /// The title, then other words (for messages: other parts of the text) that mean it.
+    /// The title, then other words (for messages: other parts of the text) for the same entry.
     pub(super) words: &'static [&'static str],
     pub(super) what: &'static str,
     pub(super) versions: &'static str,
@@ -87,7 +87,7 @@ impl Entry {
         self.words.first().copied().unwrap_or(self.id)
     }
 
-    /// Whether a word (already folded by [`fold`]) means this entry.
+    /// Whether a word (already folded by [`fold`]) matches this entry.
     pub(super) fn is(&self, folded: &str) -> bool {
         fold(self.id) == folded || self.words.iter().any(|word| fold(word) == folded)
     }
@@ -109,8 +109,8 @@ impl Entry {
     }
 }
 
-/// Makes spellings equal: case, quotes, final points and a function's `()` do not count, and `-`, `_`, `=` and a blank
-/// are the same.
+/// Normalises a spelling: case, quotes, final full stops and a function's `()` are ignored, and `-`, `_`, `=` and a
+/// blank are the same.
 pub(super) fn fold(word: &str) -> String {
     let quotes = ['"', '\'', '`', '*'];
     let trimmed = word.trim().trim_matches(quotes).trim_end_matches(['.', ':', ',', '?', '!']);

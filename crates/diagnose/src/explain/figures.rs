@@ -10,7 +10,7 @@ use clocksmith_facts::version::Kernel;
 /// Length of one full turn of the 24-bit PM timer, in seconds.
 const PM_TURN: f64 = 16_777_216.0 / ACPI_PM_HZ;
 
-/// What the figures of an event say, one sentence each.
+/// Returns the meaning of an event's figures, one sentence each.
 pub(super) fn of(event: &Event) -> Vec<String> {
     match event {
         Event::Registered { name, mask, max_cycles, max_idle_ns } => {
@@ -377,7 +377,7 @@ fn signed(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// A duration with a unit that suits it.
+/// A duration with a suitable unit.
 pub(super) fn seconds(seconds: f64) -> String {
     let size = seconds.abs();
     if size >= 1.0 {

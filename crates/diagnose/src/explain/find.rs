@@ -1,5 +1,5 @@
 //! From a query to its explanations: a word, a parameter with a value, a message, a list of words, a
-//! command line; else what is close.
+//! command line; otherwise similar entries.
 
 use super::entry::{Explanation, Kind, fold};
 use super::knowledge::{CAUSES, CLOCKSOURCES, MESSAGES, PARAMETERS, TERMS};
@@ -9,11 +9,11 @@ use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::log::{Event, KernelLog};
 use std::collections::BTreeSet;
 
-/// Longest query that is looked at, in bytes: a screenful of log lines.
+/// Maximum length of the query that is read, in bytes: a screenful of log lines.
 const LIMIT: usize = 64 << 10;
-/// Words of a query that are tried one by one.
+/// Maximum number of words of a query that are looked up one by one.
 const WORDS: usize = 8;
-/// Most offers.
+/// Maximum number of suggestions.
 const OFFERS: usize = 4;
 
 pub(super) fn explain(query: &str) -> Vec<Explanation> {
@@ -31,7 +31,7 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if let Some(name) = query.rsplit('/').next().filter(|_| query.starts_with('/')) {
         return word(name);
     }
-    // `c6g.large`: a family of instances is known by its name, whatever the size.
+    // `c6g.large`: the name of a family of instances identifies it, whatever the size.
     if let Some((family, size)) = query.split_once('.')
         && (size.ends_with("large")
             || ["nano", "micro", "small", "medium", "metal"].contains(&size))
@@ -57,7 +57,7 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     several(query)
 }
 
-/// At most [`LIMIT`] bytes, at a character's end.
+/// Returns at most [`LIMIT`] bytes, up to the end of a character.
 fn cut(text: &str) -> &str {
     if text.len() <= LIMIT {
         return text;
@@ -66,7 +66,7 @@ fn cut(text: &str) -> &str {
     &text[..end]
 }
 
-/// Exact words, in every table.
+/// Looks up an exact word in every table.
 fn word(query: &str) -> Vec<Explanation> {
     let folded = fold(query);
     if folded.is_empty() {
@@ -85,7 +85,8 @@ fn word(query: &str) -> Vec<Explanation> {
     for entry in PARAMETERS.iter().filter(|entry| entry.is(&folded)) {
         all.push(entry.explanation(Kind::Parameter));
     }
-    // Letters tell CLOCK_REALTIME, a clock, from clock_realtime, a field: the page that spells the word as it was asked.
+    // CLOCK_REALTIME is a clock, and clock_realtime is a field: an entry with the exact spelling of the query comes
+    // first.
     let terms = || TERMS.iter().filter(|entry| entry.is(&folded));
     let spelled = |entry: &&super::entry::Entry| entry.words.contains(&query);
     let exact = terms().any(|entry| spelled(&entry));
@@ -101,7 +102,7 @@ fn word(query: &str) -> Vec<Explanation> {
     all
 }
 
-/// `name=value`, one word.
+/// Explains `name=value`, one word.
 fn one_parameter(query: &str) -> Vec<Explanation> {
     let line = CommandLine::parse(query);
     match line.words() {
@@ -110,7 +111,7 @@ fn one_parameter(query: &str) -> Vec<Explanation> {
     }
 }
 
-/// The explanation of an event, and of what it names.
+/// Returns the explanation of an event, and of the names in it.
 fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
     let Some(entry) = messages::of_event(event) else { return Vec::new() };
     let mut message = entry.explanation(Kind::Message);
@@ -132,7 +133,7 @@ fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
     all
 }
 
-/// A text that contains a known part of a message, or a part of one that is long enough.
+/// Explains a text that contains a known part of a message, or that is a sufficiently long part of one.
 fn by_text(query: &str) -> Option<Explanation> {
     let wanted = squeeze(query);
     let hit = MESSAGES
@@ -153,12 +154,12 @@ fn by_text(query: &str) -> Option<Explanation> {
     Some(message)
 }
 
-/// Lower case, single blanks.
+/// Converts to lower case and single blanks.
 fn squeeze(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
 }
 
-/// Several words, each of which is known, or a command line with known parameters.
+/// Explains several known words, or a command line with known parameters.
 fn several(query: &str) -> Vec<Explanation> {
     let tokens: Vec<&str> = query.split([' ', '\t', ',']).filter(|t| !t.is_empty()).collect();
     if tokens.len() < 2 {
@@ -179,7 +180,7 @@ fn several(query: &str) -> Vec<Explanation> {
     Vec::new()
 }
 
-/// A paste of several lines.
+/// Explains a paste of several lines.
 fn lines(text: &str) -> Vec<Explanation> {
     let Ok(log) = KernelLog::scan(text.as_bytes(), "paste") else { return Vec::new() };
     let mut all: Vec<Explanation> = Vec::new();
@@ -196,7 +197,7 @@ fn lines(text: &str) -> Vec<Explanation> {
         }
     };
     for entry in &log.entries {
-        // What a line names is explained for single lines only: here the lines are the subject.
+        // Names in a line are explained only for a single line: here the lines are the subject.
         add(of_event(&entry.event, &entry.text).into_iter().take(1).collect());
     }
     if log.entries.is_empty() {

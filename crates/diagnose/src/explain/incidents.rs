@@ -6,7 +6,7 @@ use clocksmith_facts::log::incident::reading::{Fit, Hypothesis};
 use clocksmith_facts::log::incident::{Incident, incidents};
 use clocksmith_facts::log::rates::Rates;
 
-/// What the lines say together, one sentence for each demotion.
+/// Explains the lines together, one sentence for each demotion.
 pub(super) fn together(log: &KernelLog) -> Vec<String> {
     let rates = Rates::of(log);
     incidents(log).iter().filter_map(|incident| sentence(incident, &rates)).collect()
@@ -18,7 +18,7 @@ fn sentence(incident: &Incident, rates: &Rates) -> Option<String> {
     }
     let readings = incident.decode(rates).readings;
     let best = readings.first()?.fit;
-    // What is shown needs no alternatives.
+    // A proved reading needs no alternatives.
     let mut clauses = readings
         .iter()
         .filter(|reading| best < Fit::Shown || reading.fit == best)

@@ -1,11 +1,11 @@
-//! What vendors ask of a clocksource, from the modules of [`crate::policy`], and the remedies of the diagnosis, from the
-//! advice table.
+//! The vendors' recommendations for a clocksource, from the modules of [`crate::policy`], and the remedies of the
+//! diagnosis, from the advice table.
 
 use super::entry::{Explanation, Kind, fold};
 use crate::policy::{Rule, Stated, VENDORS, Vendor};
 use crate::remedies::table::{ADVICE, Advice};
 
-/// What a vendor asks, and what it asked before.
+/// The present and the earlier recommendations of a vendor.
 fn vendor(vendor: &Vendor) -> Explanation {
     let mut rules: Vec<&Rule> = vendor.rules.iter().collect();
     rules.sort_by_key(|rule| rule.since);
@@ -59,7 +59,7 @@ fn remedy(advice: &Advice) -> Explanation {
     }
 }
 
-/// What a folded word means here.
+/// The explanations of a folded word in these tables.
 pub(super) fn named(folded: &str) -> Vec<Explanation> {
     let means = |vendor: &Vendor| {
         [vendor.id, vendor.name].iter().chain(vendor.words).any(|word| fold(word) == folded)
@@ -67,18 +67,18 @@ pub(super) fn named(folded: &str) -> Vec<Explanation> {
     VENDORS.iter().copied().filter(|found| means(found)).map(vendor).collect()
 }
 
-/// The remedy of an id.
+/// The remedy with an id.
 pub(super) fn remedy_of(id: &str) -> Option<Explanation> {
     ADVICE.iter().copied().find(|advice| advice.id.eq_ignore_ascii_case(id)).map(remedy)
 }
 
-/// Everything of these tables.
+/// All explanations of these tables.
 pub(super) fn all() -> Vec<Explanation> {
     let vendors = VENDORS.iter().copied().map(vendor);
     vendors.chain(ADVICE.iter().copied().map(remedy)).collect()
 }
 
-/// Words that find something here.
+/// The words with an explanation in these tables.
 pub(super) fn words() -> impl Iterator<Item = &'static str> {
     VENDORS
         .iter()

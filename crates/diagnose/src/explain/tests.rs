@@ -28,7 +28,7 @@ fn every_clocksource_has_an_explanation() {
     }
 }
 
-/// What people search for heads the book's answers: `explain` must know each of them, too.
+/// The headings of the book's answers are common searches: `explain` must know each of them, too.
 #[test]
 fn headings_of_the_answers_are_known() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/answers.md");
@@ -46,7 +46,8 @@ fn headings_of_the_answers_are_known() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
-/// Every word that the lists of the document `why --json` can hold: they are closed but for the ids of causes.
+/// Every word that the lists of the document `why --json` can contain: the lists are closed, except for the ids of
+/// causes.
 #[test]
 fn words_of_the_document_are_known() {
     use crate::remedies::Layer;
@@ -280,7 +281,7 @@ fn every_word_and_title_finds_its_entry() {
     }
 }
 
-/// A message, the id of its text, and a part of its decoded figures (empty: none looked for).
+/// A message, the id of its text, and a part of its decoded figures (empty: not checked).
 const PASTED: &[(&str, &str, &str)] = &[
     (
         "[    1.234567] clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x256be10d3d2, \

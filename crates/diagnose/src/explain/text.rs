@@ -2,7 +2,7 @@
 
 use super::figures::{ppm, seconds};
 
-/// What the figures in the text of a message say.
+/// The meaning of the figures in the text of a message.
 pub(super) fn figures(id: &str, text: &str) -> Vec<String> {
     match id {
         "adjust-restored" => pair(text, "differs: CPU", "-->").map(|(from, to)| {
@@ -25,7 +25,7 @@ fn cycles(n: i64) -> String {
     format!("{n} cycles (about {} at 3 GHz)", seconds(n as f64 / 3e9))
 }
 
-/// `CPU3 123 SEP 456` or `CPU3 123 < CPU0 456`: the two values behind the CPU's number.
+/// `CPU3 123 SEP 456` or `CPU3 123 < CPU0 456`: the two values after the CPU's number.
 fn pair(text: &str, head: &str, separator: &str) -> Option<(i64, i64)> {
     let at = text.find(separator)?;
     let start = text[..at].rfind(head)? + head.len();

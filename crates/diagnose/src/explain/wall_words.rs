@@ -1,9 +1,9 @@
-//! Which pages concern a text in prose: about a wall clock, by the names of what such clocks belong to; about reads of the clock, by
-//! the names of parameters, calls and clocksources.
+//! The pages that concern a text in prose: about a wall clock, by the names of systems with such clocks; about reads of
+//! the clock, by the names of parameters, calls and clocksources.
 
-/// Bytes of a text that are looked at.
+/// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
-/// Pages that are named.
+/// Maximum number of pages that are named.
 const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
@@ -121,7 +121,8 @@ fn small(text: &str) -> String {
     text[..end].to_lowercase()
 }
 
-/// Whether a text has a word that no other letter, by `is_letter`, goes on in front of it, nor behind it unless it is a beginning.
+/// Whether a text has a word without another letter (`is_letter`) before it, or after it unless the word is a
+/// beginning.
 fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char) -> bool) -> bool {
     text.match_indices(word).any(|(at, _)| {
         !text[..at].chars().next_back().is_some_and(is_letter)

@@ -1,4 +1,4 @@
-//! What a vendor asks of one machine, as `why --policy` reports it.
+//! A vendor's rules for one machine, as `why --policy` reports them.
 
 use super::{Cited, when::Needed};
 use crate::report::Settle;
@@ -22,7 +22,7 @@ pub enum Conformity {
 }
 
 impl Conformity {
-    /// As it is written: `yes`, `tolerated`, `no`, `asks-nothing`, `unknown`.
+    /// The conformity as text: `yes`, `tolerated`, `no`, `asks-nothing`, `unknown`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,8 @@ impl Conformity {
         }
     }
 
-    /// Of several demands on one machine: what is known to be wrong outweighs what is open, and that what is fine.
+    /// Combines several demands on one machine: a known violation outweighs an open demand, and that outweighs
+    /// conformity.
     #[must_use]
     pub(super) fn and(self, other: Self) -> Self {
         let rank = |conformity| match conformity {
@@ -163,7 +164,7 @@ impl Stated {
         }
     }
 
-    /// In one line.
+    /// The statement in one line.
     #[must_use]
     pub fn line(&self) -> String {
         match &self.read_in {

@@ -1,4 +1,5 @@
-//! From a vendor's rules and a machine to the answer. With less evidence it becomes unknown, never another one.
+//! From a vendor's rules and a machine to the answer. With less evidence the answer becomes unknown, never a different
+//! one.
 
 use super::answer::{AskedReport, Conformity, EarlierReport, KernelReport, PolicyAnswer, Stated};
 use super::when::{CURRENT, FLAGS, Holds, Needed};
@@ -6,7 +7,7 @@ use super::{Ask, Rule, Vendor, weigh};
 use crate::report::Report;
 use clocksmith_facts::Facts;
 
-/// What a vendor asks of a machine, and whether it is so.
+/// Compares a machine with the rules of a vendor.
 #[must_use]
 pub fn answer(vendor: &Vendor, facts: &Facts, report: &Report) -> PolicyAnswer {
     let current = report.clocksource.current.as_deref();
@@ -17,7 +18,7 @@ pub fn answer(vendor: &Vendor, facts: &Facts, report: &Report) -> PolicyAnswer {
     asked.extend(general.asked);
     for purpose in purposes(vendor) {
         let group = of_purpose(vendor, Some(purpose), facts, current, &mut needed);
-        // What is asked of all machines decides; what is asked for one program does where it is alone.
+        // A rule for all machines decides; a rule for one program decides only if there is no such rule.
         if asked.iter().all(|one: &Asked| one.rule.purpose.is_some()) {
             conforms = conforms.and(group.conforms);
         }
@@ -68,12 +69,12 @@ pub fn answer(vendor: &Vendor, facts: &Facts, report: &Report) -> PolicyAnswer {
     answer
 }
 
-/// A rule that applies, or may.
+/// A rule that applies, or may apply.
 pub(super) struct Asked {
     pub(super) rule: &'static Rule,
     pub(super) applies: bool,
     pub(super) conforms: Conformity,
-    /// Processor flags that it asks for and that are not there.
+    /// Processor flags that the rule asks for and that the machine lacks.
     pub(super) flags_missing: Vec<&'static str>,
 }
 
@@ -93,7 +94,7 @@ fn purposes(vendor: &Vendor) -> Vec<&'static str> {
     found
 }
 
-/// The first rule whose machines these are, with those before it of which that is open.
+/// Finds the first rule that applies to the machine, and the earlier rules that may apply.
 fn of_purpose(
     vendor: &Vendor,
     purpose: Option<&str>,
@@ -113,14 +114,14 @@ fn of_purpose(
             }
         };
         let (conforms, flags_missing) = conform(&rule.ask, facts, current, needed);
-        // One before it may be the first.
+        // An earlier rule may be the first one that applies.
         let applies = decided && asked.is_empty();
         asked.push(Asked { rule, applies, conforms, flags_missing });
         if decided {
             break;
         }
     }
-    // None of them may be meant: then nothing is asked.
+    // If no rule applies for certain, the vendor may ask nothing.
     let nothing = (!decided).then_some(Conformity::AsksNothing);
     let mut outcomes = asked.iter().map(|one| one.conforms).chain(nothing);
     let first = outcomes.next().unwrap_or(Conformity::AsksNothing);
@@ -163,7 +164,7 @@ fn conform(
     }
 }
 
-/// What was asked of this machine before, latest first.
+/// The earlier rules for this machine, latest first.
 fn before(vendor: &Vendor, facts: &Facts) -> Vec<EarlierReport> {
     let mut earlier: Vec<EarlierReport> = vendor
         .rules
@@ -192,7 +193,7 @@ fn summary(answer: &PolicyAnswer, asked: &[Asked], current: Option<&str>) -> Str
             avoided.kernels, avoided.fault
         );
     }
-    // The rule that decides: the one of its purpose that is as the whole.
+    // The deciding rule: the one whose conformity is that of the whole answer.
     let decisive = asked.iter().find(|one| one.conforms == answer.conforms);
     let wanted = decisive.map(|one| one.rule.ask.text()).unwrap_or_default();
     let purpose = decisive

@@ -1,8 +1,8 @@
-//! What vendors ask of a machine's clocksource, by date: their rules as data, and what a rule means for one machine.
+//! The vendors' rules for a machine's clocksource, by date: the rules as data, and their meaning for one machine.
 //!
-//! A vendor is one module in `vendors` and one line in [`VENDORS`]. A rule has the machines it is about, the date from
-//! which it is known to be stated, and the text that states it, in few of its own words. Nothing else is a
-//! rule: a vendor that says nothing of a machine asks nothing of it.
+//! A vendor is one module in `vendors` and one line in [`VENDORS`]. A rule has its machines, the date from
+//! which it is known to be stated, and the text that states it, with a short quotation. Only such an entry is a
+//! rule: a vendor without a rule for a machine asks nothing of it.
 
 mod answer;
 mod judge;
@@ -21,25 +21,25 @@ use when::When;
 /// A vendor with its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Vendor {
-    /// As it is written on the command line and in documents.
+    /// The name on the command line and in documents.
     pub id: &'static str,
-    /// Its name.
+    /// The vendor's name.
     pub name: &'static str,
-    /// What its rules are about, in a few words.
+    /// The subject of its rules, in a few words.
     pub about: &'static str,
-    /// Other words for it, in small letters; also those of its products.
+    /// Other words for the vendor, in small letters; also those of its products.
     pub words: &'static [&'static str],
-    /// The clouds that it rents machines in.
+    /// The clouds in which it rents out machines.
     pub clouds: &'static [Cloud],
-    /// Its rules for the clocksource. Of those of one purpose, the first whose machines these are applies.
+    /// Its rules for the clocksource. Of the rules for one purpose, the first whose machines match applies.
     pub rules: &'static [Rule],
-    /// Kernels that it says to avoid, for a fault of the clocksource. All apply.
+    /// Kernels that the vendor advises to avoid, because of a fault of the clocksource. All entries apply.
     pub kernels: &'static [Avoided],
-    /// What a reader should know about its rules.
+    /// The meaning of its rules for the reader.
     pub so_what: &'static str,
-    /// What to do with them.
+    /// Instructions for the reader.
     pub do_what: &'static str,
-    /// What else to read.
+    /// Related words that `explain` knows.
     pub see_also: &'static [&'static str],
 }
 
@@ -50,44 +50,44 @@ pub struct Rule {
     pub machines: &'static str,
     /// The machines.
     pub when: When,
-    /// What the rule is for, where it is for one program only.
+    /// The purpose of the rule, if it is for one program only.
     pub purpose: Option<&'static str>,
-    /// What is asked.
+    /// The demand of the rule.
     pub ask: Ask,
-    /// Kernel parameters that the vendor's own image or profile sets with it, beside `clocksource=`.
+    /// Kernel parameters that the vendor's image or profile sets with it, beside `clocksource=`.
     pub sets: &'static [&'static str],
-    /// The day from which on it is known to be stated.
+    /// The day from which on the rule is known to be stated.
     pub since: &'static str,
-    /// The day on which another rule took its place.
+    /// The day on which another rule replaced it.
     pub until: Option<&'static str>,
-    /// The text.
+    /// The text that states the rule.
     pub source: Cited,
 }
 
-/// What a rule asks.
+/// The demand of a rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask {
     /// One of these clocksources.
     Clocksource {
-        /// Any of these is right.
+        /// Each of these conforms.
         preferred: &'static [&'static str],
-        /// Any of these is supported, and another one is preferred.
+        /// Each of these is supported, and another one is preferred.
         tolerated: &'static [&'static str],
-        /// Processor flags that are asked for as well where the TSC is in use.
+        /// Processor flags that the rule also asks for if the TSC is in use.
         flags: &'static [&'static str],
     },
-    /// The text says that nothing is asked of these machines.
+    /// The text states that the vendor asks nothing of these machines.
     Nothing,
 }
 
 impl Ask {
-    /// One of these clocksources, and no more.
+    /// A demand for one of these clocksources, without tolerated ones or flags.
     #[must_use]
     pub const fn only(preferred: &'static [&'static str]) -> Self {
         Self::Clocksource { preferred, tolerated: &[], flags: &[] }
     }
 
-    /// In words: `tsc or kvm-clock; tolerated: hpet`.
+    /// The demand in words: `tsc or kvm-clock; tolerated: hpet`.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -100,36 +100,36 @@ impl Ask {
     }
 }
 
-/// Kernels that a vendor says to avoid.
+/// Kernels that a vendor advises to avoid.
 #[derive(Clone, Copy, Debug)]
 pub struct Avoided {
     /// The machines and the kernels.
     pub when: When,
     /// The kernels, in words.
     pub kernels: &'static str,
-    /// What is wrong with them.
+    /// The fault of these kernels.
     pub fault: &'static str,
-    /// The day from which on it is known to be stated.
+    /// The day from which on the advice is known to be stated.
     pub since: &'static str,
-    /// The text.
+    /// The text that states the advice.
     pub source: Cited,
 }
 
 /// A text that states a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Cited {
-    /// Which one.
+    /// The title or address of the text.
     pub text: &'static str,
-    /// Its date: of the text as it was read.
+    /// The date of the text when it was read.
     pub dated: &'static str,
-    /// Where another text was read than the vendor's own: which one.
+    /// The text that was read, if it is not the vendor's.
     pub read_in: Option<&'static str>,
-    /// Few of its own words; empty where they are data.
+    /// A short quotation; empty if the text is data.
     pub words: &'static str,
 }
 
 impl Vendor {
-    /// The vendor of a name: its id, its name, or a word for it.
+    /// Finds a vendor by its id, its name, or a word for it.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.trim().to_lowercase();
@@ -140,7 +140,7 @@ impl Vendor {
         })
     }
 
-    /// The vendor that rents machines in a cloud.
+    /// The vendor that rents out machines in a cloud.
     #[must_use]
     pub fn of_cloud(cloud: Cloud) -> Option<&'static Self> {
         VENDORS.iter().copied().find(|vendor| vendor.clouds.contains(&cloud))
@@ -154,7 +154,7 @@ impl Vendor {
         rules.into_iter().map(|rule| rule.recommendation(self.name)).collect()
     }
 
-    /// The date of its latest text.
+    /// The date of the vendor's latest text.
     #[must_use]
     pub fn dated(&self) -> &'static str {
         let rules = self.rules.iter().map(|rule| rule.source.dated);
@@ -166,7 +166,7 @@ impl Vendor {
 }
 
 impl Rule {
-    /// In the words of a recommendation.
+    /// The rule as a recommendation.
     #[must_use]
     pub fn recommendation(&self, vendor: &'static str) -> PolicyReport {
         let machines = match self.purpose {

@@ -278,7 +278,7 @@ fn machines() -> impl Strategy<Value = Made> {
     )
         .prop_map(|(arch, hypervisor, cloud, maker, release, grants, current, flags)| {
             let kind = hypervisor;
-            // A cloud rents what it has.
+            // A cloud only rents out machines of its own kinds.
             let cloud = match (cloud, kind) {
                 (Cloud::Ec2Nitro | Cloud::Gce | Cloud::Oci, None | Some(H::Kvm))
                 | (Cloud::Ec2Xen, Some(H::XenHvm))

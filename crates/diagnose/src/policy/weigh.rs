@@ -1,5 +1,6 @@
-//! Where a vendor's rule contradicts what was measured here, or what this program finds. Both are said; which of them is
-//! followed is the reader's choice: a support contract may ask for what a measurement does not.
+//! Contradictions between a vendor's rule and the measurement or the findings of this program. The report states both,
+//! and the reader decides which to follow: a support contract may ask for a setting that a measurement does not
+//! justify.
 
 use super::Vendor;
 use super::answer::Conformity;
@@ -10,7 +11,7 @@ use crate::remedies::{Remedy, table};
 use crate::report::Report;
 use clocksmith_facts::path::Path;
 
-/// A part of the cost of a read that is worth a change.
+/// The part of the cost of a read that justifies a change.
 const WORTH_A_CHANGE: f64 = 0.25;
 
 /// The contradictions, each in one sentence.
@@ -35,7 +36,7 @@ pub(super) fn contradictions(vendor: &Vendor, asked: &[Asked], report: &Report) 
     found
 }
 
-/// What is asked for is not there, or is not to be trusted.
+/// The demanded clocksource is not available, or was found faulty.
 fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
     let wanted = preferred.join(" or ");
     let fault = preferred.contains(&"tsc").then(|| against_tsc(&report.causes)).flatten();
@@ -60,7 +61,7 @@ fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<Str
     ))
 }
 
-/// The vendor's own image or profile trusts the TSC unseen, which is not advised here.
+/// The vendor's image or profile makes the kernel trust the TSC without a check, which is not advised here.
 fn sets_reliable(vendor: &Vendor, sets: &[&str], report: &Report) -> Option<String> {
     let advised =
         |remedy: &Remedy| remedy.id == table::TSC_RELIABLE.id && remedy.refused_because.is_none();
@@ -74,7 +75,7 @@ fn sets_reliable(vendor: &Vendor, sets: &[&str], report: &Report) -> Option<Stri
     ))
 }
 
-/// A read is as cheap as one by the counter that is asked for could be.
+/// A read is already about as cheap as one of the demanded counter would be.
 fn gains_little(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
     let read = report.read("CLOCK_MONOTONIC")?;
     if read.path != Path::Vdso || report.verdict != Verdict::Ok {
@@ -103,7 +104,7 @@ fn gains_little(preferred: &[&str], current: &str, report: &Report) -> Option<St
     }
 }
 
-/// What is in use is right by the rule, and is slow or wrong by the evidence.
+/// The clocksource in use conforms to the rule, and is slow or wrong by the evidence.
 fn right_and_slow(vendor: &Vendor, current: &str, report: &Report) -> Option<String> {
     let name = vendor.name;
     match report.verdict {

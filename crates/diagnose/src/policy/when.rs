@@ -1,4 +1,4 @@
-//! The machines that a rule is about. A condition holds, does not hold, or is open where the evidence does not say.
+//! Conditions on the machines of a rule. A condition holds, does not hold, or is open if the evidence does not show it.
 
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Cloud, Hypervisor, HypervisorKind};
@@ -8,70 +8,70 @@ use clocksmith_facts::{Arch, Facts};
 /// A condition.
 #[derive(Clone, Copy, Debug)]
 pub enum Is {
-    /// The kernel is of one of these architectures.
+    /// The kernel is for one of these architectures.
     Arch(&'static [Arch]),
     /// The machine is rented from one of these clouds.
     Cloud(&'static [Cloud]),
     /// The hypervisor presents itself as one of these.
     Hypervisor(&'static [HypervisorKind]),
-    /// It is a virtual machine; Xen's initial domain is none.
+    /// The machine is a virtual machine; Xen's initial domain is not one.
     Virtual,
     /// The processor is made by one of these.
     Processor(&'static [CpuVendor]),
     /// The kernel is one of RHEL or of a rebuild, of one of these major releases.
     Rhel {
-        /// The first.
+        /// The first major release.
         from: u8,
-        /// The last.
+        /// The last major release.
         to: u8,
     },
     /// The kernel is one of SLES or openSUSE.
     Suse,
-    /// The kernel is built for real time, by the name of its release.
+    /// The kernel is built for real time, according to the name of its release.
     RealTime,
     /// Hyper-V grants the invariant TSC: bit 15 of its privileges, `AccessTscInvariant`.
     HypervGrantsTsc,
     /// The kernel release is in this range, both ends included.
     Release {
-        /// The first one.
+        /// The first release.
         from: &'static str,
-        /// The last one.
+        /// The last release.
         to: &'static str,
     },
 }
 
-/// Conditions: all of the first list, none of the second.
+/// Conditions: all of the first list hold, and none of the second.
 #[derive(Clone, Copy, Debug)]
 pub struct When {
-    /// What must hold.
+    /// The conditions that must hold.
     pub all: &'static [Is],
-    /// What must not.
+    /// The conditions that must not hold.
     pub none: &'static [Is],
 }
 
 impl When {
-    /// All of these, whatever else is the case.
+    /// Conditions that must all hold, with none excluded.
     #[must_use]
     pub const fn all(all: &'static [Is]) -> Self {
         Self { all, none: &[] }
     }
 }
 
-/// Whether something holds.
+/// Whether a condition holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// It does.
+    /// The condition holds.
     Yes,
-    /// It does not.
+    /// The condition does not hold.
     No,
-    /// The evidence does not say: these facts would.
+    /// The evidence does not show it: these facts would.
     Open(Vec<Needed>),
 }
 
 /// A fact that the evidence lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// Its name.
+    /// The name of the fact.
     pub fact: &'static str,
     /// The command that shows it.
     pub how: &'static str,
@@ -95,7 +95,7 @@ pub(super) const CURRENT: Needed = Needed {
 };
 
 impl When {
-    /// Whether the rule is about this machine.
+    /// Whether the conditions hold for this machine.
     #[must_use]
     pub fn holds(&self, facts: &Facts) -> Holds {
         let mut open = Vec::new();
@@ -158,7 +158,7 @@ fn kernel(facts: &Facts) -> Option<&Kernel> {
     facts.kernel.value()
 }
 
-/// Where the width is open, both architectures must be in the list, or neither.
+/// If the width is open, the list must contain both architectures, or neither.
 fn arch(facts: &Facts, listed: &[Arch]) -> Option<bool> {
     let arch = *facts.arch.value()?;
     let found = listed.contains(&arch);
@@ -168,17 +168,17 @@ fn arch(facts: &Facts, listed: &[Arch]) -> Option<bool> {
     }
 }
 
-/// A processor of another architecture is made by no maker of x86 processors.
+/// A processor of another architecture is not made by a vendor of x86 processors.
 fn elsewhere(facts: &Facts) -> Option<bool> {
     (!facts.arch.value()?.is_x86()).then_some(false)
 }
 
-/// A cloud that the hypervisor rules out needs no identification by the firmware.
+/// If the hypervisor rules a cloud out, the firmware need not identify the cloud.
 fn cloud(facts: &Facts, listed: &[Cloud]) -> Option<bool> {
     if let Some(cloud) = facts.cloud.value() {
         return Some(listed.contains(cloud));
     }
-    // The firmware names a machine, and none of these.
+    // The firmware names a machine, and not one of these clouds.
     let named = facts.dmi.value().is_some_and(|text| !text.trim().is_empty());
     if named && listed.iter().all(|cloud| cloud.names_itself()) {
         return Some(false);
@@ -203,7 +203,7 @@ fn may_be_under(cloud: Cloud, kind: Option<HypervisorKind>) -> bool {
     }
 }
 
-/// Only a Hyper-V that is there grants anything.
+/// Whether Hyper-V grants the invariant TSC; false under another hypervisor.
 fn grants_tsc(facts: &Facts) -> Option<bool> {
     const ACCESS_TSC_INVARIANT: u32 = 1 << 15;
     let Some(hypervisor) = facts.hypervisor.value()? else { return Some(false) };
@@ -220,19 +220,19 @@ fn is_real_time(release: &str) -> bool {
 
 /// Whether a release is in a range of the distribution's packages.
 fn is_between(kernel: &Kernel, from: &str, to: &str) -> bool {
-    // A release of SUSE leaves out the number of the build, which the packages have at the end: 24.33 is 24.33.1 or a
-    // later build. None has the number 0, so a range that ends with one ends before the first build.
+    // A SUSE release omits the number of the build, which is the last number of the package: 24.33 is 24.33.1 or a
+    // later build. No build has the number 0, so a range that ends with 0 ends before the first build.
     let (first, last) = if kernel.vendor == Builder::Suse { (1, u64::MAX) } else { (0, 0) };
     let at = numbers(&kernel.release);
     compare(&at, last, &numbers(from)).is_ge() && compare(&at, first, &numbers(to)).is_le()
 }
 
-/// The numbers that a release begins with: those of `5.14.0-570.12.1.el9_6.x86_64` are 5, 14, 0, 570, 12 and 1.
+/// The numbers at the beginning of a release: those of `5.14.0-570.12.1.el9_6.x86_64` are 5, 14, 0, 570, 12 and 1.
 fn numbers(release: &str) -> Vec<u64> {
     release.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
 }
 
-/// Compares numbers in order; `missing` stands for those that the first list lacks, 0 for the second's.
+/// Compares numbers in order; `missing` replaces the numbers that the first list lacks, 0 those of the second.
 fn compare(left: &[u64], missing: u64, right: &[u64]) -> std::cmp::Ordering {
     let length = left.len().max(right.len());
     let at = |list: &[u64], index: usize, missing| list.get(index).copied().unwrap_or(missing);
@@ -265,7 +265,7 @@ mod tests {
         ] {
             assert_eq!(hits(release, "5.14.0-570", "5.14.0-570.12.0"), found, "{release}");
         }
-        // SUSE: the release leaves out the build.
+        // SUSE: the release omits the build.
         for (release, found) in [
             ("5.14.21-150400.24.28-default", false),
             ("5.14.21-150400.24.33-default", true),
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(ec2.holds(&facts), Holds::No);
         facts.cloud = Fact::known(Cloud::Ec2Nitro, "dmi");
         assert_eq!(ec2.holds(&facts), Holds::Yes);
-        // Another name rules out a cloud that names its machines, and no other.
+        // Firmware with another name rules out only a cloud whose firmware names its machines.
         let mut facts = Facts::empty(Origin::Stated);
         facts.dmi = Fact::known("QEMU Standard PC (Q35 + ICH9, 2009)".to_owned(), "dmesg:1");
         assert_eq!(ec2.holds(&facts), Holds::No);

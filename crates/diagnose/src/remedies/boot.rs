@@ -1,5 +1,5 @@
-//! What changes on the kernel command line: by `clocksmith fix`, which knows this system's boot loader,
-//! and by the distribution's own way.
+//! Changes of the kernel command line: by `clocksmith fix`, which knows this system's boot loader,
+//! and by the tools of the distribution.
 
 use super::offer::Offer;
 use super::{Parameters, Plan};
@@ -14,10 +14,10 @@ use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
-/// Where a word for the kernel goes.
+/// The place of a setting for a word on the kernel command line.
 const COMMAND_LINE: &str = "the kernel command line";
 
-/// The change that brought a parameter; `None`: every kernel that the rules speak of has it.
+/// The change that introduced a parameter; `None`: every kernel that the rules cover has it.
 fn feature(word: &str) -> Option<Feature> {
     Some(match word.split_once('=').unwrap_or((word, "")) {
         ("tsc", "nowatchdog") => Feature::TscNowatchdog,
@@ -30,7 +30,7 @@ fn feature(word: &str) -> Option<Feature> {
     })
 }
 
-/// Whether the kernel knows a parameter; `None`: some of those that the evidence allows do.
+/// Whether the kernel knows a parameter; `None`: only some of the kernels that the evidence allows do.
 pub(super) fn knows(machine: &Machine, word: &str) -> Option<bool> {
     let Some(feature) = feature(word) else { return Some(true) };
     let has = |m: &Machine| feature.of(&m.kernel.value);
@@ -45,12 +45,12 @@ fn boots_with_grub(machine: &Machine) -> bool {
     )
 }
 
-/// Who makes the kernel, where that tells which boot loader starts it.
+/// The vendor of the kernel, if it determines the boot loader.
 fn vendor(case: &Case<'_>) -> Vendor {
     if boots_with_grub(case.machine) { case.machine.kernel.value.vendor } else { Vendor::Unknown }
 }
 
-/// Adds words to the kernel command line of later boots; the older kernels among those that the evidence allows ignore
+/// Adds words to the kernel command line of later boots; older kernels among those that the evidence allows ignore
 /// them.
 pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
     let options: Vec<String> =
@@ -90,7 +90,7 @@ pub(super) fn add(case: &Case<'_>, words: &[&str]) -> Offer {
         ))
 }
 
-/// Takes words off the kernel command line of later boots.
+/// Removes words from the kernel command line of later boots.
 fn remove(case: &Case<'_>, words: &[String]) -> Offer {
     let plain = |word: &String| quote(word) == *word;
     let shown: Vec<String> = words.iter().map(|word| quote(word)).collect();
@@ -119,8 +119,8 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
     offer.instruction(format!("remove {text}; without clocksmith: {by_hand}"))
 }
 
-/// Whether the kernel would choose another clocksource without the override: elsewhere than on x86, one that registered
-/// and is not rated last (`cr16_unstable` and similar ones are).
+/// Whether the kernel would choose another clocksource without the override: on architectures other than x86, one that
+/// registered and is not rated last (`cr16_unstable` and similar ones are).
 fn has_better(case: &Case<'_>) -> bool {
     if case.may_be_x86() {
         return true;
@@ -134,7 +134,7 @@ fn has_better(case: &Case<'_>) -> bool {
     })
 }
 
-/// Parameters that are in the way.
+/// Removes parameters that prevent a better choice.
 pub(super) fn remove_parameter(plan: &Plan<'_>) -> Option<Offer> {
     let case = plan.case;
     let line = &case.machine.cmdline.value;

@@ -24,7 +24,7 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
     let stated = case.machine.cmdline.value.has("tsc_early_khz") || bad_refinement(plan);
     let concerns = |cause: &Cause| match cause.id {
         C::TscMiscalibrated if stated => false,
-        // A wrong rate of all CPUs is none either.
+        // A rate that is wrong on all CPUs is not a fault of the firmware either.
         C::TscSkew => case.cpus_are_apart(),
         id => id.definition().remedies.iter().any(|advice| advice.id == table::UPDATE_FIRMWARE.id),
     };
@@ -47,13 +47,13 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
     if !plan.likely(C::TscHaltsInIdle) {
         return None;
     }
-    // intel_idle serves processors from Nehalem on.
+    // intel_idle supports processors from Nehalem on.
     let vendor = &case.machine.vendor;
     let served = !vendor.is_assumed()
         && vendor.value == CpuVendor::Intel
         && case.machine.model.is_none_or(|(family, model)| family == 6 && model >= 0x1a);
-    // intel_idle's own words (`intel_idle_verify_cstate()` and its like): it drives the idle states here, and ignores
-    // processor.max_cstate.
+    // Messages of intel_idle (`intel_idle_verify_cstate()` and similar functions): it drives the idle states here, and
+    // ignores processor.max_cstate.
     let drives = case.log().is_some_and(|log| {
         log.all(|event| matches!(event, Event::TscUnstable(UnstableReason::HaltsInIdle)))
             .any(|entry| entry.text.contains("states deeper than C"))
@@ -96,7 +96,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let machine = case.machine;
     let kernel = &machine.kernel.value;
     let current = case.current_name().unwrap_or_default();
-    // Its name says how old the kernel is.
+    // The name of the clocksource shows the age of the kernel.
     if current == "hyperv_clocksource" && case.slow == Some(true) {
         let since = Feature::HypervPageVdso.versions();
         return Some(Offer::saying(format!(
@@ -115,9 +115,9 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
                 .citing("Linux drivers/clocksource/timer-riscv.c, riscv_clocksource (rating 300 until 6.2)"),
         );
     }
-    // xen stays a system call wherever the host does not set the stable bit: the TSC is the better way.
+    // Reads of xen stay system calls if the host does not set the stable bit: the TSC is the better choice.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
-    // What a 64-bit kernel alone has, no newer kernel of 32 bits has; and the vDSO of 32 bits reads the TSC first.
+    // A feature of 64-bit kernels only is in no newer 32-bit kernel; and the vDSO of 32 bits reads the TSC first.
     if is_before_vdso32(machine) && case.tsc_is_current() {
         let since = Feature::Vdso32.versions();
         return Some(
@@ -145,7 +145,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     if machine.kernel.is_assumed() {
         return None;
     }
-    // The processor has the register, by its flags or by its model.
+    // The processor has the register, according to its flags or its model.
     let adjusts = machine.tsc_adjust.value
         && (!machine.tsc_adjust.is_assumed()
             || machine.model.is_some() && !machine.vendor.is_assumed());
@@ -186,7 +186,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     None
 }
 
-/// Which code gave a paravirtual clock its path in the vDSO.
+/// The code that added the vDSO path of a paravirtual clock.
 fn vdso_source(clocksource: &str) -> &'static str {
     match clocksource {
         "kvm-clock" => "Linux arch/x86/vdso/vclock_gettime.c, vread_pvclock() (3.8, 2013)",
@@ -195,13 +195,13 @@ fn vdso_source(clocksource: &str) -> &'static str {
     }
 }
 
-/// What helps whatever the cause: fewer or cheaper reads.
+/// Advice that helps whatever the cause: fewer or cheaper reads.
 pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     const INPUTS: [OpenInput; 2] = [OpenInput::KernelVersion, OpenInput::Architecture];
     if plan.case.slow != Some(true) && !plan.has(C::CounterTrapped) {
         return None;
     }
-    // No program is known to read it.
+    // The evidence shows that no program reads the time.
     if crate::symptom::programs_do_not_show(&plan.case.facts.symptoms) {
         return None;
     }

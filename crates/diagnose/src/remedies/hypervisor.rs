@@ -1,4 +1,4 @@
-//! What is done in the hypervisor, or in the host; for those who own it.
+//! Changes in the hypervisor or in the host, for those who administer them.
 
 use super::Plan;
 use super::offer::Offer;
@@ -6,7 +6,7 @@ use super::watchdog::bad_refinement;
 use crate::CauseId as C;
 use clocksmith_facts::hypervisor::HypervisorKind;
 
-/// The host does not run on its TSC, as far as the guest can tell.
+/// Whether the host does not run on its TSC, according to the evidence in the guest.
 fn host_off_tsc(plan: &Plan<'_>) -> bool {
     plan.warns(C::VdsoBypassed)
         && matches!(
@@ -55,7 +55,7 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     };
     let kvm = match plan.case.hypervisor() {
         Some(kind) => matches!(kind, HypervisorKind::Kvm | HypervisorKind::Tcg),
-        // A kernel without the code for KVM, or a guest that is not shown it.
+        // A kernel without the code for KVM, or a guest from which KVM is hidden.
         None => plan.case.in_guest() && plan.case.facts.dmi.value().is_some_and(named),
     };
     let idle = plan.warns(C::TscHaltsInIdle) && plan.likely(C::TscHaltsInIdle);
@@ -93,7 +93,8 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     })
 }
 
-/// QEMU emulates the processor in software, or the kernel was shown nothing of KVM: it names the hypervisor in each boot.
+/// QEMU emulates the processor in software, or KVM is hidden from the kernel: a kernel names the hypervisor in each
+/// boot.
 fn shows_no_kvm(plan: &Plan<'_>) -> bool {
     let case = plan.case;
     match case.hypervisor() {
@@ -102,8 +103,8 @@ fn shows_no_kvm(plan: &Plan<'_>) -> bool {
     }
 }
 
-/// An invariant TSC where QEMU emulates the processor: `-cpu host` is KVM's, and TCG takes `invtsc` for a feature that it does
-/// not have (`tcg_feature_word_info` in target/i386/cpu.c, `x86_cpu_filter_features()`).
+/// An invariant TSC for a processor that QEMU emulates: `-cpu host` needs KVM, and TCG treats `invtsc` as a feature
+/// that it lacks (`tcg_feature_word_info` in target/i386/cpu.c, `x86_cpu_filter_features()`).
 fn emulated(plan: &Plan<'_>) -> Offer {
     let says = match plan.case.hypervisor() {
         Some(_) => {
@@ -196,7 +197,7 @@ pub(super) fn clock_interface(plan: &Plan<'_>) -> Option<Offer> {
     (broken || frequency).then(Offer::default)
 }
 
-/// Where only the operator of a cloud's hosts can act.
+/// Advice for a fault that only the operator of a cloud's hosts can repair.
 pub(super) fn ask_the_operator(plan: &Plan<'_>) -> Option<Offer> {
     let unhelped = !plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
     (plan.is_tenant()

@@ -1,9 +1,9 @@
-//! Remedies: which advice applies to which cause, in order of preference, and which advice people
-//! would reach for and should not.
+//! Remedies: the advice for each cause, in order of preference, and common advice that is
+//! wrong here.
 //!
 //! The texts, risks and sources are in [`table`]; each advice has its conditions as code, in the module of
-//! its layer, and is offered only where they hold. Which advice answers which cause is said by the cause.
-//! Nothing here is applied: applying is another crate's job.
+//! its layer, and is offered only if they hold. The cause lists the advice that answers it.
+//! This module applies nothing: another crate does.
 
 mod boot;
 mod hardware;
@@ -67,7 +67,7 @@ pub struct Setting {
 }
 
 impl Layer {
-    /// As it is written: `program`, `runtime`, `boot`, `hypervisor`, `firmware`.
+    /// The layer as text: `program`, `runtime`, `boot`, `hypervisor`, `firmware`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ pub struct Remedy<Id = CauseId> {
     pub source: String,
 }
 
-/// A growing list of remedies, and what their conditions ask.
+/// A list of remedies, and the queries of their conditions.
 pub(crate) struct Plan<'a> {
     pub(crate) case: &'a Case<'a>,
     pub(crate) causes: &'a [Cause],
@@ -146,21 +146,21 @@ impl Plan<'_> {
         against_tsc(self.causes)
     }
 
-    /// The machine is a guest, or the evidence does not say.
+    /// Whether the machine is a guest, or the evidence does not show it.
     pub(crate) fn may_be_guest(&self) -> bool {
         let case = self.case;
-        // Firmware that names a maker of hardware, in a text that shows no hypervisor.
+        // Firmware that names a vendor of hardware, in a text that shows no hypervisor.
         let hardware = case.facts.dmi.is_known() && !case.in_guest();
         !case.is_bare_metal() && !hardware
     }
 
-    /// Xen's initial domain.
+    /// Whether the machine is Xen's initial domain.
     pub(crate) fn is_dom0(&self) -> bool {
         let hypervisor = self.case.facts.hypervisor.value().and_then(Option::as_ref);
         hypervisor.is_some_and(|h| h.xen_dom0)
     }
 
-    /// The guest is rented: its user cannot change the host.
+    /// Whether the guest is rented: its user cannot change the host.
     pub(crate) fn is_tenant(&self) -> bool {
         let facts = self.case.facts;
         let rented = facts
@@ -176,18 +176,18 @@ impl Plan<'_> {
                 .any(|name| kernel.contains(name))
     }
 
-    /// The user of the guest may own the host too.
+    /// Whether the user of the guest may also administer the host.
     pub(crate) fn owns_host(&self) -> bool {
         !self.is_tenant() && !self.is_dom0()
     }
 
-    /// The kernel is older than the vDSO path of the paravirtual clock in use.
+    /// Whether the kernel is older than the vDSO path of the paravirtual clock in use.
     pub(crate) fn old_pvclock(&self) -> bool {
         let name = self.case.current_name().unwrap_or_default();
         self.is_32_bit_kvm() || vdso_bypassed::lacks_path(self.case.machine, name)
     }
 
-    /// A 32-bit kernel with kvm-clock, for which it has no path in the vDSO in any version.
+    /// Whether the kernel is a 32-bit kernel with kvm-clock, for which no version has a vDSO path.
     pub(crate) fn is_32_bit_kvm(&self) -> bool {
         let arch = &self.case.machine.arch;
         arch.value == Arch::X86
@@ -215,7 +215,7 @@ impl Plan<'_> {
         });
     }
 
-    /// Adds an advice as one that is refused.
+    /// Adds a refused advice.
     fn refuse(&mut self, advice: &table::Advice, causes: Vec<CauseId>, because: &str) {
         let before = self.remedies.len();
         self.advise(advice, causes, Offer::default());
@@ -225,7 +225,7 @@ impl Plan<'_> {
     }
 }
 
-/// Chooses what to advise, and what to warn of.
+/// Chooses the advice and the warnings.
 pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec<Remedy> {
     let mut plan = Plan { case, causes, remedies: Vec::new() };
     let trouble = causes.iter().any(|c| c.severity >= Severity::Warning);
@@ -243,8 +243,8 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
             }
         }
     }
-    // What only a hypervisor could do comes behind what helps on hardware, where nothing shows a guest; and last, where the
-    // kernel says that it runs on hardware.
+    // Without evidence of a guest, remedies in the hypervisor come after those that help on hardware; they come last if
+    // the kernel reports that it runs on hardware.
     if !case.in_guest() {
         let on_hardware = |event: &Event| matches!(event, Event::Paravirt(name) if name == BARE);
         let bare = case.log().is_some_and(|log| log.any(on_hardware));
@@ -259,13 +259,13 @@ pub(crate) fn choose(case: &Case<'_>, causes: &[Cause], verdict: Verdict) -> Vec
     plan.remedies
 }
 
-/// What sets the wall clock right, best first: whatever the verdict on the clocksource is.
+/// Chooses the remedies for the wall clock, best first, whatever the verdict on the clocksource is.
 pub(crate) fn for_wall_clock(case: &Case<'_>, causes: &[Cause]) -> Vec<Remedy> {
     let mut plan = Plan { case, causes, remedies: Vec::new() };
     for advice in table::ADVICE {
         let answers =
             |id: CauseId| id.definition().remedies.iter().any(|answer| answer.id == advice.id);
-        // What else a wall clock's figures prove is answered by what concerns the clock.
+        // Other causes that the figures of a wall clock prove are answered by the remedies for the clocksource.
         let answered: Vec<CauseId> = causes
             .iter()
             .map(|c| c.id)
@@ -280,10 +280,10 @@ pub(crate) fn for_wall_clock(case: &Case<'_>, causes: &[Cause]) -> Vec<Remedy> {
     plan.remedies
 }
 
-/// What a kernel calls hardware, and a hypervisor without an interface of its own.
+/// The kernel's name for hardware, and for a hypervisor without a paravirtual interface.
 const BARE: &str = "bare hardware";
 
-/// Whether an advice is for kernels of every architecture; the others speak of the TSC or of hypervisors of x86.
+/// Whether an advice is for kernels of every architecture; the others concern the TSC or hypervisors of x86.
 fn is_for_every_architecture(advice: &table::Advice) -> bool {
     let ids = [
         table::REMOVE_PARAMETER.id,
@@ -295,7 +295,7 @@ fn is_for_every_architecture(advice: &table::Advice) -> bool {
     ids.contains(&advice.id)
 }
 
-/// In a container, WSL or gVisor another administrator owns the kernel: no command inside helps.
+/// In a container, WSL or gVisor another administrator controls the kernel: no command inside helps.
 fn elsewhere(case: &Case<'_>, advice: &table::Advice, offer: Offer) -> Offer {
     let environment = &case.facts.environment;
     let place = if matches!(environment.container.value(), Some(Some(_))) {

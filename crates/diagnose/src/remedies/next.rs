@@ -1,4 +1,4 @@
-//! Where to go from the verdict: who suffers, what helps without a reboot, what helps for good.
+//! Next steps after the verdict: the affected programs, the help without a reboot, the permanent help.
 
 use crate::causes::against_tsc;
 use crate::{Cause, Verdict};

@@ -2,7 +2,7 @@
 
 use super::{Parameters, Setting};
 
-/// How an advice is carried out here, and what differs from the table here.
+/// The way in which an advice is carried out here, and the differences from the table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) summary: Option<String>,

@@ -1,4 +1,4 @@
-//! Advice that people reach for and that would harm or do nothing here, each with the reason.
+//! Common advice that would harm or have no effect here, each with the reason.
 
 use super::{Plan, table};
 use crate::CauseId;
@@ -26,7 +26,7 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
     if case.tsc_is_given_up() && !case.tsc_is_current() && case.slow != Some(false) {
         let mut causes: Vec<CauseId> =
             plan.causes.iter().map(|c| c.id).filter(|id| id.kernel_gave_up_tsc()).collect();
-        // That it is marked is shown, and not why.
+        // The evidence shows that the TSC is marked, and not the reason.
         if causes.is_empty() && case.tsc_is_marked() {
             causes.push(CauseId::InsufficientEvidence);
         }
@@ -36,10 +36,10 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
     }
 }
 
-/// What writing `tsc` to `current_clocksource` does where the kernel has given the TSC up.
+/// The effect of writing `tsc` to `current_clocksource` after the kernel has marked the TSC unstable.
 ///
-/// Up to 2.6.30 `sysfs_override_clocksource()` takes the name of any registered clocksource, and a TSC that was marked
-/// unstable is one: its rating alone is lower.
+/// Up to 2.6.30 `sysfs_override_clocksource()` accepts the name of any registered clocksource. A TSC that was marked
+/// unstable is still registered: only its rating is lower.
 fn unavailable(plan: &Plan<'_>) -> &'static str {
     let machine = plan.case.machine;
     let checks = |m: &Machine| Feature::OverrideChecked.of(&m.kernel.value);
@@ -60,7 +60,8 @@ fn unavailable(plan: &Plan<'_>) -> &'static str {
     }
 }
 
-/// Why `tsc=reliable` is wrong here, if it is: causes by which the TSC is at fault first, then the other causes.
+/// The reason why `tsc=reliable` is wrong here, if it is: causes by which the TSC is at fault first, then the other
+/// causes.
 fn against_reliable(plan: &Plan<'_>) -> Option<(String, CauseId)> {
     let mut causes: Vec<_> = plan.causes.iter().collect();
     causes.sort_by_key(|cause| !cause.blames_tsc());

@@ -1,4 +1,4 @@
-//! What changes the running kernel.
+//! Changes of the running kernel.
 
 use super::Plan;
 use super::offer::Offer;
@@ -11,14 +11,15 @@ use clocksmith_facts::shell::quote;
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-/// The TSC is there or may be there, is not used, and there is no evidence against it.
+/// The TSC is or may be available, is not in use, and the evidence shows no fault of it.
 fn may_switch(plan: &Plan<'_>) -> bool {
     let case = plan.case;
     let current = case.current_name();
     let worth = match case.slow {
         Some(slow) => slow,
-        // Whether a pvclock stays in user space is not in this evidence. On Xen it seldom does (`Feature::XenVdso`, and a host
-        // that sets the stable bit); on KVM it mostly does, unless the reads were found to be slow.
+        // The evidence does not show whether reads of a pvclock stay in user space. On Xen they seldom do
+        // (`Feature::XenVdso`, and a host that sets the stable bit); on KVM they mostly do, unless the reads were found
+        // to be slow.
         None => match current {
             Some("xen") => true,
             Some("kvm-clock") => !case.facts.symptoms.is_empty(),
@@ -29,7 +30,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         Some(there) => there,
         None => current == Some("xen"),
     };
-    // The TSC itself is as cheap to read as these; the system call stays.
+    // Reads of the TSC cost about as much as reads of these; the system call remains.
     let no_gain = current.is_some_and(is_paravirt) && is_before_vdso32(case.machine);
     current.is_some()
         && !no_gain
@@ -42,22 +43,22 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && !case.tsc_differed_and_kept()
 }
 
-/// What the TSC means in the initial domain of Xen.
+/// The risk of the TSC in the initial domain of Xen.
 const DOM0_RISK: &str =
     "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
 
-/// What a TSC that its host does not scale means.
+/// The risk of a TSC that the host does not scale.
 const GUEST_RISK: &str = "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first; a TSC that the host \
      does not scale runs at another rate after a migration; a guest that is restored or moved keeps a stale wall clock \
      until NTP steps it";
 
-/// What the TSC of a guest means, where that is not what the table says.
+/// The risk of the TSC of a guest, if it differs from the risk in the table.
 fn guest_risk(plan: &Plan<'_>) -> Option<&'static str> {
     let pvclock = plan.case.current_name() == Some("kvm-clock");
     xen_risk(plan).or_else(|| pvclock.then_some(GUEST_RISK))
 }
 
-/// What a native or emulated TSC of Xen means.
+/// The risk of a native or emulated TSC of Xen.
 fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
     let xen = matches!(
         plan.case.hypervisor(),
@@ -124,7 +125,7 @@ pub(super) fn switch_to_counter(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 pub(super) fn clear_override(plan: &Plan<'_>) -> Option<Offer> {
-    // An empty write lets the kernel choose the TSC again.
+    // After an empty write the kernel chooses the TSC again.
     if !plan.warns(C::RuntimeOverride)
         || plan.case.slow != Some(true)
         || plan.against_tsc().is_some()

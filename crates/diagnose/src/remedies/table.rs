@@ -1,6 +1,6 @@
-//! The advice table: what, risk, who says so as of when, and where each is offered.
+//! The advice table: summary, risk, source with its date, and the condition of each advice.
 //!
-//! Clouds and vendors contradict each other and change their minds: what each of them says is in [`crate::policy`].
+//! Clouds and vendors contradict each other and change their recommendations, which are in [`crate::policy`].
 
 use super::offer::Offer;
 use super::{Layer, Plan, boot, hardware, hypervisor, runtime, wall, watchdog};
@@ -10,15 +10,15 @@ use super::{Layer, Plan, boot, hardware, hypervisor, runtime, wall, watchdog};
 pub struct Advice {
     /// Stable id.
     pub id: &'static str,
-    /// Where it acts.
+    /// The layer of the change.
     pub layer: Layer,
-    /// What it does.
+    /// The effect.
     pub summary: &'static str,
-    /// What it risks.
+    /// The risk.
     pub risk: &'static str,
-    /// Who says so, and as of when.
+    /// The source and its date.
     pub source: &'static str,
-    /// Whether its conditions hold here, and then how it is done here.
+    /// Returns how the change is made here, if its conditions hold.
     pub(crate) offer: fn(&Plan<'_>) -> Option<Offer>,
 }
 
@@ -64,7 +64,7 @@ pub const ADVICE: &[&Advice] = &[
     &wall::DESKTOP_VM,
 ];
 
-/// Looks an advice up.
+/// Finds an advice by its id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Advice> {
     ADVICE.iter().copied().find(|advice| advice.id == id)

@@ -1,4 +1,4 @@
-//! What sets the wall clock right, by what keeps it and by hypervisor: the advice, and where each is offered.
+//! Remedies for the wall clock, by time daemon and by hypervisor: the advice, and the condition of each.
 
 use super::offer::Offer;
 use super::table::Advice;
@@ -9,7 +9,7 @@ use clocksmith_facts::Fact;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::wall::{PtpClock, Role, TimeSource};
 
-/// Set it once.
+/// Set the wall clock once.
 pub const STEP_NOW: Advice = Advice {
     id: "wall-step-now",
     layer: Layer::Runtime,
@@ -121,7 +121,7 @@ pub const ASK_THE_DAEMON: Advice = Advice {
     offer: ask_the_daemon,
 };
 
-/// A rate that nothing can hold.
+/// A rate that no time daemon can correct.
 pub const COUNTER_RATE: Advice = Advice {
     id: "wall-counter-rate",
     layer: Layer::Runtime,
@@ -133,7 +133,7 @@ pub const COUNTER_RATE: Advice = Advice {
     offer: counter_rate,
 };
 
-/// Start one.
+/// Start a time daemon.
 pub const START_A_DAEMON: Advice = Advice {
     id: "wall-start-a-daemon",
     layer: Layer::Runtime,
@@ -143,7 +143,7 @@ pub const START_A_DAEMON: Advice = Advice {
     offer: start_a_daemon,
 };
 
-/// One of several.
+/// Stop all time daemons but one.
 pub const ONE_MASTER: Advice = Advice {
     id: "wall-one-master",
     layer: Layer::Runtime,
@@ -165,7 +165,8 @@ fn stale(plan: &Plan<'_>) -> bool {
     plan.has(C::WallClockStaleAfterRestore)
 }
 
-/// VirtualBox presents these interfaces without the hypercall and the channel by which the host's time is read.
+/// Whether the hypervisor is VirtualBox, whose interfaces lack the hypercall and the channel that transfer the host's
+/// time.
 fn is_virtualbox(plan: &Plan<'_>) -> bool {
     let hypervisor = plan.case.facts.hypervisor.value().and_then(Option::as_ref);
     hypervisor.is_some_and(|it| it.virtualbox)
@@ -184,12 +185,12 @@ fn is_wsl(plan: &Plan<'_>) -> bool {
     plan.case.facts.environment.wsl.value() == Some(&true)
 }
 
-/// A kernel of LinuxKit, from which Docker Desktop's machine is made.
+/// Whether the kernel is of LinuxKit, which Docker Desktop's virtual machine uses.
 fn is_linuxkit(plan: &Plan<'_>) -> bool {
     plan.case.facts.kernel.value().is_some_and(|kernel| kernel.release.contains("linuxkit"))
 }
 
-/// Where chrony's configuration is, in words.
+/// The path of chrony's configuration, in words.
 const CHRONY_CONF: &str = "/etc/chrony.conf, or /etc/chrony/chrony.conf on Debian and Ubuntu";
 
 fn step_now(plan: &Plan<'_>) -> Option<Offer> {
@@ -217,12 +218,12 @@ fn step_always(plan: &Plan<'_>) -> Option<Offer> {
     offered.then(|| Offer::default().setting(CHRONY_CONF, "makestep 1 -1"))
 }
 
-/// The device of a PTP clock of such a name.
+/// The device of a PTP clock with this name.
 fn ptp<'a>(plan: &Plan<'a>, name: &str) -> Option<&'a PtpClock> {
     plan.case.facts.wall.ptp.value()?.iter().find(|clock| clock.name == name)
 }
 
-/// chrony follows a PTP clock already.
+/// Whether chrony already follows a PTP clock.
 fn follows_phc(plan: &Plan<'_>) -> bool {
     plan.case.facts.wall.chrony.value().is_some_and(|config| !config.phc.is_empty())
 }
@@ -261,7 +262,8 @@ fn vmware_tools(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 fn firecracker_load(plan: &Plan<'_>) -> Option<Offer> {
-    // Firecracker shows itself as KVM alone; a change of the generation id and no firmware that names QEMU point to it.
+    // Firecracker presents itself only as KVM; a change of the generation id, and firmware that does not name QEMU,
+    // indicate it.
     let qemu = plan.case.facts.dmi.is_known();
     let offered =
         stale(plan) && is_kvm(plan) && !qemu && plan.case.current_name() == Some("kvm-clock");
@@ -287,13 +289,13 @@ fn desktop_vm(plan: &Plan<'_>) -> Option<Offer> {
     (stale(plan) && is_linuxkit(plan)).then(Offer::default)
 }
 
-/// A daemon's figures show a rate that nothing holds, or one that swings.
+/// Whether a daemon's figures show a rate that no daemon can correct, or an unstable one.
 fn may_have_wrong_rate(plan: &Plan<'_>) -> bool {
     let Fact::Known { value: told, source } = &plan.case.facts.wall.source else { return false };
     wrong_rate(told, source).is_some() || told.unsteady_s.is_some() && told.follows != Some(true)
 }
 
-/// Sources of the daemon answer, by its table, by what it follows, or by what it found.
+/// Whether sources of the daemon answer, according to its table, the source that it follows, or its findings.
 fn sources_answer(told: &TimeSource) -> bool {
     match told.sources {
         Some((_, answering)) => answering > 0,
@@ -349,7 +351,7 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     let told = plan.case.facts.wall.source.value();
     let rate = matches!(&plan.case.facts.wall.source,
         Fact::Known { value, source } if wrong_rate(value, source).is_some());
-    // Its servers are not what is wrong.
+    // The servers are not at fault.
     if !plan.warns(C::WallClockUnsynchronised) || rate {
         return None;
     }

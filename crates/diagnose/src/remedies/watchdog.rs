@@ -1,4 +1,4 @@
-//! What helps where the watchdog demoted the TSC.
+//! Remedies after the watchdog demoted the TSC.
 
 use super::offer::Offer;
 use super::{Plan, boot};
@@ -14,9 +14,9 @@ use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
-/// The watchdog demoted the TSC, which is not at fault by the evidence.
+/// Whether the watchdog demoted the TSC, and the TSC is not at fault by the evidence.
 fn innocent(plan: &Plan<'_>) -> bool {
-    // What may be the TSC's own fault is open then.
+    // With these causes it is open whether the TSC is at fault.
     let suspected = plan.warns(C::TscJump) || plan.warns(C::TscHaltsInIdle);
     plan.warns(C::WatchdogAtFault)
         && plan.likely(C::WatchdogAtFault)
@@ -24,13 +24,13 @@ fn innocent(plan: &Plan<'_>) -> bool {
         && !suspected
 }
 
-/// `tsc=reliable` or `tsc=nowatchdog` is on the command line already.
+/// Whether `tsc=reliable` or `tsc=nowatchdog` is already on the command line.
 fn unwatched_by_parameter(plan: &Plan<'_>) -> bool {
     let line = &plan.case.machine.cmdline.value;
     line.has_value("tsc", "reliable") || line.has_value("tsc", "nowatchdog")
 }
 
-/// The kernel refined the frequency in this boot, and probably wrongly.
+/// Whether the kernel refined the frequency in this boot, and probably wrongly.
 pub(super) fn bad_refinement(plan: &Plan<'_>) -> bool {
     let refined = |event: &Event| matches!(event, Event::Refined { .. });
     plan.likely(C::TscMiscalibrated)
@@ -38,7 +38,7 @@ pub(super) fn bad_refinement(plan: &Plan<'_>) -> bool {
         && !plan.case.machine.cmdline.value.has("tsc_early_khz")
 }
 
-/// A test of the watchdog made the kernel demote the TSC.
+/// Whether a test of the watchdog made the kernel demote the TSC.
 fn tested(plan: &Plan<'_>) -> bool {
     plan.case.log().is_some_and(|log| log.any(|event| matches!(event, Event::DelayInjected)))
 }
@@ -109,14 +109,14 @@ pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {
 pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     let machine = plan.case.machine;
     let kernel = &machine.kernel.value;
-    // One that would not watch a TSC with all flags on a machine of this size has watched this one: it lacks a flag.
+    // If a kernel that exempts a TSC with all flags, on a machine of this size, watched this TSC, the TSC lacks a flag.
     let watches = |m: &Machine| watches_with_all_flags(m);
     let old = open::ask_over(machine, &[OpenInput::KernelVersion], watches).same == Some(true);
     let helps = machine.with_newest_kernel().is_some_and(|newer| !watches_with_all_flags(&newer));
     if !innocent(plan) || !old || !helps || tested(plan) {
         return None;
     }
-    // Few processors with all three flags, which are of 2013 and later, ran such kernels.
+    // Few processors with all three flags, which date from 2013 and later, ran such kernels.
     let old = Version::new(4, 1, 0);
     let is_old = machine.kernel_bounds.1.is_some_and(|below| below <= old)
         || !machine.kernel.is_assumed() && kernel.version < Version::new(3, 10, 0);
@@ -156,6 +156,6 @@ pub(super) fn newer_kernel_reliable(plan: &Plan<'_>) -> Option<Offer> {
         && !Feature::ReliableProtectsTscEarly.of(&kernel.value);
     let demoted = plan.causes.iter().any(crate::Cause::is_demotion);
     let shown = cmdline_tsc_reliable::early_demoted(plan.case);
-    // A TSC that is doubted must not be left without the guard.
+    // The guard must not be disabled for a doubted TSC.
     ((watched_early && demoted || shown) && innocent(plan)).then(Offer::default)
 }

@@ -1,4 +1,4 @@
-//! System calls that read a clock: which of them the vDSO should have served.
+//! System calls that read a clock, and which of them the vDSO should have served.
 
 use super::late::Late;
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight};
@@ -6,7 +6,7 @@ use crate::names;
 use clocksmith_facts::Facts;
 use clocksmith_facts::symptom::{Calls, Symptom};
 
-/// Clocks that the vDSO of x86 and arm64 serves where the clocksource has a path: REALTIME and MONOTONIC since ever,
+/// Clocks that the vDSO of x86 and arm64 serves if the clocksource has a path: REALTIME and MONOTONIC always,
 /// on x86 TAI since 4.20, MONOTONIC_RAW and BOOTTIME since 5.3 (`lib/vdso/gettimeofday.c`).
 const SERVED: [&str; 7] = [
     "CLOCK_REALTIME",
@@ -80,7 +80,7 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
             )
             .weighs(Weight::Nothing, format!("The traced calls read {name}, which is a system call on every machine."));
     }
-    // Only clocks that the vDSO serves late, on a kernel that is older or of unknown version.
+    // Only clocks that the vDSO serves since a later version, on a kernel that is older or of unknown version.
     let late =
         || calls.clocks.iter().map(|(name, _)| Late::of(name)).collect::<Option<Vec<Late>>>();
     let late = if calls.clocks.is_empty() { None } else { late() };
@@ -142,7 +142,7 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
         )
 }
 
-/// What ltrace's figures are, without what strace says of system calls.
+/// The text for ltrace's figures, without strace's words about system calls.
 fn of_library(calls: &Calls, says: String) -> String {
     match calls.percent {
         Some(percent) => says.replace(

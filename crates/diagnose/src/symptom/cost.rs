@@ -1,4 +1,4 @@
-//! What another program measured of a read.
+//! Read costs that another program measured.
 
 use super::late::Late;
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight, ns};
@@ -6,15 +6,15 @@ use crate::names;
 use clocksmith_facts::Facts;
 use clocksmith_facts::symptom::{Cost, Seen, Symptom};
 
-/// Nanoseconds below which a read stays in user space: a system call alone takes as much on the fastest machines, and
-/// with the loop around it a read by system call takes more.
+/// Nanoseconds below which a read stays in user space: a system call alone takes as long on the fastest machines, and a
+/// read by system call takes longer with the loop around it.
 const FAST: f64 = 80.0;
-/// Nanoseconds from which on a read in user space does not explain it on processors of the last fifteen years.
+/// Nanoseconds above which a read in user space does not explain the cost, on processors of the last fifteen years.
 const SLOW: f64 = 200.0;
-/// Part of the cost of a system call from which on a read is one.
+/// The fraction of the cost of a system call from which on a read is a system call.
 const LIKE_A_CALL: f64 = 0.8;
 
-/// Judges what a program measured; `None` where that is of no interest: a coarse clock that is read from memory.
+/// Judges the measurement of a program; `None` for a coarse clock that is read from memory, which shows nothing.
 pub(super) fn judge(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Option<Judged> {
     let is_call = match cost.syscall_ns.filter(|syscall| *syscall > 0.0) {
         Some(syscall) => cost.ns >= LIKE_A_CALL * syscall,
@@ -128,12 +128,13 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
         .weighs(Weight::PerhapsSlow, format!("{measured}: not the vDSO, or a busy machine."))
 }
 
-/// Whether a clock is read from memory alone wherever a vDSO serves: `CLOCK_MONOTONIC_COARSE`, `clock-gettime-realtime-coarse`.
+/// Whether a clock is read only from memory if a vDSO serves it: `CLOCK_MONOTONIC_COARSE`,
+/// `clock-gettime-realtime-coarse`.
 fn is_coarse(clock: &str) -> bool {
     clock.to_ascii_lowercase().contains("coarse")
 }
 
-/// A coarse clock reads no counter: what it costs is the way into the kernel.
+/// A read of a coarse clock reads no counter: its cost is that of entering the kernel.
 fn coarse(judged: Judged, measured: &str) -> Judged {
     judged
         .proves(
@@ -148,7 +149,7 @@ fn coarse(judged: Judged, measured: &str) -> Judged {
         )
 }
 
-/// What a slow read of a clock says that the vDSO serves late.
+/// The meaning of a slow read of a clock that the vDSO serves since a later version.
 fn not_served(
     judged: Judged,
     measured: &str,
@@ -180,7 +181,7 @@ fn not_served(
                 MEASURE,
             )
             .weighs(Weight::Nothing, format!("{measured}, a system call on this kernel whatever the clocksource is.")),
-        // Reads of other clocks stay in user space, so the clocksource has its path.
+        // Reads of other clocks stay in user space, so the clocksource has a vDSO path.
         _ if beside => judged
             .proves(
                 format!(

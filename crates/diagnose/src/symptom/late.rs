@@ -38,8 +38,8 @@ impl Late {
         self.feature().versions()
     }
 
-    /// Whether the vDSO of this kernel serves it; `None` where the evidence does not say: no version, or a processor of
-    /// another kind, whose vDSO has its own history.
+    /// Whether the vDSO of this kernel serves it; `None` if the evidence does not show it: no version, or a processor
+    /// of another kind, whose vDSO has a different history.
     pub(super) fn is_served(self, facts: &Facts) -> Option<bool> {
         let kernel = facts.kernel.value()?;
         let is_x86 = facts.arch.value().is_some_and(|arch: &Arch| arch.is_x86());

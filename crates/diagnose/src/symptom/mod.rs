@@ -1,8 +1,8 @@
-//! Symptoms as evidence: what the output of a profiler, a trace, a benchmark or a server proves, what it cannot, and one
-//! command that settles it on that machine.
+//! Symptoms as evidence: what the output of a profiler, a trace, a benchmark or a server proves, what it cannot prove,
+//! and one command that settles it on that machine.
 //!
-//! A symptom ranks below what sysfs and the kernel say, and above what is inferred. It names the clocksource in use
-//! only where a profile shows its own read function; it makes reads slow only where nothing else explains it.
+//! A symptom ranks below sysfs and messages of the kernel, and above inferences. It names the clocksource in use
+//! only if a profile shows the read function of that clocksource; it makes reads slow only if nothing else explains it.
 
 mod backwards;
 mod calls;
@@ -63,7 +63,7 @@ impl ReadReport {
         })
     }
 
-    /// In one line: `12 kernel lines, perf report, uname -a; 14 lines not recognised`.
+    /// The summary in one line: `12 kernel lines, perf report, uname -a; 14 lines not recognised`.
     #[must_use]
     pub fn text(&self) -> String {
         let lines = |count: u64, what: &str| {
@@ -96,39 +96,39 @@ pub struct SectionReport {
     pub headline: String,
 }
 
-/// How a symptom weighs on the question whether reads are fast.
+/// The evidence of a symptom for the question whether reads are fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
-    /// It does not bear on it.
+    /// The symptom is not evidence for it.
     Nothing,
     /// Reads are fast.
     Fast,
-    /// Reads are slow, or something else of this program or this moment is.
+    /// Reads are slow, or another part of this program is, or the slowness was temporary.
     PerhapsSlow,
     /// Reads are slow.
     Slow,
 }
 
-/// What is made of a symptom.
+/// The judgement of a symptom.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) report: SymptomReport,
     pub(crate) weight: Weight,
-    /// The clocksource that it shows in use, and how surely.
+    /// The clocksource that the symptom shows in use, and the confidence in it.
     pub(crate) in_use: Option<(&'static str, Confidence)>,
-    /// The clocksource that it was taken under, as the text says.
+    /// The clocksource under which the symptom was recorded, according to the text.
     under: Option<String>,
-    /// Another clocksource was written to current_clocksource behind it: it is of the time before.
+    /// Whether a later command wrote another clocksource to current_clocksource: the symptom is older than the write.
     before_write: bool,
-    /// System calls that a trace counted: of two traces the one with more of them leads.
+    /// System calls that a trace counted: of two traces the one with more calls leads.
     calls: u64,
-    /// It in one sentence for the headline.
+    /// The symptom in one sentence for the headline.
     sentence: String,
 }
 
-/// Shows which clocksource is in use, on the machine in question.
+/// Shows the clocksource in use, on the machine in question.
 const SHOW_CURRENT: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// Measures it there.
+/// Measures the read cost on the machine in question.
 const MEASURE: &str = "clocksmith why";
 
 /// Judges the symptoms of a text.
@@ -141,7 +141,8 @@ pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
     out
 }
 
-/// Whether a command behind a symptom writes another clocksource than the one that it shows or was taken under.
+/// Whether a command after a symptom writes another clocksource than the one that the symptom shows or was recorded
+/// under.
 fn is_before_write(facts: &Facts, one: &Judged) -> bool {
     let line = one.report.source.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
     let written = facts.kernel_log().zip(line).and_then(|(log, line)| log.written_behind(line));
@@ -213,7 +214,7 @@ pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(|((_, confidence), _)| std::cmp::Reverse(*confidence));
     let ((name, confidence), source) = found.first()?.clone();
-    // Two profiles of two clocksources name none.
+    // Two profiles with different clocksources name none.
     if found.iter().any(|((other, _), _)| *other != name) {
         return None;
     }
@@ -228,7 +229,7 @@ pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
     })
 }
 
-/// What symptoms make of the answer.
+/// The answer after the symptoms.
 pub(crate) struct Weighed {
     pub(crate) verdict: Verdict,
     pub(crate) confidence: Confidence,
@@ -246,7 +247,7 @@ pub(crate) fn weigh(
 ) -> Weighed {
     let mut out = Weighed { verdict, confidence, headline, contradictions: Vec::new() };
     let current = case.current_name();
-    // What was taken under another clocksource says nothing of this one.
+    // A symptom recorded under another clocksource shows nothing about this one.
     let fits = |one: &&Judged| {
         let shown = one.in_use.map(|(name, _)| name).or(one.under.as_deref());
         let holds = !one.before_write || current.is_some() && shown == current;
@@ -254,7 +255,7 @@ pub(crate) fn weigh(
         holds && same
     };
     let telling = judged.iter().filter(fits).filter(|one| !one.sentence.is_empty());
-    // Of equals the first one leads, of traces the one that counted most.
+    // Of equal symptoms the first one leads, of traces the one with the most calls.
     let Some(first) = telling.clone().rev().max_by_key(|one| one.weight) else { return out };
     let more = telling.rev().filter(|one| one.weight == first.weight && one.calls > first.calls);
     let main =
@@ -278,7 +279,7 @@ pub(crate) fn weigh(
     }
     let fast_elsewhere = judged.iter().filter(fits).any(|one| one.weight == Weight::Fast);
     match (verdict, main.weight) {
-        // Another clocksource would not help, and the time is spent nevertheless.
+        // Another clocksource would not help, and the program still spends the time.
         (Verdict::Ok, Weight::Nothing) if main.in_use.is_some() => {
             let fine = out.headline.trim_end().trim_end_matches(" Nothing to fix.");
             out.headline = format!("{fine} {}", main.sentence);
@@ -295,7 +296,7 @@ pub(crate) fn weigh(
         (Verdict::Slow, _) => {
             out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
         }
-        // The kernel has no path in the vDSO, and the answer says so.
+        // The kernel has no vDSO path, and the answer already states it.
         (Verdict::Ok, Weight::PerhapsSlow) if main.in_use.is_some() && bypassed(causes) => {
             out.headline = format!("{} {}", out.headline.trim_end(), main.sentence);
         }
@@ -326,12 +327,12 @@ pub(crate) fn weigh(
     out
 }
 
-/// Whether a cause says that the vDSO does not serve.
+/// Whether a cause shows that the vDSO does not serve the reads.
 fn bypassed(causes: &[Cause]) -> bool {
     causes.iter().any(|cause| cause.id == CauseId::VdsoBypassed)
 }
 
-/// Where the other evidence leaves it open.
+/// The answer if the other evidence leaves it open.
 fn unknown(
     case: &Case<'_>,
     main: &Judged,
@@ -360,7 +361,7 @@ fn unknown(
             (out.verdict, out.confidence) = (Verdict::Ok, Confidence::Medium);
             out.headline = format!("Reading the time is fast here. {}", main.sentence);
         }
-        // What is open of a clocksource that is known is said by the headline.
+        // The headline already states what is open about a known clocksource.
         Weight::Nothing if named.is_some() => {}
         Weight::Slow | Weight::PerhapsSlow if fast_elsewhere => {
             out.headline = format!(
@@ -372,7 +373,7 @@ fn unknown(
     }
 }
 
-/// Bit 8 of EDX of leaf 0x80000007, where a text shows it.
+/// Bit 8 of EDX of leaf 0x80000007, if the text shows it.
 fn invariant_tsc(facts: &Facts) -> Option<Judged> {
     let (yes, source) = (facts.invariant_tsc.value()?, facts.invariant_tsc.source()?);
     let symptom =
@@ -400,12 +401,12 @@ fn invariant_tsc(facts: &Facts) -> Option<Judged> {
     })
 }
 
-/// A share in percent for people.
+/// A share in percent as text.
 fn percent(share: f64) -> String {
     if share < 9.95 { format!("{share:.1} %") } else { format!("{share:.0} %") }
 }
 
-/// A duration for people.
+/// A duration as text.
 fn ns(ns: f64) -> String {
     if ns < 99.95 { format!("{ns:.1} ns") } else { format!("{ns:.0} ns") }
 }

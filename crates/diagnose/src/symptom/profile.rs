@@ -1,13 +1,13 @@
-//! Profiles: which function reads the time, and how much of the time that takes.
+//! Profiles: which function reads the time, and its share of the run time.
 
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight, percent};
 use crate::{Confidence, names};
 use clocksmith_facts::symptom::{Counted, Profile, Role, Seen, Symptom};
 
-/// Percent from which on a read function is more than the kernel's own reads: the watchdog reads its reference twice a
-/// second, and timers read the time.
+/// Percent from which on a read function shows more than the kernel's own reads: the watchdog reads its reference twice
+/// a second, and timers read the time.
 const OWN_READS: f64 = 1.0;
-/// Percent from which on there is no doubt.
+/// Percent from which on the profile is conclusive.
 const CLEAR: f64 = 5.0;
 
 pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
@@ -49,7 +49,7 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 .weighs(Weight::PerhapsSlow, sentence),
         );
     }
-    // The kernel's own functions read the time for all kinds of reasons: any other says more.
+    // The kernel's functions read the time for many reasons, so any other function is better evidence.
     let share = profile
         .greatest(|role| !matches!(role, Role::Keeps | Role::Reads(_)))
         .or_else(|| profile.functions.first())?;
@@ -142,7 +142,7 @@ fn of_events(symptom: &Symptom, profile: &Profile, event: &str) -> Option<Judged
     )
 }
 
-/// What `perf diff` shows: a share before and a difference, of which each may be of another clocksource.
+/// Judges the output of `perf diff`: a share before and a difference, each possibly of another clocksource.
 fn of_two_recordings(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     let share = profile.functions.first()?;
     let says = format!(
@@ -174,14 +174,15 @@ fn through_vdso(judged: Judged, spent: &str) -> Judged {
         .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often."))
 }
 
-/// The greatest share of another kind, behind what was said: `, 13 % in pvclock_clocksource_read`.
+/// The greatest share of another kind, appended to a sentence: `, 13 % in pvclock_clocksource_read`.
 fn beside(profile: &Profile, of: impl Fn(Role) -> bool) -> String {
     profile
         .greatest(of)
         .map_or_else(String::new, |share| format!(", {} in {}", percent(share.percent), share.name))
 }
 
-/// Whether a profile shows that programs read the time by system call, or does not show that the kernel reads it for itself.
+/// Whether a profile shows that programs read the time: as callers in a stack, by system call, or by a function of the
+/// vDSO or of a library.
 fn shows_programs(profile: &Profile) -> bool {
     let shown = |share: &clocksmith_facts::symptom::Share| share.percent >= 0.05;
     profile.called_by_programs
@@ -191,7 +192,7 @@ fn shows_programs(profile: &Profile) -> bool {
             .is_some_and(shown)
 }
 
-/// Whether only profiles show reads of the time, and none of them shows a program that reads it: then cheaper reads in a
+/// Whether only profiles show reads of the time, and none of them shows a program that reads it: cheaper reads in a
 /// program would not help.
 pub(crate) fn programs_do_not_show(symptoms: &[Symptom]) -> bool {
     let mut profiles = symptoms.iter().filter_map(|symptom| match &symptom.seen {
@@ -210,7 +211,7 @@ pub(crate) fn programs_do_not_show(symptoms: &[Symptom]) -> bool {
         })
 }
 
-/// The functions of the kernel that read the time for itself, and what some of them are.
+/// The functions with which the kernel reads the time for itself, and the purpose of some of them.
 fn kernel_readers(profile: &Profile) -> String {
     let kind = |name: &str| {
         let kinds = [
@@ -246,7 +247,7 @@ fn of_clocksource(
         "In this profile {} of the time is {function}, the read of {name}.",
         percent(share)
     );
-    // The function that programs call, where the profile has it with what it calls.
+    // The function that programs call, if the profile counts its callees with it.
     let around = profile
         .greatest(|role| matches!(role, Role::Vdso | Role::Library))
         .filter(|around| around.percent > share);
@@ -331,7 +332,7 @@ fn of_clocksource(
         "whether programs' reads stay in user space: the kernel's own reads show in a profile, too",
         MEASURE,
     );
-    // A fast clocksource, and what reads it so often is the question.
+    // The clocksource is fast; the open question is which program reads it so often.
     match share >= CLEAR {
         true => judged.weighs(
             Weight::Nothing,

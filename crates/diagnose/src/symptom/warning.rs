@@ -1,4 +1,4 @@
-//! What servers say of the clocksource when they start, and by which rule.
+//! Warnings that servers print about the clocksource when they start, and the rule behind each.
 
 use super::{Judged, MEASURE, SHOW_CURRENT, Weight};
 use clocksmith_facts::symptom::{Rule, Symptom, Warning};

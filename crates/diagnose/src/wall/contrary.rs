@@ -1,5 +1,5 @@
-//! Figures of a text that do not go with a wall clock that is kept: what a daemon measures, what its log says it found,
-//! a real-time clock that is far away.
+//! Figures of a text that contradict a synchronised wall clock: a daemon's measurements, findings in its log,
+//! a real-time clock that differs widely.
 
 use super::difference::{Other, text};
 use super::judge::View;
@@ -9,28 +9,28 @@ use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Source;
 use clocksmith_facts::wall::{Correction, TimeSource};
 
-/// An offset from which on a clock is not called synchronised, in seconds: what a daemon keeps is far below.
+/// An offset from which on a clock is not called synchronised, in seconds: a daemon keeps it far lower.
 const OFFSET_S: f64 = 0.5;
 /// The kernel's largest correction of the rate in parts per million (`MAXFREQ` in `include/linux/timex.h`); crystals are
 /// off by less than a hundred.
 const RATE_PPM: f64 = 500.0;
 
-/// Figures against a synchronised clock, as clauses, and the evidence.
+/// Figures that contradict a synchronised clock, as clauses, and the evidence.
 pub(super) struct Contrary {
     pub(super) clauses: Vec<String>,
     pub(super) evidence: Vec<Evidence>,
-    /// The rate by which the clock is slow, in parts per million, where it is one that no daemon can hold, and the line.
+    /// The rate by which the clock is slow, in parts per million, if no daemon can correct it, and the line.
     pub(super) rate: Option<(f64, Evidence)>,
 }
 
-/// The rate by which the clock is slow (negative: fast), in parts per million, and the line that says so, where it is beyond
-/// what a daemon and the kernel correct and is known well enough.
+/// Returns the rate by which the clock is slow (negative: fast), in parts per million, and the line that shows it, if
+/// the rate exceeds the correction of a daemon and the kernel and is known well enough.
 pub(crate) fn wrong_rate<'a>(
     told: &'a TimeSource,
     source: &'a Source,
 ) -> Option<(f64, &'a Source)> {
     let grows = told.drift_ppm.zip(Some(&told.places.drift));
-    // A rate that is not known to a half of itself is none.
+    // A rate whose uncertainty is half of its value or more is ignored.
     let known = |ppm: &f64| told.skew_ppm.is_none_or(|skew| skew < ppm.abs() / 2.0);
     let steered = told.frequency_ppm.filter(known).zip(Some(&told.places.frequency));
     let (ppm, place) =
@@ -38,7 +38,8 @@ pub(crate) fn wrong_rate<'a>(
     Some((ppm, place.as_ref().unwrap_or(source)))
 }
 
-/// What sources that answer and are not followed say: the smallest offset, where all go the same way and about as far.
+/// The smallest offset of sources that answer and are not followed, in seconds, if all offsets have one sign and about
+/// the same size.
 fn offered(told: &TimeSource) -> Option<f64> {
     if told.follows == Some(true) || told.sources_disagree() || told.offered_s.is_empty() {
         return None;
@@ -48,13 +49,13 @@ fn offered(told: &TimeSource) -> Option<f64> {
     (least.abs() >= OFFSET_S && (most - least).abs() <= most.abs() / 4.0).then_some(least)
 }
 
-/// How uncertain the rate is, in parts per million, where that is more than any correction: after the first update of
+/// The uncertainty of the rate, in parts per million, if it exceeds any correction: after the first update of
 /// chronyd, which begins with 1000000 ppm. The time itself may be right.
 pub(super) fn vague_rate(told: &TimeSource) -> Option<f64> {
     told.skew_ppm.filter(|ppm| *ppm >= RATE_PPM)
 }
 
-/// What a daemon's own figures say against a synchronised clock.
+/// Figures of a daemon that contradict a synchronised clock.
 pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary> {
     let daemon = if told.daemon.is_empty() { "the time daemon" } else { told.daemon };
     let mut clauses = Vec::new();
@@ -118,14 +119,14 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     })
 }
 
-/// The corrections of a log that are too large for a clock that was kept.
+/// The corrections of a log that are too large for a synchronised clock.
 fn large(told: &TimeSource) -> Vec<&Correction> {
     told.corrections.iter().filter(|one| one.by_s.abs() >= OFFSET_S).collect()
 }
 
-/// What the log of a daemon says it found, and whether the clock was set since, or the daemon followed a source.
+/// The findings in the log of a daemon, and whether the clock was set since, or the daemon followed a source.
 ///
-/// `start`: why the clock was wrong from the start, if it was.
+/// `start`: the reason why the clock was wrong from the start, if it was.
 fn of_corrections(
     told: &TimeSource,
     start: Option<(String, Evidence)>,
@@ -139,7 +140,7 @@ fn of_corrections(
     if large.len() > 1 {
         words.push_str(&format!(", the worst of {} such findings", large.len()));
     }
-    // Each finding has its own line that says that the clock was set.
+    // Each finding has a separate line which shows that the clock was set.
     if worst.set {
         words.push_str(", and set it");
     }
@@ -175,7 +176,7 @@ fn of_corrections(
     Some((words, evidence, last.set || last.followed))
 }
 
-/// What makes a clock wrong by so much; `start`: that it was wrong from the start, by the evidence.
+/// The reason for an error of this size; `start`: the evidence that the clock was wrong from the start.
 fn why(by_s: f64, start: Option<&str>) -> String {
     // A wrong rate would be noticed before it causes a larger difference.
     let drifts = by_s.abs() < DRIFTS_S;
@@ -207,10 +208,10 @@ fn why(by_s: f64, start: Option<&str>) -> String {
 
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
-/// From so many seconds on a clock was not left wrong by its rate.
+/// Seconds from which on an error is not explained by a wrong rate.
 const DRIFTS_S: f64 = 86_400.0;
 
-/// A real-time clock that no time zone explains, on a machine of which it is not known what keeps that clock.
+/// The text for a real-time clock that no time zone explains, on a machine whose source of that clock is unknown.
 fn words_apart(other: &Other) -> String {
     let by = text(other.behind_s);
     if other.behind_s > 0.0 {
@@ -229,7 +230,7 @@ fn words_apart(other: &Other) -> String {
 }
 
 impl View<'_> {
-    /// A real-time clock that is far away, on a machine that may be no guest.
+    /// A real-time clock that differs widely, on a machine that may not be a guest.
     pub(super) fn apart(
         &self,
         other: &Other,
@@ -253,7 +254,7 @@ impl View<'_> {
         causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
     }
 
-    /// A rate that nothing can hold, of the TSC: the kernel took a wrong frequency for it.
+    /// A rate of the TSC that no daemon can correct: the kernel uses a wrong frequency.
     fn wrong_rate(&self, found: &Contrary, report: &mut WallClockReport, causes: &mut Vec<Cause>) {
         let Some((ppm, evidence)) = &found.rate else { return };
         let tsc = self.current.filter(|name| name.starts_with("tsc"));
@@ -277,7 +278,7 @@ impl View<'_> {
         ));
     }
 
-    /// A daemon's own figures do not go with a clock that is kept.
+    /// Figures of a daemon that contradict a synchronised clock.
     pub(super) fn against(
         &self,
         found: Contrary,
@@ -306,7 +307,7 @@ impl View<'_> {
         ));
     }
 
-    /// What daemons found and wrote to their logs; whether there is any of it.
+    /// Adds the findings that daemons wrote to their logs; returns whether there are any.
     pub(super) fn found_wrong(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) -> bool {
         let Some((summary, evidence, set)) =
             self.told.and_then(|(told, _)| of_corrections(told, self.wrong_from_the_start()))
@@ -314,7 +315,7 @@ impl View<'_> {
             return false;
         };
         words.push(sentence(&summary));
-        // What was found wrong and is followed again is the past; of the state now the log tells no more.
+        // An error that was found, and corrected since, is past; the log does not show the present state.
         let (severity, sure) = match set {
             true => (Severity::Info, Confidence::Low),
             false => (Severity::Warning, Confidence::Medium),

@@ -1,10 +1,10 @@
-//! How far the wall clock is from a clock that goes on while a guest does not run.
+//! The difference of the wall clock from a clock that continues while a guest does not run.
 
 use crate::Confidence;
 use crate::cause::Evidence;
 use clocksmith_facts::{Fact, Facts};
 
-/// A difference to the host's clock below which nothing is said, in seconds.
+/// A difference to the host's clock below which nothing is reported, in seconds.
 const HOST_MIN_S: f64 = 0.5;
 /// The same for a real-time clock: it counts whole seconds, and two readings of it may each be one off.
 const RTC_MIN_S: f64 = 3.0;
@@ -147,7 +147,7 @@ fn seconds(ns: i64) -> f64 {
     seconds
 }
 
-/// A duration for people: `61.0 s`, `23 min`, `5.2 h`, `95.1 years`.
+/// A duration as text: `61.0 s`, `23 min`, `5.2 h`, `95.1 years`.
 pub(super) fn text(seconds: f64) -> String {
     match seconds.abs() {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),

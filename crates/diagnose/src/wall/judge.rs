@@ -11,17 +11,17 @@ use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource};
 use clocksmith_facts::{Fact, Facts, Source};
 
-/// How long a time daemon may take after a boot, in seconds.
+/// Seconds that a time daemon may take after a boot.
 pub(super) const FIRST_S: f64 = 600.0;
 
-/// The report, and the causes that it makes.
+/// The report, and the causes that follow from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Judged {
     pub(crate) report: Option<WallClockReport>,
     pub(crate) causes: Vec<Cause>,
 }
 
-/// Judges the wall clock. Without any evidence of it there is no report.
+/// Judges the wall clock. Without any evidence of the wall clock there is no report.
 ///
 /// `current`: the clocksource in use.
 pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> Judged {
@@ -41,7 +41,7 @@ pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> Judged {
     Judged { report: Some(report), causes }
 }
 
-/// Each cause once: the surest stands for all, with the evidence of the others.
+/// Merges equal causes: the one with the highest confidence remains, with the evidence of the others.
 fn together(causes: Vec<Cause>) -> Vec<Cause> {
     let mut all: Vec<Cause> = Vec::new();
     for mut cause in causes {
@@ -61,11 +61,11 @@ fn together(causes: Vec<Cause>) -> Vec<Cause> {
     all
 }
 
-/// An offset from which on it is named, in seconds: ntpd slews what is below 128 ms (`CLOCK_MAX` in ntp_loopfilter.c) and goes
-/// on to follow the source, and a clock that is kept is mostly within some milliseconds.
+/// An offset from which on it is reported, in seconds: ntpd slews offsets below 128 ms (`CLOCK_MAX` in
+/// ntp_loopfilter.c) and continues to follow the source, and a synchronised clock is mostly within some milliseconds.
 const NAMED_S: f64 = 0.02;
 
-/// The offset that is still there beside a source that is followed.
+/// The remaining offset to a source that the daemon follows.
 fn offset(told: &TimeSource) -> Option<String> {
     let ahead = told.ahead_s.filter(|ahead| ahead.abs() >= NAMED_S)?;
     let way = if ahead < 0.0 { "slow" } else { "fast" };
@@ -85,7 +85,7 @@ pub(super) struct View<'a> {
     pub(super) told: Option<(&'a TimeSource, &'a Source)>,
     pub(super) keepers: Option<(&'a Keepers, &'a Source)>,
     pub(super) difference: Difference,
-    /// The line by which the kernel says that its guest was restored.
+    /// The line in which the kernel reports that its guest was restored.
     pub(super) restored: Option<Evidence>,
     pub(super) in_guest: bool,
     pub(super) in_container: bool,
@@ -132,7 +132,7 @@ impl<'a> View<'a> {
             || self.wrong_from_the_start().is_some()
     }
 
-    /// What is read and not concluded.
+    /// The figures that were read, without conclusions.
     fn figures(&self) -> WallClockReport {
         let kernel = self.kernel.map(|(state, _)| state);
         let of_state = |field: fn(&NtpState) -> Option<i64>| kernel.and_then(field);
@@ -143,7 +143,7 @@ impl<'a> View<'a> {
             | Difference::Apart(other)
             | Difference::PerhapsZone(other) => (Some(other.behind_s), Some(other.name.clone())),
         };
-        // Only a log that is whole from the boot on can show that it did not happen.
+        // Only a complete log from the boot on can show that the guest was not restored.
         let whole = self.facts.kernel_log().is_some_and(|log| log.from_boot && log.omitted == 0);
         let tells = self.facts.wall.generation_id.value() == Some(&true);
         let steering = self.names(|role| role == Role::Steers);
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
             maxerror_us: of_state(|state| state.maximum_error_us),
             esterror_us: of_state(|state| state.estimated_error_us),
             offset_ns: of_state(|state| state.offset_ns).or_else(|| {
-                // What is to be added, as the kernel counts it.
+                // The offset to be added, with the kernel's sign.
                 #[allow(clippy::cast_possible_truncation)]
                 self.told.and_then(|(told, _)| told.ahead_s).map(|ahead| (-ahead * 1e9) as i64)
             }),
@@ -202,12 +202,12 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// Every process of the kernel's machine was seen.
+    /// Whether every process of the kernel's machine was seen.
     pub(super) fn all_seen(&self) -> bool {
         !self.in_container && self.keepers.is_some_and(|(keepers, _)| keepers.all)
     }
 
-    /// Whether the clock is synchronised: the kernel's word, and without it the daemon's.
+    /// Whether the clock is synchronised, as the kernel reports, or else the daemon.
     pub(super) fn synchronised(&self) -> Option<bool> {
         let told = self.told.and_then(|(told, _)| told.follows.or(told.logged));
         self.kernel.map(|(state, _)| state.synchronized).or(told)
@@ -304,7 +304,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// It is synchronised.
+    /// The text for a synchronised clock.
     fn good(&self) -> String {
         let by = self.names(|role| role == Role::Steers).join(", ");
         let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
@@ -322,8 +322,8 @@ impl<'a> View<'a> {
         format!("The wall clock is synchronised{by}{error}{offset}.{rate}")
     }
 
-    /// The kernel's flag says no, and a program stated a bound of the error lately: chronyd without `rtcsync` does that
-    /// (`set_sync_status()` in chrony's sys_timex.c).
+    /// The kernel's flag is "not synchronised", and a program recently set a bound of the error: chronyd without
+    /// `rtcsync` does that (`set_sync_status()` in chrony's sys_timex.c).
     fn stated(&self, kernel: &NtpState, report: &mut WallClockReport, words: &mut Vec<String>) {
         report.state = WallState::Unknown;
         #[allow(clippy::cast_precision_loss)]
@@ -335,7 +335,7 @@ impl<'a> View<'a> {
         report.settles.push(settle("whether it is synchronised", "chronyc tracking"));
     }
 
-    /// Behind a clock that went on.
+    /// The wall clock is behind a clock that continued to run.
     fn stale(
         &self,
         other: &Other,
@@ -375,7 +375,7 @@ impl<'a> View<'a> {
         causes.push(cause(CauseId::WallClockStaleAfterRestore, severity, sure, summary, evidence));
     }
 
-    /// Ahead of the host: it was set wrong, or the host was.
+    /// The wall clock is ahead of the host: it was set wrong, or the host was.
     fn ahead(
         &self,
         other: &Other,
@@ -400,7 +400,7 @@ impl<'a> View<'a> {
         causes.push(cause(CauseId::WallClockUnsynchronised, severity, sure, summary, evidence));
     }
 
-    /// Restored, and no other clock to compare with.
+    /// The guest was restored, and the evidence has no other clock to compare with.
     fn perhaps_stale(
         &self,
         line: &Evidence,

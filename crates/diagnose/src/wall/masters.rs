@@ -8,8 +8,8 @@ use clocksmith_facts::Fact;
 use clocksmith_facts::wall::Role;
 
 impl View<'_> {
-    /// Several that steer it at once: by the processes that were seen, or by what a hypervisor's tools and a time daemon say
-    /// of themselves.
+    /// Reports several programs that steer the clock at once: by the processes that were seen, or by the output of a
+    /// hypervisor's tools and a time daemon.
     pub(super) fn masters(
         &self,
         report: &mut WallClockReport,

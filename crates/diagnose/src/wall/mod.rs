@@ -1,8 +1,8 @@
-//! Is it the right time? The wall clock: who keeps it, what the kernel says of it, and whether it was left behind. Pure.
+//! The wall clock: its time daemon, the state that the kernel reports, and whether it is behind after a restore. Pure.
 //!
-//! What lives here: the judgement and the part of the report. It is apart from the verdict, which is about reading the
-//! clock: a stale wall clock makes no clocksource slow, and a slow clocksource no wall clock wrong. What must not live
-//! here: parsers (`clocksmith-facts`), the advice (`remedies`).
+//! This module contains the judgement and its part of the report. It is independent of the verdict, which is about
+//! reading the clock: a stale wall clock does not make a clocksource slow, and a slow clocksource does not make a wall
+//! clock wrong. Not in this module: parsers (`clocksmith-facts`), the advice (`remedies`).
 
 mod contrary;
 mod difference;
@@ -25,7 +25,7 @@ pub use report::{KeeperReport, StepReport, WallClockReport, WallState};
 use crate::cause::CauseId;
 
 impl CauseId {
-    /// Whether it is about the wall clock, and says nothing of how clocks are read.
+    /// Whether the cause is about the wall clock, and not about reads of clocks.
     #[must_use]
     pub fn concerns_wall_clock(self) -> bool {
         matches!(

@@ -7,14 +7,14 @@ use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::wall::{Phc, PortState, PtpPort};
 
-/// An offset from which on the two are not the same time, in seconds.
+/// Seconds from which on the two clocks differ.
 const APART_S: f64 = 0.5;
-/// TAI less UTC since 2017, in seconds: what a wall clock is off whose offset to a PTP clock was not given.
+/// TAI minus UTC since 2017, in seconds: the error of a wall clock whose offset to a PTP clock was not configured.
 const TAI_S: f64 = 37.0;
-/// From so many seconds on one of the two was never set: clocks that nothing sets begin at 1970 or at a start.
+/// Seconds from which on one of the two clocks was never set: such clocks begin at 1970 or at a start.
 const NEVER_SET_S: f64 = 10.0 * 365.25 * 86_400.0;
 
-/// What makes the two so far apart, as the end of a sentence, and whether the wall clock is the one that is wrong now.
+/// The reason for the difference, as the end of a sentence, and whether the wall clock is the one that is wrong now.
 fn why(ahead_s: f64, set: bool) -> (String, bool) {
     let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
     if is_tai {
@@ -42,7 +42,7 @@ fn why(ahead_s: f64, set: bool) -> (String, bool) {
 }
 
 impl View<'_> {
-    /// What phc2sys says; whether that is the answer.
+    /// Adds the report of phc2sys; returns whether it is the answer.
     pub(super) fn phc(
         &self,
         report: &mut WallClockReport,
@@ -93,7 +93,7 @@ impl View<'_> {
     }
 }
 
-/// A card's clock that is steered by the wall clock.
+/// The text for a network card's clock that the wall clock steers.
 fn card(phc: &Phc) -> String {
     let by = if phc.ahead_s.abs() >= 1e-3 {
         format!(": {} by the last line", text(phc.ahead_s))
@@ -106,13 +106,13 @@ fn card(phc: &Phc) -> String {
     )
 }
 
-/// A short time for people.
+/// A short duration as text.
 fn small(seconds: f64) -> String {
     let ns = seconds.abs() * 1e9;
     if ns < 1e3 { "1 us".to_owned() } else { format!("{:.0} us", (ns / 1e3).ceil()) }
 }
 
-/// What `ptp4l` says of its ports, as a sentence.
+/// The state of the ports of `ptp4l`, as a sentence.
 pub(super) fn port(port: &PtpPort) -> Option<String> {
     if port.no_stamp {
         return Some(

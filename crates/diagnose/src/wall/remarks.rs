@@ -1,4 +1,4 @@
-//! What single lines say of the wall clock: that it jumped, that something set it, what programs run into.
+//! Single lines about the wall clock: jumps, programs that set it, errors of other programs.
 
 use super::difference::text;
 use super::judge::View;
@@ -10,13 +10,13 @@ use clocksmith_facts::Fact;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::wall::{Remark, What};
 
-/// Two outputs of `date` below which nothing is said, in seconds: the second one has a container to start.
+/// Seconds below which two outputs of `date` count as equal: the second one may need to start a container.
 const APART_S: i64 = 5;
 /// The command that settles whether the wall clock is right.
 const DATE: &str = "date -u here and on another machine";
 
 impl View<'_> {
-    /// The line by which the kernel says that it put a leap second in or left one out.
+    /// The line in which the kernel reports that it inserted or skipped a leap second.
     pub(super) fn leap_second(&self) -> Option<(bool, Evidence)> {
         let log = self.facts.kernel_log()?;
         log.entries.iter().rev().find_map(|entry| match entry.event {
@@ -60,7 +60,7 @@ impl View<'_> {
         causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
     }
 
-    /// What lines say, as sentences; what they prove of the clock, as a cause.
+    /// Adds the lines as sentences, and the faults that they prove as causes.
     pub(super) fn remarks(
         &self,
         report: &mut WallClockReport,
@@ -126,7 +126,7 @@ impl View<'_> {
         }
     }
 
-    /// A clock that was wrong from the start, where no correction says so already.
+    /// Reports a clock that was wrong from the start, if no correction already does.
     fn start(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) {
         let Some((why, evidence)) = self.wrong_from_the_start() else { return };
         if words.iter().any(|word| word.contains(&why)) {
@@ -140,7 +140,8 @@ impl View<'_> {
         }
     }
 
-    /// Servers that found the wall clocks of hosts apart, with the first and the last figure.
+    /// The text for servers that found differences between the wall clocks of hosts, with the first and the last
+    /// figure.
     fn hosts_differ(&self, program: &str) -> String {
         let by: Vec<f64> = self.told.map_or_else(Vec::new, |(told, _)| {
             let of_program = told.remarks.iter().filter(|one| one.program == program);
@@ -151,7 +152,7 @@ impl View<'_> {
                 })
                 .collect()
         });
-        // Ceph compares each of its monitors with the first one: these are several figures of one moment.
+        // Ceph compares each of its monitors with the first one: the figures belong to one moment.
         let most = by.iter().copied().max_by(f64::total_cmp).filter(|_| program == "Ceph");
         let figures = match (by.first(), by.last()) {
             (Some(_), Some(_)) if most.is_some() => {
@@ -398,7 +399,7 @@ impl View<'_> {
     }
 }
 
-/// A time daemon that does not run, and why its unit says so.
+/// The text for a time daemon that does not run, and the reason in its unit.
 fn not_running(program: &str, condition: Option<&str>) -> String {
     match condition {
         Some(condition) if condition.contains("container") => format!(
@@ -420,12 +421,12 @@ fn not_running(program: &str, condition: Option<&str>) -> String {
     }
 }
 
-/// Whether a line says so.
+/// Whether a line contains this remark.
 fn told_of(view: &View<'_>, what: &What) -> bool {
     view.told.is_some_and(|(told, _)| told.remarks_of(|one| one == what).count() > 0)
 }
 
-/// What the line says, as evidence.
+/// The meaning of the line, as evidence.
 pub(super) fn short(what: &What) -> &'static str {
     match what {
         What::Jumped { forward: true } => "the wall clock jumped ahead",

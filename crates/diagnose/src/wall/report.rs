@@ -1,4 +1,4 @@
-//! What the report says of the wall clock.
+//! The wall clock in the report.
 
 use crate::report::Settle;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum WallState {
 }
 
 impl WallState {
-    /// As it is written: `synchronised`, `unsynchronised`, `stale`, `unknown`.
+    /// The state as text: `synchronised`, `unsynchronised`, `stale`, `unknown`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

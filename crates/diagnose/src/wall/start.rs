@@ -24,7 +24,7 @@ fn year(epoch: i64) -> i64 {
 }
 
 impl View<'_> {
-    /// Why the clock was wrong from the start, as a clause, and the line that says so.
+    /// The reason why the clock was wrong from the start, as a clause, and the line that shows it.
     pub(super) fn wrong_from_the_start(&self) -> Option<(String, Evidence)> {
         let of_log = self.facts.kernel_log().and_then(|log| {
             let entry = log.entries.iter().find(|entry| match entry.event {

@@ -149,7 +149,7 @@ fn differences_that_prove_nothing_raise_nothing() {
     // Whole seconds.
     let near = Made::on(KVM).kernel(0, 9_000).rtc_ahead(2).report();
     assert_eq!(seen(&near), (WallState::Synchronised, vec![]));
-    // An emulated one that is off, where the kernel says that all is well: said, and no alarm.
+    // An emulated clock with an offset, while the kernel reports synchronisation: information, and not an alarm.
     let off = Made::on(KVM).kernel(0, 9_000).rtc_ahead(70).report();
     let cause = (C::WallClockStaleAfterRestore, Severity::Info, Confidence::Low);
     assert_eq!(seen(&off), (WallState::Synchronised, vec![cause]));

@@ -1,13 +1,13 @@
-//! What the output of tools shows: `hwclock`, `ntpdate`, `tcpdump`.
+//! The output of tools: `hwclock`, `ntpdate`, `tcpdump`.
 
 use super::difference::text;
 use crate::cause::{Confidence, Severity};
 
-/// Requests without an answer, and the seconds over which they were sent, that show that none comes.
+/// The number of requests without an answer, and the seconds between the first and the last, that show that none comes.
 const ASKED: u32 = 3;
 const ASKED_OVER_S: f64 = 10.0;
 
-/// A real-time clock that gave no time.
+/// The text for a real-time clock that could not be read.
 pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
     match lost {
         Some(true) => {
@@ -24,7 +24,7 @@ pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
     }
 }
 
-/// What ntpdate found, and did.
+/// The findings and the action of ntpdate.
 pub(super) fn slewed(by_s: f64, asked: bool) -> String {
     let way = if by_s > 0.0 { "behind" } else { "ahead of" };
     let by = text(by_s);

@@ -1,4 +1,4 @@
-//! Why nothing synchronises the wall clock, as far as the evidence tells.
+//! The reasons why the wall clock is not synchronised, according to the evidence.
 
 use super::difference::{Difference, text};
 use super::judge::{FIRST_S, View};
@@ -8,7 +8,8 @@ use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Source;
 use clocksmith_facts::wall::{Role, TimeSource};
 
-/// The line that says that no source is followed: that none answers is more than that.
+/// The line which shows that no source is followed; a line which shows that no source answers, or that the sources
+/// disagree, is preferred.
 fn place(told: &TimeSource) -> Option<&Source> {
     let places = &told.places;
     let silent = told.sources.is_some_and(|(_, answering)| answering == 0);
@@ -20,7 +21,7 @@ fn place(told: &TimeSource) -> Option<&Source> {
     of_sources.or(said.as_ref())
 }
 
-/// Sources that answer and say different times.
+/// The text for sources that answer with different times.
 fn disagreement(told: &TimeSource) -> String {
     let mut offsets = told.offered_s.clone();
     offsets.sort_by(f64::total_cmp);
@@ -83,7 +84,7 @@ impl View<'_> {
         let others = self.names(|role| matches!(role, Role::Sets | Role::Open));
         let young = self.facts.wall.clocks.value().is_some_and(|clocks| clocks.up_s() < FIRST_S);
         let wsl = self.facts.environment.wsl.value() == Some(&true);
-        // The daemon whose word it is, not one whose log says the contrary.
+        // The daemon that reports this, not one whose log contradicts it.
         let daemon = self
             .told
             .filter(|(told, _)| told.follows.or(told.logged) == Some(false))

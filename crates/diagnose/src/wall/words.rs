@@ -1,4 +1,4 @@
-//! What the judgement is written with.
+//! Helpers for the text of the judgement.
 
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use crate::report::Settle;
@@ -23,7 +23,7 @@ pub(super) fn sentence(text: &str) -> String {
 
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    // Names of programs are written as they are.
+    // Names of programs keep their spelling.
     match letters.next() {
         Some(first) if text.starts_with("the ") || text.starts_with("this ") => {
             first.to_uppercase().chain(letters).collect()

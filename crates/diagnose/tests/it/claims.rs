@@ -1,4 +1,4 @@
-//! What a verdict may not claim: too little evidence, or evidence of another thing.
+//! Claims that a verdict must not make: too little evidence, or evidence of another subject.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::{CauseId, Confidence, Measured, Report, Severity, Verdict, assess};
@@ -37,7 +37,7 @@ const REVERSED: &str = "apr 09 08:49:26 pc kernel: clocksource: Switched to cloc
 
 #[test]
 fn assess_newest_line_first_is_not_a_choice_at_run_time() {
-    // The second one has the switches alone.
+    // The second text has only the switches.
     let switches: String = REVERSED
         .lines()
         .filter(|line| line.contains("Switched"))
@@ -52,7 +52,7 @@ fn assess_newest_line_first_is_not_a_choice_at_run_time() {
 
 #[test]
 fn assess_one_interval_of_under_a_millisecond_blames_no_clock() {
-    // 0.88 ms in half a second behind two calibrations that agree to 4 ppm; 0.43 ms without a frequency.
+    // 0.88 ms in half a second after two calibrations that agree to 4 ppm; 0.43 ms without a frequency.
     let agreed = format!(
         "kernel: Linux version 6.16.0-rc5 (x)\ntsc: Detected 3593.263 MHz processor\n\
          tsc: Refined TSC clocksource calibration: 3593.249 MHz\n{}",
@@ -140,7 +140,7 @@ fn assess_talos_prefix_is_read() {
         let report =
             read(&format!("{front}clocksource: Long readout interval, skipping watchdog check\n"));
         assert!(confidence(&report, CauseId::ReadoutStall).is_some(), "{front}");
-        // The figures are not there, so it is not said that the clocks agree.
+        // The figures are not in the text, so the report must not state that the clocks agree.
         assert!(!refused(&report).contains("both clocks agree"), "{}", refused(&report));
     }
 }

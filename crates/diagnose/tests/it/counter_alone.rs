@@ -12,7 +12,7 @@ fn report(text: &str) -> Report {
     assess(Facts::from_log(log), Measured::default()).report
 }
 
-/// Compilers of every architecture, by whose name a banner tells it.
+/// Compilers of every architecture, by whose name a banner shows the architecture.
 const COMPILERS: [(&str, &[&str]); 16] = [
     ("x86_64-linux-gnu-gcc", &["tsc", "tsc-early", "hpet", "acpi_pm", "kvm-clock", "xen", "pit"]),
     ("i686-linux-gnu-gcc", &["tsc", "tsc-early", "hpet", "acpi_pm", "kvm-clock", "xen", "pit"]),
@@ -34,7 +34,7 @@ const COMPILERS: [(&str, &[&str]); 16] = [
 
 const VERSIONS: [&str; 6] = ["2.6.28", "3.2.0", "3.10.0", "4.15.0", "5.4.0", "6.1.0"];
 
-/// How a text names what is in use: by the kernel's word of its time, or as sysfs shows it.
+/// The lines in which a text names the clocksource in use: in the kernel's words of its time, or as sysfs shows it.
 fn named(name: &str, version: Option<&str>) -> Vec<String> {
     let old = |version: &str| version.starts_with("2.") || version.starts_with("3.");
     let word = match version {
@@ -92,7 +92,7 @@ fn every_known_name_alone_says_what_it_depends_on() {
             let text = format!("{} {:?}: {}", known.name, alone.verdict, alone.headline);
             assert!(
                 alone.verdict != Verdict::Ok
-                    // A 32-bit kernel from before 2014 is named as what is left open.
+                    // A 32-bit kernel from before 2014 is listed as open.
                     || (alone.settles.is_empty() || known.name.starts_with("tsc"))
                         && matches!(known.name, "tsc" | "tsc-early" | "tod" | "timebase"),
                 "{text}"

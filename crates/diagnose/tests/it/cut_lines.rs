@@ -1,4 +1,4 @@
-//! Lines whose ends a terminal or a program cut off: what is lost may be another clocksource.
+//! Lines whose ends a terminal or a program truncated: the lost part may name another clocksource.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;

@@ -1,4 +1,5 @@
-//! Lines that say less than they seem to: torn copies, names that other architectures have, too, logs without stamps.
+//! Lines that prove less than they seem to: damaged copies, names that other architectures also have, logs without time
+//! stamps.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Kernels of the years around the first clocksources: what their words prove, and what is not said of them.
+//! Kernels of the years around the first clocksources: what their messages prove, and what they do not.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
@@ -8,7 +8,7 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::paste::{self, Pasted};
 
-/// What a text shows with the readings of files in it.
+/// The report on a text that contains the values of files.
 fn of_text(text: &str) -> Report {
     let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
     let lines = paste::lines(text.as_bytes(), "text").unwrap();
@@ -31,7 +31,7 @@ fn list_in_order_of_registration_blames_nobody() {
         assert!(!report.causes.iter().any(|c| c.id == CauseId::RuntimeOverride), "{list}");
         assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{list}");
     }
-    // Sorted, since 2.6.21.
+    // A sorted list, since 2.6.21.
     let sorted = format!(
         "box:~# cat {DIR}/available_clocksource\ntsc hpet acpi_pm\nbox:~# cat {DIR}/current_clocksource\nhpet\n"
     );
@@ -150,7 +150,7 @@ fn lost_ticks_are_kernel_lines_with_open_cause() {
         why("warning: many lost ticks.\nrip default_idle+0x24/0x30\nFalling back to HPET\n");
     assert_eq!(report.clocksource.current.as_deref(), Some("hpet"));
     assert_eq!(report.verdict, Verdict::Slow);
-    // Other programs fall back, too.
+    // Other programs print "Falling back", too.
     let log =
         KernelLog::scan("mplayer: Falling back to HPET timer support\n".as_bytes(), "log").unwrap();
     assert!(log.entries.is_empty());
@@ -257,7 +257,7 @@ fn refinement_that_repeats_in_another_boot_is_not_a_disturbance() {
     assert!(
         !report.remedies.iter().any(|r| r.id == "reboot-to-restore" && r.refused_because.is_none())
     );
-    // Another figure in the boot before proves the contrary.
+    // Another figure in the earlier boot proves the contrary.
     let other = why(&format!("{}{second}", first.replace("2112.070", "2095.981")));
     assert!(!other.causes.iter().any(|c| c.summary.contains("another boot in this log found")));
 }
@@ -279,7 +279,7 @@ fn warp_on_a_processor_with_tsc_adjust_is_for_a_newer_kernel() {
     };
     assert!(offers(&log("4.9.96", "0x5e")));
     assert!(!offers(&log("4.19.0", "0x5e")));
-    // Nehalem has no such register.
+    // Nehalem has no TSC_ADJUST register.
     assert!(!offers(&log("4.9.96", "0x1a")));
 }
 

@@ -1,5 +1,5 @@
-//! What a text bounds: the architecture, the versions that a date allows, the hypervisor that firmware names, and the
-//! boot that the last lines belong to.
+//! Bounds that a text proves: the architecture, the versions that a date allows, the hypervisor that firmware names,
+//! and the boot of the last lines.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn demoted_counter_of_another_architecture_is_not_a_matter_of_the_tsc() {
 
 #[test]
 fn parameters_are_offered_where_the_kernel_can_have_them() {
-    // The words are of 2.6.18 to 2.6.27, the difference is one period of the PM timer.
+    // The messages are of 2.6.18 to 2.6.27, the difference is one period of the PM timer.
     let old = "[   20.1] Time: acpi_pm clocksource has been installed.\n\
                [   30.1] Clocksource tsc unstable (delta = 4687308187 ns)\n";
     let all = words(&why(old));
@@ -108,7 +108,8 @@ fn one_failed_check_after_many_that_passed_shows_no_other_rate() {
     };
     assert!(!likely(&why(&at(3045))));
     assert!(words(&why(&at(3045))).contains("late read"));
-    // Half a millisecond in one interval blames neither clock at any time; 3.5 ms soon after the boot are a rate.
+    // Half a millisecond in one interval never proves a fault of either clock; 3.5 ms soon after the boot prove a wrong
+    // rate.
     assert!(!likely(&why(&at(3))));
     let more = at(3).replace("wd_nsec: 503484590", "wd_nsec: 500484590");
     let detected = "[    0.000010] tsc: Detected 3493.400 MHz processor\n";

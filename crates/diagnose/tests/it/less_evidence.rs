@@ -1,5 +1,5 @@
 //! Less evidence makes a verdict unknown, and never another definite one: every log of the repository is cut, searched
-//! and thinned out, and each reduction may only say what the whole log says.
+//! and thinned out, and each reduction may only claim what the whole log proves.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,12 +9,12 @@ use clocksmith_facts::log::KernelLog;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is said of a text.
+/// The claims about a text.
 struct Said {
     verdict: Verdict,
-    /// The clocksource in use, where that is the last word.
+    /// The clocksource in use, if it is final.
     current: Option<String>,
-    /// Somebody changed the clocksource in the course of it.
+    /// Whether a user changed the clocksource in the course of the text.
     by_hand: bool,
 }
 
@@ -32,7 +32,7 @@ fn said(text: &str) -> Option<Said> {
     })
 }
 
-/// Boots with a name that is the beginning of another one, and which registers later or not at all.
+/// Boots with a clocksource whose name is the beginning of another one's, which registers later or not at all.
 const BOOTS: [(&str, &str); 3] = [
     (
         "tsc-early and tsc",
@@ -87,7 +87,7 @@ fn logs() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The parts of a log that people paste.
+/// The parts of a log that users paste.
 fn reductions(text: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let join = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -100,7 +100,7 @@ fn reductions(text: &str) -> Vec<(String, String)> {
     for end in (1..lines.len()).step_by(step) {
         all.push((format!("the first {end} lines"), join(&lines[..end])));
     }
-    // What is said of clocks, line by line; of the other lines some.
+    // Removes each line about clocks, and some of the others.
     let of_clocks = |line: &str| line.contains("clocksource") || line.contains("tsc: ");
     for (without, line) in lines.iter().enumerate() {
         if without % step != 0 && !of_clocks(line) {

@@ -1,4 +1,4 @@
-//! What a log shows of the clocksource in use, and not more: where it ends too soon, and what came later.
+//! The clocksource in use that a log proves, and no more: logs that end too soon, and later events.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
@@ -10,7 +10,7 @@ fn cause(report: &Report, id: CauseId) -> Option<&Cause> {
     report.causes.iter().find(|cause| cause.id == id)
 }
 
-/// Lines of a boot that do not concern clocks, up to a switch at 0.8 s, and what follows.
+/// Lines of a boot that do not concern clocks, up to a switch at 0.8 s, and the lines after it.
 fn boot(switch: &str, more: &str) -> Report {
     why(&format!(
         "[    0.000000] x86/fpu: Supporting XSAVE feature 0x001\n[    0.100000] pid_max: default: 32768\n\
@@ -66,7 +66,7 @@ fn hyperv_page_of_unknown_grant_is_not_evidence_against_it() {
     );
     assert_eq!(settled.clocksource.current.as_deref(), Some("hyperv_clocksource_tsc_page"));
     assert!(cause(&settled, CauseId::InvariantTscWithheld).is_some(), "{:?}", settled.causes);
-    // A line is quoted for what it says.
+    // Evidence may cite a line of the log only for words of that line.
     for item in settled.causes.iter().flat_map(|cause| &cause.evidence) {
         assert!(
             !item.text.contains("AccessTscInvariant") || !item.text.contains("[log:"),
@@ -229,7 +229,7 @@ fn tick_is_not_the_last_word_behind_which_a_counter_registers() {
     let report = boot(&switched("refined-jiffies"), &format!("{registered}{later}"));
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     assert!(!report.headline.contains("refined-jiffies is in use"), "{}", report.headline);
-    // Where no counter registers, it stays.
+    // If no counter registers, it stays in use.
     let report = boot(&switched("refined-jiffies"), &later);
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
 }
@@ -276,7 +276,7 @@ fn choice_at_run_time_is_less_sure_without_the_command_line() {
     assert_eq!(sure(&with), (Confidence::High, false));
 }
 
-/// What a kernel prints behind its first choice, of many subsystems.
+/// Messages of many subsystems that a kernel prints after its first choice.
 const REST: &str = "\
 [    0.812000] NET: Registered protocol family 2
 [    0.813000] TCP: Hash tables configured (established 8192 bind 8192)
@@ -318,7 +318,7 @@ fn lines_that_were_searched_for_show_no_last_word_of_hpet() {
             assert_eq!(report.verdict, Verdict::Unknown, "{words:?}: {}", report.headline);
         }
     }
-    // The TSC was lost: nothing that was left out could be a switch to it.
+    // The TSC was lost, so an omitted line cannot be a switch to it.
     let lost = "[    0.790000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
     let report = why(&format!("{lost}{}\n[   43.0] ACPI Warning: x\n", switched("hpet")));
     assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{}", report.headline);
@@ -334,7 +334,8 @@ fn choice_that_was_refused_and_then_taken_is_not_refused() {
     assert!(cause(&report, CauseId::OverrideRefused).is_none(), "{}", report.headline);
 }
 
-/// The boot of a kernel whose TSC is refined a second or two behind the switch, with every stamp later by some seconds.
+/// The boot of a kernel whose TSC is refined a second or two after the switch, with every time stamp `by` seconds
+/// later.
 fn shifted(lines: &[(f64, &str)], by: f64) -> String {
     lines.iter().map(|(at, text)| format!("[{:12.6}] {text}\n", at + by)).collect()
 }
@@ -371,7 +372,7 @@ fn time_behind_the_first_switch_counts_and_not_its_stamp() {
             assert_eq!(report.clocksource.current, None, "{by}: {}", report.headline);
         }
     }
-    // Beside lines of the boot, however late, and where the log goes on until the TSC would have come.
+    // A switch near lines of the boot belongs to the boot, however late it is; any other late switch is a change.
     assert_eq!(why(&shifted(&boot, 400.0)).clocksource.current, None);
     let change = "[ 4000.000000] clocksource: Switched to clocksource hpet\n";
     assert_eq!(why(change).clocksource.current.as_deref(), Some("hpet"));
@@ -435,7 +436,7 @@ fn stamps_that_are_left_tell_how_far_a_log_goes() {
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
 }
 
-/// A guest of Xen with these words on its command line, up to the choice of `name`, and what follows.
+/// A guest of Xen with these words on its command line, up to the choice of `name`, and the lines after it.
 fn guest_of_xen(version: &str, words: Option<&str>, name: &str, more: &str) -> Report {
     let line = words.map_or_else(String::new, |words| {
         format!("[    0.000000] Command line: root=LABEL=/ console=ttyS0 {words}\n")
@@ -468,12 +469,12 @@ fn choice_of_the_command_line_is_awaited_until_it_registers() {
     let whole = format!("{TSC_REGISTERS}{TSC_CHOSEN}{LATER}");
     let report = guest_of_xen(version, asked, "xen", &whole);
     assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
-    // A line that is lost may have asked for it, too; one that asks for nothing leaves the ratings.
+    // A lost line may also have asked for it; one that asks for no clocksource leaves the choice to the ratings.
     let report = guest_of_xen(version, None, "xen", "");
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     let report = guest_of_xen(version, Some("ro"), "xen", "");
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
-    // Asked for, registered, and not taken.
+    // Asked for, registered, and not chosen.
     let report = guest_of_xen(version, asked, "xen", &format!("{TSC_REGISTERS}{LATER}"));
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
 }
@@ -506,7 +507,7 @@ fn figures_of_another_clocksource_are_no_doubt_about_the_tsc() {
         let whole = format!("{LATER}{}", figures(name));
         let report = boot(&switched("tsc"), &whole);
         assert_eq!(report.verdict, Verdict::Ok, "{name}: {}", report.headline);
-        // Without the line that names it, they may be those of the TSC.
+        // Without the line that names the clocksource, the figures may be those of the TSC.
         let lost: String = whole.lines().filter(|l| !l.contains("Marking")).fold(
             String::new(),
             |mut text, line| {

@@ -419,7 +419,7 @@ fn what_is_in_use_is_not_said_to_be_missing() {
                 [    0.980000] clocksource: Switched to clocksource hpet\n";
     let said = only(hpet).unwrap();
     assert!(said.contains("no paravirtual clock") && !said.contains("no HPET"), "{said}");
-    // A hypervisor's clock is not what is left, least of all beside a usable TSC.
+    // A hypervisor's clock is not a last resort, least of all beside a usable TSC.
     let xen = "[    0.000000] Linux version 4.14.77-70.59.amzn1.x86_64 (x)\n\
                [    0.000000] Hypervisor detected: Xen HVM\n\
                [    0.420000] clocksource: xen: mask: 0xffffffffffffffff max_cycles: 0x1cd42e4dffb, max_idle_ns: 881590591483 ns\n\

@@ -1,5 +1,5 @@
-//! A log that lost the line of the kernel's last choice names no other clocksource with certainty: what is the same
-//! whether the line is there or not is said, the rest is open.
+//! A log that lost the line of the kernel's last choice names no other clocksource with certainty: a result that is the
+//! same with and without the line is reported, the rest is open.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
@@ -60,7 +60,7 @@ fn paravirtual_clock_with_no_line_of_a_later_choice_is_not_the_only_answer() {
             report.clocksource.source
         );
     }
-    // Where the two differ in cost, what is said is that it is open.
+    // If the two clocksources differ in cost, the result is open.
     let report = why(&boot("6.6.0", HYPERV, "hyperv_clocksource_msr", TSC));
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     assert!(report.settles.iter().any(|settle| settle.how.contains("current_clocksource")));

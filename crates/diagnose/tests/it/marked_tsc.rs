@@ -1,4 +1,4 @@
-//! A TSC that the kernel has marked unstable is not chosen by hand, whatever a list in the same text has.
+//! A TSC that the kernel has marked unstable cannot be chosen, whatever a list in the same text contains.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Story, why};
@@ -41,7 +41,7 @@ fn choice_of_a_marked_tsc_is_not_advised() {
             report.remedies
         );
     }
-    // Nothing is against it.
+    // No evidence is against the TSC.
     let report = why(&format!("{READ}tsc hpet acpi_pm\n"));
     assert!(report.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride));
     assert!(
@@ -49,7 +49,7 @@ fn choice_of_a_marked_tsc_is_not_advised() {
     );
 }
 
-/// What KVM says is no figure of the watchdog, and the lack of another capability is no mark.
+/// KVM's message is not a figure of the watchdog, and the lack of another capability is not a mark.
 #[test]
 fn message_of_kvm_tells_of_the_mark_alone() {
     let report = why("[    1.000000] clocksource: Switched to clocksource hpet\n\
@@ -61,7 +61,7 @@ fn message_of_kvm_tells_of_the_mark_alone() {
     assert!(scaling.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride));
 }
 
-/// Any user can write such a line, and only the kernel writes sysfs.
+/// Any user can write such a line, but only the kernel writes sysfs.
 #[test]
 fn directory_that_lists_the_tsc_counts_more_than_the_message() {
     let report = Story::new("6.1.0-9-amd64")

@@ -1,4 +1,4 @@
-//! What was measured weighs more than what the clocksource is called.
+//! A measurement outweighs the name of the clocksource.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{Seen, Story};

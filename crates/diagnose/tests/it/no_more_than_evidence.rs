@@ -1,5 +1,5 @@
-//! What a line proves, and what it leaves open: complaints that any program can write, and counters of which the evidence
-//! does not show how they are read.
+//! The limits of single lines as evidence: messages that any program can write, and counters whose read path the
+//! evidence does not show.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn severity(report: &Report, id: CauseId) -> Option<Severity> {
     report.causes.iter().find(|cause| cause.id == id).map(|cause| cause.severity)
 }
 
-/// The machine itself, with a log into which somebody wrote.
+/// A live machine, with a log into which a user wrote.
 fn live(current: &str, kind: Option<HypervisorKind>, log: &str) -> Report {
     let mut facts = Facts::from_log(KernelLog::scan(log.as_bytes(), "dmesg").unwrap());
     facts.origin = Origin::Live;
@@ -55,7 +55,7 @@ fn complaints_of_xen_guests_name_their_clock_and_its_fault() {
         let tsc = seen.remedies.iter().any(|r| r.refused_because.is_none() && r.id.contains("tsc"));
         assert!(!tsc, "{line} {:?}", seen.remedies);
     }
-    // Words that no kernel prints, and what people write of it.
+    // Text that no kernel prints, and users' descriptions of it.
     for other in [
         "[    9.000000] tsc: Time went backwards: delta=-5\n",
         "[    9.000000] xen: Time went backwards\n",
@@ -140,7 +140,7 @@ fn no_line_alone_is_an_alarm_while_sysfs_shows_the_tsc_in_its_place() {
         );
         let calm = ["but:", "slow", "trusted"].iter().all(|word| !seen.headline.contains(word));
         assert!(calm, "{line} {}", seen.headline);
-        // Without sysfs the log is all there is.
+        // Without sysfs the log is the only evidence.
         let log = why(&format!("[    1.2] clocksource: Switched to clocksource tsc\n{line}"));
         assert!(
             line.contains("kvm-clock")
@@ -149,7 +149,7 @@ fn no_line_alone_is_an_alarm_while_sysfs_shows_the_tsc_in_its_place() {
             log.causes
         );
     }
-    // The list of sysfs confirms it.
+    // The list of sysfs confirms the demotion.
     let seen = live(
         "hpet",
         None,
@@ -198,7 +198,7 @@ fn time_csr_of_riscv_is_open_unless_firmware_or_an_extension_shows_it() {
         let ids: Vec<&str> = seen.causes.iter().map(|cause| cause.id.name()).collect();
         assert_eq!(ids, ["counter-emulated"], "{firmware}");
     }
-    // Since 1.7 the word needs more than that register; a version that is not told may be one of these.
+    // Since 1.7 the word needs more than that register; an unknown version may be one of these.
     for firmware in [
         "OpenSBI v1.7\nBoot HART ISA Extensions    : zihpm\n",
         "Boot HART ISA Extensions  : none\n",
@@ -228,7 +228,7 @@ fn gic_of_several_clusters_is_never_fast() {
     for (release, topology, up, verdict) in [
         ("6.18.0-rc7", two, all, Verdict::Slow),
         ("6.11.0", two, all, Verdict::Slow),
-        // The kernel may use those of the second one, and they did not start; or it may not.
+        // The processors of the second cluster may be usable and have failed to start, or may not be usable.
         ("6.18.0", two, first, Verdict::Unknown),
         ("6.18.0", two, "", Verdict::Unknown),
         ("6.11.0", two, "", Verdict::Unknown),
@@ -249,7 +249,7 @@ fn gic_of_several_clusters_is_never_fast() {
         let shown = verdict == Verdict::Slow && topology == two && release != "4.3.0";
         assert_eq!(clusters, shown, "{release} {topology}");
     }
-    // Where the version is not in the text, the processors tell.
+    // Without the version in the text, the number of processors decides.
     let cut = |up: &str| {
         why(&format!(
             "{two}[    0.000000] clocksource: GIC: mask: 0xffffffffffffffff max_cycles: 0x2e2049cda, max_idle_ns: 440795202628 ns\n{up}[    0.200000] clocksource: Switched to clocksource GIC\n"

@@ -1,5 +1,5 @@
-//! Kernels before the clocksource framework, and architectures other than x86: what their vDSO reads, and no advice that
-//! they lack.
+//! Kernels before the clocksource framework, and architectures other than x86: the clocksources that their vDSO reads,
+//! and no advice that they do not support.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{pasted, why};
@@ -80,11 +80,11 @@ fn sysfs_of_64_bits_before_its_clocksources_says_nothing() {
             report.settles
         );
     }
-    // Where the kernel may be such a one, that is what is open.
+    // If the kernel may be such a kernel, its version is open.
     let report = read("", "");
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     assert!(report.settles.iter().any(|one| one.how == "uname -r"), "{:?}", report.settles);
-    // Later ones read what sysfs says.
+    // Later kernels read the clocksource that sysfs shows.
     for release in ["2.6.32-5-amd64", "6.1.0-9-amd64"] {
         assert_eq!(read(&uname(release), "").verdict, Verdict::Slow, "{release}");
     }

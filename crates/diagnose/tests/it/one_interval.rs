@@ -1,4 +1,4 @@
-//! What one interval of the watchdog proves, and what it does not; for whom which advice is.
+//! Conclusions from one interval of the watchdog, and their limits; the machines for which each advice is given.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::{
@@ -47,7 +47,7 @@ const OLD: &str = "[   31.590808] Clocksource tsc unstable (delta = -1052658846 
 const SKIPPED: &str = "[    1.4] clocksource: Switched to clocksource tsc\n\
     [   50.876040] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 57471994482 wd_nsec: 502738831\n";
 
-/// A late read, a paused guest and a halted TSC make each of these, too.
+/// A late read, a paused guest and a halted TSC can each cause this, too.
 #[test]
 fn one_interval_names_candidates_and_no_culprit() {
     let behind = marked(
@@ -83,7 +83,7 @@ fn skipped_check_of_one_long_interval_is_not_a_verdict() {
     assert_eq!(cause(&seen, CauseId::TscJump).unwrap().confidence, Confidence::Low);
     assert_ne!(seen.verdict, Verdict::Untrustworthy, "{}", seen.headline);
     assert!(!is_advised(&seen, "update-firmware"));
-    // Hardware that did not sleep has no other way to make it than a jump or a stopped reference.
+    // On hardware that did not sleep, only a jump or a stopped reference explains it.
     let seen = read(METAL, SKIPPED);
     assert_eq!(cause(&seen, CauseId::TscJump).unwrap().confidence, Confidence::Medium);
     assert!(is_advised(&seen, "update-firmware"));
@@ -103,7 +103,7 @@ fn tsc_that_went_back_is_at_fault_for_sure() {
     assert_eq!(cause(&seen, CauseId::TscJump).unwrap().confidence, Confidence::High);
     assert!(reliable_is_refused_because(&seen).contains("seen to jump"));
     assert!(is_advised(&seen, "update-firmware"));
-    // A guest has no firmware that could help, whoever says that it is one.
+    // A guest has no firmware that could help, whatever the evidence of the guest is.
     assert!(!is_advised(&read(GUEST, &lines), "update-firmware"));
     let kvm = "[    0.000000] Hypervisor detected: KVM\n";
     assert!(!is_advised(&read(kvm, &lines), "update-firmware"));
@@ -123,7 +123,7 @@ fn tsc_with_two_equal_reads_is_called_halted() {
     for id in ["tsc-reliable", "tsc-nowatchdog"] {
         assert!(!is_advised(&seen, id), "{id}");
     }
-    // The kernel's zero alone also means a TSC that went back.
+    // The kernel's zero can also mean a TSC that went back.
     let zero = "[   99.0] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over watchdog 'acpi_pm' interval of 485515617 ns (485 ms)\n\
                 [   99.1] tsc: Marking TSC unstable due to clocksource watchdog\n";
     let seen = read(METAL, zero);

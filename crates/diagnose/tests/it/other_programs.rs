@@ -1,4 +1,4 @@
-//! What the outputs of profilers, traces and benchmarks prove, and what they do not.
+//! The outputs of profilers, traces and benchmarks: what they prove, and what they do not.
 
 use crate::common::pasted;
 use clocksmith_diagnose::{Report, Verdict};

@@ -4,7 +4,8 @@
 use crate::common::why;
 use clocksmith_diagnose::{CauseId, Verdict};
 
-/// A boot with the TSC in use from 2.98 s on; the line of the processor, what goes before the switch, and the last stamp.
+/// A boot with the TSC in use from 2.98 s on: the line of the processor, the lines before the switch, and the last
+/// stamp.
 fn boot(processor: &str, before: &str, end: &str) -> String {
     format!(
         "[    0.000000] Linux version 3.16.0-4-amd64 (a@b) (gcc version 4.8.4) #1 SMP\n\
@@ -28,7 +29,7 @@ fn processor_that_is_not_named_is_not_a_recent_one() {
         let report = why(&boot(processor, "", "11.336889"));
         assert_eq!(report.verdict, Verdict::Unknown, "{processor}: {}", report.headline);
         assert!(report.headline.contains("where this log ends"), "{}", report.headline);
-        // The driver of idle states is loaded by then, and has not given the TSC up.
+        // At this time the driver of idle states is loaded, and the TSC was not demoted.
         let report = why(&boot(processor, "", "61.000000"));
         assert_eq!(report.verdict, Verdict::Ok, "{processor}: {}", report.headline);
     }
@@ -86,7 +87,7 @@ fn clocksource_that_registers_late_may_have_been_chosen() {
     );
     let chosen = why(&text("[    7.000100] clocksource: Switched to clocksource virtio-pvclock\n"));
     assert_eq!(chosen.clocksource.current.as_deref(), Some("virtio-pvclock"));
-    // What the kernel rates below the TSC, and what the command line asks for.
+    // A clocksource that the kernel rates below the TSC, and one that the command line asks for.
     let acpi = late.replace("virtio-pvclock", "acpi_pm");
     let below = format!("{}{acpi}{}", &whole[..at], &whole[at..]);
     assert_eq!(why(&below).verdict, Verdict::Ok, "{}", why(&below).headline);

@@ -1,7 +1,7 @@
-//! Published machines, with their facts written out: what the kernel listed and chose, why, and
-//! which advice is right.
+//! Published machines as facts: the clocksources that the kernel listed and chose, the reasons, and
+//! the correct advice.
 //!
-//! The stories: a VirtualBox guest and a VMware guest of 2013 on Debian 7, an EC2 instance on Xen, a
+//! The machines: a VirtualBox guest and a VMware guest of 2013 on Debian 7, an EC2 instance on Xen, a
 //! KVM guest with and without an invariant TSC, and a server on Linux 2.6.32.
 
 use crate::common::{Story, strings};
@@ -73,7 +73,7 @@ fn v4_tsc_reliable_does_nothing_for_the_warp_before_3_3() {
     assert_eq!(seen.expectation.current.as_deref(), Some("acpi_pm"));
     let because = seen.remedy("tsc-reliable").refused_because.clone().unwrap();
     assert!(because.contains("3.3"));
-    // What would change it: a kernel that honours the parameter.
+    // A kernel that honours the parameter would change the result.
     let mut machine = seen.machine.clone();
     machine.set_kernel("3.8").unwrap();
     let later = clocksmith_kernel::predict(&machine);
@@ -129,7 +129,7 @@ fn w1_vmware_gives_the_frequency_and_vouches_for_the_tsc() {
         .diagnose();
     assert_eq!(seen.available(), strings(&["tsc", "hpet", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("tsc"));
-    // The TSC is right; the kernel of 32 bits serves its reads by system calls.
+    // The TSC is a good choice; the 32-bit kernel serves its reads by system calls.
     let advised: Vec<&str> = seen.report.remedies.iter().map(|remedy| remedy.id.as_str()).collect();
     assert_eq!(advised, ["newer-kernel", "cheaper-reads"]);
     assert_eq!(seen.report.verdict, Verdict::Slow);
@@ -198,7 +198,7 @@ fn u_a_pvclock_that_is_read_by_system_call_is_cured_at_the_host_first() {
     let ids: Vec<&str> = own.report.remedies.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(&ids[..2], ["host-on-tsc", "expose-invariant-tsc"], "{ids:?}");
     assert!(!ids.contains(&"newer-kernel"));
-    // Linux 6.12 counts the CPUs of this guest as synchronised, and kvm-clock outranks the TSC nevertheless.
+    // Linux 6.12 treats the CPUs of this guest as synchronised, and kvm-clock still outranks the TSC.
     let amd = |current: &str, available: &[&str]| {
         let log = "[    0.270000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
         let story = Story::new("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)")
@@ -263,7 +263,7 @@ fn n1_nitro_on_kvm_clock_is_not_urgent() {
         .sysfs("kvm-clock", &["kvm-clock", "tsc", "acpi_pm"])
         .diagnose();
     assert_eq!(seen.available(), strings(&["kvm-clock", "tsc", "acpi_pm"]));
-    // Only the host, or a measurement, tells whether the vDSO reads it.
+    // Only the host, or a measurement, shows whether the vDSO reads it.
     assert_eq!(seen.report.verdict, Verdict::Unknown);
     assert_eq!(seen.report.settles.len(), 1, "{:?}", seen.report.settles);
     seen.is_calm();
@@ -293,7 +293,7 @@ fn k1_intel_idle_stops_the_tsc_without_invtsc() {
     assert_eq!(seen.available(), strings(&["kvm-clock", "acpi_pm"]));
     assert_eq!(seen.expectation.current.as_deref(), Some("kvm-clock"));
     seen.has_cause(CauseId::TscHaltsInIdle);
-    // What the host can give: an invariant TSC.
+    // The host can offer an invariant TSC.
     let mut machine = seen.machine.clone();
     machine.set("invtsc", "yes").unwrap();
     let better = clocksmith_kernel::predict(&machine);
@@ -323,7 +323,7 @@ fn k3_invtsc_lets_tsc_win() {
 fn m1_the_advice_of_an_invariant_tsc_names_the_migration_blocker() {
     let advice = clocksmith_diagnose::remedies::table::find("expose-invariant-tsc").unwrap();
     assert!(advice.risk.contains("non-migratable CPU device (invtsc flag)"));
-    // A KVM guest that has lost everything fast is told how to keep migration.
+    // For a KVM guest without any fast clocksource, the advice explains how to keep migration possible.
     let seen = Story::new("Linux version 6.1.0-13-amd64 (Debian 6.1.55-1)")
         .vendor(CpuVendor::Amd)
         .flags("fpu tsc msr hypervisor")

@@ -1,4 +1,4 @@
-//! The first sentence and the verdict: they say the same, and no more than the evidence shows.
+//! The first sentence and the verdict: they agree, and claim no more than the evidence shows.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{pasted, why};

@@ -1,4 +1,4 @@
-//! What a server says that it read in sysfs.
+//! Servers that report the contents of sysfs.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::pasted;
@@ -16,7 +16,7 @@ fn warning_of_redis_about_xen_is_a_reading() {
         for text in [
             format!("{short}\n"),
             format!("{short} {check}\n"),
-            // As a mailer wraps it.
+            // The text as a mailer wraps it.
             format!("{}\n{check}\n", short.replace(" which might", "\nwhich might")),
         ] {
             let report = pasted(&text);
@@ -25,7 +25,7 @@ fn warning_of_redis_about_xen_is_a_reading() {
             assert!(report.headline.contains("xen"), "{text}: {}", report.headline);
         }
     }
-    // The names of its checks are no reading.
+    // The names of its checks are not values of sysfs.
     let report = pasted("[slow-clocksource]...OK\n[xen-clocksource]...OK\n[overcommit]...OK\n");
     assert_eq!(report.clocksource.current, None);
 }

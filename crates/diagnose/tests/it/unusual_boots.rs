@@ -1,4 +1,4 @@
-//! Boots with parameters and processors that are seldom seen. What the kernel chose was found out in emulated
+//! Boots with rare parameters and processors. The kernel's choices were determined in emulated
 //! machines (`testbed/cases/x86-unusual.toml`, `i386.toml`); the facts are written out here.
 
 use crate::common::{Seen, Story, strings};
@@ -174,7 +174,7 @@ fn clearcpuid_takes_the_invariant_tsc_out_of_what_is_shown_alone() {
     assert_eq!(boot("clearcpuid=nonstop_tsc", "constant_tsc"), tsc_first);
     assert_eq!(boot("clearcpuid=120", "constant_tsc"), tsc_first);
     assert_eq!(boot("clearcpuid=104", "nonstop_tsc"), tsc_first);
-    // Without the option, what is not shown is not there.
+    // Without the option, a flag that is not shown is absent.
     assert_eq!(boot("quiet", "constant_tsc"), strings(&["kvm-clock", "tsc", "acpi_pm"]));
 }
 

@@ -1,5 +1,5 @@
-//! The wall clock by what single lines and other tools say: rates that cannot be held, sources that disagree, jumps, a clock that
-//! was wrong from the start, two masters in a guest.
+//! The wall clock by single lines and the output of other tools: rates that cannot be corrected, sources that disagree,
+//! jumps, a clock that was wrong from the start, two masters in a guest.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::wall::WallState;
@@ -116,7 +116,7 @@ fn sources_that_disagree_answer() {
             report.remedies.iter().find(|remedy| remedy.id == "wall-ask-the-daemon").unwrap();
         assert!(asked.summary.contains("disagree"), "{asked:#?}");
     }
-    // One of several is what a daemon copes with.
+    // A daemon tolerates one wrong source of several.
     let fine = text.replacen("^x", "^*", 1);
     assert_eq!(why(&fine).wall_clock.unwrap().state, WallState::Synchronised);
 }

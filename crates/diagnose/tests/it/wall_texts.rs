@@ -1,4 +1,4 @@
-//! The wall clock by the figures that a text gives: what a daemon measures and logs, and a real-time clock far away.
+//! The wall clock by the figures in a text: a daemon's measurements and log, and a real-time clock that differs widely.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::wall::WallState;
@@ -199,7 +199,7 @@ fn figures_that_are_there_are_not_asked_for() {
     assert!(given.causes.iter().any(|cause| cause.summary.contains("+12.9 ppm")));
 }
 
-/// Each finding cites the line that says it, however far apart they are.
+/// Each finding cites its line, however far apart the lines are.
 #[test]
 fn evidence_is_the_line_that_says_it() {
     let cited = |text: &str, words: &str| -> Vec<String> {

@@ -217,7 +217,7 @@ fn difference_alone_names_no_rate() {
     assert!(cause(&wrap, CauseId::TscJump).is_none());
 }
 
-/// The figures stand in the text, whatever became of the line in front of them.
+/// The figures are in the text, whether or not the line before them is complete.
 #[test]
 fn figures_without_first_line_cut_or_in_ticks_are_read() {
     let wd =

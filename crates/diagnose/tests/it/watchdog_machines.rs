@@ -1,5 +1,5 @@
-//! Synthetic machines: a true TSC rate, what the kernel believes of it, a reference and one event. The
-//! kernel's own arithmetic makes the log of it; no clock that did nothing is blamed for sure.
+//! Synthetic machines: a true TSC rate, the rate that the kernel assumes, a reference and one event. The
+//! kernel's own arithmetic makes the log; a clock without a fault is never reported as certainly at fault.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 
 use clocksmith_diagnose::{CauseId, Confidence, Measured, Report, assess};
@@ -30,20 +30,20 @@ const REFERENCES: [Reference; 6] = [
     Reference { name: "refined-jiffies", hz: 250.0, mask: 0xffff_ffff, line: None },
 ];
 
-/// What happens, in seconds or as a factor.
+/// The event, in seconds or as a factor.
 #[derive(Clone, Copy, Debug)]
 enum Happens {
-    /// The TSC's true rate is so much of what the kernel believes.
+    /// The TSC's true rate, as a factor of the rate that the kernel assumes.
     TscRate(f64),
     /// The TSC steps.
     TscStep(f64),
-    /// The machine stands still; both clocks go on.
+    /// The machine stops; both clocks continue.
     Stall(f64),
-    /// The reference loses so much of the interval.
+    /// The reference loses this part of the interval.
     ReferenceLoses(f64),
     /// The reference runs at another rate.
     ReferenceRate(f64),
-    /// The reference is read so late.
+    /// The reference is read late by this many seconds.
     Late(f64),
 }
 
@@ -53,10 +53,10 @@ impl Happens {
     }
 }
 
-/// What the kernel prints.
+/// The format of the kernel's message.
 #[derive(Clone, Copy, Debug)]
 enum Era {
-    /// Up to 4.0: the difference alone.
+    /// Up to 4.0: only the difference.
     Difference,
     /// 4.1 to 5.13: cycles.
     Cycles,
@@ -82,7 +82,7 @@ fn clamped(delta: u64, mask: u64) -> u64 {
 }
 
 impl World {
-    /// True seconds that pass, and what each counter makes of them.
+    /// True seconds that pass, and the interval that each counter shows.
     fn interval(&self) -> (f64, f64, f64) {
         let believed = 1.0;
         let (mut tsc, mut reference) = (believed, 1.0);
@@ -152,7 +152,7 @@ impl World {
         Some(log)
     }
 
-    /// A step that ends at a whole number of the reference's periods cannot be told from a stall.
+    /// Whether a step that ends at a whole number of the reference's periods looks like a stall.
     fn is_coincidence(&self) -> bool {
         let Happens::TscStep(step) = self.happens else { return false };
         if self.reference.mask == u64::MAX {
@@ -224,7 +224,7 @@ proptest! {
         };
         let innocent = if world.happens.tsc_is_guilty() { sure(&OTHER) } else { sure(&TSC) };
         prop_assert!(innocent.is_none(), "{innocent:?}\n{log}");
-        // Whatever was seen is said: no demotion goes without a cause.
+        // Each demotion has at least one cause.
         prop_assert!(!seen.causes.is_empty(), "{log}");
     }
 

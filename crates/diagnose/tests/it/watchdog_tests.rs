@@ -165,7 +165,7 @@ fn guest_that_was_moved_may_have_got_its_tsc_set_back_once() {
     );
 }
 
-/// Mail of 2006: somebody tries one clocksource after the other.
+/// A mail of 2006: a user tries one clocksource after the other.
 #[test]
 fn choice_behind_a_reading_makes_it_history() {
     let prompt = "root@box:/sys/devices/system/clocksource/clocksource0# ";

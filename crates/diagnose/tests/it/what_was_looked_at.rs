@@ -1,4 +1,4 @@
-//! What is not there is said to be missing only where a part of the evidence would show it.
+//! A missing item is reported as missing only if a part of the evidence would show it.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
@@ -6,19 +6,19 @@ use clocksmith_diagnose::{CauseId, Measured, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
 
-/// How Linux decided, in the words of `why`.
+/// The explanation of `why` for Linux's choice.
 fn said(text: &str) -> String {
     let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
     let expectation = assess(Facts::from_log(log), Measured::default()).expectation;
     expectation.reasons.iter().map(|reason| format!("{}\n", reason.because)).collect()
 }
 
-/// Lines that concern other things than clocks.
+/// Lines that do not concern clocks.
 const OTHERS: &str = "[   12.000000] systemd[1]: Reached target Multi-User System.\n\
                       [   12.100000] e1000e: eth0 up\n[   12.200000] sd 0:0:0:0: attached\n\
                       [   12.300000] random: crng init done\n[   12.400000] loop: module loaded\n";
 
-/// A boot of 5.12, its tables listed or not.
+/// A boot of 5.12, with or without the list of its ACPI tables.
 fn boot(tables: &str) -> String {
     format!(
         "[    0.000000] Linux version 5.12.0 (b@h) (gcc 10.2.1) #303 SMP Tue May 4 05:07:27 UTC 2021\n\
@@ -54,7 +54,7 @@ fn table_that_is_not_in_the_list_is_missing() {
     let text = said(&boot(TABLES));
     assert!(text.contains("firmware describes no HPET"), "{text}");
     assert!(text.contains("firmware describes no PM timer"), "{text}");
-    // Either of the two lines shows that the kernel looked.
+    // Either of the two lines shows that the kernel searched.
     let port = "[    0.004100] ACPI: PM-Timer IO Port: 0x808\n";
     let text = said(&boot(port));
     assert!(text.contains("firmware describes no HPET"), "{text}");

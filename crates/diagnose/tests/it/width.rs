@@ -1,11 +1,11 @@
-//! 32-bit x86: what shows it, and what follows.
+//! 32-bit x86: its evidence, and the conclusions.
 
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
 use clocksmith_diagnose::{Report, Verdict};
 
-/// A guest with kvm-clock, up to user space; `width` is a line that tells the width of its kernel.
+/// A guest with kvm-clock, up to user space; `width` is a line that shows the width of its kernel.
 fn guest(width: &str) -> Report {
     why(&format!(
         "[    0.000000] Linux version 5.7.0 (builder@example) (gcc version 9.3.0) #1 Fri Jun 5 2020\n\

@@ -1,5 +1,5 @@
-//! What else a text tells of the clocks that the watchdog compared: a second reference, the half second that is due, the
-//! processor, another machine.
+//! Further evidence in a text about the clocks that the watchdog compared: a second reference, the half second that is
+//! due, the processor, another machine.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
@@ -33,7 +33,7 @@ fn second_reference_that_agrees_with_the_tsc_blames_the_first_one() {
     let report = check(511_302_800);
     assert_eq!(confidence(&report, CauseId::TscSkew), Some(Confidence::High));
     assert!(cause(&report, CauseId::WatchdogAtFault).is_none(), "{:?}", report.causes);
-    // Between the two it tells nothing.
+    // A value between the two proves nothing.
     let report = check(511_650_000);
     assert_ne!(confidence(&report, CauseId::WatchdogAtFault), Some(Confidence::High));
 }
@@ -65,7 +65,7 @@ fn figure_of_the_half_second_that_is_due_is_of_the_clock_that_was_right() {
         check(intel, "wd_now: 3f49d046 wd_last: 11deedd", "cs_now: 220211f6de cs_last: 21b68bbb1f");
     assert_eq!(confidence(&report, CauseId::WatchdogAtFault), Some(Confidence::Medium));
     assert_eq!(confidence(&report, CauseId::TscJump).unwrap_or(Confidence::Low), Confidence::Low);
-    // The HPET counted 506.9 ms, the TSC 1.005 s: a late check makes either.
+    // The HPET counted 506.9 ms, the TSC 1.005 s: a late check explains either.
     let report =
         check(amd, "wd_now: e3fdcc wd_last: 753f95", "cs_now: 1b1c3f8e12 cs_last: 1aa3379e12");
     assert_eq!(report.causes[0].id, CauseId::InsufficientEvidence, "{:?}", report.causes);
@@ -89,7 +89,7 @@ fn difference_of_old_kernels_may_be_that_of_a_changed_core_frequency() {
     assert!(none(&delta(-220_174_698, nehalem)));
     let later = "[    0.000000] Linux version 3.2.0 (build@example) (gcc 4.6) #1 SMP\n";
     assert!(none(&delta(-220_174_698, later)));
-    // More than any change of a rate makes in an interval.
+    // A larger difference than any change of a rate causes in an interval.
     assert!(none(&delta(-4_679_290_018, "")));
 }
 
@@ -104,7 +104,7 @@ fn wraps_of_the_pm_timer_explain_nothing_where_an_hpet_is_the_reference() {
 
 #[test]
 fn interval_of_a_clock_that_counts_nanoseconds_is_reported_without_the_rate_of_the_tsc() {
-    // Wrapped by a mailer, as each line of it.
+    // The text as a mailer wraps each line of it.
     let report = why("> [   26.402239] clocksource: timekeeping watchdog on CPU0: Marking\n\
                       > clocksource 'tsc' as unstable because the skew is too large:\n\
                       > [   26.407029] clocksource:                       'kvm-clock' wd_now:\n\
@@ -114,7 +114,7 @@ fn interval_of_a_clock_that_counts_nanoseconds_is_reported_without_the_rate_of_t
                       > [   26.409097] tsc: Marking TSC unstable due to clocksource watchdog\n");
     let text = serde_json::to_string(&report.causes).unwrap();
     assert!(text.contains("10.31 s") && text.contains("due"), "{text}");
-    // Its lines are quoted whole.
+    // Its lines are quoted completely.
     assert!(text.contains("wd_last: 3ce94a718"), "{text}");
 }
 
@@ -149,7 +149,7 @@ fn texts_of_two_machines_are_not_taken_for_one() {
     let report = why(&prompts);
     assert_eq!(report.machine.hypervisor.as_deref(), Some("VMware"), "{report:?}");
     assert_eq!(report.machine.boots_in_log, Some(2), "{report:?}");
-    // Without prompts the words of the kernel tell it: those of the other one are not mixed in.
+    // Without prompts the kernel's messages separate the machines: those of the other one are not mixed in.
     let report = why(&format!("{second}{first}"));
     assert_eq!(report.machine.hypervisor.as_deref(), Some("KVM"), "{report:?}");
     let same =

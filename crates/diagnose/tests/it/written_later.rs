@@ -1,4 +1,4 @@
-//! A write to `current_clocksource` behind the reading leaves open what is in use.
+//! A write to `current_clocksource` after the reading leaves open which clocksource is in use.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::pasted;

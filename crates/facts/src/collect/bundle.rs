@@ -9,10 +9,10 @@ use serde::Serialize;
 use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a bundle may contain, and what for: every path that [`collect`] asks for. `*` stands for any
+/// The files that a bundle may contain, and their purpose: every path that [`collect`] reads. `*` matches any
 /// text without a slash. Contents are filtered: hardware addresses and the host's name are masked in
-/// logs and in the command line, of logs that programs share the kernel's lines alone are kept, of
-/// `/proc/1/environ` the container's name alone, of `/proc/timer_list` the modes alone. Serial
+/// logs and in the command line; only the kernel's lines of logs that programs share, the container's name
+/// of `/proc/1/environ`, and the modes of `/proc/timer_list` are kept. Serial
 /// numbers and UUIDs are never read.
 #[must_use]
 pub fn paths() -> &'static [(&'static str, &'static str)] {
@@ -100,30 +100,30 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
     ]
 }
 
-/// What reads of the clocks cost when the bundle was written, by its writer. Read by the diagnosis, not as a fact.
+/// The cost of clock reads when the bundle was written, measured by its writer. Input of the diagnosis, not a fact.
 pub const MEASURED: &str = "var/lib/clocksmith/measured.json";
 
-/// What went into a bundle.
+/// The content of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Path and size of each file, the manifest not counted.
     pub files: Vec<(String, u64)>,
-    /// What was wanted and could not be read.
+    /// The files that were requested and could not be read.
     pub missing: Vec<ManifestGap>,
 }
 
-/// What a bundle says of the host's name. In what it was made of the name is masked in any case.
+/// The host's name in a bundle. It is masked in the collected files in both cases.
 #[derive(Clone, Copy)]
 pub enum HostName<'a> {
-    /// It is in the manifest: a fleet knows its hosts by it. With an opaque id of the machine, which tells machines of one
-    /// name apart.
+    /// The manifest contains it: a fleet identifies its hosts by it. With an opaque id of the machine, which
+    /// distinguishes machines of one name.
     Kept(Option<&'a str>),
-    /// Another name is in its place: what this makes of the host's name and its machine id (machine-id(5)). A host without
-    /// a machine id has no name then: of a name alone a hash can be guessed.
+    /// Another name replaces it: the result of this function for the host's name and its machine id (machine-id(5)). A
+    /// host without a machine id then has no name: the hash of a name alone can be guessed.
     Replaced(&'a dyn Fn(&str, &str) -> String),
 }
 
-/// Collects the facts of a tree, and writes all that they were read from as a bundle. Read back, it
+/// Collects the facts of a tree, and writes the files that they were read from as a bundle. Read back, it
 /// gives the same facts.
 ///
 /// # Errors
@@ -132,7 +132,7 @@ pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
     write_bundle_as(tree, HostName::Kept(None), None, out)
 }
 
-/// The same, with another name for the host, and with what was measured ([`MEASURED`]).
+/// The same, with another name for the host, and with the measurements ([`MEASURED`]).
 ///
 /// # Errors
 /// As [`write_bundle`].
@@ -146,13 +146,13 @@ pub fn write_bundle_as(
     let filter = |path: &str, content: &mut dyn Read, most: usize| {
         privacy::filter(path, content, most, &hostname)
     };
-    // Of several logs that are looked into, the one that is read is enough.
+    // Of several logs that are examined, the one that is read suffices.
     let other_log = |path: &str| super::log::is_log(path) && path != "dmesg";
     let recording = RecordingTree::new(tree, &filter, other_log);
     let facts = collect(&recording, Origin::Live);
     let mut record = recording.into_record();
 
-    // Of several logs that were looked into, the one that was read is enough.
+    // Of several logs that were examined, the one that was read suffices.
     let read = facts.log.source();
     let unused = |path: &str| {
         super::log::is_log(path)
@@ -163,7 +163,7 @@ pub fn write_bundle_as(
     record.missing.retain(|path, _| !is_alternative(path));
     record.files.extend(measured.map(|costs| (MEASURED.to_owned(), costs.into())));
 
-    // A mirror may lie in a directory that has the host's name.
+    // A mirror may be in a directory named after the host.
     let said = |place: String| match name {
         HostName::Kept(_) => place,
         HostName::Replaced(_) => privacy::without_names(&place, &hostname),
@@ -180,7 +180,7 @@ pub fn write_bundle_as(
         },
         machine_id: match name {
             HostName::Kept(id) => id.map(str::to_owned),
-            // Another bundle of the host may have the same id beside the host's name.
+            // Another bundle of the host may contain the same id with the host's name.
             HostName::Replaced(_) => None,
         },
         time: utc::text(now),
@@ -207,7 +207,7 @@ pub fn write_bundle_as(
     Ok(Summary { files: files.collect(), missing: manifest.missing })
 }
 
-/// A place that is only read after another one, and whose absence shows nothing.
+/// Whether a path is only read after another one failed, so that its absence proves nothing.
 fn is_alternative(path: &str) -> bool {
     path.starts_with("sos_commands")
         || matches!(path, "dmidecode" | "etc/chrony/chrony.conf")
@@ -227,8 +227,8 @@ fn hostname(tree: &dyn Tree) -> String {
     found.value().cloned().unwrap_or_default()
 }
 
-/// The machine's id, which only the machine itself should know (machine-id(5)): hash it. `None` where there is none, or one of
-/// no machine, as in an image that was not started yet.
+/// The machine's id, which is confidential to the machine (machine-id(5)): hash it. `None` if it does not exist, or is
+/// a placeholder, as in an image that was not started yet.
 #[must_use]
 pub fn machine_id(tree: &dyn Tree) -> Option<String> {
     let bytes = tree.read("etc/machine-id", 64).ok()?;

@@ -32,7 +32,7 @@ pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
     facts.vdso = reader.text("vdso", SMALL).try_map(|text| VdsoImage::parse(&text));
 }
 
-/// What programs say of NTP in a sosreport.
+/// The outputs of time programs in a sosreport.
 const TOLD: [&str; 3] = [
     "sos_commands/systemd/timedatectl",
     "sos_commands/chrony/chronyc_tracking",
@@ -87,7 +87,7 @@ fn clockevents(reader: &Reader<'_>) -> Fact<Vec<ClockeventDevice>> {
         .take(MAX_DEVICES)
         .filter_map(|name| {
             let path = format!("{CLOCKEVENTS}/{name}/current_device");
-            // The broadcast device is there before it has a device, and is empty then.
+            // The broadcast device exists before it has a device, and is then empty.
             let device = reader.line(&path).value().filter(|device| !device.is_empty())?.clone();
             Some(ClockeventDevice { name, device })
         })
@@ -95,7 +95,7 @@ fn clockevents(reader: &Reader<'_>) -> Fact<Vec<ClockeventDevice>> {
     Fact::known(devices, reader.tree.describe(CLOCKEVENTS))
 }
 
-/// The architecture that a clocksource's name gives away.
+/// The architecture that follows from a clocksource's name.
 fn arch_of_clocksources(clocksources: &Fact<Vec<ClocksourceDevice>>) -> Fact<Arch> {
     clocksources.clone().try_map(|devices| {
         devices
@@ -123,7 +123,7 @@ fn acpi(reader: &Reader<'_>, facts: &mut Facts) {
     }
     let hpet = reader.bytes(&format!("{TABLES}/HPET"), LARGE);
     facts.hpet = match hpet.try_map(|table| HpetTable::parse(&table)) {
-        // The kernel ignores a table that names no memory address.
+        // The kernel ignores a table without a memory address.
         Fact::Known { value, source } => Fact::known(value.base.map(|_| value), source),
         Fact::Missing(missing) => absent_table(reader, "HPET", missing),
     };
@@ -139,8 +139,8 @@ fn acpi(reader: &Reader<'_>, facts: &mut Facts) {
     };
 }
 
-/// A table that cannot be read. It is known to be absent only where the directory of the tables is
-/// seen to be a real one: containers hide `/sys/firmware` behind an empty directory.
+/// A table that cannot be read. It is certainly absent only if the directory of the tables is
+/// a real one: containers hide `/sys/firmware` behind an empty directory.
 fn absent_table<T>(reader: &Reader<'_>, table: &str, missing: Missing) -> Fact<Option<T>> {
     if missing.why != Why::Absent {
         return Fact::Missing(missing);
@@ -150,7 +150,7 @@ fn absent_table<T>(reader: &Reader<'_>, table: &str, missing: Missing) -> Fact<O
         Ok(names) if !names.is_empty() => Fact::known(None, reader.tree.describe(TABLES)),
         Ok(_) => Fact::Missing(missing),
         Err(_) => match reader.tree.list(FIRMWARE) {
-            // Firmware directories, and none of them is ACPI's.
+            // Firmware directories without one of ACPI.
             Ok(names) if !names.is_empty() && !names.iter().any(|name| name == "acpi") => {
                 Fact::known(None, reader.tree.describe(FIRMWARE))
             }

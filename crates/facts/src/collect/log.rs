@@ -1,4 +1,4 @@
-//! Which of several kernel logs to read.
+//! The choice among several kernel logs.
 
 use super::Reader;
 use crate::log::KernelLog;
@@ -8,7 +8,7 @@ use crate::{Fact, Facts, Missing, Why};
 use memchr::memmem;
 use std::io::Read;
 
-/// Where logs lie, best first: the ring buffer, then a sosreport's copies, then files.
+/// The places of logs, best first: the ring buffer, then a sosreport's copies, then files.
 const PLACES: [&str; 7] = [
     "dmesg",
     "sos_commands/kernel/dmesg",
@@ -24,11 +24,11 @@ const JOURNALS: &str = "sos_commands/logs";
 
 const SUFFIXES: [&str; 4] = ["", ".gz", ".xz", ".zst"];
 
-/// Bytes of a log among which the beginning of a boot is looked for; log files that hold many boots
-/// have it anywhere.
+/// Bytes of a log that are searched for the beginning of a boot; in log files of many boots it can
+/// be anywhere.
 const SEARCHED: u64 = 64 << 20;
 
-/// What the kernel prints first.
+/// The first words that the kernel prints.
 const BANNER: &[u8] = b"Linux version ";
 
 /// Whether a path is one of the places of kernel logs.
@@ -63,7 +63,7 @@ pub(super) fn read(reader: &Reader<'_>, facts: &Facts) -> Fact<KernelLog> {
     }
 }
 
-/// The first reason counts, unless a later one is a file that exists and cannot be read.
+/// The first reason is reported, unless a later one is about a file that exists and cannot be read.
 fn worth_telling(first: Option<&Missing>, now: &Missing) -> bool {
     let tells = |why: &Why| matches!(why, Why::Permission | Why::Unreadable(_));
     first.is_none_or(|first| !tells(&first.why) && tells(&now.why))
@@ -83,15 +83,15 @@ fn candidates(tree: &dyn Tree) -> Vec<String> {
     paths
 }
 
-/// `journalctl_--no-pager_--catalog_--boot`, and not the boot before (`..._--boot_-1`), nor the
+/// Whether a name is `journalctl_--no-pager_--catalog_--boot`, and not the previous boot (`..._--boot_-1`), nor the
 /// list of boots.
 fn is_boot_journal(name: &str) -> bool {
     let name = SUFFIXES.iter().fold(name, |name, suffix| name.strip_suffix(suffix).unwrap_or(name));
     name.starts_with("journalctl") && (name.ends_with("--boot") || name.ends_with("-b"))
 }
 
-/// Whether the log contains the beginning of a boot of the kernel `release` (of any, where that is
-/// not known). The ring buffer itself is of this kernel by nature.
+/// Whether the log contains the beginning of a boot of the kernel `release` (of any kernel, if the release is
+/// unknown). The ring buffer itself is always of this kernel.
 fn beginning(tree: &dyn Tree, path: &str, release: Option<&str>) -> Result<bool, Missing> {
     let at = || tree.describe(path);
     let unreadable = |error: std::io::Error| Missing::new(Why::Unreadable(error.to_string()), at());
@@ -124,7 +124,7 @@ fn beginning(tree: &dyn Tree, path: &str, release: Option<&str>) -> Result<bool,
 
 fn scan(tree: &dyn Tree, path: &str) -> Fact<KernelLog> {
     let source = tree.describe(path);
-    // Lines of the ring buffer are cited as people cite them; other files by their place.
+    // Lines of the ring buffer are cited by their usual name, other files by their path.
     let name = match path {
         "dmesg" if source.starts_with("journalctl") => "journalctl -k",
         "dmesg" => "dmesg",

@@ -1,7 +1,7 @@
 //! From a tree to facts.
 //!
-//! [`collect`] reads every file that says something about clocks, once, and gives each value its
-//! source and each gap its reason. It does not look into the kernel log: it sets [`Facts::log`], and
+//! [`collect`] reads every file with facts about clocks, once, and gives each value its
+//! source and each gap its reason. It does not read facts from the kernel log: it sets [`Facts::log`], and
 //! the caller adds facts from the log afterwards.
 
 mod bundle;

@@ -1,7 +1,7 @@
-//! What of a file's content goes into a bundle.
+//! Filters for the content of files in a bundle.
 //!
-//! Only files of [`super::paths`] are read at all. Of these, some say more than is needed: the
-//! filters here keep what concerns clocks, and mask hardware addresses and the host's name.
+//! Only files of [`super::paths`] are read at all. Some of these contain more than is needed: the
+//! filters here keep the lines about clocks, and mask hardware addresses and the host's name.
 
 use super::log::is_log;
 use super::serials;
@@ -13,9 +13,9 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// Decompressed bytes of a log that are kept, from its beginning: the largest ring buffers have 32 MiB.
 const MAX_LOG: usize = 32 << 20;
-/// Bytes of a log that are looked at for them: of logs that programs share the kernel's lines alone are kept.
+/// Bytes of a log that are searched for them: of logs that programs share, only the kernel's lines are kept.
 const SEARCHED: u64 = 256 << 20;
-/// Bytes of a line of a log that are kept; no reader looks at more than 16 KiB.
+/// Bytes of a line of a log that are kept; no reader uses more than 16 KiB.
 const MAX_LINE: usize = 64 << 10;
 
 /// Words of kernel messages that are also common host names; masking them would destroy
@@ -35,7 +35,7 @@ const COMMON: [&str; 12] = [
     "acpi",
 ];
 
-/// The content of a file as it goes into a bundle: at most `most` bytes.
+/// The content of a file for the bundle: at most `most` bytes.
 pub(super) fn filter(
     path: &str,
     content: &mut dyn Read,
@@ -94,7 +94,7 @@ fn text(content: &[u8], line: impl Fn(&str) -> String) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Lines that `keep` makes something of, without the rest of those that are too long; at most `most` bytes.
+/// The results of `keep` for lines, without the rest of those that are too long; at most `most` bytes.
 fn lines(
     content: impl Read,
     most: usize,
@@ -112,7 +112,7 @@ fn lines(
     })
 }
 
-/// Hands on lines as text, up to [`MAX_LINE`] of each, as long as `take` wishes.
+/// Passes lines as text to `take`, up to [`MAX_LINE`] bytes of each, until `take` returns `false`.
 fn each_line(content: impl Read, mut take: impl FnMut(&str) -> bool) -> io::Result<()> {
     let mut content = BufReader::with_capacity(MAX_LINE, content);
     let (mut line, mut cut) = (Vec::new(), false);
@@ -137,7 +137,7 @@ fn each_line(content: impl Read, mut take: impl FnMut(&str) -> bool) -> io::Resu
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.strip_suffix('\r').unwrap_or(&text);
-        // What is cut through may be a name or an address; it is not recognised then.
+        // A truncated word may be a name or an address that the masks do not recognise.
         let text = match text.rfind(' ') {
             Some(blank) if cut => text.get(..blank).unwrap_or_default(),
             _ if cut => "",
@@ -151,16 +151,16 @@ fn each_line(content: impl Read, mut take: impl FnMut(&str) -> bool) -> io::Resu
     }
 }
 
-/// A log, decompressed. Of logs that programs write into as well, the kernel's lines alone.
+/// A log, decompressed. Of logs that programs also write, only the kernel's lines.
 fn log(path: &str, content: &mut dyn Read, most: usize, hostname: &str) -> Vec<u8> {
     let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
-    // A line that is left out stays as an empty one: lines are cited by their number.
+    // An omitted line becomes an empty one: lines are cited by their number.
     let kept = |line: &str| {
         let other = mixed && !is_kernels(line);
         Some(if other { String::new() } else { without_names(line, hostname) })
     };
     let mut out = Vec::new();
-    // What a damaged file yields before the damage is kept: the reader meets the same.
+    // The content before the damaged part of a file is kept, as the reader would also see it.
     if let Ok(log) = open_log(content) {
         let _ = lines(log.take(SEARCHED), most, kept, &mut out);
     }
@@ -172,7 +172,7 @@ fn is_kernels(line: &str) -> bool {
     line.contains(" kernel:")
 }
 
-/// The five strings that are read from the output of `dmidecode`.
+/// The five strings that the reader uses of the output of `dmidecode`.
 fn dmidecode(content: &str) -> String {
     let dmi = Dmi::from_dmidecode(content);
     let tag = [AZURE_TAG, ORACLE_TAG].into_iter().find(|tag| dmi.asset_tag == *tag).unwrap_or("");
@@ -189,10 +189,10 @@ pub(super) fn without_names(line: &str, hostname: &str) -> String {
         return String::new();
     }
     let mut line = serials::masked(&without_addresses(line));
-    // `... NAME kernel: [...`, in a journal or a log file, where the name is another host's perhaps.
+    // `... NAME kernel: [...`, in a journal or a log file, where the name may be another host's.
     if let Some(at) = line.find(" kernel: ") {
         let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
-        // A line that begins with the time since boot has a name only behind it.
+        // In a line that begins with the time since boot, a name only follows it.
         if !line[start..at].ends_with(']') {
             line.replace_range(start..at, "host");
         }
@@ -207,7 +207,7 @@ pub(super) fn without_names(line: &str, hostname: &str) -> String {
     line
 }
 
-/// Where a word is, in whatever case: programs write a name in capitals or in none.
+/// The position of a word, ignoring case: programs write a name in capitals or in small letters.
 fn place(line: &str, word: &str) -> Option<(usize, usize)> {
     let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
     line.char_indices().find_map(|(start, _)| {

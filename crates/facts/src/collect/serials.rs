@@ -1,19 +1,19 @@
 //! Masks serial numbers and other identifiers of devices in a line of a log.
 //!
-//! What the kernel prints of devices: `usb 1-1: SerialNumber: 4C530001` (`announce_device()`, drivers/usb/core/hub.c),
+//! The kernel prints such identifiers: `usb 1-1: SerialNumber: 4C530001` (`announce_device()`, drivers/usb/core/hub.c),
 //! `Serial Number: ...` of SCSI and RAID drivers, `eui.`, `naa.`, `t10.` and `nqn.` names, GUIDs, and addresses in Cisco's
-//! notation. Messages about clocks have none of them.
+//! notation. Messages about clocks do not contain them.
 
-/// Names in front of a number, in small letters.
+/// Names before a number, in small letters.
 const NAMES: [&str; 6] = ["serialnumber", "serial number", "serial no", "serial", "s/n", "sn"];
-/// How the names of storage devices begin.
+/// Prefixes of the names of storage devices.
 const PREFIXES: [&str; 5] = ["eui.", "naa.", "t10.", "nqn.", "wwn-"];
-/// The groups of a GUID.
+/// The numbers of digits in the groups of a GUID.
 const GUID: [usize; 5] = [8, 4, 4, 4, 12];
-/// The groups of an address as Cisco writes it.
+/// The numbers of digits in the groups of an address in Cisco's notation.
 const DOTTED: [usize; 3] = [4, 4, 4];
 
-/// The line with letters and digits of such identifiers as `x`.
+/// The line with the letters and digits of such identifiers replaced by `x`.
 pub(super) fn masked(line: &str) -> String {
     let mut out = line.as_bytes().to_vec();
     let small = line.to_ascii_lowercase();
@@ -59,7 +59,8 @@ fn begins_word(line: &[u8], at: usize) -> bool {
     at.checked_sub(1).and_then(|before| line.get(before)).is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
-/// Covers the value that begins at `at`, up to its end. One or two digits alone are an index (`SerialNumber=3`).
+/// Masks the value that begins at `at`, up to its end. A single value of one or two digits is an index
+/// (`SerialNumber=3`).
 fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) {
     let value = value.split(ends).next().unwrap_or_default();
     if value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -72,7 +73,7 @@ fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) {
     }
 }
 
-/// The length of groups of so many hexadecimal digits at the beginning, if there are.
+/// The length of groups of these numbers of hexadecimal digits at the beginning, if they are there.
 fn groups(text: &str, lengths: &[usize], separator: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What this kernel runs under, and what this process runs in.
+//! The hypervisor of this kernel, and the container of this process.
 
 use super::{LARGE, Reader, SMALL};
 use crate::dmi::Dmi;
@@ -8,10 +8,10 @@ use crate::version::Kernel;
 use crate::{Fact, Facts, Missing, Why};
 use std::io::Read;
 
-/// Where sysfs shows DMI: the link of `/sys/class`, or the device itself.
+/// The paths of DMI in sysfs: the link of `/sys/class`, or the device itself.
 const DMI: [&str; 2] = ["sys/class/dmi/id", "sys/devices/virtual/dmi/id"];
 
-/// Bytes at the beginning of the log among which gVisor's greeting is looked for.
+/// Bytes at the beginning of the log that are searched for gVisor's greeting.
 const GREETING: u64 = 4096;
 
 pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {
@@ -53,7 +53,7 @@ fn dmi(reader: &Reader<'_>) -> Fact<Dmi> {
     })
 }
 
-/// The hypervisor: CPUID first, then what the kernel and the firmware say.
+/// The hypervisor: from CPUID first, then from the kernel and the firmware.
 fn hypervisor(reader: &Reader<'_>, facts: &Facts, dmi: &Fact<Dmi>) -> Fact<Option<Hypervisor>> {
     let xen = reader.line("sys/hypervisor/type");
     let is_xen = xen.value().is_some_and(|kind| kind == "xen");
@@ -96,7 +96,7 @@ fn hypervisor(reader: &Reader<'_>, facts: &Facts, dmi: &Fact<Dmi>) -> Fact<Optio
                 return finish(named(kind), place);
             }
             _ if !is_xen => return Fact::known(None, format!("{source} 0x1 ecx[31]")),
-            // A paravirtual Xen guest asks the processor itself, which knows of no hypervisor.
+            // On a paravirtual Xen guest CPUID is answered by the processor itself, which does not show a hypervisor.
             _ => {}
         }
     }
@@ -115,7 +115,7 @@ fn hypervisor(reader: &Reader<'_>, facts: &Facts, dmi: &Fact<Dmi>) -> Fact<Optio
             finish(named(kind), place)
         }
         (true, Fact::Known { source, .. }) => Fact::known(None, source.0.clone()),
-        // Elsewhere nothing but a name tells, and its absence proves nothing.
+        // Otherwise only a name shows the hypervisor, and its absence proves nothing.
         _ => match by_name() {
             Some((kind, place)) => finish(named(kind), place),
             None => match dmi {
@@ -128,7 +128,7 @@ fn hypervisor(reader: &Reader<'_>, facts: &Facts, dmi: &Fact<Dmi>) -> Fact<Optio
     }
 }
 
-/// The hypervisor that a clocksource or the firmware names, and where.
+/// The hypervisor that a clocksource or the firmware names, and the place of the name.
 fn identity_by_name(facts: &Facts, dmi: &Fact<Dmi>) -> Option<(HypervisorKind, String)> {
     let by_clock = facts.clocksources.value().and_then(|devices| {
         let mut names = devices.iter().flat_map(|d| d.available.iter().chain([&d.current]));
@@ -156,7 +156,7 @@ fn environment(reader: &Reader<'_>, kernel: &Fact<Kernel>) -> Environment {
 fn container(reader: &Reader<'_>) -> Fact<Option<String>> {
     let describe = |path: &str| reader.tree.describe(path);
     let name = |text: &str| Some(text.to_owned());
-    // A container manager that says so is believed.
+    // The declaration of a container manager is accepted.
     const DECLARED: &str = "run/systemd/container";
     if let Some(runtime) = reader.line(DECLARED).value().filter(|text| !text.is_empty()) {
         return Fact::known(name(runtime), describe(DECLARED));
@@ -182,7 +182,7 @@ fn container(reader: &Reader<'_>) -> Fact<Option<String>> {
         Fact::Known { value, source } => match environment::runtime_of_cgroup(&value) {
             Some(runtime) => Fact::known(name(runtime), source),
             None if initial == Some(false) => Fact::known(name("unnamed"), describe(NAMESPACES)),
-            // A cgroup at the root is what a container of cgroup v2 sees, too.
+            // A container with cgroup v2 also sees a cgroup at the root.
             None if value.lines().any(|line| !line.ends_with(":/")) => Fact::known(None, source),
             None => Fact::Missing(reader.missing(Why::Absent, CGROUP)),
         },

@@ -1,4 +1,4 @@
-//! The wall clock: who keeps it, what else knows the time.
+//! The wall clock: the programs that keep it, and other clocks.
 
 use super::{LARGE, Reader, SMALL};
 use crate::wall::{ChronyConfig, Clocks, Keeper, Keepers, PtpClock, Role, TimeSource, WallClock};
@@ -6,15 +6,15 @@ use crate::{Fact, Facts, Missing, Why};
 
 const PTP: &str = "sys/class/ptp";
 const ACPI: &str = "sys/bus/acpi/devices";
-/// The hardware ids of virtual machine generation ids, as sysfs names devices: `drivers/virt/vmgenid.c` matches
+/// The hardware ids of virtual machine generation ids, in the device names of sysfs: `drivers/virt/vmgenid.c` matches
 /// `VMGENCTR` and `VM_GEN_COUNTER`.
 const GENERATION_IDS: [&str; 2] = ["VMGENCTR:", "VM_GEN_C:"];
-/// Where chrony's configuration lies: Red Hat's and SUSE's place, Debian's.
+/// The paths of chrony's configuration: on Red Hat and SUSE, on Debian.
 const CHRONY: [&str; 2] = ["etc/chrony.conf", "etc/chrony/chrony.conf"];
-/// PTP clocks that are looked at.
+/// Maximum number of PTP clocks that are examined.
 const PTP_CLOCKS: usize = 16;
 
-/// Files by which programs of a mirror show that they ran. `run` is `/var/run` on all systems of today.
+/// Files in a mirror which show that a program ran. `run` is `/var/run` on all present systems.
 const PID_FILES: [(&str, &str); 6] = [
     ("run/chrony/chronyd.pid", "chronyd"),
     ("run/chronyd.pid", "chronyd"),
@@ -24,7 +24,7 @@ const PID_FILES: [(&str, &str); 6] = [
     ("run/systemd/timesync/synchronized", "systemd-timesyncd"),
 ];
 
-/// What time daemons say in a sosreport.
+/// The outputs of time daemons in a sosreport.
 const TRACKING: [&str; 2] =
     ["sos_commands/chrony/chronyc_tracking", "sos_commands/chrony/chronyc_-n_tracking"];
 const SOURCES: [&str; 2] =
@@ -52,7 +52,7 @@ fn keepers(reader: &Reader<'_>) -> Fact<Keepers> {
     if seen.is_known() {
         return seen;
     }
-    // The running machine has been asked, and its files say less.
+    // The running machine was queried, and its files show less.
     let asked = |why: &Why| !matches!(why, Why::Absent | Why::NotAsked);
     if matches!(&seen, Fact::Missing(missing) if asked(&missing.why)) {
         return seen;

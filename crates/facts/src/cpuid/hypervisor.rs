@@ -1,10 +1,10 @@
-//! What the hypervisor leaves of a dump say.
+//! The hypervisor leaves of a dump.
 
 use super::CpuidDump;
 use crate::hypervisor::{Hypervisor, HypervisorKind};
 
 impl Hypervisor {
-    /// From the hypervisor leaves of the first CPU; `None` if no signature is presented.
+    /// Reads the hypervisor leaves of the first CPU; `None` if no signature is presented.
     #[must_use]
     pub fn from_cpuid(dump: &CpuidDump) -> Option<Self> {
         let cpu = dump.first()?;
@@ -20,7 +20,7 @@ impl Hypervisor {
         let hyperv_privileges = leaf(HypervisorKind::Hyperv, 3, 0).map(|regs| regs.eax);
         let kvm_features = leaf(HypervisorKind::Kvm, 1, 0).map(|regs| regs.eax);
         let xen_tsc_mode = leaf(HypervisorKind::XenHvm, 3, 0).map(|regs| regs.ebx);
-        // VMware's timing leaf, which QEMU and ACRN offer too; Hyper-V's leaves mean other things.
+        // VMware's timing leaf, which QEMU and ACRN also provide; Hyper-V uses this leaf number for another purpose.
         let timing_leaf_khz = dump
             .leaf(cpu, 0x4000_0010, 0)
             .map(|regs| regs.eax)

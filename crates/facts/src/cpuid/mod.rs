@@ -1,4 +1,4 @@
-//! Raw CPUID leaves of every CPU: the text that `cpuid -r` prints, and what the bits say.
+//! Raw CPUID leaves of every CPU: the text that `cpuid -r` prints, and the meaning of the bits.
 //!
 //! A processor also answers a leaf beyond its highest one (Intel repeats the
 //! highest basic leaf, AMD returns zeros), and dump tools record it. So every accessor here checks
@@ -32,7 +32,7 @@ pub type Leaves = BTreeMap<(u32, u32), Regs>;
 pub struct CpuidDump {
     /// Leaves by CPU number.
     pub cpus: BTreeMap<u32, Leaves>,
-    /// CPUs that could not be asked, with the reason.
+    /// CPUs that could not be queried, with the reason.
     pub unasked: BTreeMap<u32, String>,
 }
 
@@ -49,12 +49,12 @@ pub struct TscRatio {
     pub denominator: u32,
     /// EBX; never 0.
     pub numerator: u32,
-    /// ECX, in Hz, where the processor names it.
+    /// ECX, in Hz, where the processor states it.
     pub crystal_hz: Option<u32>,
 }
 
 impl TscRatio {
-    /// The TSC frequency in Hz, if the crystal's is named.
+    /// The TSC frequency in Hz, if the crystal's frequency is stated.
     #[must_use]
     pub fn tsc_hz(&self) -> Option<u64> {
         let crystal = u64::from(self.crystal_hz?);
@@ -62,7 +62,7 @@ impl TscRatio {
     }
 }
 
-/// Leaf 0x16: frequencies in MHz; zero means that the processor does not say.
+/// Leaf 0x16: frequencies in MHz; zero means that the processor does not state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BaseFrequency {
     /// Base frequency.
@@ -73,10 +73,10 @@ pub struct BaseFrequency {
     pub bus_mhz: u32,
 }
 
-/// Something that should be the same on all CPUs and is not.
+/// A property that should be the same on all CPUs and is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What: `invariant TSC`, `TSC_ADJUST`, `TSC ratio` ...
+    /// The property: `invariant TSC`, `TSC_ADJUST`, `TSC ratio` ...
     pub what: &'static str,
     /// The leaf and register.
     pub leaf: &'static str,
@@ -84,7 +84,7 @@ pub struct Difference {
     pub values: BTreeMap<u32, Vec<u32>>,
 }
 
-/// What is compared between CPUs: name, place, leaf, register (0 is EAX), mask.
+/// The properties compared between CPUs: name, place, leaf, register (0 is EAX), mask.
 const COMPARED: [(&str, &str, u32, usize, u32); 12] = [
     ("family, model, stepping", "0x1 eax", 1, 0, 0x0fff_3fff),
     ("hypervisor bit", "0x1 ecx[31]", 1, 2, 1 << 31),
@@ -125,10 +125,10 @@ impl CpuidDump {
             0x4000_0000..=0x4001_ffff => leaf & 0xffff_ff00,
             _ => leaf & 0xffff_0000,
         };
-        // Without the leaf that names the highest one, the dump is taken at its word.
+        // Without the leaf that states the highest one, any leaf of the dump is accepted.
         let Some(head) = leaves.get(&(base, 0)) else { return Some(*regs) };
         let highest = match base {
-            // Old KVM names 0 as the highest leaf and means base + 1.
+            // Old KVM states 0 as the highest leaf, and has base + 1.
             0x4000_0000..=0x4001_ffff => {
                 signature_at(base, head)?;
                 if head.eax == 0 { base + 1 } else { head.eax }
@@ -180,7 +180,7 @@ impl CpuidDump {
         self.of_first(1, 0).map(|regs| regs.edx & (1 << 4) != 0)
     }
 
-    /// Whether a hypervisor says that it is there (leaf 1 ECX bit 31).
+    /// Whether a hypervisor declares its presence (leaf 1 ECX bit 31).
     #[must_use]
     pub fn hypervisor_bit(&self) -> Option<bool> {
         self.of_first(1, 0).map(|regs| regs.ecx & (1 << 31) != 0)
@@ -208,7 +208,7 @@ impl CpuidDump {
         let cpu = self.first()?;
         match self.leaf(cpu, leaf, 0).and_then(|regs| regs.by_index(register)) {
             Some(value) => Some(value & (1 << bit) != 0),
-            // Known to be beyond the highest leaf: no such feature. Otherwise the dump is incomplete.
+            // Beyond the highest leaf: the CPU lacks the feature. Otherwise the dump is incomplete.
             None => {
                 let head = self.cpus.get(&cpu)?.get(&(leaf & 0x8000_0000, 0))?;
                 (head.eax < leaf).then_some(false)
@@ -216,7 +216,7 @@ impl CpuidDump {
         }
     }
 
-    /// The TSC ratio of leaf 0x15, if the CPU gives one.
+    /// The TSC ratio of leaf 0x15, if the CPU states one.
     #[must_use]
     pub fn tsc_ratio(&self) -> Option<TscRatio> {
         let regs = self.of_first(0x15, 0)?;
@@ -227,7 +227,7 @@ impl CpuidDump {
         })
     }
 
-    /// The frequencies of leaf 0x16, if the CPU gives any.
+    /// The frequencies of leaf 0x16, if the CPU states any.
     #[must_use]
     pub fn base_frequency(&self) -> Option<BaseFrequency> {
         let regs = self.of_first(0x16, 0)?;
@@ -252,7 +252,7 @@ impl CpuidDump {
             .collect()
     }
 
-    /// What differs between CPUs and should not (APIC ids and similar ones are not compared).
+    /// The unexpected differences between CPUs (APIC ids and similar properties are not compared).
     #[must_use]
     pub fn differences(&self) -> Vec<Difference> {
         let mut found = Vec::new();
@@ -271,8 +271,8 @@ impl CpuidDump {
     }
 }
 
-/// The signature in the registers of a hypervisor base leaf; `None` where the registers are only an
-/// echo of another leaf (no printable text, or a highest leaf elsewhere).
+/// The signature in the registers of a hypervisor base leaf; `None` if the registers only
+/// repeat another leaf (no printable text, or a highest leaf elsewhere).
 pub(crate) fn signature_at(base: u32, regs: &Regs) -> Option<Signature> {
     if regs.eax != 0 && !(base..base.saturating_add(0x1_0000)).contains(&regs.eax) {
         return None;

@@ -5,8 +5,8 @@ use crate::cpu::CpuList;
 use std::fmt;
 
 impl CpuidDump {
-    /// Parses what `cpuid -r` prints (`CPU 0:` and a line for each leaf), also with `-1` (`CPU:`).
-    /// Lines of any other form are passed over.
+    /// Parses the output of `cpuid -r` (`CPU 0:` and a line for each leaf), also with `-1` (`CPU:`).
+    /// Lines of any other form are skipped.
     ///
     /// # Errors
     /// A text in which no leaf is found.

@@ -1,23 +1,24 @@
-//! Boots without a banner between them, told apart by what a boot does once, in its first seconds: a clocksource registers
-//! (`__clocksource_register_scale()`), and the kernel switches to it, but not from it to itself (`clocksource_select()`).
-//! What was printed twice has the same stamp, or the same date.
+//! Separates boots without a banner between them by events that happen once, in the first seconds of a boot: a
+//! clocksource registers (`__clocksource_register_scale()`), and the kernel switches to it, but not from it to itself
+//! (`clocksource_select()`). A line that was printed twice has the same time stamp, or the same date.
 
 use super::event::Event;
 use super::{Entry, KernelLog, wall};
 use crate::names;
 
-/// Seconds by which the stamps of one line differ where a tool has cut some digits off.
+/// Seconds by which the time stamps of one line differ if a tool truncated digits.
 const SAME_S: f64 = 0.001;
 /// Seconds after the start of a kernel by which it has made its first choice.
 const FIRST_CHOICE_BY: f64 = 60.0;
-/// Seconds between two dates that no boot puts between lines of its first seconds.
+/// Seconds between two dates that exceed the gap between lines of a boot's first seconds.
 const APART_S: f64 = 120.0;
-/// Seconds by which dates outrun the stamps of one boot at most: those of a logger that starts late.
+/// Maximum seconds by which dates advance more than the time stamps of one boot: for a logger that starts late.
 const OUTRUN_S: f64 = 60.0;
-/// Seconds before a switch in which lines tell why it comes.
+/// Seconds before a switch in which lines explain it.
 const TOLD_BEFORE_S: f64 = 60.0;
 
-/// Keeps the entries of the last boot. `prompted`: commands print the lines, so that some may come twice, in another order.
+/// Keeps the entries of the last boot. `prompted`: commands print the lines, so that some may be repeated, in another
+/// order.
 pub(super) fn part(log: &mut KernelLog, prompted: bool) {
     if log.is_diff || !log.turned.is_empty() {
         return;
@@ -41,13 +42,13 @@ pub(super) fn part(log: &mut KernelLog, prompted: bool) {
     }
 }
 
-/// The date in front of a line that has no stamp. `dmesg -T` puts another one there each time.
+/// The date before a line without a time stamp. `dmesg -T` computes another date each time.
 fn date(entry: &Entry) -> Option<f64> {
     let computed = entry.text.trim_start_matches(['>', ' ', '|']).starts_with('[');
     if entry.at.is_some() || computed { None } else { wall::seconds(&entry.text) }
 }
 
-/// Seconds from one entry to another, by their stamps or else by their dates.
+/// Seconds from one entry to another, by their time stamps or else by their dates.
 fn between(first: &Entry, second: &Entry) -> Option<f64> {
     match first.at.zip(second.at) {
         Some((then, now)) => Some(now - then),
@@ -55,7 +56,7 @@ fn between(first: &Entry, second: &Entry) -> Option<f64> {
     }
 }
 
-/// Whether this entry is of another boot than those in front of it.
+/// Whether this entry is of another boot than the entries before it.
 fn begins(boot: &[Entry], entry: &Entry, prompted: bool) -> bool {
     is_of_a_boot(&entry.event) && (outruns(boot, entry) || is_late(boot, entry))
         || match &entry.event {
@@ -67,7 +68,7 @@ fn begins(boot: &[Entry], entry: &Entry, prompted: bool) -> bool {
         }
 }
 
-/// What a kernel does in its first seconds alone. The TSC may register later, and what loads as a module.
+/// Whether a kernel prints an event only in its first seconds. The TSC and modules may register later.
 fn is_of_a_boot(event: &Event) -> bool {
     match event {
         Event::Registered { name, .. } => {
@@ -88,7 +89,8 @@ fn is_of_a_boot(event: &Event) -> bool {
     }
 }
 
-/// Dates go on by more than the stamps beside them, in the first minute: no boot of that time is suspended.
+/// Whether dates advance by more than the time stamps beside them, in the first minute: a boot is not suspended so
+/// early.
 fn outruns(boot: &[Entry], entry: &Entry) -> bool {
     let both = |entry: &Entry| Some((entry.at?, wall::seconds(&entry.text)?));
     let Some((at, now)) = both(entry).filter(|(at, _)| *at < FIRST_CHOICE_BY) else { return false };
@@ -98,7 +100,7 @@ fn outruns(boot: &[Entry], entry: &Entry) -> bool {
         .is_some_and(|(before, then)| at >= before && now - then > at - before + OUTRUN_S)
 }
 
-/// The line is one of a boot's first seconds, and others of this boot are long before it.
+/// Whether the line is one of a boot's first seconds, and others of this boot are much earlier.
 fn is_late(boot: &[Entry], entry: &Entry) -> bool {
     let Some(now) = date(entry) else { return false };
     let last = boot.iter().rev().filter(|before| before.event.is_printed()).find_map(date);
@@ -112,7 +114,7 @@ fn registers_again(boot: &[Entry], entry: &Entry, name: &str, prompted: bool) ->
     }
     if let Some(first) = boot.iter().rev().find(registers) {
         return match between(first, entry) {
-            // Lines in another order are looked at elsewhere.
+            // Other code handles lines in another order.
             Some(passed) if first.at.is_some() => passed > SAME_S,
             Some(passed) => passed > APART_S,
             None => false,
@@ -134,11 +136,11 @@ fn switches_again(boot: &[Entry], entry: &Entry, name: &str) -> bool {
     if !matches!(&boot[place].event, Event::Switched(other) if other == name) {
         return false;
     }
-    // Kernels for Arm up to 4.19 say it twice for their counter.
+    // Kernels for Arm up to 4.19 print it twice for their counter.
     if !matches!(name, "tsc" | "tsc-early" | "hpet" | "acpi_pm" | "kvm-clock" | "xen") {
         return false;
     }
-    // The switch in between was taken out, and what tells why this one comes was not.
+    // The switch in between was removed, and the line that explains this one was not.
     let told = boot[place + 1..].iter().any(|before| {
         let near = between(before, entry).is_none_or(|passed| passed <= TOLD_BEFORE_S);
         near && (matches!(before.event, Event::WroteCurrent(_))
@@ -152,7 +154,7 @@ fn switches_again(boot: &[Entry], entry: &Entry, name: &str) -> bool {
         }
 }
 
-/// Where the boot of an entry begins: at the first of those in front of it that are of the same minute.
+/// The beginning of the boot of an entry: the first of the earlier entries of the same minute.
 fn begin_of(entries: &[Entry], boot: usize, at: usize) -> usize {
     let Some(now) = wall::seconds(&entries[at].text) else { return at };
     let same = |entry: &Entry| {
@@ -189,7 +191,7 @@ mod tests {
     fn registration_that_comes_again_begins_a_boot() {
         let dated = |time: &str, message: &str| format!("Jan {time} pc kernel: {message}\n");
         let first = format!("{}{}", dated("05 17:29:44", HPET), dated("05 17:29:44", TSC));
-        // A few minutes, and hours, behind it.
+        // A few minutes, and hours, later.
         for time in ["05 17:34:10", "06 07:37:15"] {
             let log = scan(&format!("{first}{}", dated(time, HPET)));
             assert_eq!((log.boots, switches(&log)), (2, vec![]), "{time}");
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(scan(&stamped("    0.300000")).boots, 1);
         let arm = stamped("    0.670000").replace("hpet", "arch_sys_counter");
         assert_eq!(scan(&arm).boots, 1);
-        // The search for a word has left out what was between.
+        // A search for a word has omitted the lines in between.
         assert_eq!(scan(&stamped(" 5000.300000")).boots, 1);
     }
 

@@ -1,4 +1,4 @@
-//! The architecture that a message can only come from. Where no message tells, it stays unknown.
+//! The architecture that a message proves. Without such a message it stays unknown.
 
 use super::event::{Event, LostTicks, UnstableReason};
 use super::parse::of_release as release_bits;
@@ -11,8 +11,8 @@ use crate::version::{Kernel, Vendor};
 /// The mask of the counters of Tegra's timer.
 const TEGRA_MASK: u64 = (1 << 56) - 1;
 
-/// Whether a log names what no x86 kernel has: Arm's counter (a clocksource `tsc` there is a board's), or the clocksource
-/// `timer`, of User-mode Linux and of boards. The compiler of User-mode Linux is that of x86.
+/// Whether a log names a clocksource that x86 kernels lack: Arm's counter (there, `tsc` is a clocksource of a board),
+/// or `timer`, of User-mode Linux and of boards. The compiler of User-mode Linux is that of x86.
 pub(super) fn is_not_x86s(event: &Event) -> bool {
     match event {
         Event::Registered { name, .. } | Event::Switched(name) | Event::ReadCurrent(name)
@@ -29,8 +29,8 @@ pub(super) fn is_not_x86s(event: &Event) -> bool {
     }
 }
 
-/// The architecture that an event gives away. Of x86, the width is that of the kernel's own release,
-/// where it says one, else 64 bits.
+/// The architecture that an event proves. On x86 the width is that of the kernel's release,
+/// if the release shows one, else 64 bits.
 pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
@@ -60,7 +60,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
         | Event::XenReadBackwards
         | Event::P0Mismatch => Arch::X86_64,
         Event::Registered { name, mask, .. } if name == "timer" => {
-            // Boards have a counter of 32 bits under this name; User-mode Linux one of 64.
+            // Boards have a 32-bit counter of this name; User-mode Linux has a 64-bit one.
             return (*mask == u64::MAX).then_some(Arch::Um);
         }
         // Tegra's timer, of 56 bits (drivers/clocksource/timer-tegra186.c); x86's TSC has 64.
@@ -83,8 +83,8 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     })
 }
 
-/// The family of processors whose kernels alone print a message: of two in one text, one is another machine's. Names that
-/// boards of several families have are of none: Tegra has a `tsc`, MIPS and Itanium an `hpet`, Itanium `acpi_pm`.
+/// The processor family whose kernels alone print a message: two families in one text are two machines. Names that
+/// boards of several families use belong to none: Tegra has a `tsc`, MIPS and Itanium an `hpet`, Itanium `acpi_pm`.
 pub(super) fn family(event: &Event) -> Option<&'static str> {
     let shared = |name: &str| matches!(name, "tsc" | "hpet" | "acpi_pm" | "tick" | "MIPS");
     let found = match event {
@@ -123,14 +123,15 @@ pub(super) fn family(event: &Event) -> Option<&'static str> {
         Arch::Sparc => "SPARC",
         Arch::Alpha => "Alpha",
         Arch::Parisc => "PA-RISC",
-        // User-mode Linux prints what the machine below it has, and others have few messages of their own.
+        // User-mode Linux prints the properties of the underlying machine, and the other families have few distinct
+        // messages.
         _ => return None,
     })
 }
 
 /// The width of an x86 kernel, and the line that shows it; `None`: the text may be of either.
 ///
-/// What the kernel itself printed of 32 bits comes first: a 64-bit compiler builds kernels of both widths.
+/// A 32-bit message of the kernel comes first: a 64-bit compiler builds kernels of both widths.
 pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
     let of = |wanted: u8| log.first(move |event| (bits(event) == Some(wanted)).then_some(()));
     let found = of(32).map(|(entry, ())| (entry, Arch::X86));
@@ -144,13 +145,13 @@ pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(
     })
 }
 
-/// The width of a kernel of RISC-V or LoongArch, and the line that shows it. Both have the zone DMA32 with 64 bits alone.
+/// The width of a RISC-V or LoongArch kernel, and the line that shows it. Both have the zone DMA32 only with 64 bits.
 pub(super) fn width_of(log: &KernelLog, arch: Arch) -> Option<(&Entry, Arch)> {
     let narrow = arch.with_32_bits()?;
     let told = |event: &Event| match event {
         Event::Arch(found) if *found == arch || *found == narrow => Some(*found),
         Event::Banner(text) | Event::Release(text) => {
-            // Distributions build kernels of 64 bits alone for both.
+            // Distributions build only 64-bit kernels for both.
             let built = ["(Ubuntu ", "(Debian ", "(Red Hat ", "(openEuler ", "(SUSE "];
             let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
             match has(&["riscv32", "loongarch32", "rv32"]) {
@@ -186,10 +187,10 @@ fn bits(event: &Event) -> Option<u8> {
             release_bits(image.split_once("vmlinuz-").map(|(_, release)| release)?)
         }
         Event::CpuModel { name, family, model } => {
-            // Long mode came with family 15 of both makers, and with model 15 of Intel's family 6.
+            // Long mode came with family 15 of both vendors, and with model 15 of Intel's family 6.
             let intel = name.contains("Intel") && (*family < 6 || *family == 6 && *model < 15);
             let amd = name.contains("AMD") && *family <= 6;
-            // Hypervisors give processors with long mode old numbers.
+            // Hypervisors give processors with long mode old model numbers.
             let real = !["QEMU", "KVM", "Virtual"].iter().any(|word| name.contains(word));
             (real && (intel || amd || name.contains("486"))).then_some(32)
         }
@@ -201,7 +202,7 @@ fn bits(event: &Event) -> Option<u8> {
         // init_pit_clocksource() in arch/x86/kernel/i8253.c: not with 64 bits.
         Event::ReadAvailable(names) => names.iter().any(|name| name == "pit").then_some(32),
         Event::LostTicks(LostTicks::TooMany) => Some(32),
-        // Kernels of both widths ask for the frequency in the same words.
+        // Kernels of both widths print the same words about the frequency.
         Event::LostTicks(LostTicks::Many | LostTicks::Counted(_)) | Event::HpetFallback => Some(64),
         // verify_tsc_freq() in arch/i386/kernel/tsc.c.
         Event::TscUnstable(UnstableReason::RunningSlowly) => Some(32),
@@ -213,8 +214,8 @@ fn bits(event: &Event) -> Option<u8> {
     }
 }
 
-/// Whether a command line is that of User-mode Linux: its disks (`ubd_setup()` in arch/um/drivers/ubd_kern.c) and the name
-/// of its machine (`set_umid()` in arch/um/os-Linux/umid.c), in all versions.
+/// Whether a command line is of User-mode Linux: it names its disks (`ubd_setup()` in arch/um/drivers/ubd_kern.c) and
+/// its machine (`set_umid()` in arch/um/os-Linux/umid.c), in all versions.
 fn is_user_modes(line: &str) -> bool {
     line.split_whitespace().any(|word| match word.split_once('=') {
         Some(("umid", _)) => true,
@@ -226,14 +227,14 @@ fn is_user_modes(line: &str) -> bool {
     })
 }
 
-/// The architecture that the release, or the compiler's own name, tells.
+/// The architecture in the release, or in the compiler's name.
 fn of_banner(text: &str) -> Option<Arch> {
     const TAGS: [(&str, Arch); 35] = [
         ("aarch64", Arch::Arm64),
         ("arm64", Arch::Arm64),
         ("riscv64", Arch::Riscv),
         ("riscv32", Arch::Riscv32),
-        // A compiler without the width in its name: it may build both.
+        // A compiler without the width in its name may build both.
         ("riscv-", Arch::Riscv),
         ("s390x", Arch::S390),
         ("ppc64", Arch::Powerpc),
@@ -269,7 +270,7 @@ fn of_banner(text: &str) -> Option<Arch> {
     if ["user-mode-linux", "(um)", "-um "].iter().any(|name| text.contains(name)) {
         return Some(Arch::Um);
     }
-    // The release first: a cross compiler's name may tell of where it ran.
+    // The release first: a cross compiler's name may describe the build host.
     let release = text.split_whitespace().next().unwrap_or_default();
     let of = |text: &str| TAGS.iter().find(|(tag, _)| text.contains(tag)).map(|(_, arch)| *arch);
     of(release).or_else(|| {
@@ -281,7 +282,7 @@ fn of_banner(text: &str) -> Option<Arch> {
     })
 }
 
-/// The architecture that a clocksource's name can only belong to.
+/// The architecture that a clocksource's name proves.
 fn of_name(name: &str) -> Option<Arch> {
     Some(match name {
         "tsc" | "tsc-early" | "hpet" | "acpi_pm" | "kvm-clock" | "xen" => Arch::X86_64,

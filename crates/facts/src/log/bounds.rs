@@ -1,8 +1,8 @@
-//! Which kernel versions the wording of the messages allows.
+//! The kernel versions that the wording of the messages allows.
 //!
-//! A bound from below says that no older kernel has such words, a bound from above that no newer one
-//! has. Distributions carry features to older kernels: bounds from below are those of the oldest
-//! kernel known to have the words, not those of the release that brought them.
+//! A lower bound means that no older kernel prints such words, an upper bound that no newer one
+//! does. Distributions backport features to older kernels: a lower bound is that of the oldest
+//! kernel known to print the words, not that of the release that introduced them.
 
 use super::event::{Event, Refusal, UnstableReason};
 use super::prefix::strip;
@@ -10,7 +10,7 @@ use super::{Entry, KernelLog, released};
 use crate::Source;
 use crate::version::Version;
 
-/// What the words of a log prove about the kernel's version, each with the line it rests on.
+/// The bounds of the kernel's version that the words of a log prove, each with its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionBounds {
     /// No kernel older than this prints that line.
@@ -78,7 +78,7 @@ pub(super) fn of(log: &KernelLog) -> VersionBounds {
     by_date(log, bounds)
 }
 
-/// A kernel is not younger than its log. Words that prove the contrary show a clock that was not set.
+/// A kernel is not newer than its log. Words that prove the contrary show a clock that was not set.
 fn by_date(log: &KernelLog, mut bounds: VersionBounds) -> VersionBounds {
     let dated = |entry: &Entry| Some((released::date(&entry.text)?, log.source(entry)));
     let latest = log.entries.iter().filter_map(dated).max_by_key(|(date, _)| *date);
@@ -94,7 +94,7 @@ fn by_date(log: &KernelLog, mut bounds: VersionBounds) -> VersionBounds {
 
 fn of_entry(entry: &Entry) -> Bound {
     let line = strip(&entry.text);
-    // Only a kernel's own prefix shows that nothing was left out in front of the message.
+    // Only the kernel's prefix shows that nothing was omitted before the message.
     let whole = line.kernel == Some(true);
     let by_name = match &entry.event {
         Event::Registered { name, .. } | Event::Switched(name) => of_name(name),
@@ -104,12 +104,12 @@ fn of_entry(entry: &Entry) -> Bound {
     by_name.and(of_event(&entry.event, line.message, whole))
 }
 
-/// Whether kernels of this version have no clocksource of this name any more.
+/// Whether kernels of this version no longer have a clocksource of this name.
 pub(super) fn is_gone(version: &Version, name: &str) -> bool {
     of_name(name).below.is_some_and(|below| *version >= below)
 }
 
-/// Names of clocksources that kernels have had since, or until.
+/// The versions that have a clocksource of this name.
 fn of_name(name: &str) -> Bound {
     match name {
         // tsc_init() in arch/x86/kernel/tsc.c.
@@ -126,7 +126,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
     let prefixed = message.starts_with("clocksource:");
     match event {
         // timekeeping_notify(), change_clocksource() in kernel/time: `Switching to` until 3.10,
-        // `clocksource: ` in front since 4.2. Red Hat's 3.10 has `Switched to`.
+        // `clocksource: ` before it since 4.2. Red Hat's 3.10 has `Switched to`.
         Event::Switched(_) if message.starts_with("Time: ") => Bound::below(2, 6, 28),
         // timekeeping of x86 before the clocksource framework: 2.6.18, with 64 bits 2.6.21.
         Event::TimeSource { bits: 32, .. } => Bound::below(2, 6, 18),
@@ -140,7 +140,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         }
         // __clocksource_update_freq_scale() in kernel/time/clocksource.c: since 4.1, with a colon
         // since 4.2.
-        // Whatever stood in front of it.
+        // With or without words before it.
         Event::Switched(_) if message.contains("Switched to") => Bound::from(3, 10),
         // is_hpet_enabled() in arch/x86/kernel/hpet.c: 5.15, and 5.10.y.
         Event::HpetDisabled(text) if text.contains("PC10") => Bound::from(5, 10),
@@ -152,7 +152,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         Event::WatchdogMarked { .. } if prefixed => Bound::between((4, 2), (4, 7)),
         Event::WatchdogMarked { .. } if whole => Bound::between((4, 1), (4, 2)),
         Event::WatchdogMarked { .. } => Bound::between((4, 1), (4, 7)),
-        // 5.14 and 6.3 brought these; enterprise kernels carry them since 4.18.
+        // 5.14 and 6.3 introduced these; enterprise kernels have them since 4.18.
         Event::WatchdogDetail { nsec: Some(_), .. }
         | Event::WatchdogSkewed { .. }
         | Event::WatchdogCurrent(_)
@@ -173,7 +173,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         // __clocksource_select(), clocksource_select_fallback() in kernel/time/clocksource.c.
         Event::Override { refusal: Refusal::NotHres, .. } => Bound::until(4, 9),
         Event::Override { .. } => Bound::from(4, 9),
-        // mark_tsc_unstable() and its callers; `tsc: ` in front since 3.6 (pr_fmt).
+        // mark_tsc_unstable() and its callers; `tsc: ` before it since 3.6 (pr_fmt).
         Event::TscUnstable(reason) => of_reason(reason).and(of_tsc_prefix(message, whole)),
         Event::Detected { .. } | Event::Refined { .. } | Event::Calibration(_) => {
             of_tsc_prefix(message, false)

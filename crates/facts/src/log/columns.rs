@@ -1,8 +1,8 @@
 //! The column at which a terminal, a console or a program wrapped the lines of a text inside words, or cut them off.
 
-/// Bytes of a text that are looked at.
+/// Bytes of a text that are examined.
 const LOOKED_AT: usize = 256 << 10;
-/// Widths that are looked for.
+/// Widths that are tried.
 const WIDTHS: std::ops::Range<usize> = 40..257;
 /// Lines of one width that show it, at least.
 const LINES: u32 = 3;
@@ -13,12 +13,12 @@ const MORE: u32 = 4;
 /// The columns at which lines of a text end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Lines of this width go on in the next line.
+    /// Lines of this width continue in the next line.
     pub(super) wrapped: Option<usize>,
     /// No line is longer, and several are as long: the rest of them is lost.
     pub(super) cut: Option<usize>,
-    /// The width of the longest line, where others that say something else are as long: too few to be sure that lines are
-    /// cut there, and enough to doubt a name that ends there.
+    /// The width of the longest line, if other lines with different content are as long: too few to prove that lines
+    /// are truncated there, and enough to doubt a name that ends there.
     pub(super) ends: Option<usize>,
 }
 

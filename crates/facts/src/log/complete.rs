@@ -1,4 +1,4 @@
-//! Fills the gaps of a fact record from the kernel log.
+//! Completes a fact record from the kernel log.
 
 use super::event::Event;
 use super::parse::VIRTUALIZED;
@@ -14,8 +14,8 @@ use crate::ntp::NtpState;
 use crate::version::Kernel;
 use crate::{Arch, Fact, Facts, Missing, Origin, Source, Why};
 
-/// Fills every fact that is still missing and that the log tells. Facts read elsewhere are kept:
-/// they are nearer to the machine.
+/// Fills every missing fact that the log shows. Facts from other sources are kept:
+/// they are closer to the machine.
 pub fn complete(facts: &mut Facts) {
     if !facts.log.is_known() {
         of_virtualbox(facts, None);
@@ -32,7 +32,7 @@ pub fn complete(facts: &mut Facts) {
     facts.log = Fact::known(log, source);
 }
 
-/// The cloud by the line of DMI, where it names one.
+/// The cloud according to the DMI line, if it names one.
 fn cloud(facts: &mut Facts) {
     let kind = facts.hypervisor.value().and_then(Option::as_ref).map(|found| found.kind);
     if let Fact::Known { value, source } = &facts.dmi
@@ -43,7 +43,8 @@ fn cloud(facts: &mut Facts) {
     }
 }
 
-/// VirtualBox presents the interface of KVM to guests of Linux, unless another one is chosen; its firmware says who made it.
+/// VirtualBox presents the interface of KVM to Linux guests, unless another one is configured; its firmware names the
+/// vendor.
 fn of_virtualbox(facts: &mut Facts, log: Option<&KernelLog>) {
     let named = facts.dmi.value().is_some_and(|text| text.contains("VirtualBox"));
     let tables = |log: &KernelLog| {
@@ -72,7 +73,7 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
     };
     set(&mut facts.kernel, log, log.last(banner));
     if !facts.kernel.is_known() {
-        // `BOOT_IMAGE=/boot/vmlinuz-4.9.0-6-amd64` names the release when the banner is cut off.
+        // `BOOT_IMAGE=/boot/vmlinuz-4.9.0-6-amd64` names the release when the banner is truncated.
         let image = |event: &Event| match event {
             Event::CommandLine(text) => kernel_of_boot_image(text),
             _ => None,
@@ -100,7 +101,7 @@ fn identity(facts: &mut Facts, log: &KernelLog) {
     set(&mut facts.environment.gvisor, log, gvisor);
 }
 
-/// The release that reports of faults and root hubs name, where all of them name one.
+/// The release in fault reports and root hubs, if all of them name the same one.
 fn one_release(log: &KernelLog) -> Option<(&Entry, Kernel)> {
     let release = |event: &Event| match event {
         Event::Release(release) => Some(release.clone()),
@@ -111,20 +112,20 @@ fn one_release(log: &KernelLog) -> Option<(&Entry, Kernel)> {
     (!other).then(|| Kernel::parse(&found)).flatten().map(|kernel| (entry, kernel))
 }
 
-/// What only one architecture prints comes first: an arm64 kernel's log may quote an x86 word.
+/// A message of only one architecture comes first: an arm64 kernel's log may quote an x86 word.
 fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
     let told = log.first(|event| match event {
         Event::Arch(_) | Event::ArmProcessor { .. } => arch::of(event, kernel),
         _ => None,
     });
-    // `arch_sys_counter` serves 32-bit Arm, too, and nothing else: what names it is of no x86.
+    // `arch_sys_counter` is a clocksource of 64-bit and 32-bit Arm only, so a log that names it is not of x86.
     let not_x86 = log.any(arch::is_not_x86s);
     let fits = |found: &Arch| !(not_x86 && found.is_x86());
     let first = || log.first(|event| arch::of(event, kernel).filter(fits));
     told.filter(|(_, found)| fits(found)).or_else(first)
 }
 
-/// The width that the log shows, or that none is shown, of the architectures whose rules it changes.
+/// Sets the width that the log shows, or leaves it open, for architectures whose rules depend on it.
 fn width(facts: &mut Facts, log: &KernelLog) {
     let Some(found) = facts.arch.value().copied() else { return };
     if found.is_x86() {
@@ -158,7 +159,7 @@ fn processors(facts: &mut Facts, log: &KernelLog) {
         Event::Packages(n) => Some(*n),
         _ => None,
     };
-    // The kernel's own count is what its rule uses; topology read from sysfs or cpuinfo is not.
+    // The kernel's rule uses its own count, and not the topology in sysfs or cpuinfo.
     if let Some((entry, n)) = log.last(packages) {
         facts.cpu.packages = Fact::known(n, log.source(entry));
     }
@@ -184,7 +185,7 @@ fn processors(facts: &mut Facts, log: &KernelLog) {
         },
         _ => None,
     };
-    // A list of a few flags in a transcript was filtered by somebody: absence proves nothing.
+    // A list of a few flags in a transcript was filtered by the user: the absence of a flag proves nothing.
     if let Some((entry, (flags, reach))) = log.last(flags)
         && !facts.cpu.flags.is_known()
         && flags.0.len() > 20
@@ -245,7 +246,7 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     let port = port.or_else(|| {
         registered("acpi_pm").map(|(entry, ())| (entry, Some(PmTimer { port: 0, bits32: None })))
     });
-    // The kernel checks the one that firmware describes.
+    // The kernel checks the PM timer that firmware describes.
     let checked = log.last(|event| match event {
         Event::PmTimerBad | Event::PmTimerRate { .. } => {
             Some(Some(PmTimer { port: 0, bits32: None }))
@@ -253,10 +254,10 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
         _ => None,
     });
     set(&mut facts.pm_timer, log, port.or(checked));
-    // A log that reaches back to the first line and past ACPI's own lines would show them, if it has any of those.
+    // A log from the first line on, beyond ACPI's own lines, would contain them if there were any.
     let conclusive = log.reaches_past_acpi() && log.lists_acpi_tables();
     if facts.cmdline.value().is_some_and(|line| line.last("acpi") == Some("off")) {
-        // That the kernel printed no table says nothing of them.
+        // The absence of a printed table proves nothing.
         unseen(&mut facts.hpet, log);
         unseen(&mut facts.pm_timer, log);
     } else if conclusive {
@@ -275,7 +276,7 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     );
 }
 
-/// A table that the kernel was told not to look at.
+/// A table that the kernel was told to ignore.
 fn unseen<T>(slot: &mut Fact<T>, log: &KernelLog) {
     if !slot.is_known() {
         let why = Why::NotLookedAt("acpi=off".to_owned());
@@ -292,7 +293,7 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     if !facts.hypervisor.is_known() {
         if let Some((entry, kind)) = kind_of_log(log).or_else(|| xen_by_complaint(facts, log)) {
             let mut found = Hypervisor::named(kind);
-            // A PV guest without privileges has no ACPI tables.
+            // An unprivileged PV guest has no ACPI tables.
             let tables = |e: &Event| {
                 matches!(e, Event::PmTimer(_) | Event::HpetTable { .. })
                     && kind == HypervisorKind::XenPv
@@ -308,7 +309,7 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
             && !facts.dmi.value().is_some_and(|text| names_guest(text))
             && !log.any(|event| matches!(event, Event::Paravirt(name) if name == VIRTUALIZED))
         {
-            // Says only that no hypervisor with a paravirtual interface is there; the firmware's name is that of
+            // Shows only that no hypervisor with a paravirtual interface is present; the firmware's name is that of
             // hardware, or not in the text.
             facts.hypervisor = Fact::known(None, log.source(entry));
         }
@@ -321,7 +322,7 @@ fn hypervisor(facts: &mut Facts, log: &KernelLog) {
     }
 }
 
-/// A kernel that XenServer builds for its initial domain: `2.6.32.43-0.4.1.xs1.8.0.835.170778xen`.
+/// Whether XenServer built the kernel for its initial domain: `2.6.32.43-0.4.1.xs1.8.0.835.170778xen`.
 fn is_xenserver(release: &str) -> bool {
     release.split('.').any(|part| {
         part.strip_prefix("xs").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -333,15 +334,15 @@ fn is_xen(kind: HypervisorKind) -> bool {
     matches!(kind, Xen | XenHvm | XenPv | XenPvh)
 }
 
-/// The hypervisor that a log names: the kernel's own verdict before what follows from a clock or the
-/// firmware's name. Guests that see two hypervisors (KVM with Hyper-V's interfaces) are told by the
-/// verdict.
+/// The hypervisor that a log names: the kernel's verdict comes before a conclusion from a clock or from the
+/// firmware's name. For guests that see two hypervisors (KVM with Hyper-V's interfaces) the
+/// verdict decides.
 fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
     let detected = |event: &Event| match event {
         Event::Hypervisor(kind) => Some(*kind),
         _ => None,
     };
-    // Which kind of Xen: `Xen` is PV in this message, and PV or HVM in `Hypervisor detected: Xen`.
+    // The kind of Xen: `Xen` is PV in this message, and PV or HVM in `Hypervisor detected: Xen`.
     let booted = |event: &Event| match event {
         Event::Paravirt(name) => match name.trim_end_matches('.') {
             "Xen" => Some(HypervisorKind::XenPv),
@@ -376,8 +377,8 @@ fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
     xen.or(verdict).or_else(|| log.first(hinted))
 }
 
-/// What Xen's guests alone print, where a log is all there is and has nothing against it: a program can write such a line,
-/// too.
+/// The kind of Xen from a message that only Xen's guests print, if the log is the only evidence and does not contradict
+/// it: a program can write such a line, too.
 fn xen_by_complaint<'a>(facts: &Facts, log: &'a KernelLog) -> Option<(&'a Entry, HypervisorKind)> {
     let complains = |event: &Event| match event {
         Event::TimeWentBackwards | Event::XenReadBackwards => Some(HypervisorKind::XenPv),
@@ -392,7 +393,7 @@ fn xen_by_complaint<'a>(facts: &Facts, log: &'a KernelLog) -> Option<(&'a Entry,
     log.first(complains).filter(|_| alone)
 }
 
-/// Hypervisors that DMI names and the kernel has no code for.
+/// Hypervisors that DMI names and for which the kernel has no code.
 fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
     Some(if text.contains("VirtualBox") {
         HypervisorKind::VirtualBox
@@ -407,7 +408,7 @@ fn kind_of_dmi(text: &str) -> Option<HypervisorKind> {
     })
 }
 
-/// Readings of sysfs in a transcript stand in for sysfs.
+/// Uses the values of sysfs in a transcript in place of sysfs.
 fn readings(facts: &mut Facts, log: &KernelLog) {
     let synchronized = |event: &Event| match event {
         Event::ReadSynchronized(yes) => Some(NtpState::only(*yes)),
@@ -425,7 +426,7 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
             }
         })
     };
-    // What a mail quotes is older than its own lines.
+    // The quotation in a mail is older than the mail itself.
     let depth = |entry: &Entry| super::quoted::depth(&entry.text);
     let least = read().map(|(entry, _)| depth(entry)).min();
     let current = read().find(|(entry, _)| Some(depth(entry)) == least);
@@ -433,11 +434,11 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         Event::ReadAvailable(names) => Some(names.clone()),
         _ => None,
     });
-    // A list alone says what is there, and not what is in use.
+    // A list alone shows the available clocksources, and not the one in use.
     let alone = || available.as_ref().map(|(entry, _)| (*entry, String::new()));
     let Some((entry, current)) = current.or_else(alone) else { return };
-    // A switch behind the reading makes it history: what is in use then is for the log to say, and how sure that is.
-    // One without any prefix is quoted: dmesg and the console put stamps on what they print.
+    // A switch after the reading makes it obsolete: the log then shows the clocksource in use, and how certain that is.
+    // A switch without any prefix is a quotation: dmesg and the console print time stamps.
     let later = log.last(|event| matches!(event, Event::Switched(_)).then_some(()));
     let current = match later {
         Some((switch, ()))
@@ -447,7 +448,7 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         }
         _ => current,
     };
-    // So does another choice that somebody wrote behind it; whether the kernel took that one is not told.
+    // So does a later write of another name; the text does not show whether the kernel accepted it.
     let written = log.last(|event| match event {
         Event::WroteCurrent(name) => Some(name.clone()),
         _ => None,
@@ -469,8 +470,9 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
     facts.clocksources = Fact::known(vec![device], log.source(entry));
 }
 
-/// Behind a reading on this line, a command asked the next boot for another clocksource and restarted the machine: the
-/// reading is of the boot before. Or a command unregistered the one that was read, so that the kernel chose another one.
+/// Whether, after a reading on this line, a command asked the next boot for another clocksource and restarted the
+/// machine: the reading is of the earlier boot. Or a command unregistered the one that was read, so that the kernel
+/// chose another.
 pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> bool {
     let unbound = |event: &Event| matches!(event, Event::Unbound(name) if name == read);
     if log.all(unbound).any(|entry| entry.line > line) {
@@ -484,8 +486,8 @@ pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> b
     })
 }
 
-/// `clocksource: hpet` and nothing else, which a script may print, is also the begin of the line with which the kernel
-/// registers that clocksource, or of one about it.
+/// Whether `clocksource: hpet` alone, which a script may print, can also be the beginning of the line with which the
+/// kernel registers that clocksource, or of a line about it.
 fn may_be_torn(log: &KernelLog, reading: &Entry) -> bool {
     let Event::ReadCurrent(read) = &reading.event else { return false };
     let torn = |event: &Event| match event {
@@ -498,7 +500,7 @@ fn may_be_torn(log: &KernelLog, reading: &Entry) -> bool {
 
 /// A record of facts from a log alone.
 impl Facts {
-    /// Facts that a kernel log alone gives.
+    /// The facts in a kernel log, without other evidence.
     #[must_use]
     pub fn from_log(log: KernelLog) -> Self {
         let mut facts = Self::empty(crate::Origin::Log(log.name.clone()));

@@ -1,5 +1,5 @@
-//! Lines that belong together: what a mailer or a terminal wrapped is joined, and the further lines
-//! of one record, which may be anything, are no messages of their own.
+//! Lines that belong together: a line that a mailer or a terminal wrapped is joined, and the further lines
+//! of one record, which may contain any text, are not messages.
 
 use super::event::Event;
 use super::lines::{is_comment, line_before, next_line, next_message, text};
@@ -7,27 +7,27 @@ use super::parse::{self, Groups, begins_like_kernel};
 use super::prefix::{Stripped, stamp_and_message, strip};
 use super::transcript;
 
-/// Lines behind a message that may be its wrapped continuation.
+/// Maximum number of lines after a message that may continue it.
 pub(super) const LOOKAHEAD: usize = 3;
-/// Columns of a terminal that cuts lines inside words.
+/// Columns of a terminal that breaks lines inside words.
 const TERMINAL: usize = 80;
-/// Blanks that `dmesg` and `journalctl` put in front of the further lines of a record, at least.
+/// Minimum number of blanks that `dmesg` and `journalctl` print before the further lines of a record.
 const INDENT: usize = 8;
-/// Lines of one record that are looked back at.
+/// Maximum number of earlier lines that are examined for one record.
 const LOOKBACK: usize = 16;
 
-/// Where a line stands.
+/// The position of a line in its text.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) window: &'a [u8],
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) complete: usize,
-    /// Width at which lines of this text are wrapped inside words.
+    /// Width at which lines of this text are broken inside words.
     pub(super) wrapped: Option<usize>,
 }
 
-/// The message joined with the lines behind it that have no prefix of their own, and the end of the
+/// The message joined with the following lines that have no prefix, and the end of the
 /// last one used. `prefixed`: lines of this log have a prefix.
 pub(super) fn with_next(
     place: Place<'_>,
@@ -41,7 +41,7 @@ pub(super) fn with_next(
     let is_wrapped = |columns: usize| columns == TERMINAL || place.wrapped == Some(columns);
     let mut columns = raw.chars().count();
     let cut = is_wrapped(columns);
-    // A blank at the very end was taken off with the prefix.
+    // A final blank was removed with the prefix.
     let mut blank = raw.ends_with(' ');
     let whole = alone.is_some_and(|event| !parse::may_continue(event));
     if let Some(alone) = alone.filter(|event| whole && !cut || matches!(event, Event::Switched(_)))
@@ -73,7 +73,7 @@ pub(super) fn with_next(
         let numbered = behind_number(raw, &next, taken);
         let next = numbered.map_or(next.as_ref(), |rest| rest);
         let Stripped { message: more, kernel, dated, .. } = strip(next);
-        // Digits alone may look like a date.
+        // A line of digits may look like a date.
         let figure = !blank && !is_text && figure_goes_on(&joined, next.trim());
         let figure_begins =
             joined.trim_end().ends_with(':') && next.starts_with(|c: char| c.is_ascii_digit());
@@ -81,7 +81,7 @@ pub(super) fn with_next(
             true => (next.trim(), false),
             false => (more.trim(), dated),
         };
-        // Forums put empty lines between the parts of a wrapped line.
+        // Forums insert empty lines between the parts of a wrapped line.
         if more.is_empty() && taken == 1 && message.starts_with("Time: ") {
             from = next_end;
             continue;
@@ -95,8 +95,8 @@ pub(super) fn with_next(
         if stops || (!prefixed && alone.is_some() && !cut && !open) {
             break;
         }
-        // A soft line break of quoted-printable mail, and a terminal, cut inside words; mailers cut at blanks, and no
-        // message has two figures in a row.
+        // A soft line break of quoted-printable mail, and a terminal, break inside words; mailers break at blanks, and
+        // no message has two consecutive figures.
         let figure = figure || !blank && !is_text && figure_goes_on(&joined, more);
         if joined.ends_with('=') {
             joined.pop();
@@ -127,8 +127,8 @@ pub(super) fn with_next(
     best
 }
 
-/// A message that says something by itself, and ends in a figure or in a name of which the next line has nothing but the
-/// rest.
+/// Whether a complete message ends in a figure or a name whose rest is the only content of the next
+/// line.
 fn broken_at_the_end(
     place: Place<'_>,
     prefixed: bool,
@@ -160,8 +160,8 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_hexdigit()
 }
 
-/// Whether a figure that ends a text goes on in another: the one ends and the other begins with digits, behind which
-/// nothing follows that makes a word of them.
+/// Whether a figure at the end of a text continues in another text: the first text ends and the second one begins with
+/// digits, and the text after them does not make them a word.
 fn figure_goes_on(before: &str, more: &str) -> bool {
     if !before.ends_with(|c: char| is_digit(c) || c == '.' || c == 'x') {
         return false;
@@ -183,8 +183,8 @@ fn figure_goes_on(before: &str, more: &str) -> bool {
     !head.is_empty() && (ends || unit)
 }
 
-/// What follows the number that `cat -n` or `grep -n` put in front of a line, where the line `behind` it has the number
-/// that it must have: `dmesg.txt:12:`.
+/// The text after the number that `cat -n` or `grep -n` prints before a line, if the line `behind` lines later has the
+/// number that it must have: `dmesg.txt:12:`.
 fn behind_number<'a>(raw: &str, next: &'a str, behind: usize) -> Option<&'a str> {
     fn number(line: &str) -> Option<(&str, usize, &str)> {
         let line = line.trim_start();
@@ -201,7 +201,7 @@ fn behind_number<'a>(raw: &str, next: &'a str, behind: usize) -> Option<&'a str>
     (name == other && first.checked_add(behind)? == second).then(|| rest.strip_prefix(sign))?
 }
 
-/// Whether the joined text says more than its first line.
+/// Whether the joined text contains more than its first line.
 fn better(joined: &Event, alone: Option<&Event>) -> bool {
     match (alone, joined) {
         (None, _) => true,
@@ -216,14 +216,14 @@ fn better(joined: &Event, alone: Option<&Event>) -> bool {
     }
 }
 
-/// The line in front, if it has a prefix and this one does not: a mailer wrapped before the keyword.
+/// Joins the previous line, if it has a prefix and this one does not: a mailer wrapped before the keyword.
 pub(super) fn with_previous(place: Place<'_>, message: &str, groups: Groups) -> Option<Event> {
     let (previous, _) = previous(place.window, place.start)?;
     let stripped = strip(&previous);
     if stripped.kernel != Some(true) || is_comment(&previous) {
         return None;
     }
-    // What that line says alone was heard already.
+    // The previous line was already parsed as a message.
     if parse::parse(stripped.message, Groups::of(stripped.message)).is_some() {
         return None;
     }
@@ -232,7 +232,7 @@ pub(super) fn with_previous(place: Place<'_>, message: &str, groups: Groups) -> 
     parse::parse(&format!("{}{blank}{}", stripped.message, message.trim()), groups)
 }
 
-/// Whether the line in front is a prefix alone, so that a mailer has wrapped the message behind it.
+/// Whether the previous line is only a prefix, so that a mailer has wrapped the message after it.
 pub(super) fn behind_a_prefix(place: Place<'_>) -> bool {
     previous(place.window, place.start).is_some_and(|(before, _)| {
         let before = strip(&before);
@@ -245,15 +245,15 @@ fn previous(window: &[u8], start: usize) -> Option<(std::borrow::Cow<'_, str>, u
     Some((text(window, line.start, line.end), line.start))
 }
 
-/// Whether a line is one of the further lines of a record, which begin with nothing of their own
-/// (indented by `dmesg` and `journalctl`), or with the stamp of the first (by `syslog(2)` and older
-/// `dmesg`). Users can put line breaks into what the kernel quotes: the option of a mount that
-/// fails, the name of a program, what a USB device calls itself.
+/// Whether a line is one of the further lines of a record, which begin without a prefix
+/// (indented by `dmesg` and `journalctl`), or with the time stamp of the first line (by `syslog(2)` and older
+/// `dmesg`). Users can put line breaks into text that the kernel quotes: the option of a mount that
+/// fails, the name of a program, the name that a USB device reports.
 ///
-/// With stamps this can only be told where the line in front, of the same microsecond, quotes such
-/// text; the kernel's own messages about clocks do so, too, and are told by their beginning.
+/// With time stamps this is certain only if the previous line, of the same microsecond, quotes such
+/// text; the kernel's messages about clocks do so, too, and are recognised by their beginning.
 pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
-    // Nobody else is there before the first second.
+    // Before the first second only the kernel runs.
     if line.kernel.is_some() && line.at.is_none_or(|at| at < 1.0) {
         return false;
     }
@@ -282,16 +282,16 @@ pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> b
     false
 }
 
-/// Whether the line that ends in front of `start` plainly begins with another stamp: most do, and to take their prefixes
-/// off costs as much as all else that is done with a line.
+/// Whether the line that ends before `start` clearly begins with another time stamp: most do, and removing their
+/// prefixes costs as much as all other work on a line.
 fn has_other_stamp(window: &[u8], start: usize, at: Option<f64>) -> bool {
     let Some(line) = line_before(window, start) else { return false };
-    // A second stamp counts in place of the first.
+    // A second time stamp replaces the first.
     stamp_and_message(&window[line])
         .is_some_and(|(stamp, message)| Some(stamp) != at && !message.starts_with(b"["))
 }
 
-/// Whether a message quotes text from outside.
+/// Whether a message quotes external text.
 pub(super) fn quotes(message: &str) -> bool {
     let opens = |sign: char| {
         message
@@ -312,7 +312,7 @@ fn open_end(message: &str) -> bool {
     open('\'') || open('"') || names_itself(message)
 }
 
-/// `usb 1-1: Product: ...`: the rest is what the device says.
+/// `usb 1-1: Product: ...`: the rest is text from the device.
 fn names_itself(message: &str) -> bool {
     message.starts_with("usb ")
         && ["Product: ", "Manufacturer: ", "SerialNumber: "]

@@ -1,5 +1,5 @@
-//! Messages of which a part is missing: the first line of an excerpt, a line that a console tore, the end
-//! of a text that was cut off. What is left must not say more than the kernel did.
+//! Truncated messages: the first line of an excerpt, a line that a console interrupted, the end
+//! of a truncated text. The remaining part must not be read as more than the kernel printed.
 
 use super::columns::Columns;
 use super::event::{Event, UnstableReason};
@@ -9,8 +9,8 @@ use super::{Entry, KernelLog, bounds};
 use crate::names;
 use crate::version::Kernel;
 
-/// The first line of an excerpt may begin inside a stamp or inside the kernel's own prefix: the message
-/// behind what is left of it (`rce: Clocksource 'tsc' skewed ...`, `3456] clocksource: ...`).
+/// The message of an excerpt's first line, which may begin inside a time stamp or inside the kernel's prefix: the
+/// message follows the rest of it (`rce: Clocksource 'tsc' skewed ...`, `3456] clocksource: ...`).
 pub(super) fn without_cut_prefix(line: &str) -> Option<&str> {
     if let Some((stamp, rest)) = line.split_once(']')
         && (1..=14).contains(&stamp.len())
@@ -26,7 +26,7 @@ pub(super) fn without_cut_prefix(line: &str) -> Option<&str> {
         .then(|| rest.trim_start())
 }
 
-/// Whether nothing stands in front of a line but empty lines and headers.
+/// Whether only empty lines and headers precede a line.
 pub(super) fn is_first(before: &[u8]) -> bool {
     before.len() < 4096
         && before.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(|line| {
@@ -34,19 +34,19 @@ pub(super) fn is_first(before: &[u8]) -> bool {
         })
 }
 
-/// Whether a message at the very end of a text, without the end of its line, may lack a part that
-/// would change what it says.
+/// Whether a message at the very end of a text, without a line end, may lack a part that
+/// would change its meaning.
 pub(super) fn may_be_cut(event: &Event) -> bool {
     match event {
-        // `Linux version 5.1` may have been 5.15.
+        // `Linux version 5.1` may be the beginning of 5.15.
         Event::Banner(text) => !text.trim_start().contains(char::is_whitespace),
         Event::Packages(_) => true,
         _ => false,
     }
 }
 
-/// Whether the last figure of `Long readout interval, ... cs_nsec: N wd_nsec: M`, behind which nothing
-/// follows, may lack digits: as far as it goes, it agrees with the other one.
+/// Whether the last figure of `Long readout interval, ... cs_nsec: N wd_nsec: M`, at the end of the text,
+/// may lack digits: its digits agree with the other figure.
 pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
     let (whole, part) = (whole.unsigned_abs().to_string(), part.unsigned_abs().to_string());
     let Some(missing) = whole.len().checked_sub(part.len()).filter(|missing| *missing > 0) else {
@@ -59,12 +59,12 @@ pub(super) fn may_lack_digits(whole: i64, part: i64) -> bool {
         clippy::cast_possible_wrap
     )]
     let scale = 10f64.powi(missing as i32);
-    // What the missing digits can add, and a thousandth by which clocks that agree may differ.
+    // The range that missing digits can add, and the thousandth by which clocks that agree may differ.
     let (least, most) = (part * scale, (part + 1.0) * scale);
     (least * 0.999..most * 1.001).contains(&whole)
 }
 
-/// Whether a name is the begin of a longer one.
+/// Whether a name is the beginning of a longer one.
 fn is_part(name: &str, of: &str) -> bool {
     of.len() > name.len() && of.starts_with(name)
 }
@@ -74,10 +74,11 @@ fn is_new(name: &str, listed: &[String]) -> bool {
     !names::is_known(name) && !listed.iter().any(|known| known == name)
 }
 
-/// Takes switches out whose name was cut: the line is visibly cut, and what is left of the name is a part of one that
-/// a kernel has, or that this log registers. A name that a kernel has is that clocksource: `tsc` is no cut `tsc-early`, also
-/// where the line that registers it is not in the text. Only a name that the log's kernel no longer has is the begin of a
-/// longer one: `hyperv_clocksource` since 4.11. So is one that ends at the column where the lines of the text are cut.
+/// Removes switches with a truncated name: the line is visibly truncated, and the rest of the name is the beginning of
+/// a name that a kernel has, or that this log registers. A complete known name is that clocksource: `tsc` is not a
+/// truncated `tsc-early`, even if the text lacks the line that registers it. Only a name that the log's kernel no
+/// longer has is the beginning of a longer one: `hyperv_clocksource` since 4.11. So is a name that ends at the text's
+/// truncation column.
 pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     let registered: Vec<String> = log
         .entries
@@ -92,7 +93,7 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
             && (registered.iter().any(|known| is_part(name, known)) || names::begins_another(name))
     };
     let limit = column_limit(&log.entries);
-    // A name that this kernel no longer has is the begin of a longer one.
+    // A name that this kernel no longer has is the beginning of a longer one.
     let kernel = log.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Banner(text) => Kernel::parse(text),
         _ => None,
@@ -103,7 +104,7 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     };
     let last = log.lines;
     let unfinished = log.extent.is_unfinished;
-    // No kernel has two whose names begin so and registers the longer one alone.
+    // No kernel has two clocksources whose names begin like this and registers only the longer one.
     let is_begun = |name: &str| {
         is_new(name, &registered) && registered.iter().any(|known| is_part(name, known))
     };
@@ -114,16 +115,16 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
             || limit == Some(entry.text.chars().count())
             || columns.wrapped == Some(entry.text.chars().count())
     };
-    // No kernel has one of this name, and boards name theirs in another way.
+    // No kernel has a clocksource of this name, and boards use other names.
     let is_begin = |name: &str| {
         is_new(name, &registered) && !names::may_be_of_a_board(name) && names::begins_another(name)
     };
-    // Where lines end, a name that nothing else names may go on.
+    // At the truncation column, a name that no other line contains may continue.
     let at_an_end = |entry: &Entry, name: &str| {
         let width = Some(entry.text.chars().count());
         is_new(name, &registered) && [columns.cut, columns.wrapped, columns.ends].contains(&width)
     };
-    // A kernel that has both registers both.
+    // A kernel that has both clocksources registers both.
     let is_of_the_page = |name: &str| {
         name == "hyperv_clocksource"
             && registered.iter().any(|known| is_part(name, known))
@@ -151,9 +152,9 @@ pub(super) fn take_out_cut_names(log: &mut KernelLog, columns: Columns) {
     take_out_cut_readings(log, &registered);
 }
 
-/// Takes figures of the TSC's registration out that are far from the rates which other lines state: digits are missing.
+/// Removes figures of the TSC's registration that are far from the rates in other lines: digits are missing.
 pub(super) fn take_out_cut_rates(log: &mut KernelLog) {
-    /// A digit that is missing changes a hexadecimal figure by more.
+    /// The factor of a difference: a missing digit changes a hexadecimal figure by more.
     const FAR: f64 = 10.0;
     let stated: Vec<f64> = log
         .entries
@@ -177,8 +178,8 @@ pub(super) fn take_out_cut_rates(log: &mut KernelLog) {
     }
 }
 
-/// The reason of a demotion that the watchdog announced, where the line breaks off inside of it: `due to clocks`. Alone so
-/// few letters may be of another reason.
+/// Completes the reason of a demotion that the watchdog announced, if the line is truncated inside it: `due to clocks`.
+/// Without the announcement so few letters may belong to another reason.
 pub(super) fn complete_cut_reasons(log: &mut KernelLog) {
     let announced = |event: &Event| matches!(event, Event::WatchdogMarked { name, .. } if name.starts_with("tsc"));
     let Some(first) = log.all(announced).map(|entry| entry.line).next() else { return };
@@ -191,7 +192,7 @@ pub(super) fn complete_cut_reasons(log: &mut KernelLog) {
     }
 }
 
-/// The same of a reading of `current_clocksource`. That it was there is kept: it says that the list says too little.
+/// The same for a reading of `current_clocksource`. Its presence is kept: it shows that the list is not sufficient.
 fn take_out_cut_readings(log: &mut KernelLog, registered: &[String]) {
     let mut whole = registered.to_vec();
     for entry in &log.entries {
@@ -211,7 +212,7 @@ fn take_out_cut_readings(log: &mut KernelLog, registered: &[String]) {
     log.entries.retain(|entry| !cut(entry));
 }
 
-/// Messages that tell of another clocksource than before, as far as they go without their figures and names.
+/// Messages about a change of the clocksource, up to their figures and names.
 const OF_A_CHANGE: [&str; 10] = [
     "clocksource: Switched to clocksource ",
     "clocksource: timekeeping watchdog on CPU",
@@ -225,7 +226,8 @@ const OF_A_CHANGE: [&str; 10] = [
     "TSC found unstable after boot",
 ];
 
-/// Whether the last message of a text is the begin of one that tells of another clocksource, and ends before it does.
+/// Whether the last message of a text is the beginning of a message about another clocksource, and ends before its
+/// name.
 pub(super) fn ends_inside(message: &str) -> bool {
     let message = message.trim();
     let is_begin = |whole: &str| {
@@ -239,20 +241,20 @@ pub(super) fn ends_inside(message: &str) -> bool {
     !message.is_empty() && OF_A_CHANGE.iter().any(|whole| is_begin(whole))
 }
 
-/// The least part of a message that tells of another clocksource: less may be the begin of any.
+/// The shortest beginning of a message about another clocksource: a shorter one may be the beginning of any message.
 const LEAST_OF_A_CHANGE: usize = "Clocksource ts".len();
 
-/// Whether a message that says nothing as it is tells of another clocksource, and is cut off before it says of which: a
-/// terminal, or `cut`, took the ends of the lines off.
+/// Whether a message that is not a complete event is about another clocksource, and is truncated before the name: a
+/// terminal, or `cut`, removed the ends of the lines.
 pub(super) fn ends_inside_change(message: &str) -> bool {
     let message = message.trim_end_matches(['>', '$', '\u{2026}', '.']).trim();
     let figures = message.strip_prefix("clocksource:").map(str::trim_start).unwrap_or_default();
-    // What the kernel prints below the line of a demotion: without the figures, it still shows that there was one.
+    // The lines that the kernel prints after the line of a demotion: without the figures, they still show a demotion.
     let below = || {
         let name = figures.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
         name.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with([' ']))
     };
-    // A name of which the last sign ends no name: `acpi_`.
+    // A name whose last character cannot end a name: `acpi_`.
     let named = [
         "clocksource: Switched to clocksource ",
         "Switched to clocksource ",
@@ -266,7 +268,7 @@ pub(super) fn ends_inside_change(message: &str) -> bool {
         || figures.starts_with('\'') && below()
 }
 
-/// The length at which lines end that are cut: several lines have it, and none is longer.
+/// The length of truncated lines: several lines have it, and none is longer.
 fn column_limit(entries: &[Entry]) -> Option<usize> {
     let lengths = || entries.iter().map(|entry| entry.text.chars().count());
     let longest = lengths().max()?;
@@ -334,7 +336,7 @@ mod tests {
         let log = "[    0.000000] clocksource: arch_sys_counter: mask: 0xffffffffffffff max_cycles: 0x46d987e47, max_idle_ns: 440795202767 ns\n\
                    [    1.134653] clocksource: Switched to clocksource arch_sys\n";
         assert!(switches(log).is_empty());
-        // At the end of a text, any name that is not known may be.
+        // At the end of a text, any unknown name may be truncated.
         let log = "[    1.000000] x\n[    1.060653] Switching to clocksource Timer-E";
         assert!(switches(log).is_empty());
         assert_eq!(switches(&format!("{log}\n")), ["Timer-E"]);

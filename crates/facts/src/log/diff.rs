@@ -1,5 +1,5 @@
-//! Two logs in one text: what `diff` printed of them, or the message of a patch that shows what changes.
-//! The new log counts; the lines that only the old one has are empty lines, so that numbers stay.
+//! Two logs in one text: the output of `diff`, or the message of a patch that shows a change.
+//! The new log is used; the lines of the old log alone become empty lines, so that line numbers stay.
 
 use super::lines::text;
 use super::parse::begins_like_kernel;
@@ -7,14 +7,14 @@ use super::pieces::Pieces;
 use super::prefix::strip;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// How the two logs are told apart.
+/// The format of the difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// `-` in front of old lines, `+` in front of new ones.
+    /// `-` before old lines, `+` before new ones.
     Unified,
-    /// `<` in front of old lines, `>` in front of new ones.
+    /// `<` before old lines, `>` before new ones.
     Normal,
-    /// The old lines between `*** 1,3 ****` and `--- 1,3 ----`, and then the new ones; `!`, `-` and `+` in front of
+    /// The old lines between `*** 1,3 ****` and `--- 1,3 ----`, and then the new ones; `!`, `-` and `+` before
     /// those that differ.
     Context,
 }
@@ -104,7 +104,7 @@ pub(super) struct NewLog<R> {
     part: Part,
 }
 
-/// Where in a context diff a line stands.
+/// The part of a context diff that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Old,

@@ -1,5 +1,5 @@
-//! Boots that stand in another order than that of time: files of a log rotation and boots of a journal with the newest
-//! first, and the parts of a dump that pstore keeps.
+//! Boots that are not in the order of time: files of a log rotation and boots of a journal with the newest
+//! first, and the parts of a dump in pstore.
 
 use super::lines::text;
 use super::prefix::strip;
@@ -80,7 +80,7 @@ pub(super) fn without_older(window: &[u8]) -> Option<(Vec<u8>, u32)> {
         for line in window[part.clone()].split_inclusive(|byte| *byte == b'\n') {
             let shown = text(line, 0, line.len());
             let is_dated = wall::seconds(&shown);
-            // A clock that is set while the boot goes on.
+            // A clock that is set during the boot.
             if is_dated.is_some_and(|date| step(newest.1, date) != Step::Older) {
                 return None;
             }
@@ -189,7 +189,7 @@ mod tests {
         ] {
             let text = format!("{}{}", boot(one, "hpet"), boot(two, "tsc"));
             assert_eq!(last(&text), "unknown", "{text}");
-            // It is set while the boot goes on.
+            // It is set during the boot.
             let set = format!(
                 "{text}{}:59 pc kernel: [   99.500000] clocksource: Switched to clocksource tsc\n",
                 one.replace("12:00", "12:30")

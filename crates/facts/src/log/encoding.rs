@@ -1,10 +1,10 @@
-//! Turns UTF-16 into UTF-8, and refuses what is no text, with the reason.
+//! Converts UTF-16 to UTF-8, and refuses input that is not text, with the reason.
 
 use super::LogError;
 use super::pieces::{Given, Pieces};
 use std::io::{self, Read};
 
-/// Bytes that are looked at.
+/// Bytes that are examined.
 const LOOKED_AT: usize = 8192;
 /// A run of NUL bytes this long is a hole in a text: a crash leaves blocks of them in log files, and
 /// a truncated one begins with them. In binary files there are shorter runs and other bytes, too.
@@ -32,7 +32,7 @@ fn without_holes(window: &[u8]) -> Vec<u8> {
 /// Makes plain blanks of no-break spaces, in UTF-8 (`C2 A0`) and in Latin-1 (`A0` alone), from `from` on;
 /// returns the new length of the text. Without it no word with such a blank would be found.
 pub(super) fn plain_blanks(text: &mut [u8], from: usize) -> usize {
-    // The first byte of a pair may be the last one of what was read before.
+    // The first byte of a pair may be the last one of the text that was read before.
     let begin = from.saturating_sub(1);
     let Some(first) = memchr::memchr(0xa0, &text[begin..]).map(|at| begin + at) else {
         return text.len();
@@ -51,18 +51,18 @@ pub(super) fn plain_blanks(text: &mut [u8], from: usize) -> usize {
     write
 }
 
-/// Signs in front of which editors of Markdown put a backslash.
+/// Characters before which Markdown editors put a backslash.
 const ESCAPED: &[u8] = b"[]_*<>()#~|+-.!`";
 
-/// Whether signs are escaped as editors of Markdown do it.
+/// Whether characters are escaped as by Markdown editors.
 pub(super) fn escapes_signs(window: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', window).any(|at| matches!(window.get(at + 1), Some(b'[' | b'_')))
 }
 
-/// Takes the backslashes in front of such signs out, from `from` on; returns the new length of the text. Without it
-/// words such as `wd\_now` would not be found.
+/// Removes the backslashes before such characters, from `from` on; returns the new length of the text. With the
+/// backslashes, words such as `wd\_now` would not be found.
 pub(super) fn without_backslashes(text: &mut [u8], from: usize) -> usize {
-    // The backslash may be the last byte of what was read before.
+    // The backslash may be the last byte of the text that was read before.
     let begin = from.saturating_sub(1);
     let (mut write, mut read) = (begin, begin);
     while let Some(found) = memchr::memchr(b'\\', &text[read..]) {
@@ -85,8 +85,8 @@ pub(super) fn ends_lines_with_returns(window: &[u8]) -> bool {
         && memchr::memchr_iter(b'\r', window).take(2).count() == 2
 }
 
-/// The input as UTF-8, if its beginning says that it is UTF-16 (what PowerShell's `>` writes); else
-/// the input as it is.
+/// The input as UTF-8, if its beginning shows that it is UTF-16 (the output of PowerShell's `>`); else
+/// the unchanged input.
 pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut head = Vec::with_capacity(LOOKED_AT);
     reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head)?;

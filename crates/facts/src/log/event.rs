@@ -1,4 +1,4 @@
-//! What a kernel log line says about clocks.
+//! The events about clocks in a kernel log.
 
 mod reason;
 
@@ -9,7 +9,7 @@ use crate::hypervisor::HypervisorKind;
 use crate::version::Version;
 use serde::Serialize;
 
-/// Why an override was not taken at once.
+/// The reason why an override was not accepted at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -21,7 +21,7 @@ pub enum Refusal {
     Deferred,
 }
 
-/// Which of the two clocks a watchdog detail line is about.
+/// The clock of a watchdog detail line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -31,7 +31,7 @@ pub enum Role {
     Clocksource,
 }
 
-/// How the TSC frequency was calibrated.
+/// The method by which the TSC frequency was calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calibration {
@@ -55,13 +55,13 @@ pub enum Calibration {
     Deviates,
 }
 
-/// What firmware or the kernel did to the TSC_ADJUST register.
+/// Changes of the TSC_ADJUST register by firmware or the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TscAdjust {
     /// `TSC ADJUST: CPU0: N force to 0`: firmware left a value; the kernel cleared it.
     Forced,
-    /// `TSC ADJUST differs: CPUn a --> b. Restoring`: somebody wrote it later; the kernel restored it.
+    /// `TSC ADJUST differs: CPUn a --> b. Restoring`: it was written later; the kernel restored it.
     Restored,
     /// `TSC ADJUST differs within socket(s)`, `differs: Reference CPU...`: repaired at boot.
     DiffersInSocket,
@@ -71,7 +71,7 @@ pub enum TscAdjust {
     Other,
 }
 
-/// What an old kernel says of ticks that did not come: up to 2.6.17, with 64 bits up to 2.6.20.
+/// A message of an old kernel about missing ticks: up to 2.6.17, with 64 bits up to 2.6.20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostTicks {
@@ -79,9 +79,9 @@ pub enum LostTicks {
     Counted(u64),
     /// `Losing some ticks... checking if CPU frequency changed.`
     Some,
-    /// `warning: many lost ticks.`: a thousand of them since the boot.
+    /// `warning: many lost ticks.`: a thousand since the boot.
     Many,
-    /// `Losing too many ticks!`: 32 bits, which give the TSC up as time source.
+    /// `Losing too many ticks!`: 32 bits; the kernel stops using the TSC as time source.
     TooMany,
 }
 
@@ -122,10 +122,10 @@ pub enum Event {
         /// Model as Linux shows it.
         model: u32,
     },
-    /// What no x86 processor has whose TSC stops in deep idle states: AVX (`x86/fpu: Supporting XSAVE feature 0x004: 'AVX
-    /// registers'`), the deadline of the local APIC's timer, a P-state driver of Intel.
+    /// A feature that no x86 processor has whose TSC stops in deep idle states: AVX (`x86/fpu: Supporting XSAVE feature
+    /// 0x004: 'AVX registers'`), the deadline mode of the local APIC's timer, a P-state driver of Intel.
     RecentProcessor,
-    /// `ACPI: RSDP 0x...` or `ACPI: FACP 0x...`: the kernel lists the tables that firmware left.
+    /// `ACPI: RSDP 0x...` or `ACPI: FACP 0x...`: the kernel lists the tables of the firmware.
     AcpiTables,
     /// `ACPI: PM-Timer IO Port: 0x608`.
     PmTimer(u64),
@@ -133,9 +133,10 @@ pub enum Event {
     PmTimerOverride(u64),
     /// The PM timer failed its start-up check and was not registered.
     PmTimerBad,
-    /// `PM-Timer running at invalid rate: N% of normal - aborting.`: against the PIT, so that the PM timer is not registered.
+    /// `PM-Timer running at invalid rate: N% of normal - aborting.`: compared with the PIT; the PM timer is not
+    /// registered.
     PmTimerRate {
-        /// The PM timer's rate by the PIT, in hundredths of the rate that it is due to have.
+        /// The PM timer's rate by the PIT, in hundredths of its nominal rate.
         percent: u64,
     },
     /// The chipset has the PM timer bug: rating 120 and triple reads.
@@ -150,7 +151,7 @@ pub enum Event {
         /// Counter frequency in Hz.
         hz: u64,
     },
-    /// The HPET was disabled by the kernel; the text says why.
+    /// The HPET was disabled by the kernel; the text contains the reason.
     HpetDisabled(String),
     /// `clocksource: NAME: mask: ... max_cycles: ..., max_idle_ns: N ns` (4.1+): registered, which
     /// does not mean eligible.
@@ -168,9 +169,9 @@ pub enum Event {
     Switched(String),
     /// An override was refused or deferred.
     Override {
-        /// Name that was asked for.
+        /// The name in the override.
         name: String,
-        /// What the kernel said.
+        /// The kernel's refusal.
         refusal: Refusal,
     },
     /// `Switched to high resolution mode` or `NOHz mode`: the tick is one-shot.
@@ -181,7 +182,7 @@ pub enum Event {
     Detected {
         /// Frequency in kHz.
         khz: u64,
-        /// The line says `TSC`, not `processor`.
+        /// Whether the line contains `TSC`, not `processor`.
         tsc: bool,
     },
     /// `Refined TSC clocksource calibration: N MHz`, in kHz.
@@ -189,10 +190,10 @@ pub enum Event {
         /// Frequency in kHz.
         khz: u64,
     },
-    /// How calibration went.
+    /// The progress of the calibration.
     Calibration(Calibration),
-    /// `APIC calibration not consistent with PM-Timer: N ms instead of 100ms`: since 5.3 the wait is
-    /// timed by the TSC, so N tells how far the TSC's frequency is off, on hardware that is not busy.
+    /// `APIC calibration not consistent with PM-Timer: N ms instead of 100ms`: since 5.3 the TSC times the
+    /// wait, so N shows the error of the TSC's frequency, on hardware that is not busy.
     ApicCalibration {
         /// Milliseconds by the PM timer for 100 ms by the TSC.
         ms: u64,
@@ -205,8 +206,8 @@ pub enum Event {
     FoundUnstableAfterBoot,
     /// `sched_clock: Marking unstable`.
     SchedClockUnstable,
-    /// `sched_clock: Marking stable (...)` (4.13+): the scheduler takes its clock as it is. In guests
-    /// with kvm-clock or Xen's clock it is missing where the host does not set the stable bit.
+    /// `sched_clock: Marking stable (...)` (4.13+): the scheduler uses its clock without corrections. In guests
+    /// with kvm-clock or Xen's clock the message is missing if the host does not set the stable bit.
     SchedClockStable,
     /// `Unstable clock detected, switching default tracing clock to "global"`: the
     /// scheduler's clock is not stable.
@@ -214,7 +215,7 @@ pub enum Event {
     /// `TSC synchronization [CPU#0 -> CPU#1]:` alone: the header of a synchronisation test that
     /// failed.
     WarpHeader {
-        /// The CPU that was there already.
+        /// The CPU that was already online.
         from: u32,
         /// The CPU that came up.
         to: u32,
@@ -228,13 +229,13 @@ pub enum Event {
     WarpRandom,
     /// `Skipped synchronization checks as TSC is reliable.`
     SyncSkipped,
-    /// `check_system_tsc_reliable: disable clocksource watchdog`: the TSC is not watched, by a rule that this kernel has.
+    /// `check_system_tsc_reliable: disable clocksource watchdog`: by a rule of this kernel the TSC is not watched.
     WatchdogDisabled,
     /// A message about TSC_ADJUST.
     TscAdjust(TscAdjust),
-    /// `notsc` only kept the clocksource out: the kernel cannot do without a TSC (2.6.26 to 4.18).
+    /// `notsc` only prevented the registration: the kernel requires a TSC (2.6.26 to 4.18).
     NotscIgnored,
-    /// `notsc` had no effect: the kernel cannot do without a TSC (`tsc_setup()` in `arch/i386`, up to 2.6.25).
+    /// `notsc` had no effect: the kernel requires a TSC (`tsc_setup()` in `arch/i386`, up to 2.6.25).
     NotscRefused,
     /// `TSC doesn't count with P0 frequency!`: harmless, usual in virtual machines.
     P0Mismatch,
@@ -252,7 +253,7 @@ pub enum Event {
         /// Its interval minus the reference's, in nanoseconds.
         delta_ns: i64,
     },
-    /// The same, where it goes on with `Enable clocksource failover by adding clocksource_failover kernel parameter`
+    /// The same, followed by `Enable clocksource failover by adding clocksource_failover kernel parameter`
     /// (RHEL 6): the kernel warns, and keeps the clocksource.
     WatchdogKept {
         /// The clocksource that was found to differ.
@@ -269,18 +270,18 @@ pub enum Event {
     },
     /// `Watchdog NAME interval: N ns` / `Clocksource NAME interval: N ns` (7.1+).
     WatchdogInterval {
-        /// Which clock.
+        /// The clock's role.
         role: Role,
         /// Its name.
         name: String,
         /// Length of the interval in nanoseconds.
         ns: u64,
     },
-    /// `CPU3 123 < CPU0 456 (cycles)` (7.1+): counters read in order came back out of order.
+    /// `CPU3 123 < CPU0 456 (cycles)` (7.1+): counters that were read in order returned values out of order.
     WatchdogCpuOrder,
     /// `'NAME' wd_now: ... wd_last: ... mask: ...` and the same with `cs_`.
     WatchdogDetail {
-        /// Which clock.
+        /// The clock's role.
         role: Role,
         /// Its name.
         name: String,
@@ -290,11 +291,11 @@ pub enum Event {
         now: u64,
         /// Counter at its beginning.
         last: u64,
-        /// Counter mask; 0, like the two counters, where the line is cut behind the interval.
+        /// Counter mask; 0, like the two counters, if the line is truncated after the interval.
         mask: u64,
     },
-    /// `'NAME' wd2_nsec: N ...`: a second reference that took no part in the decision (kernels that were changed to
-    /// find out which clock is wrong).
+    /// `'NAME' wd2_nsec: N ...`: a second reference that did not take part in the decision (kernels that were changed
+    /// to find out which clock is wrong).
     WatchdogSecond {
         /// Its name.
         name: String,
@@ -320,7 +321,7 @@ pub enum Event {
         name: String,
         /// Delay in nanoseconds, where readable.
         delay_ns: Option<u64>,
-        /// Whether the line says that the clocksource is being demoted for it.
+        /// Whether the line states that the clocksource is demoted because of it.
         marks: bool,
         /// Whether the slow clock is the clocksource under test (`wd-NAME-wd excessive`, 6.3+), and not the reference.
         tested: bool,
@@ -331,7 +332,7 @@ pub enum Event {
     SkewTestSkipped,
     /// `NAME retried N times before success`.
     WatchdogRetried,
-    /// The beginning of that message, whose figures are cut off.
+    /// The beginning of that message, with its figures truncated.
     LongReadoutCut,
     /// `Long readout interval, skipping watchdog check: cs_nsec: N wd_nsec: N`.
     LongReadout {
@@ -341,7 +342,7 @@ pub enum Event {
         wd_nsec: i64,
     },
     /// `Adjusting NAME more than 11% (N vs N)`: the kernel had to speed this clocksource up by more than a
-    /// tenth to follow what steers its time. Printed once in a boot.
+    /// tenth to follow its time reference. Printed once in a boot.
     SteeredTooFar(String),
     /// `Checking clocksource tsc synchronization from CPU ...`.
     CrossCheck,
@@ -363,23 +364,23 @@ pub enum Event {
     ArchTimer {
         /// Counter frequency in Hz.
         hz: u64,
-        /// The kernel uses the virtual timer (`virt`), or not (`phys`, `hyp-phys`), where the line says so.
+        /// Whether the kernel uses the virtual timer (`virt`), or not (`phys`, `hyp-phys`), where the line states it.
         virtual_timer: Option<bool>,
     },
     /// `arch_timer: Enabling local|global workaround for TEXT`.
     ArchTimerErratum(String),
     /// `arch_timer: CPUn: Trapping CNTVCT access`.
     CounterTrapped,
-    /// `VP topology {4,4},{4,4} total 16`: the processors of MIPS by clusters and cores.
+    /// `VP topology {4,4},{4,4} total 16`: the processors of a MIPS machine by clusters and cores.
     MipsTopology {
         /// Clusters that the hardware has.
         clusters: u32,
-        /// Processors of the first one.
+        /// Processors of the first cluster.
         first: u32,
     },
-    /// `SLUB: HWalign=128, ..., CPUs=32, Nodes=1`: the number of the last possible processor, and one (`nr_cpu_ids`).
+    /// `SLUB: HWalign=128, ..., CPUs=32, Nodes=1`: the number of the last possible processor plus one (`nr_cpu_ids`).
     CpuIds(u32),
-    /// `smp: Brought up 2 nodes, 96 CPUs`: what is online when the boot is done with it.
+    /// `smp: Brought up 2 nodes, 96 CPUs`: the processors that are online at the end of the SMP boot.
     BroughtUp {
         /// NUMA nodes, where the line has them.
         nodes: Option<u32>,
@@ -388,58 +389,59 @@ pub enum Event {
     },
     /// `OpenSBI v1.2`: the firmware of RISC-V, with its version.
     OpenSbi(Version),
-    /// What OpenSBI, or the kernel, found the harts of RISC-V to have.
+    /// The features of the RISC-V harts that OpenSBI, or the kernel, found.
     HartExtensions {
-        /// A time CSR of their own, by a word of the list or by an extension that needs it.
+        /// Whether the harts have a time CSR, by a word of the list or by an extension that needs it.
         time: bool,
-        /// The list is one that always has that word where they do (`Boot HART Features`, OpenSBI 0.8 to 1.0).
+        /// Whether such a list always contains that word if the harts have it (`Boot HART Features`, OpenSBI 0.8 to
+        /// 1.0).
         complete: bool,
     },
     /// The system was suspended.
     Suspend,
-    /// The system came back from suspend.
+    /// The system resumed from suspend.
     Resume,
     /// 5.18+: this guest was restored from a snapshot, or is a copy: its generation id changed.
     VmFork,
     /// A real-time clock set the wall clock at boot, to this many seconds since 1970.
     SetByRtc(i64),
-    /// The kernel could not set the wall clock at boot: no real-time clock, or one that holds no date.
+    /// The kernel could not set the wall clock at boot: no real-time clock, or one without a date.
     NoRtc,
     /// A leap second: `true` where one was inserted, `false` where one was left out.
     LeapSecond(bool),
-    /// A KVM host (or guest) message that its TSC cannot be relied upon.
+    /// A message of KVM, on the host or in the guest, that the TSC is not reliable.
     KvmTscUnreliable(String),
-    /// A program complains that the system clock drifts against a reference.
+    /// A program reports that the system clock drifts against a reference.
     DriftReport(String),
     /// A reading of `current_clocksource` in a transcript.
     ReadCurrent(String),
     /// A reading of `available_clocksource` in a transcript.
     ReadAvailable(Vec<String>),
-    /// Somebody wrote a name to `current_clocksource` in a transcript.
+    /// A write of a name to `current_clocksource` in a transcript.
     WroteCurrent(String),
-    /// Somebody unregistered a clocksource in a transcript: `echo tsc > .../unbind_clocksource`.
+    /// A command that unregistered a clocksource in a transcript: `echo tsc > .../unbind_clocksource`.
     Unbound(String),
-    /// Somebody asked for another clocksource by a parameter of the next boot: `grubby --args=clocksource=hpet ...`. Empty
-    /// where the parameters were changed, and the command does not say to what.
+    /// A command that sets a clocksource by a parameter of the next boot: `grubby --args=clocksource=hpet ...`. Empty
+    /// if the parameters were changed, and the command does not contain the new value.
     SetForNextBoot(String),
-    /// Somebody restarted the machine in a transcript.
+    /// A command that restarted the machine in a transcript.
     Restarted,
     /// CPU feature flags in a transcript.
     ReadFlags(String),
     /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.
     ReadSynchronized(bool),
-    /// `Calibrating delay loop...`: `measured` when the kernel had no timer frequency to compute it
-    /// from, which on x86 means that it does not know the TSC's.
+    /// `Calibrating delay loop...`: `measured` if the kernel had no timer frequency to compute it
+    /// from, which on x86 means that it does not know the TSC's frequency.
     DelayLoop {
         /// Measured against the tick, not computed.
         measured: bool,
     },
     /// `Timer ISR/0: Time went backwards: delta=...`: the timer interrupt of a Xen guest finds the hypervisor's time behind
-    /// what it has accounted for. It reads it whichever clocksource is in use.
+    /// the time that it has accounted for. It reads the hypervisor's time whichever clocksource is in use.
     TimeWentBackwards,
-    /// `clocksource/0: Time went backwards: delta=...`: the read of the clocksource xen, which is in use then.
+    /// `clocksource/0: Time went backwards: delta=...`: the read function of the clocksource xen, which is then in use.
     XenReadBackwards,
-    /// A message of dom0, the initial domain of Xen, alone.
+    /// A message that only dom0, the initial domain of Xen, prints.
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).
     Arch(Arch),
@@ -448,40 +450,40 @@ pub enum Event {
         /// The main ID register, where the line has it.
         midr: Option<u32>,
     },
-    /// A message that an x86 kernel of this width alone prints: 32 or 64 bits. What says 64 may also come from other
+    /// A message that only an x86 kernel of this width prints: 32 or 64 bits. A 64-bit message may also come from other
     /// architectures.
     X86Bits(u8),
-    /// Memory that a kernel of 32 bits cannot map all the time: of x86, or of another architecture.
+    /// Memory that a 32-bit kernel cannot map permanently: of x86, or of another architecture.
     HighMemory,
-    /// The release of the running kernel, in another line than its banner: reports of faults (`Not tainted 6.1.0 #1`) and
+    /// The release of the running kernel, in a line other than its banner: fault reports (`Not tainted 6.1.0 #1`) and
     /// root hubs (`usb usb1: Manufacturer: Linux 6.1.0 xhci-hcd`).
     Release(String),
-    /// The counter that time is read from, in the words of x86 kernels before the clocksource framework (up to 2.6.17,
+    /// The counter from which time is read, in the words of x86 kernels before the clocksource framework (up to 2.6.17,
     /// with 64 bits up to 2.6.20): `Using pmtmr for high-res timesource`, `time.c: Using 3.579545 MHz WALL PM GTOD PM
     /// timer.`
     TimeSource {
-        /// The name that a clocksource of that counter has.
+        /// The name of the clocksource for that counter.
         name: String,
         /// Width of the kernel: 32 or 64 bits.
         bits: u8,
     },
     /// Ticks were lost by the count of the TSC or the HPET (x86 before the clocksource framework).
     LostTicks(LostTicks),
-    /// `Falling back to HPET`: such a kernel gave the TSC up for the HPET, after a thousand lost ticks.
+    /// `Falling back to HPET`: such a kernel replaced the TSC by the HPET, after a thousand lost ticks.
     HpetFallback,
-    /// The kernel is done with its own part of the boot: it frees its code for that, or starts init.
+    /// The kernel has finished its part of the boot: it frees its init code, or starts init.
     UserSpace,
-    /// gVisor's own boot message: not a Linux kernel.
+    /// gVisor's boot message: not a Linux kernel.
     Gvisor,
 }
 
 impl Event {
-    /// A small number for each kind of event, used to bound how many of a kind are kept.
+    /// The kind of an event, used to bound the number of stored events of a kind.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
         std::mem::discriminant(self)
     }
 
-    /// Whether it is what the kernel printed, rather than what a file or a command showed.
+    /// Whether the kernel printed it, and not a file or a command.
     #[must_use]
     pub fn is_printed(&self) -> bool {
         !matches!(

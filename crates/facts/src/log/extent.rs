@@ -1,7 +1,7 @@
-//! How far a log reaches: its last stamp, and whether it was filtered, so that a line which is not there may be
-//! one that was taken out.
+//! The extent of a log: its last time stamp, and whether it was filtered, so that an absent line may have
+//! been removed.
 //!
-//! The head and the tail of the text are looked at, line by line; the rest only as bytes.
+//! The head and the tail of the text are examined line by line; the rest only as bytes.
 
 use super::cut;
 use super::last_stamp::LastStamp;
@@ -16,14 +16,14 @@ const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.
 const ORDINARY: u32 = 5;
 
-/// Lines without a stamp for each one with it, beyond which a text is prose that quotes a log, not a log with some lines
-/// wrapped.
+/// Lines without a time stamp for each one with it, above which a text is prose that quotes a log, not a log with some
+/// wrapped lines.
 const BARE_PER_STAMP: u32 = 2;
 
-/// Lines with a stamp from which on a text is a log with stamps.
+/// Lines with a time stamp from which on a text is a log with time stamps.
 const STAMPED: usize = 2;
 
-/// Words by which people search, and which the line `clocksource: Switched to clocksource tsc` does not have.
+/// Common search words that the line `clocksource: Switched to clocksource tsc` does not contain.
 const SEARCHED: [&str; 20] = [
     "hpet", "acpi", "kvm", "xen", "hyper", "timer", "jiffies", "vmware", "apic", "unstable",
     "watchdog", "mhz", "smp", "pm", "mask", "register", "idle", "cpu", "boot", "delta",
@@ -55,8 +55,8 @@ const LATE: [&str; 15] = [
     "link becomes ready",
 ];
 
-/// Messages that nearly every boot prints behind its first choice of a clocksource, of subsystems that have nothing in
-/// common: a search for some words leaves few of these kinds.
+/// Messages that nearly every boot prints after its first choice of a clocksource, of unrelated subsystems: a search
+/// for some words leaves few of these kinds.
 const KINDS: [&[u8]; 40] = [
     b"NET: Registered ",
     b"TCP: ",
@@ -99,79 +99,80 @@ const KINDS: [&[u8]; 40] = [
     b"Linux agpgart",
     b"Non-volatile memory driver",
 ];
-/// Kinds that a whole log has behind the choice, at least: such logs have 18 to 31, those that were searched for up to six
-/// words have ten or fewer.
+/// Minimum number of kinds that a whole log has after the choice: such logs have 18 to 31, those that were searched for
+/// up to six words have ten or fewer.
 const KINDS_OF_A_BOOT: usize = 12;
 
-/// What tells which clocksource was chosen.
+/// The beginning of the line that names the chosen clocksource.
 const CHOICE: &str = "clocksource: Switched to clocksource ";
 
-/// Lines at the end of a text in which its last date is looked for.
+/// Lines at the end of a text that are searched for its last date.
 const LAST_LINES: usize = 32;
 
-/// How far a log reaches.
+/// The extent of a log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Extent {
     /// The last time stamp of the text, in seconds since boot.
     pub last_at: Option<f64>,
-    /// The last date in front of a line, in seconds, as `wall::seconds` counts them.
+    /// The last date before a line, in seconds, as `wall::seconds` counts them.
     #[serde(skip)]
     pub(super) last_date: Option<f64>,
-    /// Separate blocks of code name different clocksources as chosen, without stamps, or lines whose stamps are forms name
-    /// another one than the rest: examples, or several machines.
+    /// Separate blocks of code without time stamps name different clocksources as chosen, or lines with placeholder
+    /// time stamps name another one than the rest: examples, or several machines.
     #[serde(skip)]
     pub examples: bool,
-    /// Lines that were looked at.
+    /// Lines that were examined.
     pub sampled: u32,
     /// Lines among them that do not concern clocks.
     pub ordinary: u32,
-    /// A word that each of them has: the text was probably made by searching for it.
+    /// A word that each of them contains: the text was probably made by searching for it.
     pub common: Option<String>,
-    /// Names that stand in lines which say `clocksource`.
+    /// Names in lines with the word `clocksource`.
     named: Vec<String>,
-    /// Whether the messages behind the last switch, if that is to another clocksource than tsc, are of so many kinds that
-    /// none was taken out.
+    /// Whether the messages after the last switch, if that is to another clocksource than tsc, are of so many kinds
+    /// that none was removed.
     #[serde(skip)]
     shows_all: bool,
     /// Whether a message of user space or of a mounted file system is among the last lines.
     pub reaches_user_space: bool,
     /// Lines between the last such message and the end of the text.
     user_space_before_end: u64,
-    /// Whether lines without a stamp prevail in a text that has stamps: prose that quotes single lines.
+    /// Whether lines without a time stamp prevail in a text that has time stamps: prose that quotes single lines.
     pub quotes_lines: bool,
     /// Whether the text has a login prompt.
     pub reaches_login: bool,
-    /// Whether the text ends inside a message that tells of another clocksource: which, and whether, is cut off.
+    /// Whether the text ends inside a message about another clocksource, before its name or its outcome.
     #[serde(skip)]
     pub ends_inside: bool,
-    /// Characters of the longest line that is no list of flags.
+    /// Characters of the longest line that is not a list of flags.
     #[serde(skip)]
     pub(super) longest: usize,
-    /// Whether the last line has no end.
+    /// Whether the last line has no line end.
     #[serde(skip)]
     pub(super) is_unfinished: bool,
 }
 
 impl Extent {
-    /// Whether a message of user space, or of a mounted file system, comes behind a line of a text with so many lines.
+    /// Whether a message of user space, or of a mounted file system, follows a line of a text with this number of
+    /// lines.
     #[must_use]
     pub fn reaches_user_space_behind(&self, line: u64, lines: u64) -> bool {
         self.reaches_user_space && lines.saturating_sub(self.user_space_before_end) > line
     }
 
-    /// Whether enough of a text concerns other things than clocks that it was not made by searching for them.
+    /// Whether enough lines do not concern clocks to show that the text was not made by searching for clocks.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.common.is_none() && self.ordinary >= ORDINARY
     }
 
-    /// Whether all that the kernel printed behind the last switch seems to be in the text.
+    /// Whether the text seems to contain all kernel messages after the last switch.
     #[must_use]
     pub fn shows_all_behind_switch(&self) -> bool {
         self.shows_all
     }
 
-    /// Whether a later switch to the TSC would be in this text, if one of the name given is the last that is.
+    /// Whether this text would contain a later switch to the TSC, if `name` is the clocksource of its last switch.
     #[must_use]
     pub fn would_show_switch_after(&self, name: &str) -> bool {
         if self.sampled == 0 || self.common.is_some() {
@@ -181,7 +182,7 @@ impl Extent {
     }
 }
 
-/// The message behind a stamp of which only the form is given: `[    X.XXXXXX] clocksource: ...`, `[  123.456789] ...`.
+/// The message after a placeholder time stamp: `[    X.XXXXXX] clocksource: ...`, `[  123.456789] ...`.
 fn behind_form(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(['>', ' ', '\t']);
     let (inside, message) = line.strip_prefix('[')?.split_once(']')?;
@@ -194,7 +195,7 @@ fn behind_form(line: &str) -> Option<&str> {
     (is_open || counts_up).then(|| message.trim_start())
 }
 
-/// Takes note of the clocksource that a message in a block says was chosen, once.
+/// Stores the clocksource that a message in a block names as chosen, once.
 fn note_choice(names: &mut Vec<(u32, String)>, block: u32, message: &str) {
     let name = message.strip_prefix(CHOICE).and_then(|rest| rest.split_whitespace().next());
     if let Some(name) = name
@@ -211,7 +212,7 @@ fn is_login(line: &str) -> bool {
     })
 }
 
-/// The date in front of the last of the lines that has one.
+/// The date of the last line that has one.
 fn last_date(tail: &[u8]) -> Option<f64> {
     let lines = tail.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let lines = lines.take(LAST_LINES);
@@ -228,7 +229,7 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Takes note of complete lines.
+    /// Stores complete lines.
     pub(super) fn lines(&mut self, lines: &[u8]) {
         self.seen += lines.len() as u64;
         if self.head.len() < HEAD {
@@ -247,12 +248,12 @@ impl Gather {
         self.whole = self.seen <= TAIL as u64;
     }
 
-    /// Forgets what was before: a new boot begins.
+    /// Discards the earlier lines: a new boot begins.
     pub(super) fn restart(&mut self) {
         self.head.clear();
     }
 
-    /// Whether lines without a stamp are a log, beside which others with stamps are quoted.
+    /// Whether the lines without a time stamp are a log, which quotes others with time stamps.
     fn is_bare_log(&self) -> bool {
         let begins =
             |kind: &[u8]| memchr::memmem::find(&self.tail, &[b"\n", kind].concat()).is_some();
@@ -264,14 +265,14 @@ impl Gather {
             .iter()
             .filter_map(|words| memchr::memmem::rfind(&self.tail, words))
             .max();
-        // The head of a text that is too long to be kept has the switch.
+        // The switch is in the head of a text that is too long to be kept.
         let Some(at) = switch else { return !self.whole };
         let behind = &self.tail[at..];
         let kinds = KINDS.iter().filter(|kind| memchr::memmem::find(behind, kind).is_some());
         kinds.take(KINDS_OF_A_BOOT).count() == KINDS_OF_A_BOOT
     }
 
-    /// What the lines say.
+    /// Evaluates the lines.
     pub(super) fn finish(&self) -> Extent {
         let mut out = Extent::default();
         let mut common: Option<Vec<&str>> = None;
@@ -280,10 +281,10 @@ impl Gather {
         let mut fences = 0;
         let mut last_at = LastStamp::default();
         let mut chosen: Vec<(u32, String)> = Vec::new();
-        // Names that are chosen behind a stamp of which only the form is given, and behind others.
+        // Names that are chosen after a placeholder time stamp, and after others.
         let (mut in_form, mut in_fact, mut facts) = (Vec::new(), Vec::new(), 0);
         let cut = usize::from(!self.whole);
-        // The first line of a cut tail, and the last one of a cut head, may be parts.
+        // The first line of a truncated tail, and the last one of a truncated head, may be incomplete.
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
@@ -324,7 +325,7 @@ impl Gather {
                 facts += u32::from(stripped.at.is_some());
             }
             out.reaches_login |= number >= heads && is_login(&line);
-            // In a log with stamps or headers, lines without a prefix are parts of others, or what its sender wrote.
+            // In a log with time stamps or headers, lines without a prefix are parts of others, or text of the sender.
             with_stamp +=
                 u32::from(stripped.at.is_some() || stripped.named && stripped.kernel == Some(true));
             if stamped && stripped.kernel.is_none() {
@@ -365,8 +366,8 @@ impl Gather {
             let is_kernels = stripped.kernel == Some(true) || stripped.at.is_some();
             is_kernels && cut::ends_inside(stripped.message)
         });
-        // Forms that say another thing than those of another block, or than a few lines, show what there may be. A log
-        // beside one is what its sender has.
+        // Placeholders that contradict those of another block, or a few lines, are examples. Beside a log, the log is
+        // the sender's evidence.
         let shows_forms = in_form.iter().any(|(block, name)| {
             let is_other = |(of, other): &(u32, String)| of != block && other != name;
             in_form.iter().any(is_other)
@@ -406,7 +407,7 @@ mod tests {
             assert!(examples(&format!("> {tsc}or\n> {hpet}")), "{form}");
             let other = switched("1234.567890", "hpet");
             assert!(examples(&format!("```\n{tsc}```\nor\n```\n{other}```\n")), "{form}");
-            // Its stamps were taken out, it says the same, or it stands beside a log.
+            // Its time stamps were removed, it has the same meaning, or it is beside a log.
             assert!(!examples(&format!("{tsc}{}", switched(form, "hpet"))), "{form}");
             assert!(!examples(&format!("{}{hpet}", switched(form, "hpet"))), "{form}");
             let log = "[  611.100000] usb 1-1: new high-speed USB device\n".repeat(5);

@@ -1,8 +1,8 @@
-//! The watchdog's figures, put together and turned into seconds.
+//! The watchdog's figures, combined and converted to seconds.
 //!
 //! One demotion is several lines: the verdict, the two counters, the skew, the cross check. An
-//! [`Incident`] holds them together; [`Incident::decode`] turns cycles into seconds. What the two
-//! intervals can mean, and the premises of that, are in [`reading`].
+//! [`Incident`] combines them; [`Incident::decode`] converts cycles to seconds. The possible meanings of the two
+//! intervals, and their premises, are in [`reading`].
 
 pub mod reading;
 
@@ -16,14 +16,14 @@ use reading::{
 use serde::Serialize;
 
 pub use reading::INTERVAL_S;
-/// Lines behind the first line of an incident that can still belong to it.
+/// Lines after the first line of an incident that can still belong to it.
 const REACH: u64 = 24;
-/// A machine has run no longer than its stamps say, but for the time before the kernel's clock began, in seconds.
+/// Seconds by which the uptime of a machine can exceed its time stamps: the time before the kernel's clock began.
 const MORE_THAN_STAMP_S: f64 = 60.0;
 /// Wraps of the HPET that are tried to find its rate.
 const WRAPS_TRIED: u32 = 6;
 
-/// What made the watchdog act.
+/// The reason why the watchdog acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
@@ -31,31 +31,31 @@ pub enum Trigger {
     Skew,
     /// Reading the reference took too long, too often.
     ReferenceSlow,
-    /// Reading the clocksource itself took too long.
+    /// Reading the clocksource took too long.
     ClocksourceSlow,
-    /// 7.1+: counters read in order on several CPUs came back out of order.
+    /// 7.1+: counters that were read in order on several CPUs returned values out of order.
     CpuOrder,
 }
 
-/// How far one counter went in an interval.
+/// The progress of one counter in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Delta {
     /// Cycles, within the mask.
     pub cycles: u64,
     /// Counter mask.
     pub mask: u64,
-    /// The same in nanoseconds by the kernel's own conversion (5.14+).
+    /// The same in nanoseconds by the kernel's conversion (5.14+).
     pub nsec: Option<i64>,
 }
 
-/// One act of the watchdog.
+/// One action of the watchdog.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Incident {
     /// The clocksource under test.
     pub clocksource: String,
     /// The reference, if a line names it.
     pub watchdog: Option<String>,
-    /// What made the watchdog act.
+    /// The reason why the watchdog acted.
     pub trigger: Trigger,
     /// The reference's interval.
     pub wd: Option<Delta>,
@@ -84,11 +84,11 @@ pub struct Decoded {
     pub wd_seconds: Option<f64>,
     /// Interval by the clocksource, in seconds.
     pub cs_seconds: Option<f64>,
-    /// Every hypothesis that the figures fit, the most plausible first; empty: the figures are not
-    /// there or cannot be converted.
+    /// Every hypothesis that fits the figures, the most plausible first; empty: the figures are
+    /// missing or cannot be converted.
     pub readings: Vec<Reading>,
-    /// The reference's rate is stated by the evidence or fixed by its standard. Else `wd_seconds`, and every size that
-    /// rests on it, holds for a rate that is assumed, and is no figure to name.
+    /// The reference's rate is stated by the evidence or fixed by its standard. Otherwise `wd_seconds`, and every size
+    /// derived from it, depends on an assumed rate, and must not be reported as a figure.
     pub wd_rate_known: bool,
 }
 
@@ -109,18 +109,18 @@ pub fn tsc_demoted(log: &KernelLog) -> bool {
         || incidents(log).iter().any(|incident| incident.clocksource.starts_with("tsc"))
 }
 
-/// All acts of the watchdog in a log, in order.
+/// All actions of the watchdog in a log, in order.
 #[must_use]
 pub fn incidents(log: &KernelLog) -> Vec<Incident> {
     let mut all: Vec<Incident> = Vec::new();
     for (index, entry) in log.entries.iter().enumerate() {
-        // Two consoles write each line twice.
+        // Two consoles print each line twice.
         let twice = index.checked_sub(1).and_then(|last| log.entries.get(last));
         if twice.is_some_and(|last| last.event == entry.event && last.at == entry.at) {
             continue;
         }
         if let Some(mut new) = opens(entry) {
-            // A skew line that follows its own verdict is a detail, not another incident.
+            // A skew line that follows its verdict is a detail, not another incident.
             let detail = matches!(entry.event, Event::WatchdogSkewed { .. })
                 && open(&mut all, log, entry)
                     .is_some_and(|i| i.clocksource == new.clocksource && i.skew_ns.is_none());
@@ -137,7 +137,7 @@ pub fn incidents(log: &KernelLog) -> Vec<Incident> {
             name_by_detail(incident, log, entry);
             incident.entries.push(index);
         } else if let Event::WatchdogDetail { .. } = entry.event {
-            // The kernel prints the figures of a demotion alone: its first line was left out, or comes later in a text
+            // The kernel prints figures only for a demotion: its first line was omitted, or comes later in a text
             // whose newest line is the first.
             let mut headless = unopened(entry);
             attach(&mut headless, &entry.event);
@@ -149,7 +149,7 @@ pub fn incidents(log: &KernelLog) -> Vec<Incident> {
     all
 }
 
-/// Without a first line the figures alone name the clocksource under test.
+/// Names the clocksource under test by the figures, if the first line is missing.
 fn name_by_detail(incident: &mut Incident, log: &KernelLog, entry: &Entry) {
     let first = incident.entries.first().and_then(|index| log.entries.get(*index));
     let headless = first.is_none_or(|first| matches!(first.event, Event::WatchdogDetail { .. }));
@@ -160,7 +160,7 @@ fn name_by_detail(incident: &mut Incident, log: &KernelLog, entry: &Entry) {
     }
 }
 
-/// Takes the figures of an incident whose first line is this one, in a text whose newest line is the first.
+/// Moves the figures to the incident whose first line is this one, in a text whose newest line is the first.
 fn adopt(all: &mut Vec<Incident>, log: &KernelLog, entry: &Entry, new: &mut Incident) {
     let headless = |incident: &Incident| {
         incident.entries.first().and_then(|index| log.entries.get(*index)).is_some_and(|first| {
@@ -184,14 +184,14 @@ fn adopt(all: &mut Vec<Incident>, log: &KernelLog, entry: &Entry, new: &mut Inci
     }
 }
 
-/// The incident that a line can still belong to.
+/// The incident to which a line can still belong.
 fn open<'a>(all: &'a mut [Incident], log: &KernelLog, entry: &Entry) -> Option<&'a mut Incident> {
     let last = all.last_mut()?;
     let first = log.entries.get(*last.entries.first()?)?;
     (entry.line.saturating_sub(first.line) <= REACH).then_some(last)
 }
 
-/// An incident of the TSC of which nothing is known yet.
+/// A new incident of the TSC without any details.
 fn unopened(entry: &Entry) -> Incident {
     Incident {
         clocksource: "tsc".to_owned(),
@@ -245,7 +245,7 @@ fn opens(entry: &Entry) -> Option<Incident> {
     Some(incident)
 }
 
-/// Adds a detail line; says whether the line belongs to the incident.
+/// Adds a detail line; returns whether the line belongs to the incident.
 fn attach(incident: &mut Incident, event: &Event) -> bool {
     match event {
         Event::WatchdogDetail { role, name, nsec, now, last, mask } => {
@@ -283,7 +283,7 @@ fn attach(incident: &mut Incident, event: &Event) -> bool {
 }
 
 impl Incident {
-    /// Does the arithmetic.
+    /// Converts the figures to seconds.
     #[must_use]
     pub fn decode(&self, rates: &Rates) -> Decoded {
         if self.old_style {
@@ -298,7 +298,7 @@ impl Incident {
                     .unwrap_or_default()
             };
             let mut readings = of(&periods);
-            // Where an HPET is the reference, the wraps of the PM timer are a coincidence.
+            // If an HPET is the reference, figures that match wraps of the PM timer are a coincidence.
             if rates.has_hpet && of(&periods[1..]).iter().all(|reading| reading.fit < Fit::Likely) {
                 for reading in &mut readings {
                     reading.fit = reading.fit.min(Fit::Possible);
@@ -324,16 +324,16 @@ impl Incident {
         self.decode_at(Some(wd_hz), cs_hz, rates)
     }
 
-    /// The reference is the timer tick.
+    /// Whether the reference is the timer tick.
     #[must_use]
     pub fn counts_ticks(&self) -> bool {
         self.watchdog.as_deref().is_some_and(|name| name.contains("jiffies"))
     }
 
-    /// Takes jumps out that are longer than the machine has run: the figure is that of a counter whose conversion
+    /// Removes jumps that are longer than the machine's uptime: the figure is of a counter whose conversion
     /// overflowed, or that wrapped.
     fn within_uptime(&self, decoded: &mut Decoded) {
-        // Cycles are the counter's own: they need no conversion, and do not overflow.
+        // Cycles are raw counter values: they need no conversion, and do not overflow.
         let raw = self.cs.is_some_and(|cs| cs.mask != 0);
         let Some(at) = self.at.filter(|_| !raw) else { return };
         decoded.readings.retain(|reading| match reading.hypothesis {
@@ -344,8 +344,8 @@ impl Incident {
         });
     }
 
-    /// The reference's rate. An HPET whose rate the log does not name has one of a few: the one that
-    /// brings the clocks nearest together, so that no clock is blamed for a guess.
+    /// The reference's rate. For an HPET without a rate in the log, the one of its few common rates at which the
+    /// clocks differ least, so that no clock is reported as at fault because of a guess.
     fn reference_hz(&self, rates: &Rates) -> Option<f64> {
         let name = self.watchdog.as_deref()?;
         let known = self.wd.and_then(Delta::hz).or_else(|| rates.hz(name));
@@ -355,7 +355,7 @@ impl Incident {
         let wd = self.wd.filter(|delta| delta.mask != 0)?;
         let cs_hz = self.cs.and_then(Delta::hz).or_else(|| rates.hz(&self.clocksource));
         let cs = self.cs.and_then(|delta| seconds(delta, cs_hz)).unwrap_or(INTERVAL_S);
-        // The rate at which the clocks agree to a read once the counter has wrapped some times.
+        // The rate at which the clocks agree within a read, after some wraps of the counter.
         let agrees = |hz: &f64| {
             let once = hertz(wd.cycles) / hz;
             let period = wrap_period(wd.mask, *hz).unwrap_or(0.0);
@@ -417,12 +417,12 @@ fn hpet_rates(rates: &Rates) -> impl Iterator<Item = f64> {
     HPET_RATES.into_iter().filter(move |_| known.is_none()).chain(known)
 }
 
-/// Cycles at a rate; else what the kernel states. The kernel's figure is zero where the counter went
+/// Cycles at a rate, or else the kernel's figure. The kernel's figure is zero if the counter went
 /// back or too far, so the cycles come first.
 fn seconds(delta: Delta, hz: Option<f64>) -> Option<f64> {
     match (delta.mask != 0, hz, delta.nsec) {
         (true, Some(hz), _) => Some(delta.signed() / hz),
-        // Without a rate the kernel's zero says nothing about a counter that moved.
+        // Without a rate the kernel's zero proves nothing about a counter that moved.
         (true, None, Some(0)) if delta.cycles != 0 => None,
         (_, _, nsec) => nsec.map(from_ns),
     }
@@ -438,7 +438,7 @@ impl Delta {
         }
     }
 
-    /// The rate that the kernel converted with, where the line states both figures.
+    /// The rate of the kernel's conversion, if the line contains both figures.
     fn hz(self) -> Option<f64> {
         let ns = self.nsec.filter(|ns| *ns >= 1_000_000)?;
         (self.mask != 0 && self.cycles > 0).then(|| hertz(self.cycles) / from_ns(ns))

@@ -1,32 +1,33 @@
-//! Messages that stand inside of another line.
+//! Messages inside another line.
 //!
-//! A message without a line end at its end (`pr_cont()`, or none at all) is followed in the same line by the next one,
-//! with its own stamp (`[    1.288] usb 1-1: new[    1.289] tsc: ...`), or in kernels up to 3.5 with its level (`initcall
-//! ... : <4>Clocksource tsc unstable ...`); a serial console also mixes two of them, and the lines of a service manager.
+//! A message without a line end (`pr_cont()`, or none at all) is followed in the same line by the next one,
+//! with its own time stamp (`[    1.288] usb 1-1: new[    1.289] tsc: ...`), or in kernels up to 3.5 with its level
+//! (`initcall ... : <4>Clocksource tsc unstable ...`); a serial console also mixes two messages, and the lines of a
+//! service manager.
 //!
-//! Text from outside may have such signs, too: what a device calls itself, the label of a file system. Behind a message
-//! that quotes, and in the records that the kernel itself hands out, which hold one message each, nothing is split.
+//! External text may contain such patterns, too: the name that a device reports, the label of a file system. After a
+//! message that quotes, and in the records that the kernel returns, which contain one message each, nothing is split.
 
 use super::continuation::quotes;
 use super::parse::begins_like_kernel;
 use super::prefix::printk_stamp;
 
-/// Messages of one line that are looked at.
+/// Maximum number of messages in one line.
 const PARTS: usize = 64;
-/// Seconds from one stamp of a line to the next, at most: a message may wait for what it reports.
+/// Maximum seconds from one time stamp of a line to the next: a message may wait for the event that it reports.
 const APART_S: f64 = 30.0;
-/// Words in front of names that are no part of the kernel, without quotes.
+/// Words before unquoted names that come from outside the kernel.
 const NAMES: [&str; 6] = ["input: ", " label ", "device ", "hid", "thunderbolt ", "comm "];
-/// What systemd writes in front of its lines on a console.
+/// The status that systemd prints before its lines on a console.
 const SERVICE: [&str; 3] = ["[  OK  ]", "[FAILED]", "[DEPEND]"];
 
-/// Whether a text is one of those that the kernel hands out record by record, so that no line has two messages.
+/// Whether the kernel returned a text record by record, so that no line has two messages.
 pub(super) fn is_of_records(name: &str) -> bool {
     name == "/dev/kmsg" || name == "syslog(2)" || name.starts_with("journalctl -k")
 }
 
-/// The message up to where another one begins, and the others, each with its own prefix; `None` where there is one alone.
-/// `at` is the stamp of the line, `levels` says that this kernel may write levels inside of lines.
+/// The message up to the beginning of another one, and the others, each with its own prefix; `None` if there is only
+/// one. `at` is the time stamp of the line; `levels` means that this kernel may print levels inside lines.
 pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&str, Vec<&str>)> {
     let mut starts: Vec<usize> = Vec::new();
     let (mut from, mut last) = (0, at);
@@ -48,7 +49,7 @@ pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&st
     Some((head, parts.collect()))
 }
 
-/// Whether another line begins here.
+/// Whether another message begins here.
 fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
     if sign == "<" {
         let level = text.as_bytes().get(1).is_some_and(|digit| (b'0'..b'8').contains(digit));
@@ -64,7 +65,7 @@ fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
     printk_stamp(text).is_some_and(near)
 }
 
-/// Whether a message names what somebody outside the kernel named.
+/// Whether a message contains a name from outside the kernel.
 fn foreign(head: &str) -> bool {
     quotes(head) || NAMES.iter().any(|word| head.contains(word))
 }

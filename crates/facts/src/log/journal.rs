@@ -1,10 +1,10 @@
 //! Records with names of fields: `journalctl -o json`, `-o json-pretty`, `-o export` and `-o verbose`, `dmesg --json`, and
-//! what log stores, containers and clouds make of a line.
+//! the formats of log stores, containers and clouds.
 
 use super::prefix::strip;
 use serde_json::Value;
 
-/// Names of the field that has the message or the line; the first one counts.
+/// Names of the field that contains the message or the line; the first one is used.
 const MESSAGE: [&str; 9] = [
     "MESSAGE",
     "message",
@@ -16,7 +16,7 @@ const MESSAGE: [&str; 9] = [
     "@message",
     "short_message",
 ];
-/// Names of fields, beside those of journald, that say which program wrote a line.
+/// Names of fields, beside those of journald, that name the program of a line.
 const PROGRAM: [&str; 8] = [
     "syslog_identifier",
     "ident",
@@ -27,7 +27,7 @@ const PROGRAM: [&str; 8] = [
     "syslogtag",
     "process_name",
 ];
-/// Levels of objects inside of objects that are looked at.
+/// Maximum depth of nested objects.
 const DEPTH: usize = 4;
 
 /// A record's message.
@@ -37,13 +37,13 @@ pub(super) struct Message {
     pub(super) message: String,
     /// Seconds since boot.
     pub(super) at: Option<f64>,
-    /// Whether the record can be the kernel's.
+    /// Whether the record can be of the kernel.
     pub(super) kernel: bool,
-    /// Whether it says that it is.
+    /// Whether the record states that it is of the kernel.
     pub(super) sure: bool,
 }
 
-/// The fields of a record that matter.
+/// The fields of a record that are used.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The message, and the place of its field's name in [`MESSAGE`].
@@ -58,7 +58,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Takes note of a field; says whether it is the message.
+    /// Stores a field; returns whether it is the message.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         if let Some(place) = MESSAGE.iter().position(|known| *known == name) {
             let first = self.message.as_ref().is_none_or(|(before, _)| place < *before);
@@ -84,9 +84,9 @@ impl Record {
     /// The message, if there is one.
     pub(super) fn message(self) -> Option<Message> {
         let (place, text) = self.message?;
-        // One record is one message: lines behind its first are text that something put there.
+        // One record is one message: lines after the first one are foreign text.
         let message = text.lines().next().unwrap_or_default().to_owned();
-        // What a program writes to /dev/kmsg has the kernel's transport, and a facility of its own.
+        // A record that a program writes to /dev/kmsg has the kernel's transport, and another facility.
         let own = self.facility.as_deref().is_none_or(|facility| matches!(facility, "0" | "kern"))
             && self.priority.is_none_or(|priority| priority < 8);
         let of_journal = match (self.transport.as_deref(), self.identifier.as_deref()) {
@@ -127,7 +127,7 @@ impl Record {
 }
 
 /// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, also as an item of a list or
-/// behind a date and a name.
+/// after a date and a name.
 pub(super) fn message(line: &str) -> Option<Message> {
     let begin = line.find("{\"").filter(|begin| *begin < 96)?;
     let end = line.rfind('}').filter(|end| line.len() - end < 8)?;
@@ -135,7 +135,7 @@ pub(super) fn message(line: &str) -> Option<Message> {
     let mut record = Record::default();
     record.object(&value, 0);
     let mut message = record.message()?;
-    // Behind the header of a program.
+    // After the header of a program.
     message.kernel &= strip(&line[..begin]).kernel != Some(false);
     Some(message)
 }

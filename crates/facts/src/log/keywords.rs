@@ -5,33 +5,34 @@ use super::parse::{Group, KEYWORDS};
 use aho_corasick::{AhoCorasick, Input, MatchKind, packed};
 use std::ops::Range;
 
-/// Keywords of one vectorised search, at most: the search of the library takes no more than 64, and less of them are
-/// faster, with the same beginnings together.
+/// Maximum number of keywords in one vectorised search: the library accepts at most 64, and fewer are
+/// faster, with equal beginnings together.
 const TOGETHER: usize = 48;
-/// Keywords of up to so many letters have a search of their own: one of them in a search makes it look at less letters of all.
+/// Maximum length of keywords with a separate search: a short keyword makes a search compare fewer letters of all
+/// keywords.
 const SHORT: usize = 3;
 
 /// Finds keywords in bytes.
 pub(super) enum Finder {
-    /// Vector instructions, each for some of the keywords.
+    /// Vector instructions, each search for some of the keywords.
     Packed(Vec<Part>),
-    /// For processors without vector instructions that the other one knows.
+    /// For processors without the vector instructions that the packed search supports.
     Automaton(AhoCorasick),
 }
 
 /// A search for some of the keywords.
 pub(super) struct Part {
     searcher: packed::Searcher,
-    /// Where they stand in [`KEYWORDS`].
+    /// Their indices in [`KEYWORDS`].
     keywords: Vec<usize>,
 }
 
-/// Where a keyword stands.
+/// The place of a keyword.
 #[derive(Clone, Copy)]
 pub(super) struct Hit {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Its place in [`KEYWORDS`].
+    /// Its index in [`KEYWORDS`].
     keyword: usize,
     /// The keyword's group.
     pub(super) group: Group,
@@ -44,7 +45,7 @@ impl Hit {
 }
 
 impl Finder {
-    /// The faster one of those that work here.
+    /// The faster one of those that this processor supports.
     pub(super) fn new() -> Result<Self, LogError> {
         let mut sorted: Vec<usize> = (0..KEYWORDS.len()).collect();
         sorted.sort_by_key(|at| KEYWORDS[*at].0);
@@ -77,7 +78,7 @@ impl Finder {
             .map_err(|_| LogError::Internal("the keyword searcher cannot be built"))
     }
 
-    /// A search in these bytes.
+    /// Starts a search in these bytes.
     pub(super) fn search<'a>(&'a self, bytes: &'a [u8]) -> Search<'a> {
         let parts = match self {
             Self::Packed(parts) => parts.len(),
@@ -87,22 +88,22 @@ impl Finder {
     }
 }
 
-/// A search in some bytes, for one place after the other.
+/// A search in some bytes, from one place to the next.
 pub(super) struct Search<'a> {
     finder: &'a Finder,
     bytes: &'a [u8],
-    /// What each part of a packed finder has found ahead: rare keywords are searched for once, not again from each place of a
-    /// frequent one.
+    /// The next hit of each part of a packed finder: a rare keyword is searched for once, and not again from each place
+    /// of a frequent one.
     ahead: Vec<Ahead>,
 }
 
 #[derive(Clone, Copy)]
 enum Ahead {
-    /// It has not searched.
+    /// The part has not searched.
     Nothing,
-    /// The first one from a place on.
+    /// The first hit from a place on.
     Hit { from: usize, hit: Hit },
-    /// None in this part.
+    /// No hit in this part.
     None { from: usize, end: usize },
 }
 
@@ -157,7 +158,7 @@ mod tests {
         while let Some(hit) = search.find(from..bytes.len()) {
             hits.push((hit.start, hit.end, hit.keyword));
             from = hit.end;
-            // The rest of its line, as the scanner does, and a place before it again.
+            // The rest of its line, as the scanner does, and then an earlier place.
             let end = bytes[from..]
                 .iter()
                 .position(|byte| *byte == b'\n')
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn vector_instructions_serve_however_many_keywords_there_are() {
-        // Where the processor has them, as those of CI have: an automaton is many times slower.
+        // On processors that support it, as those of CI do: an automaton is many times slower.
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("ssse3") {
             assert!(matches!(Finder::new().unwrap(), Finder::Packed(_)));

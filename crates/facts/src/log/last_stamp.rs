@@ -2,23 +2,23 @@
 
 /// Seconds by which the stamps of two consoles are out of order.
 const BACK_S: f64 = 0.5;
-/// Lines from which on those behind a stamp that goes back are a log of their own.
+/// Lines from which on those after a time stamp that goes back are a separate log.
 const LOG: u32 = 8;
 
-/// Follows the stamps of a text.
+/// Follows the time stamps of a text.
 #[derive(Debug, Default)]
 pub(super) struct LastStamp {
     last: Option<f64>,
-    /// The last stamp in front of the first one that went back.
+    /// The last time stamp before the first one that went back.
     front: Option<f64>,
-    /// Lines behind it.
+    /// Number of lines after it.
     behind: u32,
-    /// One of them may begin another boot, or tells of clocks.
+    /// Whether one of them may begin another boot, or concerns clocks.
     tells: bool,
 }
 
 impl LastStamp {
-    /// Takes the stamp of a line. `tells`: the line is none of those that people quote of what concerns no clock.
+    /// Adds the time stamp of a line. `tells`: the line may begin another boot, or concerns clocks.
     pub(super) fn take(&mut self, at: f64, tells: bool) {
         if let Some(last) = self.last.filter(|last| self.front.is_none() && at + BACK_S < *last) {
             (self.front, self.behind, self.tells) = (Some(last), 0, false);
@@ -52,7 +52,7 @@ mod tests {
         let log = [(0.0, true), (1.8, true), (57.0, false)];
         assert_eq!(end(&log), Some(57.0));
         assert_eq!(end(&[&log[..], &[(1.9, false), (1.7, false)]].concat()), Some(57.0));
-        // Another boot, of which the first line or a clock tells, or a longer log.
+        // Another boot, shown by its first line or by a clock, or a longer log.
         assert_eq!(end(&[&log[..], &[(0.0, true), (1.9, false)]].concat()), Some(1.9));
         assert_eq!(end(&[&log[..], &[(1.9, false); 8]].concat()), Some(1.9));
         // Two consoles.

@@ -1,18 +1,18 @@
-//! Lines inside a window of bytes: as text without what terminals and mailers put in, and their
+//! Lines inside a window of bytes: as text without the additions of terminals and mailers, and their
 //! borders.
 
 use super::{mail, markup, transcript};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Bytes of one line that are looked at.
+/// Maximum bytes of one line.
 pub(super) const LINE_LIMIT: usize = 16 << 10;
 
-/// A line as text, cut to a bounded length; wrong UTF-8 is replaced. A block of NUL bytes in front,
-/// which a crash leaves in a log file, is no part of it.
+/// A line as text, truncated to a bounded length; invalid UTF-8 is replaced. A block of NUL bytes before it,
+/// which a crash leaves in a log file, is removed.
 ///
-/// Of what quoted-printable mail writes (RFC 2045, section 6.7) only the equals sign and the encoded
-/// line end are undone: `=20` is also how `nr_cpus=20` looks.
+/// Of the encoding of quoted-printable mail (RFC 2045, section 6.7) only the equals sign and the encoded
+/// line end are decoded: `=20` also occurs in `nr_cpus=20`.
 pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     let line = window.get(start..end.min(window.len())).unwrap_or_default();
     let line = &line[line.iter().take_while(|byte| **byte == 0).count()..];
@@ -38,7 +38,7 @@ pub(super) fn text(window: &[u8], start: usize, end: usize) -> Cow<'_, str> {
     }
 }
 
-/// Undoes what web pages, word processors and keyboards make of quotes, brackets, blanks and other signs.
+/// Restores quotes, brackets, blanks and other characters that web pages, word processors and keyboards replaced.
 fn plain_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -81,8 +81,8 @@ fn with_points(text: &str) -> String {
     out
 }
 
-/// No-break spaces as quoted-printable mail writes them (`[=A0=A0 0.000000]`), where no word stands in
-/// front: `mask=A0` is a number.
+/// Decodes no-break spaces of quoted-printable mail (`[=A0=A0 0.000000]`), if no word is
+/// before them: `mask=A0` is a number.
 fn without_encoded_blanks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -99,7 +99,7 @@ fn without_encoded_blanks(text: &str) -> String {
 /// How the escape sign is shown by `cat -v`, by syslog daemons and in strings.
 const SHOWN: [&str; 6] = ["^[", "#033", "\\u001b", "\\x1b", "\\033", "\\e"];
 
-/// The length of what sets a colour, behind the escape sign: `[1;33m`.
+/// The length of a colour sequence after the escape character: `[1;33m`.
 fn colour(text: &str) -> Option<usize> {
     let figures = text
         .strip_prefix('[')?
@@ -110,7 +110,7 @@ fn colour(text: &str) -> Option<usize> {
     text[1 + figures..].starts_with('m').then_some(figures + 2)
 }
 
-/// Whether there are sequences of a terminal, or what is left of one that sets a colour.
+/// Whether there are terminal sequences, or the rest of one that sets a colour.
 fn has_escapes(text: &str) -> bool {
     text.contains('\u{1b}')
         || memchr::memchr_iter(b'[', text.as_bytes()).any(|at| colour(&text[at..]).is_some())
@@ -155,8 +155,8 @@ pub(super) fn is_comment(raw: &str) -> bool {
         && !transcript::is_of_next_boot(raw)
 }
 
-/// Whether a line is a string of a program's source that has its line end in it: `"...\n"`, `pr_info("...\n");`. What was
-/// printed has no such end, and lists of strings have a comma behind each.
+/// Whether a line is a string in a program's source with the line end in it: `"...\n"`, `pr_info("...\n");`. Printed
+/// text has no such end, and lists of strings have a comma after each.
 pub(super) fn is_source(raw: &str) -> bool {
     let line = raw.trim();
     if calls_printk(line) {
@@ -172,8 +172,8 @@ pub(super) fn is_source(raw: &str) -> bool {
     })
 }
 
-/// Whether a line has a string that a program's source gives to a function which prints: `pr_warn("...`, `+\tprintk(KERN_INFO
-/// "...`. What the kernel printed may name a function, and has no quote behind its bracket.
+/// Whether a line has a string that a program's source passes to a function which prints: `pr_warn("...`,
+/// `+\tprintk(KERN_INFO "...`. A message of the kernel may name a function, and has no quote after its bracket.
 fn calls_printk(line: &str) -> bool {
     const CALLS: [&str; 8] = [
         "pr_",
@@ -189,7 +189,7 @@ fn calls_printk(line: &str) -> bool {
         let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let begin = at - line.as_bytes()[..at].iter().rev().take_while(|byte| word(byte)).count();
         let name = &line[begin..at];
-        // A level and other arguments stand in front of the text: `KERN_WARNING "..."`, `dev, "..."`, `1, "..."`.
+        // A level and other arguments precede the text: `KERN_WARNING "..."`, `dev, "..."`, `1, "..."`.
         let rest = line[at + 1..].trim_start();
         let text = rest.find('"').is_some_and(|quote| {
             quote <= 40
@@ -230,7 +230,7 @@ pub(super) fn next_line(
     Some((text(window, start, stop), stop))
 }
 
-/// The line in front of the one that begins at `start`, without its end.
+/// The line before the one that begins at `start`, without its line end.
 pub(super) fn line_before(window: &[u8], start: usize) -> Option<Range<usize>> {
     let mut end = start.checked_sub(1)?;
     loop {

@@ -1,32 +1,32 @@
-//! Parts of mails as text: quoted-printable and base64 (RFC 2045, sections 6.7 and 6.8). A line that was broken for the
-//! transport is one line again; [`SKIPPED`] lines take the place of its other parts, so that numbers stay those of the mail.
+//! Parts of mails as text: quoted-printable and base64 (RFC 2045, sections 6.7 and 6.8). A line that was broken for
+//! transport is joined; [`SKIPPED`] lines replace its other parts, so that line numbers stay those of the mail.
 
 use super::pieces::Pieces;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// A line that stands for a part of the line in front of it. It is blank for every reader, and no line at all for those
-/// that join what was wrapped.
+/// The replacement of a continuation line. It is blank for every reader, and skipped by those that join wrapped
+/// lines.
 pub(super) const SKIPPED: &[u8] = b"\x0b";
-/// Signs of the encoding that a text without a header has, at least, and soft line breaks among them.
+/// Minimum number of codes that a text without a header has, and of soft line breaks among them.
 const SIGNS: (u32, u32) = (3, 2);
-/// Bytes of one line that are kept together; no message of a kernel is longer.
+/// Maximum bytes of one joined line; no message of a kernel is longer.
 const LINE: usize = 64 << 10;
 
-/// How the part is encoded that is read.
+/// The encoding of the current part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// No header said it.
+    /// No header has stated it.
     Untold,
     Printable,
     Base64,
     Plain,
 }
 
-/// What the headers of a mail have said so far.
+/// The state of the headers of a mail.
 struct Headers {
     encoding: Encoding,
     boundaries: Vec<Vec<u8>>,
-    /// The line that is read is one of the headers, or folded to one; they end at an empty line.
+    /// Whether the current line is a header or folds one; the headers end at an empty line.
     inside: bool,
     begun: bool,
 }
@@ -36,7 +36,7 @@ impl Headers {
         Self { encoding: Encoding::Untold, boundaries: Vec::new(), inside: false, begun: false }
     }
 
-    /// Takes note of a line; whether it is a header, or a boundary between parts.
+    /// Reads a line; returns whether it is a header, or a boundary between parts.
     fn read(&mut self, line: &[u8]) -> bool {
         const NAME: &[u8] = b"content-transfer-encoding:";
         let line = line.trim_ascii_end();
@@ -46,7 +46,7 @@ impl Headers {
         };
         if line.starts_with(b"--") && self.boundaries.iter().any(|name| line[2..].starts_with(name))
         {
-            // Without a header of its own a part is plain.
+            // A part without a header is plain.
             self.encoding = Encoding::Plain;
             self.inside = !line.ends_with(b"--");
             return true;
@@ -74,7 +74,7 @@ impl Headers {
     }
 }
 
-/// Whether the first line of a text is that of a mail with all its headers.
+/// Whether the first line of a text is the first header of a mail.
 fn begins_mail(line: &[u8]) -> bool {
     const NAMES: [&[u8]; 8] = [
         b"return-path:",
@@ -91,8 +91,8 @@ fn begins_mail(line: &[u8]) -> bool {
     !line.starts_with(b"\t") && (is_header(line) || NAMES.iter().any(is_one_of))
 }
 
-/// Whether a text has parts that are encoded. In quoted-printable text each equals sign begins a code or ends the line;
-/// in a log that was decoded, though its header stayed, some have a word behind them.
+/// Whether a text has encoded parts. In quoted-printable text each equals sign begins a code or ends the line;
+/// in a decoded log that kept its header, some equals signs precede a word.
 pub(super) fn found(window: &[u8]) -> bool {
     let mut headers = Headers::new();
     let (mut codes, mut breaks, mut others) = (0, 0, 0);
@@ -102,7 +102,7 @@ pub(super) fn found(window: &[u8]) -> bool {
             told |= headers.encoding == Encoding::Printable;
             continue;
         }
-        // They hold equals signs of their own.
+        // Headers contain equals signs.
         if headers.inside {
             continue;
         }
@@ -112,7 +112,7 @@ pub(super) fn found(window: &[u8]) -> bool {
                 base64 |= is_base64(line);
                 continue;
             }
-            // Headers hold equals signs of their own.
+            // Headers contain equals signs.
             Encoding::Untold if is_header(line) => continue,
             Encoding::Untold | Encoding::Printable => {}
         }
@@ -130,7 +130,7 @@ pub(super) fn found(window: &[u8]) -> bool {
     base64 || enough && others * 8 <= signs
 }
 
-/// `Name: value`, or the rest of one, in front of a mail.
+/// Whether a line is `Name: value`, or the rest of a header, before a mail.
 fn is_header(line: &[u8]) -> bool {
     const NAMES: [&[u8]; 9] = [
         b"dkim-",
@@ -150,7 +150,7 @@ fn is_header(line: &[u8]) -> bool {
             })
 }
 
-/// The byte for which `=3D` stands.
+/// The byte that a code such as `=3D` encodes.
 fn code(text: &[u8]) -> Option<u8> {
     let digit = |at: usize| match text.get(at)? {
         digit @ b'0'..=b'9' => Some(digit - b'0'),
@@ -172,7 +172,7 @@ fn is_base64(line: &[u8]) -> bool {
         && bytes.iter().filter(|byte| **byte == 0).count() * 16 <= bytes.len()
 }
 
-/// Bits that do not make a byte yet.
+/// Bits that are not yet a byte.
 #[derive(Default)]
 struct Base64 {
     bits: u32,
@@ -180,7 +180,7 @@ struct Base64 {
 }
 
 impl Base64 {
-    /// Appends what a line holds; `false` where it is no base64.
+    /// Appends the decoded line; `false` if it is not base64.
     fn decode(&mut self, line: &[u8], out: &mut Vec<u8>) -> bool {
         for byte in line {
             let value = match byte {
@@ -211,11 +211,11 @@ pub(super) struct Parts<R> {
     inner: BufReader<R>,
     headers: Headers,
     line: Vec<u8>,
-    /// The mark of a quotation in front of the line that is joined.
+    /// The quotation characters (`> `) before the joined line.
     quote: Vec<u8>,
-    /// The line in front ended in a soft line break.
+    /// Whether the previous line ended in a soft line break.
     joins: bool,
-    /// Lines that were read and not given out.
+    /// Number of lines that were joined into another one, and whose replacement was not written yet.
     owed: i64,
     base64: Base64,
     /// Whether this part is text: `None` until its first line was read.
@@ -236,7 +236,7 @@ impl<R: Read> Parts<R> {
         }
     }
 
-    /// Ends a line, and gives out those that it took beside its own.
+    /// Ends a line, and writes a [`SKIPPED`] line for each line that was joined into it.
     fn end_line(&mut self, out: &mut Vec<u8>) {
         out.push(b'\n');
         while self.owed > 0 {
@@ -287,7 +287,7 @@ impl<R: Read> Parts<R> {
     }
 }
 
-/// The marks of quotations in front of a line.
+/// The quotation characters (`> `) before a line.
 fn quote(line: &[u8]) -> &[u8] {
     let length = line.iter().take_while(|byte| matches!(byte, b'>' | b' ')).count();
     if line[..length].contains(&b'>') { &line[..length] } else { &[] }
@@ -321,7 +321,7 @@ impl<R: Read> Pieces for Parts<R> {
         match self.headers.encoding {
             Encoding::Base64 if self.is_text != Some(false) => {
                 let line = self.line.trim_ascii();
-                // The rest of the headers is in front of an empty line.
+                // An empty line separates the rest of the headers.
                 let is_text = self.is_text.or_else(|| {
                     (!line.contains(&b':') && line.len() >= 8).then(|| is_base64(line))
                 });
@@ -330,7 +330,7 @@ impl<R: Read> Pieces for Parts<R> {
                 if is_text != Some(true) || !self.base64.decode(line, out) {
                     out.extend_from_slice(&self.line);
                 }
-                // What a log that was torn has, as elsewhere in a text.
+                // Null bytes of a damaged log become blanks, as elsewhere in a text.
                 out[begin..].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
             }
             Encoding::Printable | Encoding::Untold if self.joins || !is_header(&self.line) => {
@@ -405,7 +405,7 @@ mod tests {
             read(&format!("{head}{text}")),
             format!("{head}[    0.1] first line\n[    0.2] second\n")
         );
-        // A byte that is none of a text, and headers behind the one of the encoding.
+        // A byte that is not text, and headers after the one of the encoding.
         let torn = "WwAgICAwLjFdIGZpcnN0IGxpbmUK\n";
         assert_eq!(read(&format!("{head}{torn}")), format!("{head}[    0.1] first line\n"));
         for more in [

@@ -1,15 +1,15 @@
-//! Text that was copied as HTML: tags are taken out, line breaks become lines, entities become signs.
-//! Only tags that pages and mails use are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
+//! Text that was copied as HTML: tags are removed, line breaks become lines, entities become characters.
+//! Only common tags of pages and mails are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
 
 use super::pieces::Pieces;
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const CHUNK: usize = 64 << 10;
-/// The longest tag and the longest entity that are looked for, in bytes.
+/// Maximum length of a tag and of an entity, in bytes.
 const TAG: usize = 1024;
 
-/// Tags behind or in front of which a new line begins.
+/// Tags after or before which a new line begins.
 const LINES: [&str; 22] = [
     "p",
     "div",
@@ -34,7 +34,7 @@ const LINES: [&str; 22] = [
     "body",
     "html",
 ];
-/// Tags that leave nothing.
+/// Tags that are removed without a replacement.
 const NOTHING: [&str; 26] = [
     "a", "b", "i", "u", "s", "em", "strong", "span", "font", "tt", "samp", "kbd", "var", "small",
     "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead", "details",
@@ -76,28 +76,28 @@ const NAMED: [(&str, char); 31] = [
     ("puncsp", ' '),
     ("Tab", '\t'),
 ];
-/// A blank, and the end of a line, whose signs were written as entities a second time.
+/// A blank, and the end of a line, whose characters were encoded as entities twice.
 const BLANKS: [&str; 2] = ["&amp;nbsp;", "&amp;#160;"];
 /// See `BLANKS`.
 const BREAKS: [&str; 4] = ["&lt;br&gt;", "&lt;br/&gt;", "&lt;br /&gt;", "&NewLine;"];
 
-/// What a tag becomes.
+/// The replacement of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     /// The end of a line.
     Break,
-    /// The end of a line, unless one ends there already.
+    /// The end of a line, unless a line already ends there.
     Block,
     Blank,
     Nothing,
     /// Code: a mark in a sentence, and nothing in a block.
     Code,
-    /// What stands up to the closing tag is no text.
+    /// The content up to the closing tag is not text.
     Hidden(&'static str),
 }
 
-/// Whether a text is HTML, at least in parts; and then, whether its lines are broken as
-/// quoted-printable mail breaks them.
+/// Whether a text is HTML, at least in parts; and if so, whether its lines are broken as in
+/// quoted-printable mail.
 pub(super) fn found(text: &[u8]) -> Option<bool> {
     let is_tag = memchr::memchr_iter(b'<', text).any(|at| {
         name(&text[at..]).is_some_and(|(name, _)| SIGNS.contains(&name.as_str()))
@@ -114,7 +114,7 @@ pub(super) fn found(text: &[u8]) -> Option<bool> {
     })
 }
 
-/// The sign that an entity stands for (`&gt;`, `&#62;`, `&#x3e;`), and the length of the entity.
+/// The character of an entity (`&gt;`, `&#62;`, `&#x3e;`), and the length of the entity.
 pub(super) fn entity(text: &str) -> Option<(char, usize)> {
     if let Some(blank) = BLANKS.iter().find(|blank| text.starts_with(**blank)) {
         return Some((' ', blank.len()));
@@ -135,7 +135,7 @@ pub(super) fn entity(text: &str) -> Option<(char, usize)> {
     Some((sign, end + 2))
 }
 
-/// The name of the tag that begins here, in small letters, and where it ends.
+/// The name of the tag that begins here, in small letters, and its end.
 fn name(text: &[u8]) -> Option<(String, usize)> {
     let begin = if text.get(1) == Some(&b'/') { 2 } else { 1 };
     let rest = text.get(begin..)?;
@@ -176,19 +176,19 @@ fn tag(text: &[u8]) -> Option<(Tag, usize)> {
 /// Reads HTML as plain text.
 pub(super) struct Plain<R> {
     inner: R,
-    /// Lines are broken as quoted-printable mail breaks them.
+    /// Lines are broken as in quoted-printable mail.
     soft: bool,
-    /// Text that was read and not worked through.
+    /// Text that was read and not yet processed.
     raw: Vec<u8>,
     /// Bytes that may be the beginning of a soft line break.
     held: Vec<u8>,
     out: Vec<u8>,
     at_line_start: bool,
-    /// Inside of a block of preformatted text.
+    /// Inside a block of preformatted text.
     block: bool,
     /// This line, or this cell of a table, has words.
     words: bool,
-    /// Inside of a mark of code in a sentence.
+    /// Inside a mark of code in a sentence.
     marked: bool,
     hidden: Option<&'static str>,
     end: bool,
@@ -211,7 +211,7 @@ impl<R: Read> Plain<R> {
         }
     }
 
-    /// Reads on, and works through what was read.
+    /// Reads and processes more text.
     fn more(&mut self) -> io::Result<()> {
         let mut chunk = vec![0; CHUNK];
         let got = self.inner.read(&mut chunk)?;
@@ -226,7 +226,7 @@ impl<R: Read> Plain<R> {
         Ok(())
     }
 
-    /// Takes soft line breaks out, and undoes encoded equals signs and blanks (RFC 2045, section 6.7).
+    /// Removes soft line breaks, and decodes equals signs and blanks (RFC 2045, section 6.7).
     fn join(&mut self) {
         const CODES: [(&[u8], &[u8]); 6] = [
             (b"=\n", b""),
@@ -285,7 +285,7 @@ impl<R: Read> Plain<R> {
             self.put(&rest[..sign]);
             at += sign;
             let rest = &raw[at..];
-            // The end of it may not be here yet.
+            // Its end may not have been read yet.
             if rest.is_empty() || rest.len() < 2 * TAG && !self.end {
                 break;
             }
@@ -300,7 +300,7 @@ impl<R: Read> Plain<R> {
         }
     }
 
-    /// Handles a tag or an entity, or what looks like one; returns the bytes that it takes.
+    /// Handles a tag or an entity, or text like one; returns its length in bytes.
     fn sign(&mut self, rest: &[u8]) -> usize {
         if let Some(end) = BREAKS.iter().find(|end| rest.starts_with(end.as_bytes())) {
             let behind = &rest[end.len()..];
@@ -334,7 +334,7 @@ impl<R: Read> Plain<R> {
                 self.put(b" ");
                 self.words = false;
             }
-            // A block of code may have one, too, and so may a cell of a table: a sentence has words in front of it.
+            // A block of code may also contain one, and so may a cell of a table: in a sentence, words precede it.
             Tag::Code if self.marked || self.words && !self.block && rest.get(1) != Some(&b'/') => {
                 self.put(b"`");
                 self.marked = !self.marked;

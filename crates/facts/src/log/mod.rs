@@ -1,10 +1,10 @@
-//! The kernel log: which events concern clocks, and on which line each stands.
+//! The kernel log: the events that concern clocks, each with its line.
 //!
-//! What lives here: the prefixes of every log format (`prefix`), the messages of every kernel era
+//! Contents: the prefixes of every log format (`prefix`), the messages of every kernel era
 //! from 2.6.32 to 7.x (`parse`), a streaming scan for logs of any size (`scan`), and the
-//! arithmetic that turns the watchdog's figures into seconds ([`incident`]). A new kernel message
-//! goes into `parse/`. What must not live here: what a message *means* for the choice of a
-//! clocksource (`clocksmith-kernel`), or who is to blame (`clocksmith-diagnose`).
+//! arithmetic that converts the watchdog's figures to seconds ([`incident`]). A new kernel message
+//! goes into `parse/`. Not in this module: the *meaning* of a message for the choice of a
+//! clocksource (`clocksmith-kernel`), or the clock at fault (`clocksmith-diagnose`).
 
 mod again;
 mod arch;
@@ -54,42 +54,42 @@ use serde::Serialize;
 use std::io::Read;
 pub(crate) use transcript::{broken_write, inxi, is_expected, is_setting};
 
-/// The message of a line, and whether a stamp of the kernel or its name in a header stands in front of it.
+/// The message of a line, and whether a time stamp of the kernel or its name in a header precedes it.
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     let line = prefix::strip(line);
     (line.message, line.kernel == Some(true))
 }
 
-/// The family of processors whose kernel alone prints a message, as people call it.
+/// The processor family whose kernels alone print a message, by its common name.
 pub(crate) fn family_of(message: &str) -> Option<&'static str> {
     arch::family(&parse::parse(message, parse::Groups::of(message))?)
 }
 
-/// The host that a line names in front of its message.
+/// The host name before the message of a line.
 pub(crate) use prefix::host::{Host, of as host_of};
 
-/// What stands in front of a message of the kernel that tells when it was written: seconds since boot, and the date.
+/// The times before a message of the kernel: seconds since boot, and the date.
 pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {
     (prefix::strip(line).at, wall::seconds(line))
 }
 
-/// One event, with the line it stands on.
+/// One event and its line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Line number in the input, from 1.
     pub line: u64,
     /// Seconds since boot, where the line has a printk time stamp.
     pub at: Option<f64>,
-    /// The line as it stands, cut to 400 characters.
+    /// The text of the line, truncated to 400 characters.
     pub text: String,
-    /// What it says.
+    /// The event.
     pub event: Event,
 }
 
-/// A kernel log, reduced to what concerns clocks.
+/// A kernel log, reduced to events about clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelLog {
-    /// Name of the log as evidence cites it (`dmesg`, or a file name).
+    /// Name of the log in citations (`dmesg`, or a file name).
     pub name: String,
     /// Number of lines in the input.
     pub lines: u64,
@@ -98,49 +98,50 @@ pub struct KernelLog {
     /// Refined frequencies of the TSC, in kHz, of earlier boots in the input.
     #[serde(skip)]
     pub refined_before: Vec<u64>,
-    /// The input is a diff of two logs; the entries are those of the new one.
+    /// Whether the input is a diff of two logs; the entries are those of the new one.
     #[serde(skip)]
     pub is_diff: bool,
     /// Whether the log reaches back to the beginning of that boot.
     pub from_boot: bool,
-    /// Time stamp of the first and of the last line that was looked at, in seconds since boot.
+    /// Time stamp of the first and of the last line that was examined, in seconds since boot.
     pub first_at: Option<f64>,
     /// See `first_at`.
     pub last_at: Option<f64>,
     /// The first and the last line of each block whose newest line comes first. The lines of its entries are counted
-    /// from its end; [`KernelLog::source`] names those of the input.
+    /// from its end; [`KernelLog::source`] returns those of the input.
     #[serde(skip)]
     pub turned: Vec<(u64, u64)>,
-    /// The newest line comes first in a text that is too long to be put in order: its entries are in no known order.
+    /// Whether the newest line comes first in a text that is too long to be sorted: the order of its entries is
+    /// unknown.
     #[serde(skip)]
     pub newest_first: bool,
-    /// How far the text reaches, and whether it was filtered.
+    /// The extent of the text, and whether it was filtered.
     #[serde(skip)]
     pub extent: extent::Extent,
-    /// A reading of `current_clocksource` was left out, because the name in it was cut.
+    /// Whether a reading of `current_clocksource` was discarded, because its name was truncated.
     #[serde(skip)]
     pub reading_cut: bool,
-    /// The line of the last message of this boot that tells of another clocksource, and is cut off before it does.
+    /// The line of the last message of this boot about another clocksource, which is truncated before the name.
     #[serde(skip)]
     pub change_cut: Option<u64>,
-    /// Why the text is of no single machine in a single state, where it cannot be told apart: the end of a sentence.
+    /// The reason why the text mixes machines or states that cannot be separated: the end of a sentence.
     #[serde(skip)]
     pub mixed: Option<String>,
-    /// Whether anything in it looks like a kernel message.
+    /// Whether any line looks like a kernel message.
     pub looks_like_kernel: bool,
     /// The events, in the order of their lines.
     pub entries: Vec<Entry>,
-    /// Repetitions that were left out to bound memory.
+    /// Number of repetitions that were discarded to bound memory.
     pub omitted: u64,
 }
 
-/// Why a text cannot be read as a kernel log.
+/// The reason why a text cannot be read as a kernel log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Reading failed.
     #[error("cannot read {name}: {error}")]
     Read {
-        /// What was read.
+        /// The input.
         name: String,
         /// The system's error.
         error: std::io::Error,
@@ -151,7 +152,7 @@ pub enum LogError {
          with gzip, xz or zstd"
     )]
     Binary {
-        /// What was read.
+        /// The input.
         name: String,
     },
     /// A fault of this program.
@@ -160,8 +161,8 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// The same error about the same input under another name: a whole path, for people, where
-    /// evidence cites the file's name alone.
+    /// The same error for the same input under another name: a whole path for the user, where
+    /// a citation has only the file's name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         let name = name.to_owned();
@@ -174,36 +175,36 @@ impl LogError {
 }
 
 impl KernelLog {
-    /// Whether the text ends without the end of its last line, so that a part of it may be missing.
+    /// Whether the text ends without a line end, so that a part of its last line may be missing.
     #[must_use]
     pub fn last_line_may_be_cut(&self) -> bool {
         self.extent.is_unfinished
     }
 
-    /// Scans a log of any size in bounded memory. `name` is how evidence cites it.
+    /// Scans a log of any size in bounded memory. `name` is the name in citations.
     pub fn scan(reader: impl Read, name: &str) -> Result<Self, LogError> {
         scan::scan(reader, name)
     }
 
-    /// Which kernel versions the wording of the messages allows.
+    /// The kernel versions that the wording of the messages allows.
     #[must_use]
     pub fn version_bounds(&self) -> VersionBounds {
         bounds::of(self)
     }
 
-    /// Whether the log has the beginning of the boot, and goes on behind the lines in which the kernel tells what it found
-    /// in ACPI's tables.
+    /// Whether the log has the beginning of the boot, and continues after the lines in which the kernel lists
+    /// ACPI's tables.
     #[must_use]
     pub fn reaches_past_acpi(&self) -> bool {
-        // A log that lost its head begins at 0 s, too.
+        // A log without its head also begins at 0 s.
         let begins = |event: &Event| matches!(event, Event::Banner(_) | Event::AcpiTables);
         self.from_boot
             && self.any(begins)
             && self.any(|event| matches!(event, Event::PossibleCpus(_)))
     }
 
-    /// Whether lines show that the kernel read ACPI's tables. Without them it may have had none, or no code for them, or
-    /// the lines were taken out: what firmware describes is not told.
+    /// Whether lines show that the kernel read ACPI's tables. Without them it may have had no tables, or no code for
+    /// them, or the lines were removed: the log does not show what firmware describes.
     #[must_use]
     pub fn lists_acpi_tables(&self) -> bool {
         self.any(|event| {
@@ -211,14 +212,14 @@ impl KernelLog {
         })
     }
 
-    /// Two states of different age in one text: what is in use by the part that is quoted least, and what a part names that
-    /// is quoted deeper, and so is older.
+    /// Two states of different age in one text: the clocksource in use in the least quoted part, and the one in a more
+    /// deeply quoted part, which is older.
     #[must_use]
     pub fn quoted_states(&self) -> Option<[String; 2]> {
         quoted::states(&self.entries)
     }
 
-    /// What a command behind this line writes to current_clocksource, and where; the last one.
+    /// The last name that a command after this line writes to current_clocksource, with its entry.
     #[must_use]
     pub fn written_behind(&self, line: u64) -> Option<(&Entry, &str)> {
         self.entries.iter().rev().find_map(|entry| match &entry.event {
@@ -231,7 +232,7 @@ impl KernelLog {
         })
     }
 
-    /// The source of an entry, as evidence cites it: `dmesg:112`.
+    /// The source of an entry for a citation: `dmesg:112`.
     #[must_use]
     pub fn source(&self, entry: &Entry) -> crate::Source {
         let block = self.turned.iter().find(|(first, last)| (*first..=*last).contains(&entry.line));
@@ -239,14 +240,14 @@ impl KernelLog {
         crate::Source(format!("{}:{line}", self.name))
     }
 
-    /// Seconds from one entry to another by the dates in front of both.
+    /// Seconds from one entry to another by the dates before both.
     #[must_use]
     pub fn seconds_between(&self, first: &Entry, second: &Entry) -> Option<f64> {
         Some(wall::seconds(&second.text)? - wall::seconds(&first.text)?)
     }
 
-    /// Seconds by which the end of the text is behind an entry, by the dates in front of both. Days count as 31 to a
-    /// month.
+    /// Seconds from an entry to the end of the text, by the dates before both. A month counts as 31
+    /// days.
     #[must_use]
     pub fn seconds_behind(&self, entry: &Entry) -> Option<f64> {
         let behind = self.extent.last_date? - wall::seconds(&entry.text)?;
@@ -273,12 +274,12 @@ impl KernelLog {
         self.entries.iter().any(|entry| f(&entry.event))
     }
 
-    /// The event that one message states (a pasted line, with or without its prefix).
+    /// The event of one message (a pasted line, with or without its prefix).
     #[must_use]
     pub fn message(line: &str) -> Option<Event> {
         let line = prefix::strip(line);
         let said = parse::parse(line.message, parse::Groups::of(line.message));
-        // What a shell printed has no stamp of the kernel.
+        // The output of a shell has no time stamp of the kernel.
         said.or_else(|| if line.kernel.is_none() { transcript::told(line.message) } else { None })
     }
 }

@@ -1,5 +1,5 @@
-//! Boots without a banner, told apart by the moment of each, which is the date in front of a line less its stamp: what
-//! `grep` finds in the files of a log rotation, of which the newest comes first.
+//! Separates boots without a banner by the moment of each boot, which is the date before a line minus its time stamp:
+//! the output of `grep` over the files of a log rotation, of which the newest comes first.
 
 use super::disorder::{Step, step};
 use super::lines::text;
@@ -8,32 +8,32 @@ use super::wall;
 use memchr::memmem;
 use std::ops::Range;
 
-/// Seconds by which the stamps of one boot never go back.
+/// Seconds by which the time stamps of one boot never go back.
 const BACK_S: f64 = 0.5;
-/// Seconds by which the moment of one boot moves: a clock is set, and dates are cut to a second.
+/// Seconds by which the moment of one boot varies: a clock is set, and dates are truncated to a second.
 const SAME_S: f64 = 300.0;
-/// Boots that are told apart; a text with more is read as it is.
+/// Maximum number of separated boots; a text with more is read unchanged.
 const BOOTS: usize = 64;
 
-/// What the moments of the boots show.
+/// The result of comparing the moments of the boots.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Moments {
-    /// The text without the boots behind the newest one that are older, and how many those are.
+    /// The text without the older boots after the newest one, and the number of older boots.
     Newest(Vec<u8>, u32),
-    /// The line at which the moment goes back, from 1, where nothing shows whether a clock was set.
+    /// The line at which the moment goes back, from 1, if the text does not show whether a clock was set.
     Open(usize),
 }
 
-/// Lines of one boot that follow each other.
+/// Consecutive lines of one boot.
 struct Run {
     lines: Range<usize>,
     moment: f64,
-    /// The stamps go back at its first line.
+    /// Whether the time stamps go back at its first line.
     begins: bool,
     number: usize,
 }
 
-/// Looks at the moments of the boots of a text in which no banner parts them.
+/// Compares the moments of the boots of a text without a banner between them.
 pub(super) fn moments(window: &[u8]) -> Option<Moments> {
     if memmem::find(window, b"Linux version ").is_some()
         || memmem::find(window, b"to clocksource ").is_none()
@@ -81,7 +81,7 @@ pub(super) fn moments(window: &[u8]) -> Option<Moments> {
     Some(Moments::Newest(out, u32::try_from(older.len()).unwrap_or(u32::MAX)))
 }
 
-/// The runs of a text. A run ends with its last line that has a date and a stamp.
+/// The runs of a text. A run ends with its last line that has a date and a time stamp.
 fn runs(window: &[u8]) -> Option<Vec<Run>> {
     let mut runs: Vec<Run> = Vec::new();
     let (mut at, mut number, mut last) = (0, 0, 0.0);
@@ -95,7 +95,7 @@ fn runs(window: &[u8]) -> Option<Vec<Run>> {
             let moment = date - stamp;
             let back = stamp + BACK_S < last;
             match runs.last_mut() {
-                // While a machine sleeps, the stamps rest.
+                // While a machine is suspended, the time stamps stop.
                 Some(run) if !back && moment + SAME_S >= run.moment => {
                     run.lines.end = end;
                     run.moment = moment;
@@ -114,7 +114,7 @@ fn runs(window: &[u8]) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// The clocksource that the last switch of some lines names.
+/// The clocksource of the last switch in some lines.
 pub(super) fn last_choice<'a>(window: &'a [u8], lines: &Range<usize>) -> Option<&'a [u8]> {
     const SWITCH: &[u8] = b"to clocksource ";
     let lines = window.get(lines.clone())?;
@@ -166,7 +166,7 @@ mod tests {
         let (slow, fast) = (["tsc", "hpet"], ["tsc", "tsc"]);
         let text = format!("{}{}", boot("Mar 20 10:00", fast), boot("Mar 20 07:00", slow));
         assert_eq!(last(&text), "unknown");
-        // The stamps go on: a clock that was set, or an older boot.
+        // The time stamps increase: a clock that was set, or an older boot.
         let text = "Mar 20 10:00:00 pc kernel: [    0.900000] clocksource: Switched to clocksource tsc-early\n\
                     Mar 20 10:00:02 pc kernel: [    2.120000] clocksource: Switched to clocksource tsc\n\
                     Mar 14 10:03:35 pc kernel: [  215.840000] clocksource: Switched to clocksource hpet\n";

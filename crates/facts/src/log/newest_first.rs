@@ -32,7 +32,7 @@ struct Stamp {
 
 impl Stamp {
     fn of(raw: &[u8]) -> Option<Self> {
-        // Records of journals may have it anywhere; elsewhere it is in front.
+        // Records of journals may have it anywhere; in other lines it is at the beginning.
         let is_record = raw.trim_ascii_start().starts_with(b"{");
         let front = if is_record { raw } else { &raw[..raw.len().min(FRONT)] };
         let may_have = is_record
@@ -60,7 +60,7 @@ impl Stamp {
     }
 }
 
-/// Rising stamps from which on a block is in order, whatever comes: the rest of it is passed over.
+/// Rising time stamps from which on a block is in order, whatever follows: the rest of it is skipped.
 const IN_ORDER: usize = 32;
 
 /// Lines with stamps of one kind.
@@ -135,8 +135,8 @@ fn blocks(lines: &[&[u8]]) -> Vec<Block> {
     found
 }
 
-/// Whether the stamps of a block fall line by line. A clock that was set, and a boot without a banner, make one fall;
-/// what the kernel says first must not come first then.
+/// Whether the time stamps of a block fall line by line. A clock that was set, and a boot without a banner, cause one
+/// fall; the kernel's first messages must not come first in that case.
 fn is_reversed(block: &Block, lines: &[&[u8]]) -> bool {
     let (falls, rises) = (block.falls, block.rises);
     if falls == 0 || falls < rises * FALLS_PER_RISE {
@@ -208,7 +208,7 @@ pub(super) fn doubt(text: &[u8]) -> Option<String> {
     let (mut forward, mut backward) = (0, 0);
     for (at, (_, this)) in said.iter().enumerate() {
         for (_, later) in &said[at + 1..] {
-            // The older words tell why in another message.
+            // The older words explain the reason in another message.
             let chose = matches!((this, later), (Said::Chose(_), Said::Chose(_)));
             forward += usize::from(this.comes_before(later));
             backward += usize::from(later.comes_before(this) && !(chose && unstable));

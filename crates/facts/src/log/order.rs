@@ -1,11 +1,11 @@
-//! Boots without a banner between them, told apart by what one boot cannot do: choose the TSC again that it gave up, give it
-//! up twice, or boot again days later.
+//! Separates boots without a banner between them by events that one boot cannot have: choosing the TSC again after it
+//! was demoted, demoting it twice, or booting again days later.
 
 use super::event::Event;
 use super::{Entry, KernelLog, again, wall};
 
-/// Keeps the entries of the last boot, where dates tell which one that is. Stamps that go back behind a demotion are of
-/// another boot, or of another machine, and alone they do not tell which is the later one.
+/// Keeps the entries of the last boot, if dates show which one that is. Time stamps that go back after a demotion are
+/// of another boot, or of another machine, and do not show which one is later.
 pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     if log.newest_first {
         return;
@@ -35,7 +35,7 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     keep_from(log, begin);
 }
 
-/// Seconds between two lines with dates beyond which what belongs to a boot is of another one.
+/// Seconds between two lines with dates beyond which boot messages are of another boot.
 const APART_S: f64 = 86_400.0;
 /// Months without a year: the step from December to January goes back.
 const NEW_YEAR_S: f64 = 300.0 * 86_400.0;
@@ -79,7 +79,7 @@ fn part_by_dates(log: &mut KernelLog) {
     }
 }
 
-/// Whether lines of one time are those of a boot: of what a kernel does but once, or a choice for which no line says why.
+/// Whether lines of one time are of a boot: events that a kernel has only once, or a choice without an explaining line.
 fn boots_behind(entries: &[Entry], now: f64) -> bool {
     let mut together = entries
         .iter()
@@ -103,7 +103,7 @@ fn boots_behind(entries: &[Entry], now: f64) -> bool {
     }) == Some(true)
 }
 
-/// Keeps the entries from this line on. What a transcript tells of the processor is not of a boot.
+/// Keeps the entries from this line on. The processor in a transcript does not belong to a boot.
 fn keep_from(log: &mut KernelLog, begin: u64) {
     log.entries.retain(|entry| {
         entry.line >= begin || matches!(entry.event, Event::ReadFlags(_) | Event::CpuModel { .. })
@@ -112,8 +112,8 @@ fn keep_from(log: &mut KernelLog, begin: u64) {
     log.from_boot = false;
 }
 
-/// The watchdog gives the TSC up once in a boot (`clocksource_watchdog()` passes over what is marked): twice, with other
-/// figures, are two boots or two machines.
+/// The watchdog demotes the TSC once in a boot (`clocksource_watchdog()` skips a marked clocksource): two demotions
+/// with different figures are two boots or two machines.
 fn part_by_marks(log: &mut KernelLog) {
     let marks: Vec<usize> =
         (0..log.entries.len()).filter(|at| is_mark(&log.entries[*at].event)).collect();
@@ -156,7 +156,7 @@ fn part_by_marks(log: &mut KernelLog) {
     });
 }
 
-/// Whether the watchdog takes the TSC away with a line that has figures of its own.
+/// Whether the watchdog demotes the TSC with a line that contains figures.
 fn is_mark(event: &Event) -> bool {
     match event {
         Event::ReadbackDelay { marks: true, name, tested, .. } => {
@@ -169,7 +169,7 @@ fn is_mark(event: &Event) -> bool {
     }
 }
 
-/// The last demotion of the TSC in front of the last choice, where that is the TSC, and both are not of one boot.
+/// The last demotion of the TSC before the last choice, if that is the TSC, and both cannot be of one boot.
 fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
     let chosen = entries.iter().rposition(|entry| matches!(entry.event, Event::Switched(_)))?;
     let Event::Switched(name) = &entries[chosen].event else { return None };
@@ -182,7 +182,7 @@ fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
     let again = entries[chosen..].iter().any(|entry| gives_up(&entry.event));
     let apart = match entries[given_up].at.zip(entries[chosen].at) {
         Some((then, now)) => now < then,
-        // Without stamps, what is chosen only in the first seconds of a boot.
+        // Without time stamps, a clocksource that is chosen only in the first seconds of a boot.
         None => {
             name == "tsc-early" || {
                 let between = &entries[given_up..chosen];
@@ -205,7 +205,8 @@ fn last_choice<'a>(
     })
 }
 
-/// Why choices are of several boots or machines, where the stamps in front of this line are further on than its own.
+/// The reason why choices are of several boots or machines, if the time stamps before this line are higher than its
+/// own.
 pub(super) fn switch_goes_back(log: &KernelLog, line: u64) -> Option<String> {
     let (first, one) = last_choice(log.entries.iter().filter(|entry| entry.line < line))?;
     let (second, two) = last_choice(log.entries.iter().filter(|entry| entry.line >= line))?;
@@ -219,8 +220,8 @@ pub(super) fn switch_goes_back(log: &KernelLog, line: u64) -> Option<String> {
     })
 }
 
-/// Why choices are of several boots or machines, where some have a header with a host and no stamp, and others a stamp and no
-/// header: nothing tells which of them is the later one.
+/// The reason why choices are of several boots or machines, if some have a header with a host and no time stamp, and
+/// others a time stamp and no header: the text does not show which of them is later.
 pub(super) fn forms(log: &KernelLog) -> Option<String> {
     let headed = |entry: &&Entry| {
         entry.at.is_none() && super::host_of(&entry.text).is_some_and(|host| host.of_kernel)
@@ -347,7 +348,7 @@ mod tests {
         let later = "Mar  9 11:00:02 pc kernel: clocksource: Switched to clocksource hpet\n";
         let log = scan(&format!("{first}{later}"));
         assert_eq!((switches(&log), log.boots), (vec!["hpet"], 2));
-        // The kernel says why, or it is of the same day.
+        // The kernel explains the reason, or the choice is of the same day.
         let why =
             "Mar  9 11:00:01 pc kernel: tsc: Marking TSC unstable due to clocksource watchdog\n";
         let same = later.replace("Mar  9", "Mar  2");

@@ -39,7 +39,7 @@ impl<P: Pieces> Read for Given<P> {
     }
 }
 
-/// Gives out a few bytes at a time, for tests of what happens at borders.
+/// Returns a few bytes at a time, for tests of borders.
 #[cfg(test)]
 pub(super) struct Slow<'a>(pub(super) &'a [u8]);
 

@@ -1,4 +1,4 @@
-//! A whole text as plain lines: what the scan does to its window, for readers that look at a text of bounded size
+//! A whole text as plain lines: the conversions of the scan's window, for readers that read a text of bounded size
 //! line by line.
 
 use super::lines::text;
@@ -7,11 +7,11 @@ use super::pieces::Given;
 use super::{LogError, encoding, mail, markup, prefix};
 use std::io::{Cursor, Read};
 
-/// The lines of a text, without what mailers, web pages and terminals put in. Their numbers are those that the scan
-/// of the same text gives them.
+/// The lines of a text, without the additions of mailers, web pages and terminals. Their numbers are those of the scan
+/// of the same text.
 ///
 /// # Errors
-/// The text is no text.
+/// The input is not text.
 pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     let mut plain = Vec::with_capacity(bytes.len());
     let failed = |error| LogError::Read { name: name.to_owned(), error };
@@ -43,7 +43,7 @@ pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
         .collect())
 }
 
-/// Whether the kernel printed a line: it has the kernel's stamp, or the words of a message about clocks.
+/// Whether the kernel printed a line: it has the kernel's time stamp, or begins like a message about clocks.
 pub(crate) fn is_of_the_kernel(line: &str) -> bool {
     let line = prefix::strip(line);
     match line.kernel {

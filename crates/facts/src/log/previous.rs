@@ -1,4 +1,4 @@
-//! Boots that a text names itself, with the previous one behind the present one: by the command that printed them
+//! Boots that a text names itself, with the previous one after the present one: by the command that printed them
 //! (`journalctl -b -1`), by their file (`dmesg.0`, `/proc/last_kmsg`), or by a heading (`The previous boot:`).
 
 use super::lines::text;
@@ -8,40 +8,40 @@ use super::transcript;
 use memchr::memmem;
 use std::ops::Range;
 
-/// Words of a heading at most.
+/// Maximum number of words in a heading.
 const WORDS: usize = 8;
-/// Marks that are told apart; a text with more is read as it is.
+/// Maximum number of marks; a text with more is read unchanged.
 const MARKS: usize = 64;
-/// What a text has that names a boot.
+/// Words in a text that names a boot.
 const NAMES: [&[u8]; 7] =
     [b"journalctl", b"dmesg", b"kmsg", b"pstore", b"ramoops", b"boot", b"Boot"];
 
-/// What the lines behind a mark are.
+/// The meaning of the lines after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// The boot of this number: 0 is the present one, -1 the one before it.
     Boot(i32),
-    /// What another command printed.
+    /// The output of another command.
     Other,
-    /// The machine boots again, so that the numbers in front count from another boot.
+    /// The machine boots again, so that the earlier numbers count from another boot.
     Restart,
 }
 
-/// A line that says what the lines behind it are.
+/// A line that determines the meaning of the lines after it.
 struct Mark {
     of: Of,
-    /// People wrote it: it tells what a command behind it prints.
+    /// Whether the mark is a heading: it describes the output of a later command.
     is_heading: bool,
-    /// The lines behind it.
+    /// The lines after it.
     lines: Range<usize>,
 }
 
-/// What a text is without the lines of older boots behind the newest one.
+/// A text without the lines of older boots after the newest one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The text, and how many boots were taken out.
+    /// The text, and the number of boots that were removed.
     Newest(Vec<u8>, u32),
-    /// An older boot stands behind lines that nothing names, as the end of a sentence.
+    /// An older boot follows lines without a mark; the text is the end of a sentence.
     Open(String),
 }
 
@@ -60,7 +60,7 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
     let newest = marks.iter().filter(boot).filter_map(number).max()?;
     let place = marks.iter().position(|mark| mark.of == Of::Boot(newest) && boot(&mark))?;
     if newest < 0 {
-        // What nothing names may be of the present boot.
+        // Lines without a mark may be of the present boot.
         let front = last_choice(window, &(0..marks.first()?.lines.start));
         let older = marks.iter().rfind(|mark| boot(mark))?;
         let line = memchr::memchr_iter(b'\n', &window[..older.lines.start]).count();
@@ -87,7 +87,7 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
     Some(Order::Newest(out, u32::try_from(older.len()).unwrap_or(u32::MAX)))
 }
 
-/// The marks of a text; none where they do not count from one boot, of one machine.
+/// The marks of a text; none if they do not count from one boot of one machine.
 fn marks(window: &[u8]) -> Option<Vec<Mark>> {
     let mut found: Vec<Mark> = Vec::new();
     let mut host: Option<String> = None;
@@ -110,7 +110,7 @@ fn marks(window: &[u8]) -> Option<Vec<Mark>> {
             }
             let before = found.last_mut();
             let of = match before {
-                // The heading says of which boot the command prints the lines.
+                // The heading determines the boot whose lines the command prints.
                 Some(before)
                     if before.is_heading
                         && !is_heading
@@ -130,7 +130,7 @@ fn marks(window: &[u8]) -> Option<Vec<Mark>> {
     Some(found)
 }
 
-/// What a line says of those behind it, and whether people wrote it.
+/// The meaning of the lines after this one, and whether it is a heading.
 fn mark(line: &str) -> Option<(Of, bool)> {
     if let Some(path) = line.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
         return Some((of_file(path).map_or(Of::Other, Of::Boot), false));
@@ -158,7 +158,7 @@ fn of_command(command: &str) -> Of {
         .skip_while(|word| *word == "sudo");
     let number = match words.next() {
         Some("journalctl") => of_journal(&words.collect::<Vec<&str>>()),
-        // A file that it is told to read is of any boot.
+        // A file that it is told to read may be of any boot.
         Some("dmesg") => (!words.any(|word| matches!(word, "-F" | "--file"))).then_some(0),
         Some("cat" | "zcat" | "grep" | "egrep" | "zgrep" | "less" | "more" | "head" | "tail") => {
             let files: Vec<Option<i32>> = words
@@ -175,7 +175,7 @@ fn of_command(command: &str) -> Of {
     number.map_or(Of::Other, Of::Boot)
 }
 
-/// The boot that `journalctl` shows: the present one with `-b` or `-k`, an earlier one with a number behind `-b`.
+/// The boot that `journalctl` shows: the present one with `-b` or `-k`, an earlier one with a number after `-b`.
 fn of_journal(words: &[&str]) -> Option<i32> {
     let number = |word: &str| word.parse::<i32>().ok().filter(|number| *number <= 0);
     let mut kernel = false;
@@ -203,7 +203,7 @@ fn of_journal(words: &[&str]) -> Option<i32> {
     kernel.then_some(0)
 }
 
-/// The boot whose log a file has, by its name.
+/// The boot of a log file, by the file's name.
 fn of_file(path: &str) -> Option<i32> {
     let name = path.rsplit('/').next()?.trim_end_matches(".gz").trim_end_matches(".txt");
     let name = name.trim_end_matches(".log");
@@ -215,7 +215,7 @@ fn of_file(path: &str) -> Option<i32> {
         "dmesg.0" | "dmesg.old" => Some(-1),
         _ => {
             let number = name.strip_prefix("boot")?;
-            // A series of boots counts on, and 0 and -1 count back.
+            // A series of boots counts up, and 0 and -1 count back.
             matches!(number, "0" | "-0" | "-1").then(|| if number == "-1" { -1 } else { 0 })
         }
     }
@@ -240,7 +240,7 @@ fn heading(line: &str) -> Option<i32> {
     follows(&["this", "current", "present"]).then_some(0)
 }
 
-/// The lines up to the last one that the kernel printed, where any is.
+/// The lines up to the last one that the kernel printed, if there is one.
 fn of_kernel(window: &[u8], lines: &Range<usize>) -> Option<Range<usize>> {
     let mut at = lines.start;
     let mut last = None;

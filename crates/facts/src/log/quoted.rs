@@ -1,8 +1,8 @@
-//! The levels of quotation in a mail: a part that is quoted deeper is older.
+//! The levels of quotation in a mail: a more deeply quoted part is older.
 
 use super::{Entry, Event};
 
-/// How often a line is quoted: the signs in front of it (`> > text`, `>>text`).
+/// The quotation depth of a line: the number of signs before it (`> > text`, `>>text`).
 pub(super) fn depth(text: &str) -> usize {
     let mut rest = text.trim_start();
     let mut depth = 0;
@@ -13,7 +13,7 @@ pub(super) fn depth(text: &str) -> usize {
     depth
 }
 
-/// What an event says to be in use.
+/// The clocksource in use according to an event.
 fn state(event: &Event) -> Option<&str> {
     match event {
         Event::Switched(name) | Event::ReadCurrent(name) | Event::TimeSource { name, .. } => {
@@ -24,7 +24,7 @@ fn state(event: &Event) -> Option<&str> {
     }
 }
 
-/// The last state of the level that is quoted least, and the last one of the levels below if that is another one.
+/// The last state of the least quoted level, and the last one of the deeper levels if it differs.
 pub(super) fn states(entries: &[Entry]) -> Option<[String; 2]> {
     let told =
         || entries.iter().filter_map(|entry| Some((depth(&entry.text), state(&entry.event)?)));

@@ -1,4 +1,4 @@
-//! Frequencies of the counters, as a log tells them.
+//! Frequencies of the counters according to a log.
 
 use super::event::Event;
 use super::{Entry, KernelLog};
@@ -8,31 +8,31 @@ use serde::Serialize;
 pub const ACPI_PM_HZ: f64 = 3_579_545.0;
 /// Frequencies of the timer tick that x86 kernels can be built with, in Hz (`kernel/Kconfig.hz`).
 pub const TICK_RATES: [f64; 4] = [250.0, 1000.0, 100.0, 300.0];
-/// Usual frequency of an HPET in Hz, used where the log does not name it.
+/// Usual frequency of an HPET in Hz, used if the log does not show it.
 pub const HPET_HZ: f64 = 14_318_180.0;
 /// Frequencies of the counters, in Hz.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rates {
-    /// What the kernel takes for the TSC's frequency, where the log tells.
+    /// The TSC's frequency as the kernel uses it, if the log shows it.
     pub tsc: Option<f64>,
     /// The same for `tsc-early`: the figure before the refinement.
     pub tsc_early: Option<f64>,
-    /// HPET, where the log tells.
+    /// The HPET's frequency, if the log shows it.
     pub hpet: Option<f64>,
-    /// The kernel has registered an HPET, which is a reference before the PM timer (`clocksource_select_watchdog()`: the
-    /// highest rating).
+    /// Whether the kernel has registered an HPET, which as a reference precedes the PM timer
+    /// (`clocksource_select_watchdog()`: the highest rating).
     pub has_hpet: bool,
-    /// The timer tick of this kernel, where the log tells.
+    /// The timer tick of this kernel, if the log shows it.
     pub tick: Option<f64>,
 }
 
-/// Frequencies that HPETs have, in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
-/// 19.2 MHz, the 25 MHz of NVIDIA and some servers, 10 MHz (the slowest that the specification allows), and the
+/// Frequencies of HPETs in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
+/// 19.2 MHz, the 25 MHz of NVIDIA and some servers, 10 MHz (the lowest that the specification allows), and the
 /// 100 MHz of QEMU.
 pub const HPET_RATES: [f64; 6] = [HPET_HZ, 24e6, 19.2e6, 25e6, 10e6, 100e6];
 
 impl Rates {
-    /// The frequencies that a log tells.
+    /// The frequencies in a log.
     #[must_use]
     pub fn of(log: &KernelLog) -> Self {
         let hpet = log
@@ -54,7 +54,7 @@ impl Rates {
             .or_else(|| detected(log))
             .map(|(_, hz)| hz);
         let tsc = tsc_hz(log).map(|(_, hz)| hz);
-        // refined-jiffies has the length of the tick as it was calibrated, jiffies its nominal one.
+        // refined-jiffies has the calibrated length of the tick, jiffies its nominal one.
         let tick = ["refined-jiffies", "jiffies"].iter().find_map(|wanted| {
             log.last(|event| match event {
                 Event::Registered { name, max_cycles, max_idle_ns, .. } if name == wanted => {
@@ -106,15 +106,15 @@ pub fn recovered_hz(max_cycles: u64, max_idle_ns: u64) -> Option<f64> {
     (hz.is_finite() && hz >= 1.0).then_some(hz)
 }
 
-/// Whether the figures of a registration line are those of one rate: `max_cycles` is what the kernel makes of the rate that
-/// follows from both. Of a figure that was cut or broken too little is left for that.
+/// Whether the figures of a registration line are of one rate: `max_cycles` is the kernel's result for the rate that
+/// follows from both. A figure that was truncated or broken does not match.
 ///
 /// Sources: `__clocksource_update_freq_scale()` in `kernel/time/clocksource.c`, `clocks_calc_mult_shift()`, 4.1 to 7.0.
 #[must_use]
 pub(super) fn agree(mask: u64, max_cycles: u64, max_idle_ns: u64) -> bool {
-    /// Seconds for which the conversion of a counter has to be exact, at most, if it has more than 32 bits.
+    /// Maximum seconds for which the conversion of a counter with more than 32 bits must be exact.
     const EXACT: u64 = 600;
-    /// How far rounding and changes of the arithmetic may be off.
+    /// The factor by which rounding and changes of the arithmetic may differ.
     const WITHIN: u64 = 4;
     let Some(hz) = recovered_hz(max_cycles, max_idle_ns).filter(|hz| *hz < 1e12) else {
         return false;
@@ -131,8 +131,8 @@ pub(super) fn agree(mask: u64, max_cycles: u64, max_idle_ns: u64) -> bool {
     expected / WITHIN <= max_cycles && max_cycles / WITHIN <= expected
 }
 
-/// The TSC frequency that the kernel uses, and the line that tells: the refined value, else the one
-/// recovered from the registration of `tsc`, else the one detected early.
+/// The TSC frequency that the kernel uses, and the line that shows it: the refined value, else the one
+/// recovered from the registration of `tsc`, else the one detected first.
 #[must_use]
 pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
     log.last(|event| match event {
@@ -153,7 +153,7 @@ pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
     .filter(|(_, hz)| *hz > 0.0)
 }
 
-/// The TSC frequency that the kernel found first.
+/// The TSC frequency that the kernel detected first.
 fn detected(log: &KernelLog) -> Option<(&Entry, f64)> {
     log.last(|event| match event {
         Event::Detected { khz, tsc: true } | Event::VmwareTscKhz(khz) => Some(hertz(*khz) * 1e3),

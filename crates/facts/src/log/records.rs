@@ -1,5 +1,5 @@
-//! Records of which each field stands on a line of its own, and lines that a program has written as one string with
-//! escapes, as lines of a log. Each line stays a line, but where one string holds many.
+//! Converts to lines of a log: records with each field on a separate line, and lines that a program has written as one
+//! string with escapes. Each line stays a line, except for a string that contains many.
 
 use super::journal::Record;
 use super::lines::text;
@@ -7,23 +7,24 @@ use super::pieces::Pieces;
 use super::prefix::strip;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Bytes of one record that are kept together.
+/// Maximum bytes of one record.
 const RECORD: usize = 256 << 10;
 
-/// How a text holds its records.
+/// The format of the records in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// `MESSAGE=...` (`journalctl -o export` and `-o verbose`).
     Fields,
     /// `"MESSAGE" : "...",` (`journalctl -o json-pretty`, `dmesg --json`).
     Json,
-    /// `"[ 0.0] ...\r\n[ 0.1] ..."`: what `aws ec2 get-console-output` and `az vm boot-diagnostics` print.
+    /// `"[ 0.0] ...\r\n[ 0.1] ..."`: the output of `aws ec2 get-console-output` and `az vm boot-diagnostics`.
     String,
-    /// `{"log":"...\n","stream":"stdout","time":"..."}`: the files of containers. Each has a line as a program wrote it.
+    /// `{"log":"...\n","stream":"stdout","time":"..."}`: the files of containers. Each record has one line of a
+    /// program.
     Container,
 }
 
-/// Whether a line is one of a container's file.
+/// Whether a line is of a container's file.
 fn is_of_container(line: &[u8]) -> bool {
     line.starts_with(b"{\"log\":")
         && memchr::memmem::find(line, b"\"stream\":").is_some()
@@ -65,7 +66,7 @@ pub(super) fn found(window: &[u8]) -> Option<Style> {
     None
 }
 
-/// Whether a line is a string with at least three lines of a kernel log in it.
+/// Whether a line is a string that contains at least three lines of a kernel log.
 fn is_string(line: &[u8]) -> bool {
     let quoted = begins_a_string(line);
     let stamp = |at: &usize| {
@@ -81,7 +82,7 @@ fn begins_a_string(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start(), [b'"' | b'\'' | b'{', ..] | [b'b', b'"' | b'\'', ..])
 }
 
-/// `"name" : value,`: the name and the value, of a line of JSON.
+/// `"name" : value,`: the name and the value, in a line of JSON.
 fn member(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().strip_prefix('"')?.split_once('"')?;
     Some((name, rest.trim_start().strip_prefix(':')?.trim().trim_end_matches(',')))
@@ -92,13 +93,13 @@ pub(super) struct Lines<R> {
     inner: BufReader<R>,
     style: Style,
     line: Vec<u8>,
-    /// The lines of the record that is read.
+    /// The lines of the current record.
     held: Vec<Vec<u8>>,
     size: usize,
     record: Record,
-    /// Which of the lines held has the message.
+    /// The index of the stored line that has the message.
     message: usize,
-    /// Inside of a string that has not ended with the piece before.
+    /// Whether the previous piece ended inside a string.
     in_string: bool,
 }
 
@@ -109,7 +110,7 @@ impl<R: Read> Lines<R> {
         Self { inner, style, line, held, size: 0, record, message: 0, in_string: false }
     }
 
-    /// Takes note of a field, if the line that was read is one.
+    /// Stores a field, if the current line is one.
     fn field(&mut self) -> bool {
         let line = String::from_utf8_lossy(&self.line);
         let is_message = match self.style {
@@ -140,7 +141,7 @@ impl<R: Read> Lines<R> {
         true
     }
 
-    /// Gives the record out: one line for each of its lines, of which one has the message.
+    /// Writes the record: one line for each of its lines, of which one has the message.
     fn flush(&mut self, out: &mut Vec<u8>) {
         let message = std::mem::take(&mut self.record).message().filter(|message| message.kernel);
         for (number, line) in self.held.drain(..).enumerate() {
@@ -160,7 +161,7 @@ impl<R: Read> Lines<R> {
         (self.size, self.message) = (0, 0);
     }
 
-    /// Gives out the line that a record of a container has.
+    /// Writes the line in a record of a container.
     fn unwrap(&self, out: &mut Vec<u8>) {
         let line = self.line.trim_ascii();
         let value: Option<serde_json::Value> =
@@ -176,7 +177,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Undoes the escapes of a string.
+    /// Decodes the escapes of a string.
     fn unescape(&mut self, out: &mut Vec<u8>) {
         self.in_string |= begins_a_string(&self.line);
         if !self.in_string {
@@ -211,7 +212,7 @@ impl<R: Read> Lines<R> {
 impl<R: Read> Pieces for Lines<R> {
     fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         self.line.clear();
-        // A part of an overlong line is as good as a line here.
+        // A part of an overlong line is treated as a line here.
         let got = (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
         if got == 0 {
             self.flush(out);
@@ -236,7 +237,7 @@ impl<R: Read> Pieces for Lines<R> {
             return Ok(true);
         }
         self.flush(out);
-        // What holds the records of JSON together is no part of a message.
+        // The punctuation around JSON records is not part of a message.
         let frame = self.style == Style::Json
             && self.line.iter().all(|byte| b"{}[], \t\r\n".contains(byte));
         out.extend_from_slice(if frame && self.line.ends_with(b"\n") { b"\n" } else { &self.line });
@@ -290,7 +291,7 @@ mod tests {
             read(text),
             "{\n \"Output\": \"[ 0.000000] a\n[ 0.100000] \"b\"\n[ 0.200000] c\",\n}\n"
         );
-        // What a device calls itself may have such signs.
+        // The name that a device reports may contain such escapes.
         let device = "[ 9.0] usb 1-1: Product: a\\n[ 0.100000] b\\n[ 0.200000] c\\n[ 0.300000] d\n";
         assert_eq!(found(device.as_bytes()), None);
     }

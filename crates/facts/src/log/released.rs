@@ -55,7 +55,7 @@ pub(super) fn not_yet((year, month): (u16, u8)) -> Option<Version> {
     RELEASES.iter().find(later).map(|release| release.2)
 }
 
-/// Year and month of the date in front of a line, where both are there.
+/// Year and month of the date before a line, if it has both.
 pub(super) fn date(line: &str) -> Option<(u16, u8)> {
     let stripped = strip(line);
     let front = &line[..line.len().checked_sub(stripped.message.len())?];

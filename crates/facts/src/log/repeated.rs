@@ -1,8 +1,8 @@
-//! Lines that stand in a log again and again, and differ in their figures only.
+//! Lines that are repeated in a log many times, and differ only in their figures.
 //!
-//! Whoever can write into a log, or sends one, chooses how many lines with a keyword it has. A packed log of some
-//! kilobytes has millions. So a line whose like was looked at [`ENOUGH`] times in the same boot is counted and not
-//! parsed; of each kind of event the last such lines are held as they stand, for the end of the log.
+//! A user who can write into a log, or who sends one, determines the number of its lines with a keyword. A packed log
+//! of some kilobytes has millions. So after [`ENOUGH`] parsed lines of one shape in the same boot, further ones are
+//! counted and not parsed; of each kind of event the last such lines are stored unparsed, for the end of the log.
 
 use super::event::Event;
 use super::lines::text;
@@ -13,39 +13,39 @@ use super::{Entry, journal};
 use std::collections::{HashMap, VecDeque};
 use std::mem::Discriminant;
 
-/// Lines that are alike and are looked at, in one boot.
+/// Number of lines of one shape that are parsed, in one boot.
 const ENOUGH: u32 = 1_000;
-/// Shapes that are remembered. A log with more has no line that makes most of it.
+/// Maximum number of stored shapes. In a log with more, no shape makes up most of it.
 const SHAPES: usize = 4096;
-/// Longer lines are always looked at, in bytes.
+/// Longer lines, in bytes, are always parsed.
 const LONGEST: usize = 400;
 
 type Kind = Discriminant<Event>;
 
 struct Shape {
     lines: u32,
-    /// What such a line tells; `None`: nothing.
+    /// The kind of event of such a line; `None`: no event.
     kind: Option<Kind>,
 }
 
-/// The last lines of one kind that were not looked at.
+/// The last unparsed lines of one kind.
 #[derive(Default)]
 struct Held {
     lines: VecDeque<(u64, Vec<u8>)>,
     omitted: u64,
 }
 
-/// The shapes of lines of one boot.
+/// The shapes of the lines of one boot.
 #[derive(Default)]
 pub(super) struct Repeated {
     shapes: HashMap<Vec<u8>, Shape>,
     held: HashMap<Kind, Held>,
-    /// The shape of the line that is looked at.
+    /// The shape of the current line.
     now: Vec<u8>,
 }
 
 impl Repeated {
-    /// Whether a line is like one that was looked at often enough; then it is counted. `number` is that of the line.
+    /// Whether enough lines of this shape were parsed; then the line is counted. `number` is that of the line.
     pub(super) fn is_enough(&mut self, line: &[u8], number: u64) -> bool {
         self.now.clear();
         if line.len() > LONGEST {
@@ -61,13 +61,13 @@ impl Repeated {
         true
     }
 
-    /// Remembers what the line told that was asked about last.
+    /// Stores the kind of event of the line that was checked last.
     pub(super) fn looked_at(&mut self, kind: Option<Kind>) {
         if self.now.is_empty() {
             return;
         }
         if let Some(shape) = self.shapes.get_mut(&self.now) {
-            // One that tells something now and then is not known by its shape.
+            // A line that is an event only sometimes cannot be judged by its shape.
             shape.lines = if shape.kind == kind { shape.lines + 1 } else { 0 };
             shape.kind = kind;
         } else if self.shapes.len() < SHAPES {
@@ -75,13 +75,13 @@ impl Repeated {
         }
     }
 
-    /// Another boot begins.
+    /// Discards the shapes: another boot begins.
     pub(super) fn clear(&mut self) {
         self.shapes.clear();
         self.held.clear();
     }
 
-    /// Gives the lines that were held to the store.
+    /// Parses the stored lines and adds them to the store.
     pub(super) fn finish(self, store: &mut Store) {
         for (kind, held) in self.held {
             let entries = held.lines.into_iter().filter_map(|(line, raw)| entry(line, &raw));
@@ -93,7 +93,7 @@ impl Repeated {
 
 impl Held {
     fn hold(&mut self, number: u64, line: &[u8]) {
-        // The same line again is the same message, as two consoles write it.
+        // A repeated line is the same message, as two consoles print it.
         if self.lines.back().is_some_and(|(_, last)| last == line) {
             return;
         }
@@ -118,8 +118,8 @@ fn entry(line: u64, raw: &[u8]) -> Option<Entry> {
     Some(Entry { line, at, text: super::store::evidence(&raw), event })
 }
 
-/// A line with one sign for each run of digits, and one for each run of blanks. Letters of hexadecimal numbers behind a digit are
-/// digits, too.
+/// A line with one character for each run of digits, and one for each run of blanks. Hexadecimal letters after a digit
+/// are digits, too.
 fn shape(line: &[u8], out: &mut Vec<u8>) {
     let mut last = 0;
     for byte in line {
@@ -129,7 +129,7 @@ fn shape(line: &[u8], out: &mut Vec<u8>) {
             b'\t' => b' ',
             other => *other,
         };
-        // `0x` is a run by itself, and `0x7f`, `0xff` go on as one.
+        // `0x` is a separate run, and `0x7f`, `0xff` continue as one.
         let class = if class == b'x' && last == b'0' { b'0' } else { class };
         if class != last || !matches!(class, b'0' | b' ') {
             out.push(class);
@@ -148,7 +148,7 @@ mod tests {
         KernelLog::scan(text.as_bytes(), "log").unwrap()
     }
 
-    /// A message again and again, a second apart.
+    /// A repeated message, once a second.
     fn flood(out: &mut String, seconds: std::ops::Range<u32>) {
         for second in seconds {
             let cpu = second % 7;

@@ -1,8 +1,8 @@
-//! Streaming scan of a log of any size: finds the lines that have a keyword, takes their prefix off,
-//! joins what a mailer wrapped, parses, and keeps a bounded number of events of the last boot.
+//! Streaming scan of a log of any size: finds the lines that have a keyword, removes their prefix,
+//! joins lines that a mailer wrapped, parses, and keeps a bounded number of events of the last boot.
 //!
-//! Speed comes from looking at lines without a keyword only as bytes (a vectorised search for all
-//! keywords at once); memory is one window plus the kept events.
+//! Lines without a keyword are examined only as bytes (a vectorised search for all
+//! keywords at once), which makes the scan fast; memory is one window plus the kept events.
 
 mod boots;
 mod input;
@@ -36,11 +36,11 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
 
-/// Lines among which a line with a stamp counts once: two consoles write it twice.
+/// Number of lines within which a line with a time stamp counts once: two consoles print it twice.
 const DOUBLED_WITHIN: u64 = 64;
-/// Lines with a stamp from which on lines without one are no lines of the kernel.
+/// Number of lines with a time stamp from which on lines without one are not of the kernel.
 const STAMPED: u32 = 2;
-/// Events that are compared with a new one.
+/// Number of events that are compared with a new one.
 const DOUBLED_OF: usize = 32;
 
 /// Scans a whole log.
@@ -60,8 +60,8 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     }
 }
 
-/// Whether a line is of the kernel that kexec starts after a crash, which finds the memory of the other one by this parameter
-/// (`setup_elfcorehdr()` in kernel/crash_dump.c).
+/// Whether a line is of the kernel that kexec starts after a crash, which finds the memory of the crashed kernel by
+/// this parameter (`setup_elfcorehdr()` in kernel/crash_dump.c).
 fn captures(event: &Event) -> bool {
     matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
 }
@@ -69,62 +69,62 @@ fn captures(event: &Event) -> bool {
 struct Scanner {
     log: KernelLog,
     store: Store,
-    /// Number of the line that is worked on, from 1.
+    /// Number of the current line, from 1.
     line: u64,
-    /// Bytes at the beginning of the window that are done with, and stay only because the next line
+    /// Bytes at the beginning of the window that are processed, and stay only because the next line
     /// may continue them.
     context: usize,
     /// Whether lines of this log have a kernel prefix, so that one without is a continuation.
     prefixed: bool,
-    /// Headers in this log name the kernel.
+    /// Whether headers in this log name the kernel.
     named: bool,
-    /// The kernel has lines of its own in this log, which a header names.
+    /// Whether the kernel's own lines are in this log, marked by a header.
     own: bool,
     last_at: Option<f64>,
     banner: Option<String>,
-    /// How the lines begin that follow it.
+    /// The beginnings of the lines after the banner.
     behind_banner: Vec<String>,
-    /// Part of an overlong line: skip to the next newline.
+    /// Whether the window begins inside an overlong line: skip to the next newline.
     skipping: bool,
-    /// A shell prompt that prints the log was seen.
+    /// Whether a shell prompt that prints the log was seen.
     prompted: bool,
     /// The host whose prompt prints the log.
     host: Option<String>,
-    /// What this boot runs on.
+    /// The machine of this boot.
     machine: Machine<String>,
-    /// Lines of this boot with a time stamp that were looked at.
+    /// Number of examined lines of this boot with a time stamp.
     stamped: u32,
-    /// Messages of this boot without a prefix.
+    /// Number of messages of this boot without a prefix.
     bare: u32,
-    /// Each line with a stamp is quoted from another mail.
+    /// Whether each line with a time stamp is quoted from another mail.
     quotes_alone: bool,
-    /// The last events: line, stamp and text.
+    /// The last events: line, time stamp and text.
     recent: VecDeque<(u64, Option<f64>, String)>,
-    /// Lines looked at for signs of a kernel log when no event was found.
+    /// Number of lines that were examined for signs of a kernel log because no event was found.
     sampled: u32,
     /// The head and the tail of the text.
     gather: Gather,
-    /// The boot before the one that is read, where only its stamps tell that another one began.
+    /// The previous boot, if only the time stamps show that another one began.
     former: Option<Boot>,
-    /// The last boot in front of this one that saves no crash dump.
+    /// The last earlier boot that does not save a crash dump.
     worked: Option<Boot>,
-    /// This boot saves the memory of a kernel that crashed.
+    /// Whether this boot saves the memory of a crashed kernel.
     captures: bool,
-    /// Lines that are alike.
+    /// The repeated lines.
     repeated: Repeated,
-    /// Parts of the text with boots that cannot be passed over.
+    /// Number of parts of the text with boots that cannot be skipped.
     mixed: u8,
-    /// The width at which lines are wrapped or cut.
+    /// The width at which lines are wrapped or truncated.
     columns: Columns,
-    /// What the last line told that was looked at.
+    /// The kind of event of the last parsed line.
     told: Option<std::mem::Discriminant<Event>>,
-    /// Why the lines may not be in the order of time.
+    /// The reason why the lines may not be in the order of time.
     doubt: Option<String>,
     /// The first date of the newest boot.
     newest: Option<f64>,
-    /// The date of this boot, which is before that one.
+    /// The date of this boot, if it is before that one.
     went_back: Option<String>,
-    /// The line of a switch in front of which stamps of this boot are further on.
+    /// The line of a switch before which the time stamps of this boot are higher.
     stamp_back: Option<u64>,
 }
 
@@ -165,7 +165,7 @@ impl Scanner {
         }
     }
 
-    /// Works through one window and returns how many bytes of it are done with.
+    /// Processes one window and returns the number of processed bytes.
     fn window(&mut self, finder: &Finder, window: &[u8], end_of_file: bool) -> usize {
         let mut at = std::mem::take(&mut self.context);
         if self.skipping {
@@ -200,7 +200,7 @@ impl Scanner {
         let mut search = finder.search(window);
         while let Some(hit) = search.find(at..complete) {
             let Range { start, end } = line_around(window, at..complete, hit.start..hit.end);
-            // Too close to the end of the window to see a continuation: look again with more.
+            // Too close to the end of the window to see a continuation: the line is read again with more text.
             if !end_of_file && newlines_within(&window[end..complete], LOOKAHEAD + 1) <= LOOKAHEAD {
                 let keep = previous_line(window, start);
                 if keep > 0 {
@@ -225,7 +225,7 @@ impl Scanner {
             let boots = self.log.boots;
             self.told = None;
             let used_to = self.line_at(window, start, end, complete, groups);
-            // What needs its neighbours, or begins a boot, is not known by itself.
+            // A line that needs its neighbours, or begins a boot, cannot be judged by its shape.
             if used_to == end && self.log.boots == boots && !groups.separator && !self.told_boot() {
                 self.repeated.looked_at(self.told);
             }
@@ -260,7 +260,7 @@ impl Scanner {
                 self.new_boot();
                 return end;
             }
-            // The same boot may be printed again behind a prompt.
+            // The same boot may be printed again after a prompt.
             self.prompted |= transcript::is_prompt(&raw);
             self.of_host(&raw);
         }
@@ -276,17 +276,17 @@ impl Scanner {
             Some(entry) => strip(&entry.message),
             None => strip(&raw),
         };
-        // Where headers name the kernel, a line with a date and without such a header is a program's.
+        // If headers name the kernel, a line with a date and without such a header is of a program.
         self.named |= line.named && line.kernel == Some(true);
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
             return end;
         }
-        // Beside the kernel's own lines, those that a program passes on are of another kernel, or its own invention.
+        // Beside the kernel's own lines, those that a program forwards are of another kernel, or invented.
         self.own |= line.named && !line.program && line.kernel == Some(true);
         if line.program && self.own {
             return end;
         }
-        // A line of this boot that is quoted behind the log begins no other boot.
+        // A line of this boot that is quoted after the log does not begin another boot.
         if self.is_quoted(&line) {
             return end;
         }
@@ -302,7 +302,7 @@ impl Scanner {
         let sure = json.as_ref().is_some_and(|entry| entry.sure);
         let stamped = line.at.is_some() && line.kernel == Some(true);
         self.log.looks_like_kernel |= sure || !prompt && (stamped || line.is_message());
-        // A CPU that comes up at a resume stamps by its own counter.
+        // A CPU that comes up at a resume prints time stamps of its own counter.
         if !(line.at.is_some_and(|at| at < 0.5)
             && line.message.contains("check_tsc_sync_source failed"))
         {
@@ -324,16 +324,16 @@ impl Scanner {
         }
         if !prompt && json.is_none() && !comment {
             let alone = event.as_ref();
-            // Beside a log with prefixes, lines without one go on as those of a log that has none.
+            // Beside a log with prefixes, lines without one are joined as in a log without prefixes.
             let prefixed = self.prefixed && line.kernel == Some(true);
-            // What another message interrupts does not go on in the next line.
+            // A message that is interrupted by another one does not continue in the next line.
             if more.is_empty()
                 && let Some((joined, to, text)) =
                     continuation::with_next(place, prefixed, &raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
-                // With what stands in front of the message.
+                // With the prefix of the message.
                 whole = Some(match raw.rfind(line.message) {
                     Some(at) => format!("{}{text}", &raw[..at]),
                     None => text,
@@ -348,7 +348,7 @@ impl Scanner {
         } else if comment {
             event = continuation::with_previous(place, line.message, groups);
         }
-        // What a shell printed has no stamp of the kernel.
+        // The output of a shell has no time stamp of the kernel.
         if event.is_none() && line.kernel.is_none() {
             if let Some((written, to)) = self.broken_write(place, &raw) {
                 self.keep(written.0, &written.1, None);
@@ -399,7 +399,7 @@ impl Scanner {
         self.follow_dates(&event, raw);
         let doubled_line = self.doubled(raw, at);
         if let Event::Banner(banner) = &event {
-            // Consoles print the first lines twice: the same banner before anything settled is the
+            // Consoles print the first lines twice: the same banner before any switch is the
             // same boot.
             let doubled = self.banner.as_deref() == Some(banner) && !self.store.has_switched();
             if doubled && doubled_line {
@@ -416,12 +416,12 @@ impl Scanner {
                 self.log.last_at = at;
             }
             self.banner = Some(banner.clone());
-            // This one is a boot: none before it can be the last one.
+            // This is a boot, so no earlier one can be the last one.
             self.leave_former();
             self.log.from_boot = true;
         }
         // It registers before the kernel has a choice (`register_refined_jiffies()` in `setup_arch()`, 3.9 and later):
-        // behind a switch, with a stamp that goes on, the boot is another one, whose banner is not in the text.
+        // after a switch, with a time stamp that increases, it is of another boot, whose banner is not in the text.
         let registers_first =
             matches!(&event, Event::Registered { name, .. } if name == "refined-jiffies");
         if registers_first && self.store.has_switched() && at.is_some_and(|at| at > 5.0) {
@@ -438,7 +438,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the same line was kept a moment ago.
+    /// Whether the same line was kept shortly before.
     fn doubled(&mut self, raw: &str, at: Option<f64>) -> bool {
         let line = self.line;
         let within = if at.is_some() { DOUBLED_WITHIN } else { 1 };

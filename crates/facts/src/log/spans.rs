@@ -36,7 +36,7 @@ fn message(text: &str) -> Option<(String, Option<f64>, Event)> {
     let kernel = stripped.kernel == Some(true)
         || stripped.kernel.is_none() && begins_like_kernel(stripped.message);
     let event = parse::parse(stripped.message, Groups::of(stripped.message)).filter(|_| kernel)?;
-    // A sentence names the beginning of a message; what may go on is no whole one.
+    // A sentence quotes the beginning of a message; a message that may continue is not complete.
     (!parse::may_continue(&event)).then(|| (text.to_owned(), stripped.at, event))
 }
 

@@ -52,7 +52,7 @@ impl Store {
                 | Event::WatchdogVerdict { .. }
                 | Event::WatchdogSkewed { .. }
         );
-        // Once is enough to tell the architecture, the age of the processor, or where user space begins.
+        // One such event suffices to show the architecture, the age of the processor, or the beginning of user space.
         if matches!(event, Event::Arch(_) | Event::UserSpace | Event::RecentProcessor)
             && self.kinds.contains_key(&event.kind())
         {

@@ -1,6 +1,6 @@
 //! Shell transcripts around a log: readings of sysfs, writes to it, the flags of a processor. A word is
-//! the name of a clocksource only where a kernel has one of that name: what follows a command may be
-//! anything.
+//! the name of a clocksource only if a kernel has one of that name: any text may follow a
+//! command.
 
 use super::event::Event;
 use super::parse::{after, find, word};
@@ -40,21 +40,21 @@ pub(super) fn is_prompt(line: &str) -> bool {
     let named = head.contains('@')
         && !user.is_empty()
         && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-    // What the kernel prints on a console while a prompt waits.
+    // A message that the kernel prints on a console while a prompt waits.
     if super::prefix::printk_stamp(rest.trim_start()).is_some() {
         return false;
     }
     own && (named || command(rest)) && (rest.is_empty() || rest.starts_with(' ') || command(rest))
 }
 
-/// The host that a prompt names: `user@host:~$ ...`, `[user@host ~]# ...`.
+/// The host in a prompt: `user@host:~$ ...`, `[user@host ~]# ...`.
 pub(super) fn host_of_prompt(line: &str) -> Option<&str> {
     let (_, rest) = line.trim_start().split_once('@').filter(|_| is_prompt(line))?;
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-._".contains(c)))?;
     (end > 0).then(|| &rest[..end])
 }
 
-/// A reading whose value stands on the next line: `cat .../current_clocksource` and then `hpet`.
+/// A reading with its value on the next line: `cat .../current_clocksource` and then `hpet`.
 pub(super) fn reading<'a>(
     raw: &str,
     next: impl FnOnce() -> Option<(std::borrow::Cow<'a, str>, usize)>,
@@ -75,7 +75,8 @@ pub(super) fn reading<'a>(
     Some((reads(current, &line, is_prompt(raw))?, end))
 }
 
-/// What a file of sysfs says. `printed`: nothing but what the file has comes here, as behind a prompt that reads it.
+/// The event of a value from a file of sysfs. `printed`: the text is only the file's content, as after a prompt that
+/// reads it.
 fn reads(current: bool, value: &str, printed: bool) -> Option<Event> {
     let value = value.trim().trim_matches(['\'', '"', '`']);
     if current {
@@ -95,7 +96,7 @@ fn reads(current: bool, value: &str, printed: bool) -> Option<Event> {
 /// A reading, or a write, on one line: `SYSFS current_clocksource=hpet`,
 /// `.../current_clocksource:tsc`, `echo tsc > .../current_clocksource`, `flags : fpu vme ...`.
 pub(super) fn told(line: &str) -> Option<Event> {
-    // `clocksource: tsc` and nothing else: a script that prints the reading.
+    // `clocksource: tsc` alone: a script that prints the reading.
     if let Some(name) = line.strip_prefix("clocksource: ")
         && names::is_known(name.trim())
     {
@@ -144,48 +145,48 @@ pub(super) fn told(line: &str) -> Option<Event> {
     (!is_setting(line)).then(|| reads(current, value, printed))?
 }
 
-/// Lines that a broken command takes, at most.
+/// Maximum number of lines of a wrapped command.
 const BROKEN_OVER: usize = 3;
 
-/// A write whose command was broken into these lines, as mailers and terminals break it in front of the path or inside of
-/// it: the name, and the command as it was.
+/// A write whose command was wrapped to these lines, as mailers and terminals wrap before or inside the
+/// path: the name, and the original command.
 pub(crate) fn broken_write(lines: &[&str]) -> Option<(String, String)> {
     let (first, last) = (lines.first()?, lines.last()?);
     let begins = find(first, "echo ").is_some() && find(first, "_clocksource").is_none();
     if !begins || !(2..=BROKEN_OVER).contains(&lines.len()) || last.trim().is_empty() {
         return None;
     }
-    // A sign in front of some of them is none of a quotation: it is that of the redirection.
+    // If only some of them begin with the character, it is that of a redirection, not of a quotation.
     let quoted = lines.iter().all(|line| line.trim_start().starts_with('>'));
     let bare: Vec<&str> = lines
         .iter()
         .map(|line| if quoted { line.trim_start_matches(['>', ' ']) } else { line }.trim())
         .collect();
-    // What stands between is a part of the command.
+    // The lines in between are parts of the command.
     if bare[1..].iter().any(|line| is_prompt(line)) {
         return None;
     }
     [" ", ""].into_iter().map(|between| bare.join(between)).find_map(|command| {
         match told(&command) {
-            // The path ends the command, so that the last line has no more than that.
+            // The path ends the command, so the last line has nothing else.
             Some(Event::WroteCurrent(name)) => Some((name, command)),
             _ => None,
         }
     })
 }
 
-/// Whether a line is a command, and no sentence that names one.
+/// Whether a line is a command, and not a sentence that names one.
 pub(crate) fn is_command(line: &str) -> bool {
     let line = line.trim_start_matches([' ', '\t', '>']);
     is_prompt(line) || line.starts_with("echo ") || line.starts_with("sudo ")
 }
 
-/// Lines above a reading among which the sentence is that says what it is.
+/// Number of lines above a reading that are searched for a sentence that describes it.
 const SAID_WITHIN: usize = 12;
 
-/// Whether the sentence above a reading says what is to be expected, so that it is no reading: `you should see:`, `the output
-/// will be`. One that names another clocksource says what was expected in place of it. `above` has the lines above, the
-/// nearest first.
+/// Whether the sentence above a reading announces an expected value, so that it is not a reading: `you should see:`,
+/// `the output will be`. A sentence that names another clocksource states the expected one. `above` has the lines
+/// above, the nearest first.
 pub(crate) fn is_expected<'a>(
     above: impl Iterator<Item = std::borrow::Cow<'a, str>>,
     value: &str,
@@ -208,7 +209,7 @@ pub(crate) fn is_expected<'a>(
         return false;
     }
     let lower = line.to_ascii_lowercase();
-    // The sentence in front of the reading.
+    // The sentence before the reading.
     let begin = lower.rfind(". ").map_or(0, |at| at + 2);
     let sentence = lower[begin..].trim();
     let names_other = sentence
@@ -218,7 +219,7 @@ pub(crate) fn is_expected<'a>(
     leads && !names_other && expects(sentence)
 }
 
-/// Whether a sentence says what is to be, and nothing behind it what is.
+/// Whether a sentence announces an expected value, and does not continue with the real one.
 fn expects(sentence: &str) -> bool {
     const PHRASES: [&str; 24] = [
         "should see",
@@ -270,7 +271,7 @@ fn expects(sentence: &str) -> bool {
     !BUT.iter().any(|word| behind.contains(word) || front.contains(word))
 }
 
-/// The clocksource that a command unregisters, by what stands in front of the end of the path.
+/// The clocksource that a command unregisters, from the text before the end of the path.
 fn unbound(head: &str) -> Option<&str> {
     let echo = after(head.strip_suffix("unbind")?, "echo ")?;
     let name = word(echo.trim_start_matches("-n "))?;
@@ -282,10 +283,10 @@ pub(super) fn is_of_next_boot(line: &str) -> bool {
     line.trim_start().starts_with("# ") && next_boot(line).is_some()
 }
 
-/// A command behind a prompt that asks the next boot for a clocksource, or that restarts the machine.
+/// A command after a prompt that sets a clocksource for the next boot, or that restarts the machine.
 fn next_boot(line: &str) -> Option<Event> {
     const EDITS: [&str; 4] = ["grubby ", "GRUB_CMDLINE_LINUX", "kargs ", "kernelstub "];
-    // What writes the configuration of a boot loader, or edits it.
+    // Commands that write or edit the configuration of a boot loader.
     const OTHERS: [&str; 4] =
         ["update-grub", "grub-mkconfig", "grub2-mkconfig", "update-bootloader"];
     const TOOLS: [&str; 3] = ["grubby ", "rpm-ostree kargs ", "kernelstub "];
@@ -315,7 +316,7 @@ fn next_boot(line: &str) -> Option<Event> {
     let begins = |words: &[&str]| words.iter().any(|word| command.starts_with(word.trim_end()));
     let configures =
         begins(&OTHERS) || begins(&TOOLS) && CHANGES.iter().any(|word| command.contains(word));
-    // A comment goes on with words.
+    // A comment continues with words.
     let comment = prompt == 0
         && command
             .split(' ')
@@ -326,16 +327,16 @@ fn next_boot(line: &str) -> Option<Event> {
     (configures || edits).then(|| Event::SetForNextBoot(String::new()))
 }
 
-/// Whether a line says what the file is to have, and not what it has. What programs set or check for has the whole path:
-/// `PATH = tsc` (sysfsutils, tuned, tests of KVM).
+/// Whether a line states a value that the file should have, and not the one it has. Settings and checks of programs
+/// contain the whole path: `PATH = tsc` (sysfsutils, tuned, tests of KVM).
 pub(crate) fn is_setting(line: &str) -> bool {
     let Some(at) = find(line, "_clocksource") else { return false };
     let (head, tail) = (&line[..at], &line[at + 12..]);
     tail.trim_start().starts_with('=') && head.contains('/') || wants(head)
 }
 
-/// What inxi prints: `Kernel: 6.1.0 arch: x86_64 ... clocksource: tsc avail: hpet,acpi_pm`, broken in front of any of its
-/// labels. With it, the text behind.
+/// The output of inxi: `Kernel: 6.1.0 arch: x86_64 ... clocksource: tsc avail: hpet,acpi_pm`, wrapped before any of its
+/// labels. Returns the name, and the text after it.
 pub(crate) fn inxi(line: &str) -> Option<(&str, &str)> {
     const LABEL: &str = "clocksource: ";
     const OTHERS: [&str; 5] = ["Kernel: ", "arch: ", "bits: ", "compiler: ", "v: "];
@@ -345,7 +346,7 @@ pub(crate) fn inxi(line: &str) -> Option<(&str, &str)> {
     let rest = rest.trim_start();
     let labelled = match head {
         "" => rest.starts_with("avail: "),
-        // A sentence has none of the labels in front.
+        // A sentence has none of the labels before it.
         _ => {
             OTHERS.iter().filter(|label| find(head, label).is_some()).count() >= 2
                 || head.starts_with("compiler: ")
@@ -355,7 +356,7 @@ pub(crate) fn inxi(line: &str) -> Option<(&str, &str)> {
     (labelled && goes_on && names::is_known(name)).then_some((name, rest))
 }
 
-/// `Current clocksource: TSC` and nothing else, in a list perhaps: a person's note.
+/// `Current clocksource: TSC` alone, possibly in a list: a note of the user.
 fn written_down(line: &str) -> Option<Event> {
     const LABEL: &str = "current clocksource: ";
     let rest = line.trim_start_matches([' ', '-', '*', '+']);
@@ -365,7 +366,7 @@ fn written_down(line: &str) -> Option<Event> {
         .then_some(Event::ReadCurrent(name))
 }
 
-/// Words that say what a value is to be, not what it is.
+/// Words that announce a desired value, not a real one.
 fn wants(head: &str) -> bool {
     const WORDS: [&str; 12] = [
         "expect",

@@ -1,11 +1,11 @@
-//! The date and the time of day in front of a line, as a number that grows with time: it tells order, and how long at
-//! least a log goes on behind a line.
+//! The date and the time of day before a line, as a number that increases with time: it shows the order of lines, and
+//! the minimum time for which a log continues after a line.
 
 use super::prefix::strip;
 use super::released::month;
 
-/// Seconds of the date and the time of day in front of a line. Of a date without a year, or with a month in an unknown
-/// language, the rest counts: within one log that is the same for all lines. Months count as 31 days.
+/// Seconds of the date and the time of day before a line. If a date has no year, or a month in an unknown
+/// language, the rest is used: within one log that is the same for all lines. Months count as 31 days.
 pub(super) fn seconds(line: &str) -> Option<f64> {
     let line = line.trim_end();
     let message = strip(line).message.len();
@@ -61,7 +61,7 @@ fn iso(date: &str) -> Option<(u32, u32, u32)> {
     (found.0 > 1900 && (1..=12).contains(&found.1) && (1..=31).contains(&found.2)).then_some(found)
 }
 
-/// `Wed Sep  9 08:37:21 2020`, `apr 09 08:49:26`: what is missing is 0.
+/// `Wed Sep  9 08:37:21 2020`, `apr 09 08:49:26`: missing parts are 0.
 fn named(front: &str, time_at: usize) -> (u32, u32, u32) {
     let words = || front.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let before =

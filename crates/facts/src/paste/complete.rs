@@ -1,4 +1,4 @@
-//! What transcripts tell completes the facts: where neither a file nor the kernel's own lines told it.
+//! Completes the facts from transcripts, where neither a file nor the kernel's own lines showed them.
 
 use super::{Pasted, prompt};
 use crate::clockdev::ClocksourceDevice;
@@ -15,8 +15,8 @@ fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
 }
 
 impl Pasted {
-    /// Takes out of a log of the same text what source code, or a text of examples, shows of a time daemon: the scan of the log
-    /// reads lines one by one.
+    /// Removes from a log of the same text the quotations of source code, or of a text of examples, that concern a time
+    /// daemon: the scan of the log reads lines one by one.
     pub fn leave_out_quoted(&self, log: &mut KernelLog) {
         let is_quoted = |line: u64| {
             usize::try_from(line)
@@ -68,7 +68,7 @@ impl Pasted {
     }
 }
 
-/// A clocksource that only guests of one hypervisor have shows that hypervisor, where nothing else does.
+/// Sets the hypervisor by a clocksource that only its guests have, if no other evidence shows it.
 fn hypervisor(facts: &mut Facts) {
     if facts.hypervisor.is_known() {
         return;
@@ -81,7 +81,8 @@ fn hypervisor(facts: &mut Facts) {
     }
 }
 
-/// Another choice was written behind the reading; whether the kernel took it is not shown. In a sentence it is advice.
+/// Whether another name was written after the reading; the text does not show whether the kernel accepted it. In a
+/// sentence a command is advice.
 fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
     let line = at.0.rsplit_once(':').and_then(|(_, line)| line.parse::<u64>().ok());
     let (Some(log), Some(line)) = (facts.kernel_log(), line) else { return false };
@@ -98,7 +99,7 @@ fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
         })
 }
 
-/// The readings of sysfs: those that the scan of the log found serve; others complete them.
+/// Sets the values of sysfs: those that the scan of the log found are kept; others complete them.
 fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<String>>) {
     if let Fact::Known { value: devices, .. } = &mut facts.clocksources {
         let Some(device) = devices.first_mut() else { return };
@@ -110,7 +111,7 @@ fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<Str
         return;
     }
     let source: Option<Source> = current.source().or(available.source()).cloned();
-    // A log that goes on behind the reading has its own word.
+    // A log that continues after the reading has later evidence.
     let switched =
         facts.kernel_log().is_some_and(|log| log.any(|event| matches!(event, Event::Switched(_))));
     let Some(source) = source else { return };

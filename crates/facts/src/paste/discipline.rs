@@ -1,4 +1,4 @@
-//! Who disciplines the clock: `chronyc tracking` and `sources`, `ntpq -p`, `adjtimex --print`, logs of time daemons.
+//! The discipline of the clock: `chronyc tracking` and `sources`, `ntpq -p`, `adjtimex --print`, logs of time daemons.
 
 use super::{Page, Reader, has};
 use crate::Fact;
@@ -103,7 +103,7 @@ pub(super) const PROGRAMS: Reader = Reader {
     read: daemon_log,
 };
 
-/// The same of a line that came through the kernel's log, with its stamp.
+/// The same for a line in the kernel's log, with its time stamp.
 pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
     let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
     if words.any(|word| has(page.line(at), word)) {
@@ -164,7 +164,7 @@ fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     1
 }
 
-/// What a daemon says of its source, added to what the lines before said.
+/// Adds the statements of a daemon about its source to those of the earlier lines.
 pub(super) fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
     let source = page.source(at);
     let told = told.at(&source);
@@ -174,7 +174,7 @@ pub(super) fn add(page: &mut Page<'_>, at: usize, told: TimeSource) {
     }
 }
 
-/// A table below its heading and perhaps a rule, or the rows alone.
+/// A table after its heading and possibly a rule, or the rows alone.
 fn table(
     page: &mut Page<'_>,
     at: usize,
@@ -192,7 +192,7 @@ fn table(
     let mut rows = (from..page.len().min(from + ROWS)).map(|number| page.line(number));
     match read(&mut rows) {
         Some((told, rows)) => {
-            // The rows are the evidence, not their heading.
+            // The rows are the evidence, and not their heading.
             add(page, from, if alone { told.of_a_part() } else { told });
             from - at + rows
         }
@@ -200,7 +200,7 @@ fn table(
     }
 }
 
-/// Sources of a table that are read.
+/// Maximum number of rows that are read.
 const ROWS: usize = 256;
 
 fn sources(page: &mut Page<'_>, at: usize) -> usize {
@@ -229,7 +229,7 @@ fn timesync_field(line: &str) -> Option<&str> {
     FIELDS.contains(&name).then_some(name)
 }
 
-/// The lines around the one that was found: `Server:` to `Jitter:`.
+/// The lines around the current one: `Server:` to `Jitter:`.
 fn timesync(page: &mut Page<'_>, at: usize) -> usize {
     if !page.is_output(at, "timesync-status", timesync_field) {
         return 0;
@@ -245,7 +245,7 @@ fn timesync(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
-/// Whether a line says that the clock is synchronised.
+/// Stores whether the clock is synchronised, if a line states it.
 pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     if let Ok(state) = NtpState::told(line) {
         page.told.ntp = Fact::known(state, page.source(at));
@@ -253,7 +253,7 @@ pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
 }
 
 fn adjtimex(page: &mut Page<'_>, at: usize) -> usize {
-    // The names that the program prints, around the one that was found.
+    // The names that the program prints, around the current one.
     let from = at.saturating_sub(4);
     let mut timex = Timex::default();
     let (mut status, mut end) = (false, at + 1);

@@ -1,7 +1,7 @@
-//! The parts of a text that come from several files or several people: headers of `head` and `tail`, the names of a mail's
-//! attachments, the authors of an issue, and what `grep -r` puts in front of its lines.
+//! The parts of a text that come from several files or several authors: headers of `head` and `tail`, the names of a
+//! mail's attachments, the authors of an issue, and the prefixes of `grep -r`.
 
-/// Names that one machine gives to its logs.
+/// Common names of logs.
 const LOGS: [&str; 16] = [
     "dmesg",
     "kern",
@@ -20,13 +20,13 @@ const LOGS: [&str; 16] = [
     "vmcore-dmesg",
     "dmesg.boot",
 ];
-/// Directories in which one machine has its logs.
+/// Directories in which a machine stores its logs.
 const PLACES: [&str; 4] = ["/var/log/", "/var/crash/", "/tmp/", "/proc/"];
-/// Characters of the name of a file, or of a person, at most.
+/// Maximum number of characters in the name of a file, or of an author.
 const LONGEST: usize = 64;
 
-/// What tells the machine or the moment of a file apart from others by its name: `bad/` of `bad/dmesg.txt`, `dmesg-bad` of
-/// `dmesg-bad.txt`. None of a name that each machine has, also with the number or the date of a rotation.
+/// The part of a file's name that distinguishes its machine or moment: `bad/` of `bad/dmesg.txt`, `dmesg-bad` of
+/// `dmesg-bad.txt`. `None` for a common name of a log, also with the number or the date of a rotation.
 pub(crate) fn label(path: &str) -> Option<&str> {
     let place = PLACES.iter().find_map(|place| path.strip_prefix(place));
     let path = place.or_else(|| path.strip_prefix("./")).unwrap_or(path).trim_start_matches('/');
@@ -49,7 +49,7 @@ pub(crate) fn label(path: &str) -> Option<&str> {
     (!label.is_empty() && label.len() <= LONGEST && !label.contains(' ')).then_some(label)
 }
 
-/// The file whose lines begin behind a header.
+/// The file whose lines begin after a header.
 pub(super) fn begins(line: &str) -> Option<&str> {
     let line = line.trim();
     if let Some(path) = line.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
@@ -71,7 +71,7 @@ fn attachment(line: &str) -> Option<&str> {
     label(value)
 }
 
-/// The person whose part of an issue begins behind a header: `joe · comment · 2024-01-01`, `@joe commented on Jan 1`.
+/// The author whose part of an issue begins after a header: `joe · comment · 2024-01-01`, `@joe commented on Jan 1`.
 pub(super) fn author(line: &str) -> Option<&str> {
     const BEHIND: [&str; 5] = [" on ", " at ", " in ", " yesterday", " last "];
     let line = line.trim().trim_start_matches(['#', '*', ' ', '@', '_']);

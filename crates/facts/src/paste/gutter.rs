@@ -1,23 +1,23 @@
-//! What programs put in front of each line, or around it: numbers (`cat -n`, `grep -n`, editors), dates and names of
-//! containers (`kubectl logs --timestamps`, `docker compose logs`), the `+` of a patch, bullets, marks of code, frames, scroll
-//! bars.
+//! Text that programs add before each line, or around it: numbers (`cat -n`, `grep -n`, editors), dates and names of
+//! containers (`kubectl logs --timestamps`, `docker compose logs`), the `+` of a patch, bullets, marks of code, frames,
+//! scroll bars.
 //!
-//! It is taken off where neighbouring lines show that it is no part of them: numbers count up, and the rest is the same
-//! in each line. Lines stay where they are. What the kernel's own log has in front is left to its own reader.
+//! It is removed if neighbouring lines show that it is not part of them: numbers count up, and other prefixes are equal
+//! in each line. Lines keep their positions. The prefixes of the kernel's log are left to its own reader.
 
 use crate::log::strip_prefix;
 
-/// Lines that show it; fewer where the whole text has it.
+/// Number of lines that show it; fewer if the whole text has it.
 const LINES: usize = 3;
-/// Passes: a name and a date behind it are two things.
+/// Number of passes: a name followed by a date needs two.
 const PASSES: usize = 3;
 
-/// What stands in front of a line.
+/// The prefix of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Front<'a> {
-    /// A line number, and the sign behind it.
+    /// A line number, and the character after it.
     Number(u64, &'a str),
-    /// A date and a time, as containers' logs have it.
+    /// A date and a time, as in containers' logs.
     Date,
     /// The name of a container.
     Name(&'a str),
@@ -30,17 +30,17 @@ enum Front<'a> {
 }
 
 impl Front<'_> {
-    /// Lines that show it, where the text has others.
+    /// Number of consecutive lines that must have it, if the text has other lines.
     fn lines(self) -> usize {
         match self {
             Self::Code => 2,
-            // A list is a list, unless the whole text is one.
+            // A list stays a list, unless the whole text is one.
             Self::Item => usize::MAX,
             _ => LINES,
         }
     }
 
-    /// Whether the next line may have this one behind its own.
+    /// Whether the next line may have `next` after this prefix.
     fn precedes(self, next: Self) -> bool {
         match (self, next) {
             (Self::Number(before, sign), Self::Number(number, other)) => {
@@ -51,10 +51,10 @@ impl Front<'_> {
     }
 }
 
-/// Reads what stands in front of a line: it, and the rest of the line.
+/// Splits a line into its prefix and the rest.
 type Kind = fn(&str) -> Option<(Front<'_>, &str)>;
 
-/// Takes it off the lines of a text.
+/// Removes the prefixes from the lines of a text.
 pub(super) fn take_off(lines: &mut [String]) {
     for line in lines.iter_mut() {
         if let Some(bare) = unframed(line) {
@@ -69,7 +69,7 @@ pub(super) fn take_off(lines: &mut [String]) {
     }
 }
 
-/// Takes one kind off; whether there was any.
+/// Removes one kind of prefix; returns whether there was any.
 fn pass(lines: &mut [String], kind: Kind) -> bool {
     let mut bare: Vec<(usize, String)> = Vec::new();
     let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
@@ -116,7 +116,7 @@ fn pass(lines: &mut [String], kind: Kind) -> bool {
     any
 }
 
-/// Whether a line is of a log, whose reader knows what stands in front: of the kernel, or of syslog (`web chronyd[12]: `).
+/// Whether a line is of a log, whose reader knows its prefixes: of the kernel, or of syslog (`web chronyd[12]: `).
 fn is_logged(rest: &str) -> bool {
     if strip_prefix(rest).1 {
         return true;
@@ -179,7 +179,7 @@ fn name(line: &str) -> Option<(Front<'_>, &str)> {
     (blank && is_name).then_some((Front::Name(bare), rest))
 }
 
-/// `+text`. Behind the `+` of a row that `perf` can open is a blank.
+/// `+text`. A blank follows the `+` of a row that `perf` can expand.
 fn added(line: &str) -> Option<(Front<'_>, &str)> {
     let rest = line.strip_prefix('+')?;
     (!rest.starts_with(['+', '-', '='])).then_some((Front::Added, rest))
@@ -210,7 +210,7 @@ fn unframed(line: &str) -> Option<&str> {
     let framed = begin.strip_prefix(is_bar).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
     let inside = framed.unwrap_or(line).trim_end();
     let bare = inside.trim_end_matches(is_scroll);
-    // A bar of a diagram stands behind its number without a blank.
+    // A bar of a diagram follows its number without a blank.
     let bare =
         if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { inside };
     (bare.len() < line.trim_end().len()).then_some(bare)
@@ -280,7 +280,7 @@ mod tests {
             // Two lines of many.
             "+a\n+b\nc\n",
             "2: a\n3: b\nc\n",
-            // Logs, whose dates count.
+            // Logs, whose dates are needed.
             "2026-09-14T10:11:01+00:00 web kernel: tsc: x\n2026-09-14T10:11:02+00:00 web kernel: tsc: y\n",
             "2026-09-14T10:11:01+00:00 web chronyd[12]: x\n2026-09-14T10:11:02+00:00 web chronyd[12]: y\n",
             // A bar of a diagram.

@@ -1,4 +1,4 @@
-//! The machines of one text, told apart by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
+//! Separates the machines of one text by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
 //! headings of programs that run a command on many machines.
 
 use super::{Section, files, prompt};
@@ -6,21 +6,21 @@ use crate::log::times;
 use crate::names;
 use std::collections::HashSet;
 
-/// Characters and words that a heading has at most.
+/// Maximum number of characters and words in a heading.
 const LONGEST: usize = 48;
 const WORDS: usize = 6;
-/// Sections that are told apart; a text with more has other headings.
+/// Maximum number of sections; a text with more has other headings.
 const SECTIONS: usize = 8;
-/// Headings that are compared; a text with more has other ones, too.
+/// Maximum number of headings that are compared; a text with more also has other ones.
 const HEADINGS: usize = 256;
 
-/// Words of headings for one of two: the first list has what the other one is not.
+/// Pairs of heading words: a machine of the first list is not one of the second.
 const PAIRS: [[&[&str]; 2]; 2] = [
     [&["host", "hypervisor", "dom0", "metal"], &["guest", "vm", "domu", "virtual"]],
     [&["old", "older"], &["new", "newer"]],
 ];
 
-/// Words of lines that tell which clocksource is in use.
+/// Words in lines that show the clocksource in use.
 const TELLING: [&str; 5] = [
     "to clocksource ",
     "clocksource has been installed",
@@ -29,7 +29,7 @@ const TELLING: [&str; 5] = [
     "Marking clocksource",
 ];
 
-/// What a heading tells apart: of each pair, which one; a version; a host.
+/// The distinguishing parts of a heading: for each pair, which one; a version; a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Of {
     pairs: [Option<usize>; PAIRS.len()],
@@ -45,17 +45,17 @@ struct Of {
     kind: Option<&'static str>,
 }
 
-/// Words for machines that a number or a letter tells apart.
+/// Words for machines that are distinguished by a number or a letter.
 const NUMBERED: [&str; 11] = [
     "server", "host", "node", "machine", "box", "vm", "guest", "pc", "laptop", "system", "instance",
 ];
 
-/// Words for kinds of machines: what is one of them is none of the others.
+/// Words for kinds of machines, each of which excludes the others.
 const KINDS: [&str; 8] =
     ["laptop", "desktop", "workstation", "server", "pi", "router", "phone", "nas"];
 
 impl Of {
-    /// A program writes such a heading, also in long texts and around code.
+    /// Whether a program writes such a heading, also in long texts and around code.
     fn is_of_a_program(&self) -> bool {
         self.host.is_some() || self.file.is_some() || self.author.is_some()
     }
@@ -72,19 +72,20 @@ impl Of {
     }
 }
 
-/// Lines with a stamp from which on a text is a log, or a mail with several, and words above some of its lines are
-/// of its writer.
+/// Lines with a time stamp from which on a text is a log, or a mail with several, so that words above some of its lines
+/// are of its writer.
 const WHOLE_LOG: usize = 150;
 
-/// Tells the parts of a text apart that have headings for different machines or states. Empty where fewer than two of them
-/// tell of a clocksource, where one without a heading does, and for documents, which show examples.
+/// Separates the parts of a text with headings for different machines or states. Empty if fewer than two parts show a
+/// clocksource, if a part without a heading does, and for documents, which show examples.
 #[must_use]
 pub fn headed(lines: &[String]) -> Vec<Section> {
     let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
     parts(lines, !long && !lines.iter().any(|line| line.trim_start().starts_with("```")))
 }
 
-/// Why a document that shows lines under headings for different machines is of no single one, as the end of a sentence.
+/// The reason why a document with lines under headings for different machines is not of a single one, as the end of a
+/// sentence.
 pub(super) fn several(lines: &[String]) -> Option<String> {
     let long = lines.iter().filter(|line| line.trim_start().starts_with('[')).count() > WHOLE_LOG;
     let found = if long { Vec::new() } else { parts(lines, true) };
@@ -98,7 +99,7 @@ pub(super) fn several(lines: &[String]) -> Option<String> {
     ))
 }
 
-/// The parts under headings; `by_people`: also under those that people write.
+/// The parts under headings; `by_people`: also under headings that users write.
 fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     let mut found: Vec<(Section, Of)> = vec![(Section::default(), Of::default())];
     let mut active = 0;
@@ -127,15 +128,15 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
         let all = section.lines.iter().flat_map(|(from, to)| &lines[*from..*to]);
         let mut below_host = false;
         let telling = all.filter(|line| {
-            // A name alone below the heading of a host is what one of sysfs' files says there; the command that asked for
-            // it runs on all of them.
+            // A name alone after the heading of a host is the content of a sysfs file on that host; the command that
+            // printed it runs on all hosts.
             let is_answer = below_host && names::is_known(line.trim());
             below_host = of_tool(line.trim()).is_some();
             is_answer || !asks_many(line) && TELLING.iter().any(|word| super::has(line, word))
         });
         telling.map(|line| line.trim()).collect::<Vec<&str>>()
     };
-    // What one author quotes of another one tells nothing of a machine of his own.
+    // An author's quotation of another author is not evidence of the first one's machine.
     let mut told: HashSet<&str> = HashSet::new();
     found.retain(|(section, of)| {
         let lines = telling(section);
@@ -177,7 +178,7 @@ fn of_ssh(line: &str) -> Option<&str> {
     let mut words = line[at..].split_ascii_whitespace().skip(1);
     let mut host = words.next()?;
     while host.starts_with('-') {
-        // These options have a value behind them.
+        // These options are followed by a value.
         if ["-p", "-i", "-l", "-o", "-J", "-F"].contains(&host) {
             words.next()?;
         }
@@ -185,7 +186,7 @@ fn of_ssh(line: &str) -> Option<&str> {
     }
     let host = host.split_once('@').map_or(host, |(_, host)| host);
     let is_name = host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-    // What follows must be a command: prose has other words.
+    // A command must follow: prose has other words.
     const COMMANDS: [&str; 9] =
         ["dmesg", "cat", "journalctl", "sudo", "grep", "egrep", "head", "uname", "lscpu"];
     let command = words.next()?.trim_matches(['\'', '"']);
@@ -290,10 +291,10 @@ mod tests_of_parts {
             assert_eq!(shown(&text).len(), 2, "{text}");
             // The same name again.
             assert_eq!(shown(&format!("{one}\n{HPET}{one}\n{TSC}")).len(), 0, "{text}");
-            // People quote each other.
+            // Users quote each other.
             let parts = if one.contains("joe") { 0 } else { 2 };
             assert_eq!(shown(&format!("{one}\n{TSC}{two}\n{TSC}")).len(), parts, "{text}");
-            // Behind what the mail or the issue begins with.
+            // After the beginning of the mail or the issue.
             assert_eq!(shown(&format!("On it:\n{FRONT}{text}")).len(), 3, "{text}");
         }
         let logs = format!("==> /var/log/kern.log.1 <==\n{HPET}==> /var/log/kern.log <==\n{TSC}");

@@ -1,26 +1,26 @@
-//! The machines of a log of several, told apart by the host in front of each line: the journal of several machines, the
-//! file of a server that collects logs, what a log store returns.
+//! Separates the machines of one log by the host before each line: the journal of several machines, the
+//! file of a server that collects logs, the output of a log store.
 
 use super::{Section, prompt};
 use crate::log::{Host, host_of, strip_prefix, times};
 
-/// Hosts whose lines are told apart; of a text with more, only the names of so many and one are found.
+/// Maximum number of separated hosts; for a text with more, one name more than this is returned.
 pub const HOSTS: usize = 64;
-/// Lines of a run in which a boot begins.
+/// Number of lines of a run in which a boot must begin.
 const HEAD: usize = 8;
-/// Seconds since boot of the first lines of a boot.
+/// Maximum seconds since boot of a boot's first lines.
 const BEGIN: f64 = 0.5;
-/// Seconds by which the stamps of neighbouring lines are out of order.
+/// Maximum seconds by which the time stamps of neighbouring lines are out of order.
 const DISORDER: f64 = 1.0;
-/// Seconds within which a boot that changes its name goes on behind the change, where lines have dates alone.
+/// Seconds within which a boot continues after a change of its name, if lines have only dates.
 const GOES_ON_WITHIN: f64 = 120.0;
-/// Seconds by which the moment of the boot, date less stamp, is uncertain: the clock is set in the first minutes, and no
-/// longer moves by so much behind them.
+/// Seconds of uptime within which the clock is set; later, the moment of the boot (date minus time stamp) does not
+/// change by more than `MOVES`.
 const SET_BY: f64 = 120.0;
-/// See `SET_BY`.
+/// Seconds by which the moment of one boot may change; see `SET_BY`.
 const MOVES: f64 = 300.0;
 
-/// Lines of one host behind one another.
+/// Consecutive lines of one host.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     host: usize,
@@ -28,23 +28,23 @@ struct Run {
     end: usize,
     first: (Option<f64>, Option<f64>),
     last: (Option<f64>, Option<f64>),
-    /// A boot begins with it.
+    /// Whether a boot begins with it.
     boots: bool,
-    /// Lines of the kernel in it.
+    /// Number of kernel lines in it.
     lines: usize,
 }
 
-/// How a run goes on behind the one before it.
+/// The relation of a run to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// As lines of one boot do.
+    /// The lines continue one boot.
     Smooth,
     /// A boot begins.
     Boot,
     Other,
 }
 
-/// Tells the hosts of a text apart whose lines name them. Empty for a text of one machine, which may change its name when
+/// Separates the hosts of a text whose lines name them. Empty for a text of one machine, which may change its name when
 /// its boot reads it.
 #[must_use]
 pub fn hosts(lines: &[String]) -> Vec<Section> {
@@ -65,7 +65,7 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
         }
     }
     let of_kernel = names.len();
-    // What another host's shell printed is not of the host that the log names.
+    // The output of another host's shell is not of the host in the log.
     let of_prompts = found.iter_mut().zip(lines).filter(|(host, _)| host.is_none());
     let known = !names.is_empty() && !names.iter().any(|name| is_general(name));
     for (host, line) in of_prompts.filter(|_| known) {
@@ -97,8 +97,8 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
     sections
 }
 
-/// Takes out what a console put in front of the stamp of a line, where most lines begin with theirs: a part of another
-/// message, such as the name of a device.
+/// Removes the text of a console before the time stamp of a line, if most lines begin with their time stamp: a part of
+/// another message, such as the name of a device.
 fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
     let is_label = |line: &str, host: &Host<'_>| {
         let rest = line.trim_start().strip_prefix(host.name);
@@ -124,7 +124,7 @@ fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
     }
 }
 
-/// The runs of the text. A line that names no host belongs to the run that it is in.
+/// The runs of the text. A line without a host belongs to the current run.
 fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (number, line) in lines.iter().enumerate() {
@@ -135,7 +135,7 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
             (Some(run), None) => run.end = number + 1,
             (Some(run), Some(host)) if run.host == host => run.end = number + 1,
             (_, Some(host)) => {
-                // What stands in front of the first line with a host belongs to it.
+                // The lines before the first line with a host belong to it.
                 let begin = if runs.is_empty() { 0 } else { number };
                 let marked = number.checked_sub(1).is_some_and(|before| {
                     lines[before].starts_with("-- Boot ") || lines[before].starts_with("-- Reboot")
@@ -163,7 +163,7 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
     runs
 }
 
-/// Hosts that many machines are called, before they know their own name or without one.
+/// General host names, which machines have before they know their own name or without one.
 fn is_general(name: &str) -> bool {
     const NAMES: [&str; 26] = [
         "localhost",
@@ -196,8 +196,8 @@ fn is_general(name: &str) -> bool {
     NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Whether each boot begins under the first name and goes on under the other one: the name of an initial system, or of the
-/// firmware, and then its own. A line shows that a boot begins, or the name is that of no machine in particular.
+/// Whether each boot begins under the first name and continues under the other one: the name of an initial system, or
+/// of the firmware, and then the machine's own. A line shows that a boot begins, or the name is a general one.
 fn is_renamed(runs: &[Run], first: usize, name: &str) -> bool {
     let mut of_first = runs.iter().filter(|run| run.host == first);
     if !is_general(name)

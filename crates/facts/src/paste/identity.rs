@@ -1,4 +1,4 @@
-//! Which kernel: `uname`, `/proc/version`, `/proc/cmdline`.
+//! The identity of the kernel: `uname`, `/proc/version`, `/proc/cmdline`.
 
 use super::{Page, Reader, prompt, shown};
 use crate::cmdline::CommandLine;
@@ -17,7 +17,7 @@ pub(super) const CMDLINE: Reader = Reader {
 fn uname(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
     if let Some(found) = prompt::read(line) {
-        // `uname -r` and its answer.
+        // `uname -r` and its output.
         let asks = found.command.starts_with("uname") && !found.command.contains('|');
         let next = shown(page.line(at + 1));
         if !asks || next.contains(' ') || Version::parse(next).is_none() {
@@ -44,7 +44,7 @@ fn uname(page: &mut Page<'_>, at: usize) -> usize {
     1
 }
 
-/// The release and the architecture in what `uname -a` prints.
+/// The release and the architecture in the output of `uname -a`.
 pub(super) fn answer(line: &str) -> Option<(&str, Option<Arch>)> {
     let rest = line.trim().strip_prefix("Linux ")?;
     let mut words = rest.split_ascii_whitespace();
@@ -88,7 +88,7 @@ fn cmdline(page: &mut Page<'_>, at: usize) -> usize {
         return 2;
     }
     let line = line.strip_prefix("/proc/cmdline:").map_or(line, str::trim_start);
-    // What a boot loader's menu says is not what was booted.
+    // An entry in a boot loader's menu is not the booted kernel.
     if !line.starts_with("BOOT_IMAGE=") {
         return 0;
     }

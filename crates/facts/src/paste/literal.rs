@@ -1,4 +1,5 @@
-//! Parts of a text that are source code, and changelogs: what a test or a program has between quotation marks no machine said.
+//! Parts of a text that are source code, and changelogs: a string in a test or a program is not the output of a
+//! machine.
 
 use crate::log::strip_prefix;
 
@@ -72,8 +73,8 @@ fn end_of_call(lines: &[String], at: usize) -> Option<usize> {
     None
 }
 
-/// Whether a text is the changelog of a package or of a project: entries that say what a version changed, and no line with a
-/// stamp of the kernel.
+/// Whether a text is the changelog of a package or of a project: entries that describe the changes of a version, and no
+/// line with a time stamp of the kernel.
 pub(super) fn is_changelog(lines: &[String]) -> bool {
     let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
     let is_heading = |line: &str| {

@@ -1,12 +1,12 @@
-//! The machines of a text with whole boots, told apart by what their kernels say of the machine, once in each boot: its
-//! maker, its board, its processor, the host in front of the lines.
+//! Separates the machines of a text with whole boots by properties that their kernels print once in each boot: the
+//! vendor, the board, the processor, the host before the lines.
 
 use super::Section;
 use crate::log::{family_of, strip_prefix};
 
-/// Machines that are told apart; a text with more is read as one.
+/// Maximum number of separated machines; a text with more is read as one.
 const MACHINES: usize = 24;
-/// Lines behind a banner in which a kernel has named its machine.
+/// Number of lines after a banner within which a kernel has printed its machine.
 const HEAD: usize = 400;
 
 /// One kind of name for a machine.
@@ -22,19 +22,19 @@ enum Kind {
     Vector,
     /// `CPU0 revision is: 0001800a (MIPS 4Kc)`, `CPU: ARMv7 Processor [410fd034] ...`.
     Processor,
-    /// The host in front of the lines, of syslog.
+    /// The host before the lines, of syslog.
     Host,
-    /// The family of the processor that the kernel was built for, by its release or its compiler.
+    /// The processor family of the kernel, by its release or its compiler.
     Family,
     /// `smpboot: CPU0: Intel(R) Xeon(R) E-2288G CPU @ 3.70GHz (family: 0x6, ...)`.
     Cpu,
-    /// The hardware itself, or a hypervisor's guest.
+    /// The hardware itself, or a guest of a hypervisor.
     Under,
-    /// How often the banner is quoted: the log of a mail, and that of the mail which it answers.
+    /// The quotation depth of the banner: the log of a mail, and that of the mail which it answers.
     Quoted,
 }
 
-/// Words of a release or of a compiler's name. Kernels of 32 and of 64 bits run on one machine.
+/// Words of a release or of a compiler's name. Kernels with 32 and with 64 bits run on one machine.
 const FAMILIES: [(&str, &str); 13] = [
     ("x86_64", "x86"),
     ("amd64", "x86"),
@@ -51,7 +51,7 @@ const FAMILIES: [(&str, &str); 13] = [
     ("loongarch", "LoongArch"),
 ];
 
-/// What a boot says of its machine.
+/// The properties of the machine in one boot.
 #[derive(Clone, Debug, Default)]
 struct Names(Vec<(Kind, String)>);
 
@@ -66,7 +66,7 @@ impl Names {
         self.0.iter().find(|(known, _)| *known == kind).map(|(_, name)| name.as_str())
     }
 
-    /// Whether both name their machines in the same way, by another name.
+    /// Whether both boots have the same kind of name, with different values.
     fn differ(&self, other: &Self) -> bool {
         let same = |kind: Kind| self.of(kind).is_some() && self.of(kind) == other.of(kind);
         // A guest may boot on another processor, and a machine under a hypervisor.
@@ -80,7 +80,7 @@ impl Names {
             .any(|(kind, name)| !weak(*kind) && other.of(*kind).is_some_and(|other| other != name))
     }
 
-    /// The name that people use.
+    /// The most common name.
     fn shown(&self) -> Option<String> {
         let order = [
             Kind::Host,
@@ -96,8 +96,8 @@ impl Names {
     }
 }
 
-/// The machines of a text with the boots of several; one section, or none, for a text of one machine.
-/// `depths`: how often each line was quoted; empty where nobody counted.
+/// Separates the machines of a text with the boots of several; one section, or none, for a text of one machine.
+/// `depths`: the quotation depth of each line; empty if it was not counted.
 #[must_use]
 pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
     let banners: Vec<usize> =
@@ -114,10 +114,10 @@ pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
         let end = banners.get(number + 1).copied().unwrap_or(lines.len());
         let mut names = names(&lines[*begin..end]);
         names.0.push((Kind::Quoted, quoted[number].to_string()));
-        // What stands in front of the first banner belongs to it.
+        // The lines before the first banner belong to it.
         let begin = if number == 0 { 0 } else { *begin };
         let same = |(_, known): &(Section, Names)| !known.differ(&names);
-        // The machine before, where nothing is against it: then one that is named alike.
+        // The previous machine, if nothing contradicts it; otherwise one with the same names.
         let place = active
             .filter(|at: &usize| found.get(*at).is_some_and(same))
             .or_else(|| found.iter().position(|one| same(one) && names.0.len() > 1));
@@ -136,10 +136,10 @@ pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
     found.into_iter().map(|(section, names)| Section { host: names.shown(), ..section }).collect()
 }
 
-/// Lines in front of a banner in which Arm's kernels say on which processor they boot.
+/// Number of lines before a banner in which Arm's kernels print the processor on which they boot.
 const IN_FRONT: usize = 2;
 
-/// The first line of the boot with this banner: kernels for Arm have one in front of it (`smp_setup_processor_id()`).
+/// The first line of the boot with this banner: kernels for Arm print one before it (`smp_setup_processor_id()`).
 fn first_line(lines: &[String], banner: usize) -> usize {
     let begins = |at: &usize| {
         let (message, stamped) = strip_prefix(&lines[*at]);
@@ -148,7 +148,7 @@ fn first_line(lines: &[String], banner: usize) -> usize {
     (banner.saturating_sub(IN_FRONT)..banner).find(begins).unwrap_or(banner)
 }
 
-/// The banner of a kernel, as it prints it: `/proc/version` has the same words, and so has what people write of it.
+/// Whether a line is a banner that a kernel printed: `/proc/version` has the same words, and so do users' texts.
 fn is_banner(line: &str) -> bool {
     if !super::has(line, "Linux version ") {
         return false;
@@ -180,7 +180,7 @@ fn names(lines: &[String]) -> Names {
     names
 }
 
-/// Words in the names that hypervisors give to the machines of their guests.
+/// Words in the machine names that hypervisors give to their guests.
 const VIRTUAL: [&str; 22] = [
     "QEMU",
     "KVM",
@@ -206,7 +206,7 @@ const VIRTUAL: [&str; 22] = [
     "Cloud",
 ];
 
-/// Whether a boot is of the hardware itself or of a guest, where it says so. The first domain of Xen has both signs.
+/// Whether a boot is on the hardware itself or in a guest, if it shows that. The initial domain of Xen shows both.
 fn under(lines: &[String], dmi: Option<&str>) -> Option<&'static str> {
     let said = lines.iter().take(HEAD).any(|line| {
         let (message, stamped) = strip_prefix(line);
@@ -223,7 +223,7 @@ fn under(lines: &[String], dmi: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// The family that a banner names: `6.1.0-rpi (a@b) (aarch64-linux-gnu-gcc 12) #1`. Who built it where is in between.
+/// The family in a banner: `6.1.0-rpi (a@b) (aarch64-linux-gnu-gcc 12) #1`. The text in between names the builder.
 fn family(banner: &str) -> Option<&'static str> {
     let release = banner.split(' ').next()?;
     let compiler = banner.split_once(") (").map_or("", |(_, rest)| rest);
@@ -233,7 +233,7 @@ fn family(banner: &str) -> Option<&'static str> {
     of(release).or_else(|| of(compiler))
 }
 
-/// What a message calls the machine.
+/// The name of the machine in a message.
 fn name(message: &str) -> Option<(Kind, String)> {
     let found = |kind, name: &str| {
         let name = name.trim();
@@ -243,7 +243,7 @@ fn name(message: &str) -> Option<(Kind, String)> {
         return found(Kind::Family, family(rest)?);
     }
     if let Some(rest) = message.strip_prefix("DMI: ") {
-        // An update of the firmware leaves the machine the same.
+        // An update of the firmware does not change the machine.
         return found(Kind::Dmi, rest.split(", BIOS").next()?);
     }
     if let Some(rest) = message.strip_prefix("Hardware name: ") {
@@ -276,15 +276,15 @@ fn name(message: &str) -> Option<(Kind, String)> {
         let words: Vec<&str> = rest[..end].split_ascii_whitespace().collect();
         return found(Kind::Cpu, &words.join(" "));
     }
-    // The revision of the processor's main ID register; a kernel may boot on another core of the same machine.
+    // The revision in the processor's main ID register; a kernel may boot on another core of the same machine.
     let rest = message.strip_prefix("CPU: ").filter(|rest| rest.contains("] revision "))?;
     found(Kind::Processor, rest.split(" revision ").next()?)
 }
 
-/// Hosts that a machine has before it knows its own name.
+/// Host names of a machine before it knows its own name.
 const UNNAMED: [&str; 5] = ["localhost", "(none)", "localhost.localdomain", "linux", "unknown"];
 
-/// The host in front of the lines of the kernel: `Oct 19 18:39:37 web1 kernel: [...`, where one host is.
+/// The host before the lines of the kernel: `Oct 19 18:39:37 web1 kernel: [...`, if there is only one.
 fn host(lines: &[String]) -> Option<String> {
     let mut found: Option<&str> = None;
     for line in lines {
@@ -339,7 +339,7 @@ mod tests {
             let found = shown(&text);
             assert_eq!(found.len(), 2, "{one}");
             assert_eq!((found[0].1.as_str(), found[1].1.as_str()), ("1-2", "3-4"), "{one}");
-            // Two boots of one, and boots that do not say.
+            // Two boots of one machine, and boots that do not show it.
             let text = format!("{FIRST}[    0.000000] {one}\n{OTHER}[    0.000000] {one}\n{OTHER}");
             assert_eq!(shown(&text).len(), 1, "{one}");
         }
@@ -378,7 +378,7 @@ mod tests {
         let text = "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc 12) #1 SMP\n\
                     [    0.000000] Linux version 6.1.0 (a@b) (riscv64-linux-gnu-gcc 12) #1 SMP\n";
         assert_eq!(shown(text).len(), 2);
-        // By a message, where the banner does not tell.
+        // By a message, if the banner does not show it.
         let arm = "[    0.000000] arch_timer: cp15 timer(s) running at 24.00MHz (phys).\n\
                    [    0.010000] clocksource: Switched to clocksource arch_sys_counter\n";
         let x86 = "[    0.500000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";

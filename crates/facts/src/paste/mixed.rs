@@ -1,14 +1,14 @@
-//! Texts of several machines, or of several states of one, that nothing tells apart line by line: what their lines say
-//! together holds for none of them.
+//! Texts of several machines, or of several states of one, that cannot be separated line by line: a conclusion from all
+//! lines together is valid for none of them.
 
 use super::{Section, headings, hosts, prompt, reprinted};
 use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
 
-/// Lines behind a command that are looked at for what it printed.
+/// Lines after a command that are searched for its output.
 const OUTPUT: usize = 64;
 
-/// Lines above a note among which its heading is.
+/// Lines above a note that are searched for its heading.
 const HEADING_WITHIN: usize = 4;
 
 /// Words with which a command begins that reads a file, here or on other machines.
@@ -38,7 +38,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| reprinted::open(lines))
 }
 
-/// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that tells the boots apart.
+/// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that separates the boots.
 fn wordings(lines: &[String]) -> Option<String> {
     if lines.iter().any(|line| super::has(line, "Linux version ")) {
         return None;
@@ -130,7 +130,7 @@ fn labelled(lines: &[String]) -> Option<String> {
     None
 }
 
-/// A reading with its value, and what stands in front of the path, or of the name of the file.
+/// A reading with its value, and the text before the path, or before the name of the file.
 fn reading(line: &str) -> Option<(&str, String)> {
     let (head, tail) = line.split_once("current_clocksource")?;
     let value = tail.trim_start().strip_prefix([':', '=', '|'])?.trim();

@@ -1,9 +1,9 @@
-//! What people paste around a kernel log, or instead of one: shell transcripts, the output of tools, whole posts.
+//! Text that users paste around a kernel log, or instead of one: shell transcripts, the output of tools, whole posts.
 //!
-//! What lives here: the page that readers look at, the registry of the readers of transcripts (`READERS`), how what
-//! they read completes the facts, and how the machines of one text are told apart ([`sections`]). A reader takes the
-//! lines that it knows; what no reader and no kernel message takes is counted. What must not live here: the kernel's
-//! messages (`log`), the output of profilers and benchmarks (`symptom`), what any of it means.
+//! Contents: the page that readers examine, the registry of the readers of transcripts (`READERS`), the completion of
+//! the facts by their results, and the separation of the machines in one text ([`sections`]). A reader takes the
+//! lines that it knows; lines without a reader or a kernel message are counted. Not in this module: the kernel's
+//! messages (`log`), the output of profilers and benchmarks (`symptom`), the meaning of any of them.
 
 mod complete;
 mod cpuid;
@@ -46,33 +46,33 @@ pub use mixed::mixed;
 pub use sections::{Section, older, sections};
 use serde::Serialize;
 
-/// Bytes of a text that are looked at for anything but kernel messages.
+/// Bytes of a text that are searched for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
-/// Its lines, at most: each takes some 60 bytes beside its text.
+/// Maximum number of its lines: each takes some 60 bytes beside its text.
 pub const LINES: usize = 200_000;
-/// Lines behind a reading of the clocksource for which it holds: a text may go on to another machine, or to the same one
-/// after a reboot.
+/// Lines after a reading of the clocksource for which it is valid: a text may continue with another machine, or with
+/// the same one after a reboot.
 const NEAR: usize = 60;
-/// Symptoms that are kept.
+/// Maximum number of stored symptoms.
 const SYMPTOMS: usize = 64;
-/// Lines around one among which another field of the same output is looked for.
+/// Lines around one line that are searched for another field of the same output.
 const FIELDS_WITHIN: usize = 12;
-/// Lines at the beginning of a manual that have its first headings.
+/// Lines at the beginning of a manual that contain its first headings.
 const HEADINGS_WITHIN: usize = 80;
-/// Lines above one among which the command is looked for that printed it.
+/// Lines above one line that are searched for the command that printed it.
 const COMMAND_WITHIN: usize = 40;
 
 /// Reads one kind of text.
 pub(crate) struct Reader {
-    /// The kind, as the answer lists it.
+    /// The kind, as the report lists it.
     pub(crate) name: &'static str,
-    /// Words of which a line has at least one where such a text may begin.
+    /// Words of which the first line of such a text has at least one.
     pub(crate) words: &'static [&'static str],
-    /// Reads at a line; the number of lines that it took, 0 where the text is none of this kind.
+    /// Reads from a line on; returns the number of lines that it took, 0 if the text is not of this kind.
     pub(crate) read: fn(&mut Page<'_>, usize) -> usize,
 }
 
-/// The readers of transcripts: one line a kind.
+/// The readers of transcripts: one line for each kind.
 const READERS: [Reader; 29] = [
     sysfs::READER,
     sysfs::CHOICE,
@@ -105,14 +105,14 @@ const READERS: [Reader; 29] = [
     packets::READER,
 ];
 
-/// The lines of a text, and what was read of them so far.
+/// The lines of a text, and the facts that were read from them so far.
 pub(crate) struct Page<'a> {
     name: &'a str,
-    /// Number of the first line, less 1.
+    /// The lines of the text.
     lines: &'a [String],
     told: Told,
     symptoms: Vec<Symptom>,
-    /// The clocksource that was read or chosen last, and where.
+    /// The clocksource that was read or chosen last, and its line.
     under: Option<(String, usize)>,
 }
 
@@ -125,12 +125,12 @@ impl<'a> Page<'a> {
         self.lines.len()
     }
 
-    /// A line, empty behind the end.
+    /// A line; empty after the end.
     pub(crate) fn line(&self, number: usize) -> &'a str {
         self.lines.get(number).map_or("", String::as_str)
     }
 
-    /// A line and those behind it that a mailer may have wrapped from it, as one line.
+    /// A line joined with the following lines, which a mailer may have wrapped.
     pub(crate) fn joined(&self, at: usize, lines: usize) -> String {
         let mut text = self.line(at).trim_end().to_owned();
         for number in at + 1..at + lines {
@@ -149,10 +149,10 @@ impl<'a> Page<'a> {
         prompt::read(self.line(number)).is_some()
     }
 
-    /// Whether a line is part of the output of a tool: another field of it is near, or a prompt above asks the tool. A line
-    /// of the form `Model: x` alone is anything: a message of the kernel, a form, a sentence.
+    /// Whether a line is part of the output of a tool: another field of the output is near, or a prompt above runs the
+    /// tool. A single line of the form `Model: x` may be anything: a message of the kernel, a form, a sentence.
     ///
-    /// `field` is the name of the field that a line has, if it is one of that output.
+    /// `field` returns the name of the field in a line, if the line is one of that output.
     fn is_output(&self, at: usize, tool: &str, field: fn(&str) -> Option<&str>) -> bool {
         let Some(own) = field(self.line(at)) else { return false };
         let near = at.saturating_sub(FIELDS_WITHIN)..self.len().min(at + FIELDS_WITHIN + 1);
@@ -171,7 +171,7 @@ impl<'a> Page<'a> {
         Source(format!("{}:{}", self.name, number + 1))
     }
 
-    /// A server that quotes sysfs; what was read there counts more.
+    /// Stores a server's quotation of sysfs; values that were read from sysfs directly take precedence.
     pub(crate) fn quotes_sysfs(&mut self, at: usize, current: &str, available: &[String]) {
         if self.told.current.is_known() {
             return;
@@ -199,7 +199,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What transcripts tell of the machine.
+/// The machine's properties in transcripts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) kernel: Fact<Kernel>,
@@ -210,7 +210,7 @@ pub(crate) struct Told {
     pub(crate) model: Option<u32>,
     pub(crate) cpu: Fact<String>,
     pub(crate) flags: Fact<Flags>,
-    /// That list may be cut behind the words about the TSC.
+    /// Whether that list may be truncated after the words about the TSC.
     pub(crate) flags_cut: bool,
     pub(crate) cpus: Fact<u32>,
     pub(crate) hypervisor: Fact<Option<HypervisorKind>>,
@@ -219,11 +219,11 @@ pub(crate) struct Told {
     pub(crate) available: Fact<Vec<String>>,
     pub(crate) ntp: Fact<NtpState>,
     pub(crate) source: Fact<TimeSource>,
-    /// What `timedatectl` shows of the real-time clock: how far it is ahead of the universal time, in seconds.
+    /// The real-time clock in the output of `timedatectl`: seconds by which it is ahead of the universal time.
     pub(crate) rtc_ahead_s: Fact<i64>,
-    /// Whether it shows a service of NTP as active.
+    /// Whether the output shows an NTP service as active.
     pub(crate) ntp_service: Fact<bool>,
-    /// Whether it says that the real-time clock keeps local time.
+    /// Whether the output states that the real-time clock keeps local time.
     pub(crate) rtc_local: Fact<bool>,
     pub(crate) tools: Fact<Tools>,
     pub(crate) apart: Fact<Apart>,
@@ -231,14 +231,14 @@ pub(crate) struct Told {
     pub(crate) invariant_tsc: Fact<bool>,
 }
 
-/// What was read of a text beside the kernel's messages.
+/// The facts in a text beside the kernel's messages.
 #[derive(Clone, Debug, Default)]
 pub struct Pasted {
     /// Lines that the kernel printed.
     pub kernel_lines: u64,
     /// The kinds of text that were recognised, in the order of their first lines.
     pub kinds: Vec<&'static str>,
-    /// Lines that are not blank and that nothing recognised.
+    /// Lines that are not blank and that were not recognised.
     pub unread: u64,
     /// For each line, whether it is part of source code or of a text of examples.
     quoted: Vec<bool>,
@@ -246,26 +246,26 @@ pub struct Pasted {
     pub(crate) told: Told,
 }
 
-/// What was recognised in a text, for the answer.
+/// The recognised parts of a text, for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Recognised {
     /// Lines that the kernel printed.
     pub kernel_lines: u64,
     /// The kinds of text.
     pub kinds: Vec<&'static str>,
-    /// Lines that nothing recognised.
+    /// Lines that were not recognised.
     pub unread: u64,
 }
 
 impl Pasted {
-    /// Reads the lines of a text. `name` is how evidence cites it.
+    /// Reads the lines of a text. `name` is the name in citations.
     #[must_use]
     pub fn read(lines: &[String], name: &str) -> Self {
         let mut page =
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // A manual shows outputs of no machine, and a changelog quotes messages.
+        // A manual shows outputs of no real machine, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };
         while at < lines.len() {
@@ -318,7 +318,7 @@ impl Pasted {
         self.kinds.is_empty() && self.kernel_lines == 0
     }
 
-    /// What was recognised, for the answer.
+    /// The recognised parts, for the report.
     #[must_use]
     pub fn recognised(&self) -> Recognised {
         Recognised {
@@ -329,7 +329,7 @@ impl Pasted {
     }
 }
 
-/// Cuts a text to what is looked at, and returns whether there was more.
+/// Truncates a text to the part that is examined, and returns whether there was more.
 pub fn cut(text: &mut Vec<u8>) -> bool {
     let end = memchr::memchr_iter(b'\n', text).nth(LINES).unwrap_or(LIMIT).min(LIMIT);
     let more = text.len() > end;
@@ -337,24 +337,24 @@ pub fn cut(text: &mut Vec<u8>) -> bool {
     more
 }
 
-/// The lines of a text of bounded size, without what mailers, web pages, terminals and quotations put in.
+/// The lines of a text of bounded size, without the additions of mailers, web pages, terminals and quotations.
 ///
 /// # Errors
-/// It is no text.
+/// The input is not text.
 pub fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     quoted_lines(bytes, name).map(|(lines, _)| lines)
 }
 
-/// The same lines, and how often each was quoted.
+/// The same lines, and the quotation depth of each.
 ///
 /// # Errors
-/// It is no text.
+/// The input is not text.
 pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>), LogError> {
     let mut lines = plain::lines(bytes, name)?;
     let mut depths = Vec::with_capacity(lines.len());
     let mut before = String::new();
     for line in &mut lines {
-        // The sign of a redirection, in a command that was broken.
+        // The character of a redirection, in a wrapped command.
         if crate::log::broken_write(&[&before, line]).is_some() && !before.starts_with('>') {
             depths.push(0);
             before.clear();
@@ -370,7 +370,7 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
     Ok((lines, depths))
 }
 
-/// A line without the signs with which mail and forums quote (`> > `), and their number.
+/// A line without the quotation characters of mail and forums (`> > `), and their number.
 fn unquoted(line: &str) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while let Some(inner) = rest.trim_start().strip_prefix('>') {
@@ -381,8 +381,8 @@ fn unquoted(line: &str) -> (usize, &str) {
     (depth, rest)
 }
 
-/// Whether a text is a page of a manual, as `man` shows it or in its source: headings that each page has, and no line with a
-/// stamp of the kernel.
+/// Whether a text is a page of a manual, as `man` shows it or in its source: it has the headings of every page, and no
+/// line with a time stamp of the kernel.
 fn is_manual(lines: &[String]) -> bool {
     const HEADINGS: [&str; 2] = ["NAME", "SYNOPSIS"];
     let heading = |wanted: &str| {
@@ -395,8 +395,8 @@ fn is_manual(lines: &[String]) -> bool {
     HEADINGS.into_iter().all(heading) && !lines.iter().any(|line| strip_prefix(line).1)
 }
 
-/// What a command printed, where the text shows it as a comment below or behind the command: `# Output: x`, `# x`, `#=> x`,
-/// `// x`, `-> x`.
+/// The output of a command, if the text shows it as a comment below or after the command: `# Output: x`, `# x`, `#=>
+/// x`, `// x`, `-> x`.
 fn shown(line: &str) -> &str {
     let line = line.trim();
     let signs = ["#=>", "# =>", "#->", "# ->", "//=>", "// =>", "//", "#", "=>", "->", "\u{2192}"];

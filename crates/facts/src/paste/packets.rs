@@ -5,7 +5,7 @@ use crate::wall::{Remark, TimeSource, What};
 
 pub(super) const READER: Reader = Reader { name: "tcpdump", words: &["NTPv"], read };
 
-/// Lines of a capture that are looked at.
+/// Maximum number of lines of a capture.
 const LINES: usize = 2000;
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;

@@ -36,7 +36,7 @@ pub(super) const LSCPU: Reader = Reader {
     read: lscpu,
 };
 
-/// A list with fewer flags was filtered by somebody: absence proves nothing.
+/// Minimum number of flags in a list that was not filtered by the user: in a shorter one, absence proves nothing.
 const WHOLE_LIST: usize = 20;
 
 /// Takes the flags; `false` where a list is not one of a processor.
@@ -108,7 +108,7 @@ const FIELDS: [&str; 26] = [
     "address sizes",
 ];
 
-/// The field of a line of `/proc/cpuinfo`, which has a tab or blanks in front of its colon.
+/// The field of a line of `/proc/cpuinfo`, which has a tab or blanks before its colon.
 fn cpuinfo_field(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(':')?;
     let field = name.trim();

@@ -103,7 +103,7 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
 const BARE: [&str; 9] =
     ["cat", "dmesg", "uname", "sudo", "echo", "head", "grep", "journalctl", "lscpu"];
 
-/// Whether a sign stands directly behind the first word of a line, and a command behind it.
+/// Whether the prompt character directly follows the first word of a line, and is followed by a command.
 fn is_bare(line: &str, at: usize) -> bool {
     let begins = line.starts_with(|c: char| c.is_ascii_alphabetic());
     let command = line[at + 1..].strip_prefix(' ').and_then(|rest| rest.split(' ').next());
@@ -113,7 +113,7 @@ fn is_bare(line: &str, at: usize) -> bool {
         && command.is_some_and(|word| BARE.contains(&word))
 }
 
-/// Words in front of the sign that name a shell or a user.
+/// Words before the prompt character that name a shell or a user.
 fn is_of_a_user(word: &str) -> bool {
     const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "ash", "dash"];
     const USERS: [&str; 8] = ["root", "user", "admin", "me", "you", "shell", "prompt", "adb"];

@@ -1,10 +1,10 @@
-//! The end of a kernel's log that is shown in front of its beginning: `dmesg | tail` and then `dmesg | head` of one session.
-//! The stamps of a log without dates tell the order within one boot, and not whether what begins is another one.
+//! The end of a kernel's log before its beginning: `dmesg | tail` and then `dmesg | head` of one session.
+//! The time stamps of a log without dates show the order within one boot, and not whether another boot begins.
 
 use super::prompt;
 use crate::log::{Event, KernelLog, times};
 
-/// Lines in front of a banner in which the command or the sentence is that leads to it.
+/// Lines before a banner that are searched for the command or the sentence that leads to it.
 const WITHIN: usize = 4;
 /// Seconds after which a kernel is no longer at its beginning.
 const LATE_S: f64 = 60.0;
@@ -23,7 +23,7 @@ pub(super) fn open(lines: &[String]) -> Option<String> {
             || line.starts_with("-- Reboot")
             || line.starts_with("-- Boot ")
     };
-    // A date in front of lines tells which of them are later.
+    // Dates before lines show which of them are later.
     let dated = lines.iter().any(|line| times(line).1.is_some());
     let late = before.iter().filter_map(|line| times(line).0).any(|at| at > LATE_S);
     if dated || !late || before.iter().any(restarts) {
@@ -93,7 +93,7 @@ mod tests {
         assert!(is_open(&prompts));
         assert!(is_open(&format!("```\n{END}```\n\nThe beginning of it:\n\n```\n{HEAD}```\n")));
         assert!(is_open(&prompts.replace("dmesg | head -4", "cat /var/log/dmesg")));
-        // A console goes on to the next boot.
+        // A console continues with the next boot.
         assert!(!is_open(&format!("{END}{HEAD}")));
         assert!(!is_open(&format!("{END}GRUB loading\n{HEAD}")));
         assert!(!is_open(

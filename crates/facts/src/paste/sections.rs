@@ -1,23 +1,23 @@
-//! The machines of one text, told apart: by the hosts that prompts name, and by readings that contradict each other
+//! Separates the machines of one text: by the hosts in prompts, and by readings that contradict each other
 //! without a write between them, as before and after a reboot.
 
 use super::{identity, prompt};
 use crate::names;
 
-/// The part of a text that is of one machine, in one state.
+/// The part of a text about one machine, in one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The host that its prompts name, or what the kernel calls the machine.
+    /// The host in its prompts, or the kernel's name for the machine.
     pub host: Option<String>,
-    /// Its lines, numbered from 0: the first, and the one behind the last.
+    /// Its lines, numbered from 0: the first one, and the one after the last.
     pub lines: Vec<(usize, usize)>,
 }
 
-/// Sections that are told apart; a text with more is read as one.
+/// Maximum number of sections; a text with more is read as one.
 const SECTIONS: usize = 24;
 
 impl Section {
-    /// The whole text with the lines of other sections left blank, so that lines keep their numbers.
+    /// The whole text with the lines of other sections blank, so that lines keep their numbers.
     #[must_use]
     pub fn text(&self, lines: &[String]) -> Vec<String> {
         let mut out = vec![String::new(); lines.len()];
@@ -29,7 +29,7 @@ impl Section {
         out
     }
 
-    /// Its lines for people, numbered from 1: `12-40, 51-60`.
+    /// Its lines as text, numbered from 1: `12-40, 51-60`.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut shown: Vec<String> =
@@ -48,7 +48,7 @@ impl Section {
     }
 }
 
-/// What a paragraph says of the state of its machine.
+/// The state of a machine in a paragraph.
 #[derive(Clone, Debug, Default)]
 struct State {
     current: Option<String>,
@@ -78,7 +78,7 @@ impl State {
             || differ(&self.release, &later.release)
     }
 
-    /// Whether nothing was said of the machine.
+    /// Whether the paragraph contains no state.
     fn is_empty(&self) -> bool {
         self.current.is_none() && self.available.is_none() && self.release.is_none()
     }
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// Tells the machines of a text apart. One section for a text of one machine.
+/// Separates the machines of a text. One section for a text of one machine.
 #[must_use]
 pub fn sections(lines: &[String]) -> Vec<Section> {
     let mut found: Vec<(Section, State)> = vec![(Section::default(), State::default())];
@@ -102,7 +102,7 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
         let state = state(&lines[..to], from);
         if let Some(host) = &host {
             if found[active].0.host.is_none() {
-                // What stands in front of the first prompt is of its host.
+                // The lines before the first prompt are of its host.
                 if !found[active].1.contradicts(&state) {
                     found[active].0.host = Some(host.clone());
                 }
@@ -118,7 +118,7 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
                 });
             }
         }
-        // What was traced in front of such a heading ran elsewhere.
+        // A trace before such a heading ran on another machine.
         let apart = names_place(&lines[from])
             && found[active].1.is_empty()
             && found[active]
@@ -144,8 +144,8 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
         .collect()
 }
 
-/// Which of the sections are older than others: a part of a mail that is quoted is of the time before the one that quotes it.
-/// Hosts that prompts name are different machines, of which none is older.
+/// Which sections are older than others: a quoted part of a mail is older than the part that quotes it.
+/// Hosts in prompts are different machines, none of which is older.
 #[must_use]
 pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool> {
     let depth = |section: &Section| {
@@ -159,11 +159,11 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
     of.into_iter().map(|depth| !named && depth > least && depth.is_some()).collect()
 }
 
-/// Files that a machine has once.
+/// Files that a machine has only once.
 const FILES: [&str; 2] = ["available_clocksource", "current_clocksource"];
 
-/// Runs of lines without a blank one, cut also where a prompt names another host, or reads a file of the clocksource that
-/// the run has read before. Blank lines belong to the run in front of them.
+/// Runs of lines without a blank one, separated also where a prompt names another host, or reads a file of the
+/// clocksource that the run has already read. Blank lines belong to the run before them.
 fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut begin = 0;
@@ -194,7 +194,7 @@ fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Whether a line is a heading that says on what the lines below it ran: `# ubuntu running in a container`.
+/// Whether a line is a heading that names the machine of the following lines: `# ubuntu running in a container`.
 fn names_place(line: &str) -> bool {
     const PLACES: [&str; 8] = [
         "docker",
@@ -220,7 +220,7 @@ fn is_trace(line: &str) -> bool {
     line.contains(") = 0") && (line.contains("gettimeofday(") || line.contains("clock_gettime"))
 }
 
-/// What the lines from this one on say. Those in front tell whether a reading is one.
+/// The state in the lines from this one on. The earlier lines show whether a reading is a real one.
 fn state(lines: &[String], from: usize) -> State {
     let mut state = State::default();
     let mut page = super::Page {
@@ -249,7 +249,7 @@ fn state(lines: &[String], from: usize) -> State {
                 .map(str::to_owned)
                 .or(state.written);
         } else if taken > 1 && line.contains("echo ") {
-            // A command that was broken.
+            // A wrapped command.
             state.written = page.under.as_ref().map(|(name, _)| name.clone());
         }
         at += taken.max(1);
@@ -294,7 +294,7 @@ mod tests {
             let text = format!("{trace}{heading}\n{reading}");
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
             assert_eq!(sections(&lines).len(), expected, "{heading}");
-            // The reading is of the machine that was traced.
+            // The reading is of the traced machine.
             let text = format!("{reading}{trace}{heading}\n");
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
             assert_eq!(sections(&lines).len(), 1, "{heading}");

@@ -65,7 +65,7 @@ fn status(page: &mut Page<'_>, at: usize) -> usize {
 /// Lines around the state among which the other metrics of the same machine are.
 const METRICS_WITHIN: usize = 120;
 
-/// `node_timex_sync_status{instance="a"} 1`: what is behind the name of the machine, and the figure.
+/// `node_timex_sync_status{instance="a"} 1`: the labels of the metric, and its figure.
 fn metric<'a>(line: &'a str, name: &str) -> Option<(&'a str, f64)> {
     let rest = line.trim().strip_prefix(name)?;
     let (labels, figure) = match rest.strip_prefix('{') {

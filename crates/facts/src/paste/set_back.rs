@@ -1,5 +1,5 @@
-//! A wall clock that was set back while a log was written: the dates in front of its lines go back, and the kernel's own stamps
-//! go on.
+//! A wall clock that was set back while a log was written: the dates before its lines go back, and the kernel's time
+//! stamps continue.
 
 use super::{Page, discipline};
 use crate::log::times;

@@ -122,7 +122,7 @@ fn lsmod(page: &mut Page<'_>, at: usize) -> usize {
     {
         return 0;
     }
-    // Drivers of what a hypervisor offers; those of a host say nothing of what it runs under itself.
+    // Drivers for the devices of a hypervisor; drivers of a host do not show the hypervisor under which it runs.
     let kind = match module {
         "vboxguest" | "vboxsf" => Some(HypervisorKind::VirtualBox),
         "hv_vmbus" | "hv_utils" => Some(HypervisorKind::Hyperv),

@@ -1,18 +1,18 @@
 //! CPUID on every CPU.
 //!
 //! The instruction answers for the CPU that runs it, so a helper thread is pinned to one CPU after
-//! the other; the caller's own affinity is never touched. Isolated CPUs are left alone (they are
-//! isolated to keep other threads off them), and a CPU that does not get to run the helper
-//! in time is given up: it may be busy with a real-time task for ever.
+//! the other; the caller's affinity is not changed. Isolated CPUs are skipped (they are
+//! isolated to keep other threads off them), and a CPU that does not run the helper
+//! in time is skipped: it may be busy with a real-time task for ever.
 
 use crate::cpu::CpuList;
 use crate::cpuid::CpuidDump;
 use crate::{Missing, Why};
 
-/// What to call the source.
+/// The name of the source.
 pub const SOURCE: &str = "cpuid";
 
-/// CPUID of the online CPUs: all leaves of the first one, of the others those that concern clocks.
+/// CPUID of the online CPUs: all leaves of the first one, and the leaves about clocks of the others.
 ///
 /// # Errors
 /// The architecture has no CPUID, or the kernel makes the instruction fault in this process.
@@ -21,7 +21,7 @@ pub fn dump(online: &CpuList, isolated: &CpuList) -> Result<CpuidDump, Missing> 
     x86::dump(online, isolated)
 }
 
-/// CPUID of the online CPUs: there is none on this architecture.
+/// CPUID of the online CPUs: this architecture does not have it.
 ///
 /// # Errors
 /// Always.
@@ -43,10 +43,10 @@ mod x86 {
     #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::__cpuid_count;
 
-    /// How long one CPU may take to run the helper before it is given up. A busy machine runs a new
+    /// The time within which one CPU must run the helper; then it is skipped. A busy machine runs a new
     /// thread within some tens of milliseconds.
     const PATIENCE: Duration = Duration::from_millis(250);
-    /// How long all of them together may take.
+    /// The time for all of them together.
     const BUDGET: Duration = Duration::from_millis(500);
 
     /// Leaves of the CPUs after the first that are compared between CPUs.
@@ -85,7 +85,7 @@ mod x86 {
                         dump.unasked.insert(cpu, reason);
                     }
                     Err(_) => {
-                        // The helper is left to its fate: it waits for this CPU.
+                        // The helper is left behind: it waits for this CPU.
                         let late = wanted.iter().filter(|other| *other >= cpu);
                         dump.unasked.extend(late.map(|cpu| (*cpu, "no answer in time".to_owned())));
                         break;
@@ -94,7 +94,7 @@ mod x86 {
             }
         }
         if dump.cpus.is_empty() {
-            // Not one CPU could be chosen: ask the one that runs this thread now.
+            // No CPU could be chosen: query the one that runs this thread now.
             let cpu = u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(0);
             dump.cpus.insert(cpu, all_leaves());
             dump.unasked.remove(&cpu);
@@ -129,12 +129,12 @@ mod x86 {
         sched_setaffinity(None, &set).map_err(|error| format!("cannot run there: {error}"))
     }
 
-    /// Whether the instruction is made to fault (`arch_prctl(ARCH_SET_CPUID, 0)`).
+    /// Whether the kernel makes the instruction fault (`arch_prctl(ARCH_SET_CPUID, 0)`).
     fn faulting() -> bool {
         const ARCH_GET_CPUID: libc::c_ulong = 0x1011;
         #[cfg(target_arch = "x86_64")]
         const SYS_ARCH_PRCTL: libc::c_long = libc::SYS_arch_prctl;
-        // Added to 32-bit x86 in 4.12, for this very operation.
+        // Added to 32-bit x86 in 4.12, for this operation.
         #[cfg(target_arch = "x86")]
         const SYS_ARCH_PRCTL: libc::c_long = 384;
         // SAFETY: this operation only returns a flag of the calling thread and takes no pointer.
@@ -144,7 +144,7 @@ mod x86 {
 
     fn ask(leaf: u32, subleaf: u32) -> Regs {
         // SAFETY: every x86 CPU that this target runs on has the instruction, it reads no memory,
-        // and `faulting()` was asked first.
+        // and `faulting()` was checked first.
         #[allow(unused_unsafe)]
         let regs = unsafe { __cpuid_count(leaf, subleaf) };
         Regs { eax: regs.eax, ebx: regs.ebx, ecx: regs.ecx, edx: regs.edx }
@@ -172,7 +172,7 @@ mod x86 {
         leaves
     }
 
-    /// Every base that carries a signature, and the leaves behind it.
+    /// Every base that has a signature, and the leaves after it.
     fn hypervisor_leaves(leaves: &mut Leaves) {
         for base in (0x4000_0000..=0x4001_0000).step_by(0x100) {
             let head = ask(base, 0);
@@ -191,7 +191,7 @@ mod x86 {
         }
     }
 
-    /// The leaves that are compared between CPUs, as far as the first CPU has them.
+    /// The leaves that are compared between CPUs, if the first CPU has them.
     fn some_leaves(first: &Leaves) -> Leaves {
         let bases = (0x4000_0000..=0x4001_0000).step_by(0x100);
         BASIC
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn isolated_cpus_are_left_alone() {
         let dump = dump(&CpuList([0, 1].into()), &CpuList([1].into())).unwrap();
-        // Where CPU 0 is too busy to answer, the CPU that runs this test answers, whichever it is.
+        // If CPU 0 is too busy to answer, the CPU that runs this test answers.
         if dump.cpus.contains_key(&0) {
             assert_eq!(dump.unasked.get(&1).map(String::as_str), Some("isolated, left alone"));
             assert!(!dump.cpus.contains_key(&1));

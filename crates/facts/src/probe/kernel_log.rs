@@ -1,4 +1,4 @@
-//! The kernel log of the running machine, from wherever this user may read it.
+//! The kernel log of the running machine, from a source that this user may read.
 
 use super::kmsg;
 use crate::tree::from_io;
@@ -12,20 +12,20 @@ use std::time::Duration;
 /// The arguments that make `journalctl` print this boot's kernel messages.
 const JOURNAL_ARGUMENTS: [&str; 7] = ["-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-q"];
 
-/// Where `journalctl` is; the search path is not asked, since this may run as root.
+/// The paths of `journalctl`; the search path is not used, since this may run as root.
 const JOURNALCTL: [&str; 3] =
     ["/usr/bin/journalctl", "/bin/journalctl", "/run/current-system/sw/bin/journalctl"];
 
-/// How long `journalctl` may take.
+/// The time limit of `journalctl`.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What lets a container read it.
+/// The advice to let a container read the log.
 const CAPABILITY: &str = "give the container CAP_SYSLOG: docker run --cap-add SYSLOG";
 
-/// Text that is kept at most, in bytes.
+/// Maximum bytes of the text.
 const LIMIT: u64 = 64 << 20;
 
-/// A kernel log, and where it is from.
+/// A kernel log and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveLog {
     /// The lines as `dmesg` prints them.
@@ -35,14 +35,14 @@ pub struct LiveLog {
 }
 
 impl LiveLog {
-    /// Whether it begins where the kernel begins.
+    /// Whether the log has the beginning of the boot.
     #[must_use]
     pub fn has_beginning(&self) -> bool {
         memchr::memmem::find(&self.text, b"Linux version ").is_some()
     }
 }
 
-/// The ring buffer alone: at once, and without starting another program.
+/// Reads only the ring buffer: at once, and without starting another program.
 ///
 /// # Errors
 /// It cannot be read; the reason is that of `/dev/kmsg`.
@@ -59,8 +59,8 @@ pub fn ring() -> Result<LiveLog, Missing> {
     }
 }
 
-/// The ring buffer, if it still holds the beginning of the boot; else the journal, if that does;
-/// else what is left of the ring buffer.
+/// Reads the ring buffer, if it still has the beginning of the boot; else the journal, if that does;
+/// else the rest of the ring buffer.
 ///
 /// # Errors
 /// None of them can be read; the reason is that of `/dev/kmsg`.
@@ -119,13 +119,13 @@ fn without_priorities(text: &[u8]) -> Vec<u8> {
 fn journal() -> Option<LiveLog> {
     let program = JOURNALCTL.into_iter().find(|path| Path::new(path).exists())?;
     let text = output(Command::new(program).args(JOURNAL_ARGUMENTS).env("LC_ALL", "C"), PATIENCE)?;
-    // Without entries it prints a remark, with success.
+    // Without entries `journalctl` prints a remark, and succeeds.
     let source = format!("journalctl {}", JOURNAL_ARGUMENTS.join(" "));
     text.starts_with(b"[").then_some(LiveLog { text, source })
 }
 
-/// The standard output of a command; `None` if it cannot be started or does not end in time, in
-/// which case it is ended.
+/// The standard output of a command; `None` if the command cannot be started or does not end in time; then it
+/// is killed.
 fn output(command: &mut Command, patience: Duration) -> Option<Vec<u8>> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -141,7 +141,7 @@ fn output(command: &mut Command, patience: Duration) -> Option<Vec<u8>> {
         Ok(_) => receiver.recv_timeout(patience).ok().and_then(Result::ok),
         Err(_) => None,
     };
-    // After its output has ended (or is longer than wanted, or late) there is nothing to wait for.
+    // After the command's output has ended (or is too long, or late) the command is not needed any more.
     let _ = child.kill();
     let _ = child.wait();
     text

@@ -1,4 +1,4 @@
-//! Records of `/dev/kmsg`, as the lines that `dmesg` prints.
+//! Records of `/dev/kmsg`, in the format of `dmesg`.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Text that is kept at most (the largest ring buffers have 32 MiB).
+/// Maximum bytes of the text (the largest ring buffers have 32 MiB).
 const LIMIT: usize = 64 << 20;
 
 /// Reads the whole ring buffer.
@@ -29,18 +29,18 @@ pub(super) fn read() -> io::Result<String> {
     Ok(text)
 }
 
-/// What the kernel says from now on. The descriptor is readable when there is something new.
+/// Reads the messages that the kernel prints from now on. The descriptor is readable when there is a new one.
 #[derive(Debug)]
 pub struct Follower {
     kmsg: OwnedFd,
 }
 
-/// What a [`Follower`] reads at once.
+/// The limits of one read of a [`Follower`].
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of text that are kept, about.
+    /// Approximate maximum bytes of the text.
     pub bytes: usize,
-    /// CPU time of the calling thread. Any user can have the kernel write thousands of records a second, and
+    /// CPU time of the calling thread. Any user can make the kernel write thousands of records a second, and
     /// each costs a system call, wanted or not.
     pub cpu: Duration,
 }
@@ -48,17 +48,17 @@ pub struct Bounds {
 /// Lines of the kernel's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// The lines that were wanted, as `dmesg` prints them.
+    /// The wanted lines, in the format of `dmesg`.
     pub text: String,
-    /// Whether a bound ended it before the last record.
+    /// Whether a limit ended the read before the last record.
     pub more: bool,
 }
 
 impl Follower {
-    /// Begins behind the last record.
+    /// Begins after the last record.
     ///
     /// # Errors
-    /// `/dev/kmsg` is not there, or this user may not read it.
+    /// `/dev/kmsg` does not exist, or this user may not read it.
     pub fn at_end() -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let kmsg = rustix::fs::open("/dev/kmsg", flags, Mode::empty())?;
@@ -67,31 +67,31 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Goes behind the last record: what was not read is given up.
+    /// Moves after the last record: unread records are skipped.
     ///
     /// # Errors
-    /// The device does not allow it.
+    /// The device does not permit it.
     pub fn skip(&mut self) -> io::Result<()> {
         rustix::fs::seek(&self.kmsg, rustix::fs::SeekFrom::End(0))?;
         Ok(())
     }
 
     /// The lines that were written since the last call, within `bounds`; empty if there are none. A record is
-    /// decoded only if `wanted` takes its message, which it gets as the device writes it: without stamp and
+    /// decoded only if `wanted` accepts its message, which is passed as the device writes it: without time stamp and
     /// level, and with control characters as `\xNN`.
     ///
     /// # Errors
-    /// The device cannot be read any more.
+    /// The device can no longer be read.
     pub fn lines(&mut self, bounds: Bounds, wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<Lines> {
         let read = |buffer: &mut [u8]| rustix::io::read(&self.kmsg, buffer);
         drain(read, thread_cpu, bounds, wanted)
     }
 }
 
-/// Records between two looks at the CPU time, which cost a system call like a record.
+/// Number of records between two checks of the CPU time, each of which costs a system call like a record.
 const UNTIMED: usize = 16;
 
-/// Reads records until there are no more or a bound is met.
+/// Reads records until there are no more or a limit is reached.
 fn drain(
     mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>,
     cpu: impl Fn() -> Duration,
@@ -128,10 +128,10 @@ impl AsFd for Follower {
     }
 }
 
-/// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line, if it is `wanted`. What a
+/// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line, if it is `wanted`. A record that a
 /// program wrote to the device has another facility than the kernel's, and is dropped. A record is one
-/// message: line breaks in it stay written as `\x0a`, because users can have the kernel quote them.
-/// Lines behind the first begin with a blank and hold the device's properties; they are dropped.
+/// message: line breaks in it stay written as `\x0a`, because users can make the kernel quote them.
+/// Lines after the first one begin with a blank and contain the device's properties; they are dropped.
 fn push_record(record: &[u8], wanted: &dyn Fn(&[u8]) -> bool, text: &mut String) {
     use std::fmt::Write;
     let Some(semicolon) = memchr::memchr(b';', record) else { return };
@@ -151,7 +151,7 @@ fn push_record(record: &[u8], wanted: &dyn Fn(&[u8]) -> bool, text: &mut String)
     let _ = writeln!(text, "[{:5}.{:06}] {message}", time / 1_000_000, time % 1_000_000);
 }
 
-/// Undoes the kernel's `\xNN`, but for control characters other than a tab.
+/// Decodes the kernel's `\xNN`, except control characters other than a tab.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Reads of a device that holds so many records about nothing, and one about the TSC as the last.
+    /// Reads of a device with this number of irrelevant records, followed by one about the TSC.
     fn device(records: usize) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
         let mut left = records;
         move |buffer| {
@@ -228,7 +228,7 @@ mod tests {
         let bounds = Bounds { bytes: 100, cpu: Duration::from_millis(8) };
         let wanted = |message: &[u8]| message.starts_with(b"tsc");
         let lines = drain(device(50_000), || Duration::ZERO, bounds, &wanted).unwrap();
-        // Far more than 100 bytes were passed over.
+        // Far more than 100 bytes were skipped.
         assert_eq!(lines.text, "[    2.000000] tsc: Marking TSC unstable\n");
         assert!(!lines.more);
         let lines = drain(device(50_000), || Duration::ZERO, bounds, &|_| true).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn drain_flood_ends_at_the_bound_of_cpu_time() {
         let (asked, taken) = (Cell::new(0), Cell::new(0_usize));
-        // Each look at the CPU time finds 1 ms more.
+        // Each check of the CPU time returns 1 ms more.
         let cpu = || {
             asked.set(asked.get() + 1);
             Duration::from_millis(asked.get())

@@ -1,4 +1,4 @@
-//! Asking the running machine what no file of `/proc` or `/sys` tells.
+//! Queries of the running machine for facts that no file of `/proc` or `/sys` contains.
 //!
 //! Every probe returns the text of a virtual file (see [`crate::tree::VIRTUAL`]), which the same
 //! parsers read that read a mirror, or the reason why there is none. Nothing here changes anything:

@@ -1,4 +1,4 @@
-//! The clocks of one moment, and the processes that keep the time. Everything is read, nothing is set.
+//! The clocks at one moment, and the processes that keep the time. Everything is read, nothing is set.
 
 use crate::apart;
 use crate::given::{self, Kinds};
@@ -15,24 +15,24 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Processes that are looked at.
+/// Maximum number of processes.
 const PROCESSES: usize = 65_536;
 /// Bytes of a small file of `/proc` or sysfs.
 const SMALL: u64 = 16 << 10;
-/// PTP clocks that are looked at.
+/// Maximum number of PTP clocks.
 const PTP_CLOCKS: usize = 16;
-/// Readings of the host's clock of which the one with the narrowest bounds serves.
+/// Number of readings of the host's clock, of which the one with the narrowest bounds is used.
 const READINGS: usize = 5;
-/// The capability without which a process cannot set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
+/// The capability that a process needs to set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
 const CAP_SYS_TIME: u32 = 25;
-/// Milliseconds that all processes together may take beyond what is usual.
+/// Milliseconds that all processes together may take beyond the usual time.
 const PATIENCE_MS: u64 = 2_000;
-/// The first id of users that are persons (`UID_MIN` of login.defs(5), and of containers' ids).
+/// The first id of ordinary users (`UID_MIN` of login.defs(5), and of containers' ids).
 const FIRST_PERSON: u32 = 1000;
-/// The first inode of PID namespaces, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
+/// The inode of the initial PID namespace, `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
 const INITIAL_PID: &str = "pid:[4026531836]";
 
-/// The clocks, as [`Clocks`] displays them. `root`: the directory that `/sys` and `/etc` are below.
+/// The clocks in the format of [`Clocks`]. `root`: the directory that contains `/sys` and `/etc`.
 #[must_use]
 pub fn clocks(root: &Path) -> String {
     let clocks = Clocks {
@@ -45,7 +45,7 @@ pub fn clocks(root: &Path) -> String {
     clocks.to_string()
 }
 
-/// The devices of the machine; a container that has no mount of them may have been given its own.
+/// The devices of the machine; a container without a mount of them may have its own.
 fn devices(root: &Path) -> PathBuf {
     let devices = root.join("dev");
     if devices.is_dir() { devices } else { PathBuf::from("/dev") }
@@ -83,7 +83,7 @@ fn rtc(class: &Path, adjtime: &Path) -> Option<Rtc> {
     let name = clocks.iter().find(sets).or_else(|| clocks.first())?;
     let dir = class.join(name);
     let seconds: i64 = small(&dir.join("since_epoch")).ok()?.trim().parse().ok()?;
-    // It counts whole seconds: half of one is its mean error.
+    // It counts whole seconds: half a second is its mean error.
     let read = seconds.saturating_mul(1_000_000_000).saturating_add(500_000_000);
     let driver = small(&dir.join("name")).unwrap_or_default();
     let local = small(adjtime)
@@ -95,7 +95,7 @@ fn rtc(class: &Path, adjtime: &Path) -> Option<Rtc> {
     })
 }
 
-/// The host's clock, where a PTP clock that hypervisors give to guests shows it. Reading it changes nothing.
+/// The host's clock, if a PTP clock that hypervisors provide to guests shows it. Reading it changes nothing.
 fn host(class: &Path, dev: &Path) -> Option<HostClock> {
     names(class).ok()?.into_iter().take(PTP_CLOCKS).find_map(|device| {
         let dir = class.join(&device);
@@ -128,10 +128,11 @@ fn host(class: &Path, dev: &Path) -> Option<HostClock> {
     })
 }
 
-/// What keeps the time, as [`Keepers`] displays it. `root`: the directory that `/proc` and `/sys` are below.
+/// The programs that keep the time, in the format of [`Keepers`]. `root`: the directory that contains `/proc` and
+/// `/sys`.
 ///
 /// # Errors
-/// Why `/proc` does not show processes.
+/// The reason why `/proc` does not show processes.
 pub fn keepers(root: &Path) -> Result<String, Missing> {
     let mut found = processes(&root.join("proc"))?;
     if sets_by_hyperv(&root.join("sys/bus/vmbus")) {
@@ -140,8 +141,8 @@ pub fn keepers(root: &Path) -> Result<String, Missing> {
     Ok(found.to_string())
 }
 
-/// The processes that keep the time. All are seen only from the machine's own PID namespace, on a `/proc` that hides
-/// none: the one of PID 1 shows that.
+/// The processes that keep the time. All are seen only from the machine's initial PID namespace, with a `/proc` that
+/// hides none: the namespace of PID 1 shows that.
 fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let at = || proc.display().to_string();
     let names = names(proc).map_err(|error| from_io(&error, at()))?;
@@ -155,7 +156,7 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let first = small(&proc.join("1/comm")).is_ok();
     let own = std::fs::read_link(proc.join("self/ns/user")).ok();
     let mut found = Keepers { all: initial && first, ..Keepers::default() };
-    // Any user can make a look at his process wait for ever.
+    // Any user can make a read of their process block for ever.
     let pids: Vec<u32> = pids.into_iter().filter_map(|pid| pid.parse().ok()).collect();
     let answers = apart::each(&Patience::new(PATIENCE_MS), &pids, |pid| {
         let seen = keeper(&proc.join(pid.to_string()), own.as_deref()).into_iter().collect();
@@ -165,16 +166,16 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
         let keepers = answer.as_deref().map(String::from_utf8_lossy);
         match keepers.and_then(|text| Keepers::parse(&text).ok()) {
             Some(keepers) => keepers.seen.into_iter().for_each(|keeper| found.add(keeper)),
-            // It may be one.
+            // It may be one that keeps the time.
             None => found.all = false,
         }
     }
     Ok(found)
 }
 
-/// What a process keeps the time as. `own`: the user namespace of this program.
+/// The role of a process in timekeeping. `own`: the user namespace of this program.
 fn keeper(dir: &Path, own: Option<&Path>) -> Option<Keeper> {
-    // One that ended meanwhile keeps nothing, and neither does a thread of the kernel.
+    // A process that has ended does not keep the time, and neither does a thread of the kernel.
     let comm = small(&dir.join("comm")).ok()?;
     let status = small(&dir.join("status")).unwrap_or_default();
     let kernel = status.lines().any(|line| line.strip_prefix("Kthread:\t") == Some("1"));
@@ -182,18 +183,18 @@ fn keeper(dir: &Path, own: Option<&Path>) -> Option<Keeper> {
     if kernel || !named && allowed(Role::Sets, &status) == Role::Watches {
         return None;
     }
-    // Capabilities in another user namespace are none over the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
+    // Capabilities in another user namespace do not apply to the clock (`do_adjtimex()`: `capable(CAP_SYS_TIME)`).
     let its = std::fs::read_link(dir.join("ns/user")).ok();
     let foreign = its.as_deref().zip(own).is_some_and(|(its, own)| its != own);
-    // Arguments are read only where they matter, of one that can set the clock: in this user namespace, or, for a user who
-    // is not shown that, of the system's users.
+    // Arguments are read only of a process that can set the clock: in this user namespace, or, if this user may not
+    // see the namespace, of the system's users.
     let system = || std::fs::metadata(dir).is_ok_and(|meta| meta.uid() < FIRST_PERSON);
     let here = !foreign && (its.is_some() || system());
     let able = here && allowed(Role::Sets, &status) != Role::Watches;
     let line = if able { small(&dir.join("cmdline")).unwrap_or_default() } else { String::new() };
     let arguments: Vec<&str> = line.split('\0').filter(|word| !word.is_empty()).collect();
-    // A process that calls itself so and has no such program behind it is of no interest here: what it says is
-    // shown as what is seen, never obeyed.
+    // A process with this name and without such a program is ignored here: its claims are
+    // shown as seen, never obeyed.
     let comm = comm.trim_end_matches('\n');
     let program = std::fs::read_link(dir.join("exe")).ok();
     let file = program.as_ref().and_then(|program| program.file_name()?.to_str());
@@ -203,8 +204,8 @@ fn keeper(dir: &Path, own: Option<&Path>) -> Option<Keeper> {
     Some(Keeper { role, ..keeper })
 }
 
-/// What a process can do with such a `/proc/PID/status`: nothing to the clock without its capability; and in a PID
-/// namespace of its own, a container, its capabilities may be those of a user namespace, which do not count.
+/// The abilities of a process according to its `/proc/PID/status`: without the capability it cannot change the clock;
+/// and in another PID namespace, a container, its capabilities may be those of a user namespace, which do not apply.
 fn allowed(role: Role, status: &str) -> Role {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let able = field("CapEff:")
@@ -219,7 +220,7 @@ fn allowed(role: Role, status: &str) -> Role {
     }
 }
 
-/// The class of the channel by which Hyper-V tells the time: `HV_TS_GUID` in `include/linux/hyperv.h`.
+/// The class of the channel with which Hyper-V transfers the time: `HV_TS_GUID` in `include/linux/hyperv.h`.
 const TIME_SYNC: &str = "{9527e630-d0ae-497b-adce-e80ab0175caf}";
 
 fn sets_by_hyperv(bus: &Path) -> bool {
@@ -266,7 +267,7 @@ mod tests {
         put(proc, "701/status", "CapEff:\t0000000000000000\nNSpid:\t701\n");
         put(proc, "702/comm", "ntpd\n");
         put(proc, "702/status", "CapEff:\t000001ffffffffff\nNSpid:\t702 1\n");
-        // A link to a program of root's has the name of the link.
+        // A link to a program that runs as root has the name of the link.
         put(proc, "703/comm", "ntpd\n");
         put(proc, "703/status", "CapEff:\t000001ffffffffff\nNSpid:\t703\n");
         std::os::unix::fs::symlink("/usr/bin/su", proc.join("703/exe")).unwrap();
@@ -278,7 +279,7 @@ mod tests {
         let expected =
             [("chronyd", Role::Steers), ("ntpd", Role::Open), ("systemd-timesyncd", Role::Watches)];
         assert_eq!(roles, expected);
-        // This /proc has no namespaces: others may be hidden.
+        // This /proc has no namespaces: other processes may be hidden.
         assert!(!found.all);
         assert_eq!(processes(&proc.join("700")).unwrap_err().why, Why::Absent);
     }

@@ -1,33 +1,33 @@
-//! Who made the kernel read the time, by a stack: a program, whose system call reads a clock, or the kernel itself, for its
-//! accounting, its timers, its scheduler.
+//! The reason why the kernel reads the time, by a stack: a program whose system call reads a clock, or the kernel
+//! itself, for its accounting, its timers, its scheduler.
 
 use super::functions::{self, Role};
 
-/// What a stack shows of it.
+/// The reader of the time in a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Called {
-    /// The kernel does not read the time in it, or it is cut.
+    /// The kernel does not read the time in the stack, or the stack is truncated.
     Open,
     /// A system call that reads a clock, or a function that programs call, leads to the read.
     ByProgram,
-    /// A function of the kernel reads it for the kernel.
+    /// A function of the kernel reads the time for the kernel.
     ByKernel(String),
 }
 
 /// A stack, frame by frame, leaf first.
 #[derive(Debug, Default)]
 pub(super) struct Caller<'a> {
-    /// The kernel reads the time in this stack.
+    /// Whether the kernel reads the time in this stack.
     reads: bool,
-    /// The first frame outside of the functions that read the time.
+    /// The first frame outside the functions that read the time.
     first: Option<&'a str>,
-    /// That frame, or one around it, is of the kernel.
+    /// Whether that frame, or an outer one, is of the kernel.
     in_kernel: bool,
     by_program: bool,
 }
 
 impl<'a> Caller<'a> {
-    /// Takes the next frame.
+    /// Adds the next frame.
     pub(super) fn step(&mut self, frame: &'a str, role: Option<Role>) {
         match role {
             Some(Role::Reads(_) | Role::Page | Role::Counter | Role::Keeps)
@@ -36,7 +36,7 @@ impl<'a> Caller<'a> {
                 self.reads = true;
             }
             Some(Role::SystemCall | Role::Library | Role::Vdso) => self.by_program |= self.reads,
-            // The entry into the kernel is outside of a function of the kernel, and is none that reads the time.
+            // The entry into the kernel is outside a function of the kernel, and does not read the time.
             Some(Role::Entry) => self.in_kernel |= self.first.is_some(),
             _ if self.reads => {
                 let frame = functions::bare(frame);

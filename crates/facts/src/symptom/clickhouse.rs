@@ -7,7 +7,7 @@ use crate::paste::{Page, Reader};
 pub(super) const READER: Reader = Reader {
     name: "warning of a server",
     words: &[
-        // The sentence may go on in the next line.
+        // The sentence may continue in the next line.
         "not using",
         "using a fast",
         "fast TSC clock source",

@@ -25,7 +25,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             "monotonic_crs" => "CLOCK_MONOTONIC_COARSE".to_owned(),
             "gettimeofday" => name.to_owned(),
             _ if by_instruction => name.to_owned(),
-            // Those of processes say nothing of the clocksource.
+            // Clocks of processes show nothing about the clocksource.
             _ => {
                 end = number;
                 continue;

@@ -1,4 +1,4 @@
-//! Source code: a sentence in it is what a program may say, and no machine said it.
+//! Source code: a sentence in it is a possible output of a program, and not an output of a machine.
 
 /// Ends of names of files with source code.
 const ENDS: [&str; 22] = [
@@ -19,7 +19,7 @@ pub(super) fn is_source(line: &str) -> bool {
     {
         return true;
     }
-    // A part of a sentence that goes on in the next literal.
+    // A part of a sentence that continues in the next literal.
     let is_literal = line.len() > 2 && line.starts_with('"') && line.ends_with(" \"");
     is_literal
         || line.ends_with(';') && line.contains('"')

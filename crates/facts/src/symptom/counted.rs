@@ -1,24 +1,24 @@
-//! What the shares of a profile are shares of: time, or events of another kind.
+//! The unit of the shares of a profile: time, or events of another kind.
 
 use crate::paste::Page;
 use serde::Serialize;
 
-/// What a profile counts.
+/// The events that a profile counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Time, or what runs with it: cycles, samples of the CPU clock. Also where the profile does not say.
+    /// Time, or events proportional to it: cycles, samples of the CPU clock. Also if the profile does not show it.
     #[default]
     Time,
-    /// Something else, by its name: `cache-misses`, `alloc_space`.
+    /// Other events, by their name: `cache-misses`, `alloc_space`.
     Events(String),
     /// Two recordings, side by side.
     Difference,
 }
 
-/// Lines above the first row among which the head of a profile is.
+/// Lines above the first row that contain the head of a profile.
 const HEAD: usize = 14;
-/// Events of perf that run with the time, without what is set behind them.
+/// Events of perf that are proportional to time, without their modifiers.
 const OF_TIME: [&str; 8] = [
     "cycles",
     "cpu-cycles",
@@ -29,9 +29,9 @@ const OF_TIME: [&str; 8] = [
     "cpu_clk_unhalted.thread",
     "cpu_clk_unhalted.ref_tsc",
 ];
-/// Values of `Type:` in pprof that are time of the CPU or of the day.
+/// Values of `Type:` in pprof that are CPU time or wall time.
 const TYPES_OF_TIME: [&str; 5] = ["cpu", "samples", "wall", "time", "fgprof"];
-/// Values of `Type:` in pprof that are none: `runtime/pprof`, profiles of the heap, of locks and of goroutines.
+/// Values of `Type:` in pprof that are not time: `runtime/pprof`, profiles of the heap, of locks and of goroutines.
 const OTHER_TYPES: [&str; 8] = [
     "alloc_space",
     "alloc_objects",
@@ -44,7 +44,7 @@ const OTHER_TYPES: [&str; 8] = [
 ];
 
 impl Counted {
-    /// What the head of perf's table above a row says.
+    /// The unit in the head of perf's table above a row.
     pub(super) fn above_perf(page: &Page<'_>, at: usize) -> Self {
         for number in (at.saturating_sub(HEAD)..at).rev() {
             let line = page.line(number);
@@ -58,7 +58,7 @@ impl Counted {
         Self::Time
     }
 
-    /// What the head of a sample of `perf script` says: `app 42 [001] 12.345678:  250000 cycles:u:`.
+    /// The unit in the head of a sample of `perf script`: `app 42 [001] 12.345678:  250000 cycles:u:`.
     pub(super) fn above_sample(page: &Page<'_>, at: usize) -> Self {
         let head = page.line(at.saturating_sub(1)).trim_end();
         let mut words = head.split_ascii_whitespace().rev();
@@ -81,7 +81,7 @@ impl Counted {
         }
     }
 
-    /// What the names of the columns of async-profiler's flat output say: `bytes  percent  samples  top`.
+    /// The unit in the names of the columns of async-profiler's flat output: `bytes  percent  samples  top`.
     pub(super) fn above_flat(page: &Page<'_>, at: usize) -> Self {
         let of_bytes = (at.saturating_sub(3)..at).any(|number| {
             let mut words = page.line(number).split_ascii_whitespace();
@@ -90,7 +90,7 @@ impl Counted {
         if of_bytes { Self::Events("bytes".to_owned()) } else { Self::Time }
     }
 
-    /// What the head of pprof's table above a row says.
+    /// The unit in the head of pprof's table above a row.
     pub(super) fn above_pprof(page: &Page<'_>, at: usize) -> Self {
         let kinds = (at.saturating_sub(HEAD)..at).rev().filter_map(|number| {
             let kind = page.line(number).trim().strip_prefix("Type: ")?.trim();
@@ -114,7 +114,7 @@ pub(super) fn event(line: &str) -> Option<&str> {
     Some(event)
 }
 
-/// Whether an event runs with the time. The first one of a group counts.
+/// Whether an event is proportional to time. Of a group the first one counts.
 fn is_of_time(event: &str) -> bool {
     let event = event.split_once('{').map_or(event, |(_, group)| group);
     let event = event.split([',', '}']).next().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! A virtual machine's description, as `virsh dumpxml` prints it. What it says of clocks is for `vm lint`.
+//! A virtual machine's description, as `virsh dumpxml` prints it. `vm lint` judges its clocks.
 
 use super::Seen;
 use crate::paste::{Page, Reader};

@@ -26,7 +26,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             break;
         }
     }
-    // One line alone may be anything.
+    // A single line may be anything.
     let lines = end - at;
     if let Some(profile) = sum.finish().filter(|_| stacks >= 2) {
         page.symptom(at, READER.name, Seen::Profile(profile));
@@ -62,7 +62,8 @@ impl Sum {
         let (mut in_vdso, mut in_library, mut caller) = (false, false, Caller::default());
         for frame in frames.take(512) {
             let role = functions::role(frame);
-            // What reads the time may end in the exit from the kernel or in an interrupt: the innermost of these counts.
+            // A read of the time may end in the exit from the kernel or in an interrupt: the innermost read function
+            // counts.
             if leaf
                 && let Some(role) =
                     role.filter(|role| *role != Role::Entry && *role != Role::Library)

@@ -1,8 +1,8 @@
-//! Functions that profiles show where a program reads the time, and what each one proves.
+//! Functions in profiles of programs that read the time, and the evidence of each.
 
 use serde::Serialize;
 
-/// What a function in a profile does with the time.
+/// The part of a function in reading the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -12,7 +12,7 @@ pub enum Role {
     Page,
     /// Reads the counter of Arm's generic timer: for the clocksource, for the scheduler's clock or for a delay.
     Counter,
-    /// The kernel's own reading of the time, for itself or for a system call.
+    /// Reads the time in the kernel, for the kernel itself or for a system call.
     Keeps,
     /// The system call that reads a clock.
     SystemCall,
@@ -24,7 +24,7 @@ pub enum Role {
     Library,
 }
 
-/// The function's role, where it has to do with reading the time.
+/// The function's role, if it is involved in reading the time.
 ///
 /// Names: `drivers/clocksource/acpi_pm.c`, `arch/x86/kernel/{hpet,tsc,kvmclock,pvclock}.c`, `arch/x86/xen/time.c`,
 /// `drivers/clocksource/{hyperv_timer,i8253,arm_arch_timer}.c`, `kernel/time/{timekeeping,posix-timers,time}.c`,
@@ -105,7 +105,7 @@ pub fn role(name: &str) -> Option<Role> {
 }
 
 /// Whether a function does the work itself, so that its own share counts: the read of a register or of a page. An interrupt
-/// that comes meanwhile is in its share with children.
+/// during the read is counted in the share with children.
 pub(super) fn is_leaf(name: &str) -> bool {
     match role(name) {
         Some(Role::Reads(source)) => !matches!(source, "kvm-clock" | "xen"),
@@ -115,8 +115,8 @@ pub(super) fn is_leaf(name: &str) -> bool {
     }
 }
 
-/// Whether a function is one of the kernel by its name: it reads the time for the kernel itself, or is called around such a
-/// function.
+/// Whether the name of a function is one of the kernel: the function reads the time for the kernel itself, or calls
+/// such a function.
 ///
 /// Names: `kernel/{delayacct,sched,time,rcu,irq,softirq}`, `block`, `drivers/cpuidle`, `net/core`, 2.6.32 to 7.1.
 pub(super) fn is_of_kernel(name: &str) -> bool {
@@ -170,7 +170,7 @@ pub(super) fn is_of_kernel(name: &str) -> bool {
             .any(of_a_call)
 }
 
-/// Whether a function passes the time on, so that what calls it is what reads.
+/// Whether a function only passes the time on, so that its caller is the reader.
 pub(super) fn is_passed(name: &str) -> bool {
     name.starts_with("timekeeping_get")
         || name.starts_with("read_seqcount")
@@ -197,7 +197,8 @@ fn is_system_call(name: &str) -> bool {
     )
 }
 
-/// A name without what profilers add: `read_hpet_[k]`, `clock_gettime@@GLIBC_2.17`, `read_tsc+0x9`, `ktime_get.isra.0`.
+/// A name without the additions of profilers: `read_hpet_[k]`, `clock_gettime@@GLIBC_2.17`, `read_tsc+0x9`,
+/// `ktime_get.isra.0`.
 pub(super) fn bare(name: &str) -> &str {
     let name = name.trim();
     let name = name.strip_suffix("_[k]").or_else(|| name.strip_suffix("_[j]")).unwrap_or(name);

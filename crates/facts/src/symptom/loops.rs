@@ -1,4 +1,4 @@
-//! Loops that people write to time a clock: the mean that they print, or the time that the shell measured of a loop
+//! Loops that users write to time a clock: the mean that they print, or the time that the shell measured of a loop
 //! whose source precedes it.
 
 use super::pg_test_timing::nanoseconds;
@@ -23,7 +23,7 @@ pub(super) const READER: Reader = Reader {
     read,
 };
 
-/// Lines in front of a figure in which the source of the loop is looked for.
+/// Lines before a figure that are searched for the source of the loop.
 const SOURCE: usize = 120;
 /// The smallest number of reads that is a measurement.
 const READS: f64 = 10_000.0;
@@ -87,7 +87,7 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     Some((cost(named, ns), 1))
 }
 
-/// The number in front of `ns per call`, `ns/call`, `ns/op`.
+/// The number before `ns per call`, `ns/call`, `ns/op`.
 fn per_call(line: &str) -> Option<f64> {
     for unit in [
         "ns per call",
@@ -110,10 +110,10 @@ fn per_call(line: &str) -> Option<f64> {
     None
 }
 
-/// `10000000 loops, best of 5: 34.4 nsec per loop` below `python3 -m timeit -s 'import time' 'time.time()'`, and what IPython
-/// prints: `34.5 ns ± 0.5 ns per loop (mean ± std. dev. of 7 runs, 10000000 loops each)`.
+/// `10000000 loops, best of 5: 34.4 nsec per loop` below `python3 -m timeit -s 'import time' 'time.time()'`, and the
+/// output of IPython: `34.5 ns ± 0.5 ns per loop (mean ± std. dev. of 7 runs, 10000000 loops each)`.
 fn timeit(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
-    // The call alone: what else the statement does is in the figure.
+    // Only the call: the figure also includes any other part of the statement.
     const CALLS: [&str; 6] = [
         "time.time()",
         "time.time_ns()",
@@ -181,7 +181,7 @@ fn minutes(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds)
 }
 
-/// The call in the last loop in front of a line, and how often it runs.
+/// The call in the last loop before a line, and its number of iterations.
 fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
     let from = at.saturating_sub(SOURCE);
     let head = (from..at).rev().find(|number| {

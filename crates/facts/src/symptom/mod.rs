@@ -1,8 +1,8 @@
-//! Symptoms: what other programs say of the cost of reading the time, in what people paste. Profiles, traces of system
-//! calls, benchmarks, warnings of servers.
+//! Symptoms: the output of other programs about the cost of reading the time, in pasted texts. Profiles, traces of
+//! system calls, benchmarks, warnings of servers.
 //!
-//! What lives here: one reader for each kind of output, and the registry (`READERS`). Each symptom is a value with
-//! its source. What must not live here: what a symptom proves (`clocksmith-diagnose`).
+//! Contents: one reader for each kind of output, and the registry (`READERS`). Each symptom is a value with
+//! its source. Not in this module: the conclusions from a symptom (`clocksmith-diagnose`).
 
 mod callers;
 mod clickhouse;
@@ -29,7 +29,7 @@ pub use counted::Counted;
 pub use functions::Role;
 use serde::Serialize;
 
-/// The readers: one line a kind.
+/// The readers: one line for each kind.
 pub(crate) const READERS: [Reader; 14] = [
     folded::READER,
     flat::READER,
@@ -47,25 +47,25 @@ pub(crate) const READERS: [Reader; 14] = [
     domain::READER,
 ];
 
-/// Functions of the kernel that read the time for itself that are kept.
+/// Maximum number of stored kernel functions that read the time for the kernel itself.
 const READERS_OF_KERNEL: usize = 4;
-/// Percent below which a share is shown as none.
+/// Percent below which a share is omitted.
 const LEAST: f64 = 0.05;
 
 /// One symptom.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Symptom {
-    /// Where it was read: the first line.
+    /// The place of the first line.
     pub source: Source,
-    /// The program that said it, as it is listed.
+    /// The program that printed it, as it is listed.
     pub tool: &'static str,
     /// The clocksource that the text read or chose last before it, on the same machine.
     pub under: Option<String>,
-    /// What it says.
+    /// The content.
     pub seen: Seen,
 }
 
-/// What a symptom says.
+/// The content of a symptom.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
@@ -73,7 +73,7 @@ pub enum Seen {
     Profile(Profile),
     /// System calls that read a clock.
     Calls(Calls),
-    /// What a read cost.
+    /// The measured cost of a read.
     Cost(Cost),
     /// A benchmark saw an earlier time after a later one.
     Backwards,
@@ -83,14 +83,14 @@ pub enum Seen {
     Domain,
 }
 
-/// A profile, reduced to what has to do with the time.
+/// A profile, reduced to the functions that are involved in reading the time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Profile {
-    /// What its shares are shares of.
+    /// The unit of its shares.
     pub counted: Counted,
     /// The functions, greatest share first.
     pub functions: Vec<Share>,
-    /// Share of the stacks that hold a system call which reads a clock, in percent; `None` without stacks.
+    /// Share of the stacks that contain a system call which reads a clock, in percent; `None` without stacks.
     pub in_system_calls: Option<f64>,
     /// Whether stacks lead from a function that programs call to the function in the kernel.
     pub called_by_programs: bool,
@@ -100,12 +100,12 @@ pub struct Profile {
     pub kernel_readers: Vec<String>,
 }
 
-/// A function's share of a profile: its own, or, of a function that others do the work for, with those that it calls.
+/// A function's share of a profile: its own, or, for a function whose callees do the work, the share with its callees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// Its name as the profile has it.
+    /// Its name in the profile.
     pub name: String,
-    /// What it does with the time.
+    /// Its part in reading the time.
     pub role: Role,
     /// Percent.
     pub percent: f64,
@@ -120,7 +120,7 @@ pub struct Calls {
     pub clocks: Vec<(String, u64)>,
     /// Number of calls.
     pub count: u64,
-    /// Microseconds a call (mean), with the cost of the trace, where it was measured.
+    /// Mean microseconds of one call, including the cost of the trace, where measured.
     pub us: Option<f64>,
     /// Percent of the time in system calls, of a table.
     pub percent: Option<f64>,
@@ -130,7 +130,7 @@ pub struct Calls {
     pub of_library: bool,
 }
 
-/// What a read cost.
+/// The measured cost of a read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// The clock or the call that was read.
@@ -139,24 +139,24 @@ pub struct Cost {
     pub ns: f64,
     /// Nanoseconds of the same read by a system call, where the program measured it.
     pub syscall_ns: Option<f64>,
-    /// The counter was read by an instruction of the program, without the kernel or the vDSO.
+    /// Whether the counter was read by an instruction of the program, without the kernel or the vDSO.
     pub by_instruction: bool,
 }
 
-/// What a server says of the clocksource.
+/// A server's warning about the clocksource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Warning {
     /// The server.
     pub product: &'static str,
-    /// By which rule it warns.
+    /// The rule of the warning.
     pub rule: Rule,
-    /// The clocksource in use, as it read sysfs.
+    /// The clocksource in use, as the server read it from sysfs.
     pub current: Option<String>,
-    /// The available clocksources, as it read sysfs.
+    /// The available clocksources, as the server read them from sysfs.
     pub available: Vec<String>,
 }
 
-/// The rule behind a warning.
+/// The rule of a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -165,7 +165,7 @@ pub enum Rule {
     KernelTime,
     /// The clocksource is not called tsc (ClickHouse before 22.10, and other servers).
     Name,
-    /// The clocksource is none of `tsc`, `kvm-clock` and `arch_sys_counter` (ClickHouse, `programs/server/Server.cpp`).
+    /// The clocksource is not `tsc`, `kvm-clock` or `arch_sys_counter` (ClickHouse, `programs/server/Server.cpp`).
     NotFast,
     /// The clocksource is xen.
     Xen,
@@ -182,9 +182,9 @@ impl Profile {
             .max_by(|a, b| a.percent.total_cmp(&b.percent))
     }
 
-    /// Adds a function's share: its own, and that with the functions that it calls where the profile has both.
+    /// Adds a function's share: its own, and that with its callees if the profile has both.
     pub(crate) fn add(&mut self, name: &str, own: f64, with_children: Option<f64>) {
-        // The entry into the kernel is that of every system call.
+        // The entry into the kernel belongs to every system call.
         let Some(role) = functions::role(name).filter(|role| *role != Role::Entry) else { return };
         let name = functions::bare(name);
         let percent = match with_children {
@@ -205,7 +205,7 @@ impl Profile {
         }
     }
 
-    /// Notes what reads the time for the kernel itself.
+    /// Stores a function that reads the time for the kernel itself.
     pub(crate) fn read_by_kernel(&mut self, name: &str) {
         let name: String = functions::bare(name).chars().take(80).collect();
         if self.kernel_readers.len() < READERS_OF_KERNEL && !self.kernel_readers.contains(&name) {
@@ -213,7 +213,7 @@ impl Profile {
         }
     }
 
-    /// The same, greatest share first; `None` if nothing in it has to do with the time.
+    /// The profile with its greatest share first; `None` if no function is involved in reading the time.
     pub(crate) fn finish(mut self) -> Option<Self> {
         self.functions.retain(|share| share.percent >= LEAST);
         self.functions.sort_by(|a, b| b.percent.total_cmp(&a.percent));

@@ -1,5 +1,5 @@
 //! `perf report` and `perf top`: a row has a share, the object in brackets, `[k]` or `[.]`, and the symbol. With call graphs
-//! it has two shares: that of the function with those that it calls, and its own. Rows of `perf top` before 3.0 have the
+//! it has two shares: that of the function with its callees, and its own. Rows of `perf top` before 3.0 have the
 //! object last.
 
 use super::callers::{Called, Caller};
@@ -10,15 +10,15 @@ pub(super) const READER: Reader = Reader { name: "perf report", words: &["%"], r
 
 /// The largest number of lines between two rows: stacks.
 const GAP: usize = 60;
-/// Lines above the first row among which the names of the columns are.
+/// Lines above the first row that contain the names of the columns.
 const HEADER: usize = 12;
-/// Most frames of a stack that are looked at.
+/// Maximum number of frames of a stack.
 const FRAMES: usize = 256;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some(first) = row(page.line(at)) else { return 0 };
     let mut profile = Profile { counted: Counted::above_perf(page, at), ..Profile::default() };
-    // `10.71%     -2.44%`: the head of perf diff was left out.
+    // `10.71%     -2.44%`: the head of perf diff is missing.
     let mut shares = page.line(at).split_ascii_whitespace();
     if shares
         .nth(1)
@@ -26,7 +26,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     {
         profile.counted = Counted::Difference;
     }
-    // `perf report --show-cpu-utilization` has the shares in the kernel and outside of it behind the whole.
+    // `perf report --show-cpu-utilization` prints the shares in the kernel and outside it after the total.
     let split = (at.saturating_sub(HEADER)..at).any(|number| {
         let line = page.line(number);
         line.contains("Overhead") && line.split_ascii_whitespace().any(|word| word == "usr")
@@ -40,7 +40,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut last = at;
     for number in at + 1..page.len() {
         let line = page.line(number);
-        // The table of another event has a head of its own.
+        // The table of another event has a separate head.
         if number - last > GAP || page.is_prompt(number) || super::counted::event(line).is_some() {
             break;
         }
@@ -69,7 +69,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row<'a> {
-    /// The first share: the only one, or that with the functions that this one calls.
+    /// The first share: the only one, or that with the callees of this function.
     share: f64,
     /// The second share, of the function itself.
     own: Option<f64>,
@@ -77,7 +77,7 @@ struct Row<'a> {
 }
 
 fn row(line: &str) -> Option<Row<'_>> {
-    // A question mark stands for an arrow that a terminal or an editor could not show.
+    // A question mark replaces an arrow that a terminal or an editor could not show.
     let line = line.trim_start_matches(['-', '+', ' ', '\t', '|', '?']);
     let mut words = line.split_ascii_whitespace();
     let first = words.next()?;
@@ -91,7 +91,7 @@ fn row(line: &str) -> Option<Row<'_>> {
         if let Some(mark) = marked {
             return Some(Row { share, own, symbol: line[mark + 4..].trim() });
         }
-        // A share and a name, and nothing else. A function that programs call is the line of a stack.
+        // Only a share and a name. A function that programs call is the line of a stack.
         let symbol = symbol?;
         let role = functions::role(symbol).filter(|role| *role != Role::Library);
         return (words.next().is_none() && role.is_some()).then_some(Row { share, own, symbol });
@@ -111,7 +111,7 @@ fn row(line: &str) -> Option<Row<'_>> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Frame<'a> {
     name: &'a str,
-    /// It begins a branch, with its share in front.
+    /// Whether it begins a branch, with its share before it.
     share: bool,
     /// The column at which it begins.
     column: usize,
@@ -145,9 +145,9 @@ fn is_edge(line: &str) -> bool {
 /// The stacks below a row: a trunk, and branches that begin at the columns of their shares.
 struct Tree<'a> {
     row: &'a str,
-    /// The frames from the first to the present one, with the column of the branch that they are in.
+    /// The frames from the first to the current one, with the column of their branch.
     frames: Vec<(usize, &'a str)>,
-    /// The present stack was not looked at yet.
+    /// Whether the current stack was not evaluated yet.
     pending: bool,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Tree<'a> {
         self.look(profile);
     }
 
-    /// What the present stack shows.
+    /// Evaluates the current stack.
     fn look(&mut self, profile: &mut Profile) {
         if !std::mem::take(&mut self.pending) {
             return;
@@ -284,7 +284,7 @@ mod tests {
             ("pvclock_clocksource_read", Some(28.0)),
             ("read_hpet", Some(20.0)),
             ("clock_gettime", Some(45.0)),
-            // The entry of every system call says nothing of clocks.
+            // The entry of every system call shows nothing about clocks.
             ("do_syscall_64", None),
         ] {
             assert_eq!(share(&profile, name), percent, "{name}");
@@ -312,7 +312,7 @@ mod tests {
         let inwards = "            |\n            ---main\n               clock_gettime\n               entry_SYSCALL_64\n               do_syscall_64\n               sys_clock_gettime\n               ktime_get_ts64\n               acpi_pm_read\n";
         let found = profile(&format!("{row}{inwards}"));
         assert!(found.called_by_programs && found.kernel_readers.is_empty());
-        // No stack, and none of this row.
+        // Lines that are not a stack, or not of this row.
         let found = profile(&format!("{row}\n   some words\n   sys_write\n"));
         assert!(!found.called_by_programs && found.kernel_readers.is_empty());
     }

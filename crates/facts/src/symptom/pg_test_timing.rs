@@ -10,13 +10,13 @@ pub(super) const READER: Reader = Reader {
     read,
 };
 
-/// What it says when a read returns an earlier time than the read before it, and ends (`test_timing`,
+/// The message when a read returns an earlier time than the read before it; the program then ends (`test_timing`,
 /// `src/bin/pg_test_timing/pg_test_timing.c`).
 const BACKWARDS: &str = "Detected clock going backwards in time.";
-/// Lines around the result among which its head and its histogram begin.
+/// Lines around the result that contain the beginnings of its head and its histogram.
 const AROUND: usize = 6;
 
-/// Whether a result is of another program that has its sentences.
+/// Whether a result is of another program with the same sentences.
 fn is_of_another(page: &Page<'_>, at: usize) -> bool {
     let head = (at.saturating_sub(AROUND)..at)
         .rev()
@@ -73,7 +73,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
-/// `35.96`, `35,96` in the languages that write it so, `4,620.82`. `4,620` alone may be either, and is none.
+/// `35.96`, `35,96` in some languages, `4,620.82`. `4,620` alone is ambiguous, and is rejected.
 fn decimal(text: &str) -> Option<f64> {
     let text = text.strip_suffix(',').unwrap_or(text);
     match text.split_once(',') {

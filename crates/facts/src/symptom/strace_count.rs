@@ -76,7 +76,7 @@ struct Row<'a> {
     name: &'a str,
 }
 
-/// ` 91.20    0.812345          10     75000           clock_gettime`, with the number of errors in front of the name, if
+/// ` 91.20    0.812345          10     75000           clock_gettime`, with the number of errors before the name, if
 /// there were any.
 fn row(line: &str) -> Option<Row<'_>> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -1,8 +1,8 @@
-//! Bundles: everything that `why` needs of one machine, in one compressed tar file.
+//! Bundles: all evidence of one machine for `why`, in one compressed tar file.
 //!
-//! A bundle is foreign input, so reading one assumes the worst: sizes and counts are limited
-//! before memory is spent, only regular files with plain relative names are accepted, and each way
-//! to be wrong has its own error. Nothing is ever unpacked to disk.
+//! A bundle is untrusted input: sizes and counts are limited
+//! before memory is allocated, only regular files with plain relative names are accepted, and each kind
+//! of fault has its own error. Nothing is ever unpacked to disk.
 
 use super::decode::{Compression, decoded};
 use super::manifest;
@@ -16,20 +16,20 @@ use std::path::Path;
 use std::rc::Rc;
 use tar::EntryType;
 
-/// Entries in one bundle, directories counted.
+/// Maximum number of entries in one bundle, including directories.
 pub const MAX_ENTRIES: usize = 4096;
-/// Bytes of one file.
+/// Maximum bytes of one file.
 pub const MAX_FILE: u64 = 32 << 20;
-/// Bytes of all files together.
+/// Maximum bytes of all files together.
 pub const MAX_TOTAL: u64 = 56 << 20;
-/// Bytes of a compressed bundle.
+/// Maximum bytes of a compressed bundle.
 pub const MAX_COMPRESSED: u64 = 64 << 20;
-/// Bytes that headers and padding may add.
+/// Maximum bytes of headers and padding.
 const MAX_OVERHEAD: u64 = 16 << 20;
-/// Bytes of a long name or of extended attributes in the tar format.
+/// Maximum bytes of a long name or of extended attributes in the tar format.
 const MAX_EXTENSION: u64 = 64 << 10;
 
-/// Why a file was refused as a bundle.
+/// The reason why a file was refused as a bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The file cannot be opened or read.
@@ -43,7 +43,7 @@ pub enum BundleError {
     /// The file is not a tar file, compressed or not.
     #[error("{0} is not a bundle: no tar file (.tar, .tar.gz, .tar.xz, .tar.zst)")]
     NotTar(String),
-    /// It is cut off or damaged.
+    /// It is truncated or damaged.
     #[error("the bundle is damaged: {0}")]
     Damaged(String),
     /// The compressed file is too large.
@@ -58,7 +58,7 @@ pub enum BundleError {
         /// Its name.
         name: String,
     },
-    /// All together is too large: a decompression bomb, or no bundle of this program.
+    /// The total is too large: a decompression bomb, or not a bundle of this program.
     #[error("the bundle's content is larger than {MAX_TOTAL} bytes")]
     TotalTooLarge,
     /// An absolute path, one with `..`, one that is not UTF-8.
@@ -66,7 +66,7 @@ pub enum BundleError {
     UnsafePath {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault of the name.
         what: &'static str,
     },
     /// A symbolic or hard link.
@@ -87,12 +87,12 @@ pub enum BundleError {
         /// The name.
         name: String,
     },
-    /// A tar file with nothing in it that this program reads.
+    /// A tar file without any file that this program reads.
     #[error(
         "{0} is a tar file, but neither a bundle nor a mirrored root (no proc, no sys, no log)"
     )]
     Foreign(String),
-    /// The manifest cannot be understood.
+    /// The manifest cannot be parsed.
     #[error("the bundle's manifest ({MANIFEST}): {0}")]
     Manifest(String),
 }
@@ -126,8 +126,8 @@ impl BundleTree {
         Self::read_dyn(Box::new(reader), name, MAX_TOTAL)
     }
 
-    /// Opens a bundle file whose content may be larger than `most` bytes only after `wait` has returned; what it returns is
-    /// kept until the content is read. So many bundles at the same time take little memory.
+    /// Opens a bundle file whose content may be larger than `most` bytes only after `wait` has returned; the result of
+    /// `wait` is kept until the content is read. So many bundles at the same time take little memory.
     ///
     /// # Errors
     /// See [`BundleError`].
@@ -158,7 +158,7 @@ impl BundleTree {
         let (compression, content) =
             decoded(reader).map_err(|error| BundleError::Read { name: name.to_owned(), error })?;
         if compression != Compression::Plain {
-            // No more than the first bytes were read yet.
+            // Only the first bytes were read so far.
             input.bytes.set(MAX_COMPRESSED);
         }
         let output = Limit::new(MAX_TOTAL + MAX_OVERHEAD);
@@ -177,7 +177,7 @@ impl BundleTree {
         read?;
         let manifest = manifest::read(&files)?;
         if manifest.is_none() {
-            // `tar czf x.tar.gz DIR` puts DIR above everything.
+            // `tar czf x.tar.gz DIR` puts DIR before every name.
             files.strip_top(is_known);
             if !files.files().any(|(path, _)| is_known(path)) {
                 return Err(BundleError::Foreign(name.to_owned()));
@@ -194,7 +194,7 @@ impl BundleTree {
         Ok(Self { files, manifest })
     }
 
-    /// What the bundle says about itself; a tar file made by hand from a mirrored root has none.
+    /// The manifest of the bundle; a tar file made by hand from a mirrored root has none.
     #[must_use]
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
@@ -220,8 +220,8 @@ impl Tree for BundleTree {
     }
 }
 
-/// A limit on what is read, and whether it was exceeded. Decoders wrap and replace the errors of
-/// what they read from, so that the error alone does not show the limit.
+/// A limit of the bytes that are read, and whether it was exceeded. Decoders wrap and replace the errors of
+/// their input, so that the error alone does not show the limit.
 struct Limit {
     bytes: Cell<u64>,
     exceeded: Cell<bool>,
@@ -297,7 +297,7 @@ fn read_entries(
         })?;
         match kind {
             EntryType::Regular | EntryType::Continuous => {}
-            // `./` itself is the one directory without a name.
+            // `./` is the only directory without a name.
             EntryType::Directory if path.split('/').all(|part| matches!(part, "" | ".")) => {
                 continue;
             }
@@ -333,8 +333,8 @@ fn read_entries(
     if count == 0 { Err(not_tar()) } else { Ok(()) }
 }
 
-/// The `path` of a pax header. A `size` there would move everything behind it; no file that is small
-/// enough has one.
+/// The `path` of a pax header. A `size` in the header would shift all later entries; a file that is small
+/// enough has none.
 fn pax_path(extension: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
     let mut path = None;
     for record in tar::PaxExtensions::new(extension) {
@@ -348,7 +348,7 @@ fn pax_path(extension: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
     Ok(path)
 }
 
-/// Whether a path is one that a machine's root, or a bundle, has.
+/// Whether a path is one of a machine's root, or of a bundle.
 fn is_known(path: &str) -> bool {
     let top = path.split('/').next().unwrap_or_default();
     super::is_virtual(path) || matches!(top, "proc" | "sys" | "var" | "sos_commands")

@@ -1,4 +1,4 @@
-//! Compressed text: which compression it is, and a reader of what is inside.
+//! Compressed text: the detection of the compression, and a reader of the content.
 
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -11,7 +11,7 @@ const XZ_MEMORY_KIB: u32 = 128 * 1024;
 
 /// Size of a log beyond which it is refused, in bytes.
 pub const LOG_LIMIT: u64 = 16 << 30;
-/// Decompressed size of a log beyond which it is refused, in bytes: what can be read in some seconds. A small file can state any.
+/// Maximum decompressed size of a log, in bytes: some seconds of reading. A small file can state any size.
 pub const UNPACKED_LIMIT: u64 = 4 << 30;
 
 /// A compression.
@@ -96,7 +96,7 @@ enum MultiZstd<R: BufRead> {
 }
 
 impl<R: BufRead> MultiZstd<R> {
-    /// The decoder of the next frame, if there is one; skippable frames are passed over.
+    /// The decoder of the next frame, if there is one; skippable frames are skipped.
     fn next_frame(mut reader: R) -> io::Result<Self> {
         loop {
             let start = reader.fill_buf()?;

@@ -33,7 +33,7 @@ const SYSFS_MAGIC: u64 = 0x6265_6572;
 pub struct DirTree {
     root: OwnedFd,
     path: PathBuf,
-    /// `proc` below this root is a kernel's own: what is absent there is absent on the machine.
+    /// Whether `proc` below this root is a kernel's own: a file that is absent there is absent on the machine.
     real_proc: bool,
     /// The same of `sys`.
     real_sys: bool,
@@ -198,7 +198,7 @@ impl From<Errno> for Refused {
 }
 
 fn open_at(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    // NOFOLLOW: what was looked at a moment ago may have been replaced by a link.
+    // NOFOLLOW: the file that was just examined may have been replaced by a link.
     rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty())
 }
 

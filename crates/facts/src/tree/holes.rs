@@ -1,5 +1,5 @@
-//! Sparse files: a log of some kilobytes may have terabytes of holes before them, where a program went on to write at its
-//! former place after the file was emptied, or in a hostile file.
+//! Sparse files: a log of some kilobytes may have terabytes of holes before them, if a program continued to write at
+//! its old position after the file was emptied, or in a hostile file.
 
 use super::decode::Compression;
 use rustix::fs::SeekFrom;
@@ -8,23 +8,23 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-/// A hole up to this is read as what it is, in bytes.
+/// Maximum size of a hole that is read as zeros, in bytes.
 const SMALL: u64 = 64 << 10;
 
-/// A reader of a file that passes over its holes: a line end is read for each of them. Compressed data has none: there a
-/// hole is an error. What has no holes (a pipe, a file of the kernel) is read as it is.
+/// A reader of a file that skips its holes: each of them is read as one line end. In compressed data a
+/// hole is an error. Input without holes (a pipe, a file of the kernel) is read unchanged.
 #[derive(Debug)]
 pub struct Dense {
     file: File,
     plain: bool,
-    /// Where the next byte is read.
+    /// The position of the next byte.
     at: u64,
-    /// Up to where no hole is.
+    /// The end of the data without a hole.
     end: u64,
 }
 
 impl Dense {
-    /// A reader from the present position of the file.
+    /// A reader from the current position of the file.
     #[must_use]
     pub fn new(file: File) -> Self {
         let at = rustix::fs::seek(&file, SeekFrom::Current(0));
@@ -35,18 +35,18 @@ impl Dense {
         Self { file, plain, at: at.unwrap_or(0), end: if at.is_ok() { 0 } else { u64::MAX } }
     }
 
-    /// Goes on to the next data; says whether a hole was passed over.
+    /// Moves to the next data; returns whether a hole was skipped.
     fn go_on(&mut self) -> io::Result<bool> {
         let next = match rustix::fs::seek(&self.file, SeekFrom::Data(self.at)) {
             Ok(next) => Some(next),
             Err(Errno::NXIO) => None,
-            // No such thing here.
+            // The file system does not support it.
             Err(_) => return self.all(),
         };
         let size = self.file.metadata()?.len();
         let hole = next.unwrap_or(size).saturating_sub(self.at);
         if hole == 0 && next.is_none() {
-            // The end, or a file of the kernel that does not say how long it is.
+            // The end, or a file of the kernel that does not state its length.
             return self.all();
         }
         let passed = hole > SMALL;
@@ -115,7 +115,7 @@ mod tests {
         let line = b"[    0.000000] Linux version 6.1.0\n";
         let made = text(&file(&[(TIB, line), (2 * TIB, line)], 3 * TIB)).unwrap();
         assert!(made.starts_with('\n') && made.matches("Linux version").count() == 2);
-        // What the blocks around the text hold, and no more.
+        // Only the blocks around the text are allocated.
         assert!(made.len() < 1 << 20, "{}", made.len());
         assert_eq!(text(&file(&[], TIB)).unwrap(), "\n");
     }

@@ -1,11 +1,11 @@
-//! What a bundle says about itself.
+//! The manifest of a bundle.
 
 use super::{BundleError, MemoryTree};
 use crate::Missing;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bytes of the manifest.
+/// Maximum bytes of the manifest.
 const MAX_MANIFEST: usize = 4 << 20;
 
 /// Name of the manifest.
@@ -13,7 +13,7 @@ pub const MANIFEST: &str = "clocksmith.json";
 /// The manifest's schema.
 pub const SCHEMA: &str = "clocksmith.bundle.v1";
 
-/// What a bundle says about itself.
+/// The manifest of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
@@ -22,28 +22,28 @@ pub struct Manifest {
     pub version: String,
     /// The machine's host name.
     pub hostname: String,
-    /// An opaque id of the machine, made of its machine-id(5).
+    /// An opaque id of the machine, derived from its machine-id(5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_id: Option<String>,
-    /// When it was written, in UTC (`2026-01-02T03:04:05Z`).
+    /// The time of writing, in UTC (`2026-01-02T03:04:05Z`).
     pub time: String,
-    /// Where each file was read, for those that are not the file of their name.
+    /// The place of each file, if it is not the file of its name.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
     /// The directories that were listed.
     #[serde(default)]
     pub listings: BTreeMap<String, Vec<String>>,
-    /// What was wanted and could not be read.
+    /// The files that were requested and could not be read.
     #[serde(default)]
     pub missing: Vec<ManifestGap>,
 }
 
-/// Something that was wanted for a bundle and could not be read.
+/// A file that was requested for a bundle and could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestGap {
     /// The path.
     pub path: String,
-    /// Why, where, and how to get it.
+    /// The reason, the place, and the way to get it.
     #[serde(flatten)]
     pub missing: Missing,
 }

@@ -28,7 +28,7 @@ impl MemoryTree {
         self
     }
 
-    /// Adds a file; says whether the path was new and relative.
+    /// Adds a file; returns whether the path was new and relative.
     pub fn insert(&mut self, path: &str, content: Vec<u8>) -> bool {
         match normal(path) {
             Ok(path) => self.files.insert(path, content).is_none(),

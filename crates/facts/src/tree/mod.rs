@@ -1,11 +1,11 @@
-//! What facts are read from: the live machine, a directory that mirrors one, a bundle.
+//! The sources of facts: the live machine, a directory that mirrors one, a bundle.
 //!
-//! A [`Tree`] answers by relative paths such as `proc/cmdline` or
-//! `sys/devices/system/clocksource`. Some names are not files of any machine but results of asking
-//! it ([`VIRTUAL`]): `cpuid`, `dmesg`, `uname` and so on. The live tree produces them when
-//! they are asked for; a mirror or a bundle may contain them as files of these names.
+//! A [`Tree`] is read by relative paths such as `proc/cmdline` or
+//! `sys/devices/system/clocksource`. Some names are not files of a machine but results of queries
+//! ([`VIRTUAL`]): `cpuid`, `dmesg`, `uname` and so on. The live tree computes them
+//! on request; a mirror or a bundle may contain them as files of these names.
 //!
-//! What must not live here: the meaning of any file.
+//! Not in this module: the meaning of any file.
 
 pub mod bundle;
 pub mod decode;
@@ -24,8 +24,8 @@ pub use memory::MemoryTree;
 use crate::{Missing, Why};
 use std::io::{self, Read};
 
-/// The names that the live tree answers by asking the machine rather than by opening a file, each
-/// with the command whose output serves as that file in a mirror.
+/// The names that the live tree answers by a query of the machine and not by opening a file, each
+/// with the command whose output replaces that file in a mirror.
 pub const VIRTUAL: [(&str, Option<&str>); 9] = [
     ("cpuid", Some("cpuid -r")),
     ("dmesg", Some("sudo dmesg")),
@@ -38,7 +38,7 @@ pub const VIRTUAL: [(&str, Option<&str>); 9] = [
     ("verify", None),
 ];
 
-/// The command whose output serves as the file of a virtual name.
+/// The command whose output replaces the file of a virtual name.
 #[must_use]
 pub fn command_for(path: &str) -> Option<&'static str> {
     VIRTUAL.iter().find(|(name, _)| *name == path).and_then(|(_, command)| *command)
@@ -50,22 +50,22 @@ pub fn is_virtual(path: &str) -> bool {
     VIRTUAL.iter().any(|(name, _)| *name == path)
 }
 
-/// Whether the running machine's file of this name is obeyed: what an earlier run has proven. It counts only if no other
+/// Whether the running machine's file of this name is obeyed: the proof of an earlier run. It counts only if no other
 /// user can have written it.
 fn is_obeyed(path: &str) -> bool {
     crate::verified::PATHS.contains(&path)
 }
 
-/// A place to read facts from.
+/// A source of facts.
 pub trait Tree {
-    /// The place as people would name it: `/proc/cmdline`, `DIR/proc/cmdline`,
+    /// The common name of a place: `/proc/cmdline`, `DIR/proc/cmdline`,
     /// `bundle:proc/cmdline`.
     fn describe(&self, path: &str) -> String;
 
     /// Opens one file.
     ///
     /// # Errors
-    /// Why it cannot be read: absent, not permitted, not a regular file, a path that leaves the
+    /// The reason why it cannot be read: absent, not permitted, not a regular file, a path that leaves the
     /// tree.
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing>;
 
@@ -94,12 +94,12 @@ pub trait Tree {
     }
 }
 
-/// The reason that an I/O error gives.
+/// The reason for an I/O error.
 #[must_use]
 pub fn from_io(error: &io::Error, at: String) -> Missing {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Missing::new(Why::Absent, at),
-        // Root is refused inside containers and by security modules.
+        // Containers and security modules also refuse root.
         io::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => {
             Missing::new(Why::Permission, at).how("run outside the container or sandbox")
         }
@@ -108,10 +108,10 @@ pub fn from_io(error: &io::Error, at: String) -> Missing {
     }
 }
 
-/// The components of a relative path, or what is wrong with it: absolute, empty, `..`, a NUL.
+/// The components of a relative path, or its fault: absolute, empty, `..`, a NUL.
 ///
 /// # Errors
-/// A text that says what is wrong.
+/// The fault as text.
 pub fn components(path: &str) -> Result<Vec<&str>, &'static str> {
     if path.starts_with('/') {
         return Err("an absolute path");

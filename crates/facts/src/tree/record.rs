@@ -1,4 +1,4 @@
-//! A tree that remembers what was asked of another one.
+//! A tree that records the reads of another one.
 
 use super::Tree;
 use crate::{Missing, Why};
@@ -7,37 +7,37 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Bytes of all files that are kept. What would be more is not read, and named as missing; a file that is opened and not
-/// read as a whole is cut off there.
+/// Maximum bytes of all stored files. A file beyond it is not read, and is listed as missing; a file that is opened and
+/// not read completely is truncated there.
 const LIMIT: usize = 52 << 20;
 
-/// What is kept of a file's content: at most so many bytes of it.
+/// Returns the stored part of a file's content: at most the given number of bytes.
 pub type Filter<'a> = dyn Fn(&str, &mut dyn Read, usize) -> io::Result<Vec<u8>> + 'a;
 
-/// Passes every question to another tree, and keeps the answers. Contents go through a filter first,
+/// Forwards every read to another tree, and stores the results. Contents pass a filter first,
 /// and the caller gets the filtered content: a later reader of the record gets the same content as the
 /// caller now.
 pub struct RecordingTree<'a> {
     inner: &'a dyn Tree,
     filter: &'a Filter<'a>,
-    /// Of these files the one alone is kept that was opened last: alternatives, each of which may be large.
+    /// Of these files only the one that was opened last is stored: alternatives, each of which may be large.
     alternative: fn(&str) -> bool,
     record: RefCell<Record>,
 }
 
-/// The answers.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Record {
     /// Contents by path.
     pub files: BTreeMap<String, Rc<Vec<u8>>>,
     /// Names by directory.
     pub listings: BTreeMap<String, Vec<String>>,
-    /// What could not be read.
+    /// The files that could not be read.
     pub missing: BTreeMap<String, Missing>,
 }
 
 impl<'a> RecordingTree<'a> {
-    /// Records what is asked of `inner`.
+    /// Records the reads of `inner`.
     pub fn new(inner: &'a dyn Tree, filter: &'a Filter<'a>, alternative: fn(&str) -> bool) -> Self {
         Self { inner, filter, alternative, record: RefCell::default() }
     }
@@ -48,7 +48,7 @@ impl<'a> RecordingTree<'a> {
         self.record.into_inner()
     }
 
-    /// A file's content; `whole` is the length above which it is of no use.
+    /// A file's content; `whole` is the length above which it is useless.
     fn content(&self, path: &str, whole: Option<u64>) -> Result<Rc<Vec<u8>>, Missing> {
         if let Some(content) = self.record.borrow().files.get(path) {
             return Ok(Rc::clone(content));
@@ -97,7 +97,7 @@ impl<'a> RecordingTree<'a> {
     }
 }
 
-/// Reads what is kept, without a copy of it.
+/// Reads stored content without copying it.
 struct Kept {
     content: Rc<Vec<u8>>,
     at: usize,
@@ -186,13 +186,13 @@ mod tests {
             content.take(most as u64).read_to_end(&mut all).map(|_| all)
         };
         let tree = RecordingTree::new(&inner, &filter, |path| path.starts_with("log"));
-        // Only the alternative that was opened last takes room.
+        // Only the alternative that was opened last uses memory.
         assert!(tree.open("log.1").is_ok() && tree.open("log.2").is_ok());
         assert!(tree.read("b/1", u64::MAX).is_ok());
         let refused = tree.read("b/2", u64::MAX).unwrap_err();
         assert!(refused.why.to_string().contains("full"), "{refused:?}");
         assert!(tree.read("b/3", 9).unwrap_err().why.to_string().contains("longer than 9"));
-        // What is opened is cut off.
+        // A file that is opened is truncated.
         assert!(tree.open("b/3").is_ok());
         let record = tree.into_record();
         let total: usize = record.files.values().map(|content| content.len()).sum();

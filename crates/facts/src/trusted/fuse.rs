@@ -9,7 +9,8 @@ use rustix::fd::{AsRawFd, BorrowedFd};
 /// `FUSE_SUPER_MAGIC` (linux/magic.h).
 const MAGIC: u64 = 0x6573_5546;
 
-/// Why what was opened is not trusted; `None` where its filesystem is the kernel's, or served by root or this user.
+/// The reason why the opened file is not trusted; `None` if its filesystem is the kernel's, or served by root or this
+/// user.
 pub(super) fn refused(fd: BorrowedFd<'_>) -> Option<String> {
     // The type of this field differs between processors.
     #[allow(clippy::unnecessary_cast)]

@@ -1,24 +1,24 @@
-//! What chrony's configuration says of the wall clock.
+//! The settings of chrony's configuration for the wall clock.
 
 use serde::Serialize;
 
-/// chrony's configuration, as far as it decides how a wrong clock is set right.
+/// chrony's configuration, reduced to the settings that decide how a wrong clock is corrected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChronyConfig {
     /// Devices of `refclock PHC`: `/dev/ptp0`.
     pub phc: Vec<String>,
-    /// `makestep THRESHOLD LIMIT`: from how many seconds on it may step, and in how many updates (negative: in all).
+    /// `makestep THRESHOLD LIMIT`: the seconds from which on it may step, and the number of updates (negative: all).
     pub makestep: Option<(f64, i64)>,
-    /// It tells the kernel that the clock is synchronised.
+    /// Whether it tells the kernel that the clock is synchronised.
     pub rtcsync: bool,
-    /// Leap seconds are spread, or served so.
+    /// Whether leap seconds are smeared, or served smeared.
     pub smears: bool,
-    /// It takes more files, which were not read.
+    /// Whether it includes more files, which were not read.
     pub includes: bool,
 }
 
 impl ChronyConfig {
-    /// Parses a `chrony.conf`. Directives are in any case of letters; `!`, `;`, `#` and `%` begin comments (chrony.conf(5)).
+    /// Parses a `chrony.conf`. Directives are case-insensitive; `!`, `;`, `#` and `%` begin comments (chrony.conf(5)).
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut out = Self::default();

@@ -1,4 +1,4 @@
-//! What time daemons write to their logs: that the clock is wrong, that it was set, whether a source is followed.
+//! Log lines of time daemons: that the clock is wrong, that it was set, whether a source is followed.
 
 use super::TimeSource;
 use crate::Source;
@@ -9,21 +9,21 @@ use serde::Serialize;
 pub struct Correction {
     /// The program that found it: `chronyd`, `ntpdate`, `ntpd`.
     pub program: &'static str,
-    /// How far the clock was behind, in seconds; negative: ahead.
+    /// Seconds by which the clock was behind; negative: ahead.
     pub by_s: f64,
-    /// A line says that the clock was set by as much.
+    /// Whether a line states that the clock was set by this amount.
     pub set: bool,
-    /// Behind it the daemon followed a source again, by the last line that tells.
+    /// Whether the daemon later followed a source again, by the last line about that.
     pub followed: bool,
-    /// Where it says so.
+    /// The line.
     pub source: Source,
 }
 
-/// Corrections of one text that are kept.
+/// Maximum number of stored corrections of one text.
 const MOST: usize = 64;
 
 impl Correction {
-    /// Adds it to those of the same text: that a clock was set follows that it was found wrong.
+    /// Adds it to those of the same text: a line about setting the clock belongs to the error found before.
     pub(super) fn join(self, all: &mut Vec<Self>) {
         let found = |one: &&mut Self| {
             !one.set && one.program == self.program && (one.by_s - self.by_s).abs() < 0.01
@@ -37,7 +37,7 @@ impl Correction {
 }
 
 impl TimeSource {
-    /// A line of a daemon's log.
+    /// Parses a line of a daemon's log.
     ///
     /// Sources: `REF_SetReference()` and `REF_SetUnsynchronised()` in chrony's reference.c, `SRC_SelectSource()` in its
     /// sources.c; ntpdate.c and ntp_loopfilter.c, ntp_proto.c of the reference implementation.
@@ -66,7 +66,7 @@ impl TimeSource {
                 return correction("ntpd", seconds(rest, unit), true);
             }
         }
-        // set_freq() in ntp_loopfilter.c: what it would need, and what it may.
+        // set_freq() in ntp_loopfilter.c: the required correction, and the permitted one.
         if let Some(rest) = behind(line, "frequency error ")
             && rest.contains(" PPM exceeds tolerance ")
         {
@@ -107,7 +107,7 @@ impl TimeSource {
     }
 }
 
-/// ntpdate runs once: what follows a source is another program.
+/// ntpdate runs once: the program that follows a source is another one.
 fn daemon(program: &'static str) -> &'static str {
     if program == "ntpdate" { "" } else { program }
 }

@@ -1,14 +1,14 @@
-//! Two outputs of `date` of one moment: on a machine, and in a container or a guest that runs on it.
+//! Two outputs of `date` at one moment: on a machine, and in a container or a guest on it.
 
 use crate::utc::days_since_1970;
 use serde::Serialize;
 
-/// How far two clocks are apart.
+/// The difference of two clocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Apart {
-    /// What the second one was asked with: `docker`, `wsl`.
+    /// The program that ran the second `date`: `docker`, `wsl`.
     pub with: &'static str,
-    /// How far it is behind the first one, in seconds.
+    /// Seconds by which the second clock is behind the first one.
     pub behind_s: i64,
 }
 
@@ -31,8 +31,8 @@ const INSIDE: [&str; 14] = [
 ];
 
 impl Apart {
-    /// A command line that runs `date` here and there, and perhaps here once more: whether the first of them is the one inside,
-    /// and with what.
+    /// Parses a command line that runs `date` here and inside, and perhaps here once more: returns whether the first of
+    /// them is the one inside, and the program that runs it.
     #[must_use]
     pub fn asked(command: &str) -> Option<(bool, &'static str)> {
         let mut parts =
@@ -48,12 +48,12 @@ impl Apart {
     }
 }
 
-/// What a command that runs `date` runs it with: `None` inside for here.
+/// The program with which a command runs `date`: the inner `None` means directly.
 fn date_of(command: &str) -> Option<Option<&'static str>> {
     let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
     let first = words.next()?;
     if first == "date" {
-        // A format may leave the date out.
+        // A format may omit the date.
         return words
             .all(|word| matches!(word, "-u" | "--utc" | "-R" | "--universal"))
             .then_some(None);
@@ -64,7 +64,8 @@ fn date_of(command: &str) -> Option<Option<&'static str>> {
     rest[at + 1..].iter().all(|word| word.trim_matches(['"', '\'']) == "-u").then_some(Some(with))
 }
 
-/// Seconds since 1970 of what `date` prints, and its time zone: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3 Nov 2017 15:20:43 UTC`.
+/// Parses the output of `date` to seconds since 1970, and its time zone: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3 Nov
+/// 2017 15:20:43 UTC`.
 #[must_use]
 pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -109,7 +110,7 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     Some((days * 86_400 + clock, zone?))
 }
 
-/// The month of an abbreviation: in English, and where other languages differ from it.
+/// The month of an abbreviation: in English, and in other languages if it differs.
 fn month_of(word: &str) -> Option<i64> {
     const MONTHS: [&[&str]; 12] = [
         &["jan", "ene", "gen", "janv"],

@@ -18,7 +18,7 @@ pub(super) fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
         text[..end].parse::<f64>().ok().filter(|by| by.is_finite()).map(|by| by * factor)
     };
     let (program, by_s) = if let Some(rest) = behind(line, "the clock difference against peer ") {
-        // The text form has the figures behind the words, the JSON form in a field of its own.
+        // The text form has the figures after the words, the JSON form in a separate field.
         let rest = behind(rest, " is too high [");
         ("etcd", rest.and_then(go_duration))
     } else if line.contains("prober found high clock drift") {
@@ -37,7 +37,8 @@ pub(super) fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
     Some(Remark { what: What::HostsDiffer { by_s }, program, source: source.clone() })
 }
 
-/// The name of a monitor of Ceph in front of what it says: `mon.a`, `[WRN]  mon.2 192.0.2.48:6790/0`, `cluster [WRN] 1`.
+/// Whether the text before a message is the name of a Ceph monitor: `mon.a`, `[WRN]  mon.2 192.0.2.48:6790/0`, `cluster
+/// [WRN] 1`.
 fn of_monitor(head: &str) -> bool {
     let head = head.trim_start();
     head.starts_with("mon.") || head.contains("[WRN]") && head.contains("mon.")

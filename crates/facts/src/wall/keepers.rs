@@ -1,24 +1,24 @@
-//! What sets or steers the wall clock: time daemons, and what hypervisors put into guests.
+//! Programs that set or steer the wall clock: time daemons, and hypervisors' tools in guests.
 
 use serde::Serialize;
 use std::fmt;
 
-/// What something does to the wall clock.
+/// The effect of a program or driver on the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It steers the clock as long as it runs.
+    /// It steers the clock while it runs.
     Steers,
-    /// It sets the clock on occasions: after a boot, when a guest is resumed, when the host asks.
+    /// It sets the clock on occasions: after a boot, when a guest is resumed, when the host requests it.
     Sets,
-    /// Its settings, which were not seen, decide whether it steers.
+    /// Its settings, which were not read, decide whether it steers.
     Open,
-    /// It runs in a way in which it leaves the clock alone.
+    /// It runs in a mode in which it does not change the clock.
     Watches,
 }
 
 impl Role {
-    /// As it is written: `steers`, `sets`, `open`, `watches`.
+    /// The role as text: `steers`, `sets`, `open`, `watches`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,26 +36,27 @@ impl Role {
     }
 }
 
-/// One of them.
+/// A program or driver that sets or steers the wall clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Keeper {
     /// The program's name, or the driver's: `chronyd`, `hv_utils`.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
 }
 
-/// All that was seen.
+/// All programs and drivers that were seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Keepers {
-    /// What was seen, by name.
+    /// The programs and drivers, by name.
     pub seen: Vec<Keeper>,
-    /// Every process of the machine was looked at: what is not here does not run. Otherwise it was just not seen.
+    /// Whether every process of the machine was examined: a program that is not listed does not run. Otherwise it may
+    /// run unseen.
     pub all: bool,
 }
 
-/// The time daemons and guest tools that are known: the name of the process (15 characters, as `/proc/PID/comm` has it),
-/// the program, and what it does unless its command line says otherwise.
+/// Known time daemons and guest tools: the name of the process (15 characters, as in `/proc/PID/comm`),
+/// the program, and its role unless its command line changes it.
 const KNOWN: [(&str, &str, Role); 11] = [
     ("chronyd", "chronyd", Role::Steers),
     // The reference implementation, NTPsec, OpenNTPD and BusyBox.
@@ -66,20 +67,21 @@ const KNOWN: [(&str, &str, Role); 11] = [
     // It makes the system clock follow a PTP clock; ptp4l alone steers the network card's.
     ("phc2sys", "phc2sys", Role::Steers),
     ("ptp4l", "ptp4l", Role::Open),
-    // Periodic synchronisation is off unless the virtual machine's settings have it; after a resume it sets the clock.
+    // Periodic synchronisation is off unless the virtual machine's settings enable it; after a resume it sets the
+    // clock.
     ("vmtoolsd", "vmtoolsd", Role::Open),
     ("VBoxService", "VBoxService", Role::Steers),
     ("qemu-ga", "qemu-ga", Role::Sets),
     ("prltoolsd", "prltoolsd", Role::Open),
 ];
 
-/// What a process of this name is, by its command line (the words of `/proc/PID/cmdline`, empty where that cannot be
-/// read); `None`: nothing that keeps the time.
+/// The role of a process with this name, by its command line (the words of `/proc/PID/cmdline`, empty if that cannot be
+/// read); `None`: it does not keep the time.
 #[must_use]
 pub fn by_name(comm: &str, arguments: &[&str]) -> Option<Keeper> {
     let (_, name, role) = KNOWN.iter().find(|(known, ..)| *known == comm)?;
     let has = |word: &str| arguments.contains(&word);
-    // A word of short options together, as `-qx`.
+    // A word of combined short options, such as `-qx`.
     let option = |letter: char| {
         let short = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
         arguments.iter().filter(short).any(|word| word.contains(letter))
@@ -87,7 +89,7 @@ pub fn by_name(comm: &str, arguments: &[&str]) -> Option<Keeper> {
     let role = match *name {
         // chronyd(8): it does not control the system clock.
         "chronyd" if option('x') => Role::Watches,
-        // phc2sys(8): it gives the samples to a time daemon instead.
+        // phc2sys(8): it passes the samples to a time daemon.
         "phc2sys" if has("ntpshm") || has("nullf") => Role::Watches,
         "VBoxService" if has("--disable-timesync") => Role::Watches,
         _ => *role,
@@ -95,17 +97,17 @@ pub fn by_name(comm: &str, arguments: &[&str]) -> Option<Keeper> {
     Some(Keeper { name: (*name).to_owned(), role })
 }
 
-/// Whether the process of this name can be a program of that file name. Any user can give a process another name, also one
-/// of root's: by a link to a program that runs as root.
+/// Whether a process of this name can be a program of that file name. Any user can give a process another name, also
+/// one that runs as root: by a link to a program that runs as root.
 #[must_use]
 pub fn is_program(comm: &str, file: &str) -> bool {
-    // Programs that are many, or that run others.
+    // Programs that contain many others, or that run others.
     let many = ["busybox", "toybox", "python", "perl", "ld-linux", "ld-musl", "qemu-"];
     file.contains(comm) || many.iter().any(|program| file.starts_with(program))
 }
 
 impl Keepers {
-    /// Adds one; of several of a name the most active one stays.
+    /// Adds a keeper; of several with one name the most active one stays.
     pub fn add(&mut self, keeper: Keeper) {
         match self.seen.iter_mut().find(|known| known.name == keeper.name) {
             Some(known) => known.role = known.role.min(keeper.role),
@@ -117,7 +119,7 @@ impl Keepers {
     /// Parses the lines that [`Keepers`] displays.
     ///
     /// # Errors
-    /// It does not say how much was seen.
+    /// The text does not state whether all processes were seen.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut out = Self::default();
         let mut sees = None;
@@ -138,7 +140,7 @@ impl Keepers {
     }
 }
 
-/// The driver by which Hyper-V sets the clock of a guest.
+/// The driver with which Hyper-V sets the clock of a guest.
 pub const HV_UTILS: &str = "hv_utils";
 
 impl fmt::Display for Keepers {

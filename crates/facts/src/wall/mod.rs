@@ -1,8 +1,8 @@
-//! What the machine says of its wall clock: who sets and steers it, what else knows the time, and whether this guest was
+//! The evidence about the wall clock: the programs that set and steer it, other clocks, and whether this guest was
 //! restored.
 //!
-//! What lives here: the parsers of the texts that the probes give and of the files that programs keep. What must not:
-//! which of them is right (`clocksmith-diagnose`).
+//! Contents: the parsers of the probes' texts and of programs' files. Not in this module: which
+//! of them is right (`clocksmith-diagnose`).
 
 mod chrony;
 mod chronyc;
@@ -36,31 +36,31 @@ pub use tools::Tools;
 use crate::Fact;
 use serde::Serialize;
 
-/// What is known of the wall clock beside the kernel's discipline ([`crate::ntp::NtpState`]).
+/// The facts about the wall clock beside the kernel's discipline ([`crate::ntp::NtpState`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WallClock {
-    /// The clocks of one moment, and what else knows the time.
+    /// The clocks at one moment, and other clocks.
     pub clocks: Fact<Clocks>,
-    /// What sets or steers the wall clock.
+    /// The programs that set or steer the wall clock.
     pub keepers: Fact<Keepers>,
     /// chrony's configuration.
     pub chrony: Fact<ChronyConfig>,
     /// PTP clocks (`ptp0`), with their names.
     pub ptp: Fact<Vec<PtpClock>>,
-    /// Whether there is a virtual machine generation id; `false`: the firmware's devices are known and it is not one of
-    /// them.
+    /// Whether there is a virtual machine generation id; `false`: the firmware's devices are known and do not include
+    /// one.
     pub generation_id: Fact<bool>,
-    /// What a time daemon says of its source, in a pasted text or a sosreport.
+    /// The statements of a time daemon about its source, in a pasted text or a sosreport.
     pub source: Fact<TimeSource>,
-    /// How far the real-time clock is ahead of the universal time in the output of timedatectl, in seconds.
+    /// Seconds by which the real-time clock is ahead of the universal time in the output of timedatectl.
     pub shown_rtc_ahead_s: Fact<i64>,
-    /// Whether a service of NTP is active, by timedatectl.
+    /// Whether an NTP service is active, according to timedatectl.
     pub ntp_service: Fact<bool>,
-    /// Whether the real-time clock keeps local time, by timedatectl.
+    /// Whether the real-time clock keeps local time, according to timedatectl.
     pub rtc_local: Fact<bool>,
-    /// What a hypervisor's tools say of their own synchronisation.
+    /// The settings of a hypervisor's tools for synchronisation.
     pub tools: Fact<Tools>,
-    /// Two outputs of `date` of one moment, from two places.
+    /// Two outputs of `date` at one moment, from two places.
     pub apart: Fact<Apart>,
 }
 
@@ -74,7 +74,7 @@ pub struct PtpClock {
 }
 
 impl PtpClock {
-    /// Whether it is the clock of the host, in UTC, of this virtual machine: `ptp_kvm_common.c`, `hv_util.c`.
+    /// Whether it is the clock of this virtual machine's host, in UTC: `ptp_kvm_common.c`, `hv_util.c`.
     #[must_use]
     pub fn is_of_the_host(&self) -> bool {
         names_the_host(&self.name)

@@ -1,15 +1,16 @@
-//! What `ntpq -c rv` and `ntpq -c as` say: the variables of a peer or of the daemon, and how each peer is taken.
+//! The output of `ntpq -c rv` and `ntpq -c as`: the variables of a peer or of the daemon, and the state of each peer.
 
 use super::TimeSource;
 
-/// How fast the dispersion of a sample grows, in seconds a second (`CLOCK_PHI` in ntp.h: 15 ppm). ntpq shows it by
-/// `filtdisp`, so that two samples of the filter tell how far they are apart in time.
+/// The growth of a sample's dispersion, in seconds a second (`CLOCK_PHI` in ntp.h: 15 ppm). ntpq shows it as
+/// `filtdisp`, so that two samples of the filter show the time between them.
 const PHI: f64 = 15e-6;
 /// The dispersion of a place of the filter without a sample, in milliseconds (`MAXDISPERSE`).
 const EMPTY_MS: f64 = 16_000.0;
-/// Samples that show a rate: the offsets of less may have grown by accident.
+/// Number of samples that show a rate: the offsets of fewer may have grown by accident.
 const SAMPLES: usize = 4;
-/// Growth of the offset a sample below which nothing is said, in milliseconds: what a slow network does.
+/// Growth of the offset from sample to sample below which nothing is reported, in milliseconds: the effect of a slow
+/// network.
 const STEP_MS: f64 = 20.0;
 
 /// `key=value` of the output, with the text after the value up to the next one.
@@ -35,7 +36,7 @@ fn figures(text: &str, name: &str) -> Option<Vec<f64>> {
     words.map(|word| word.parse().ok().filter(|figure: &f64| figure.is_finite())).collect()
 }
 
-/// How fast the offset grows, in parts per million; positive where the clock runs slow. The filter has its newest sample
+/// The growth of the offset, in parts per million; positive if the clock is slow. The filter has its newest sample
 /// first.
 fn growth_ppm(text: &str) -> Option<f64> {
     let (offsets, dispersions) = (figures(text, "filtoffset")?, figures(text, "filtdisp")?);

@@ -1,4 +1,4 @@
-//! The lines that say the parts of a time source: a text has them far apart.
+//! The lines that contain the parts of a time source: in a text they may be far apart.
 
 use super::TimeSource;
 use crate::Source;
@@ -20,14 +20,14 @@ pub struct Places {
     pub dispersion: Option<Source>,
     /// Of [`TimeSource::drift_ppm`].
     pub drift: Option<Source>,
-    /// Of [`TimeSource::offered_s`] and of what is read beside it.
+    /// Of [`TimeSource::offered_s`] and of the values that are read beside it.
     pub offered: Option<Source>,
     /// Of [`TimeSource::logged`].
     pub logged: Option<Source>,
 }
 
 impl TimeSource {
-    /// The same, as one line says it.
+    /// The same, for parts in one line.
     #[must_use]
     pub fn at(mut self, source: &Source) -> Self {
         let here = |said: bool| said.then(|| source.clone());
@@ -47,7 +47,7 @@ impl TimeSource {
 }
 
 impl Places {
-    /// The first line that said a part counts, as the part does; of a log the last one.
+    /// The first line that contains a part is used, as the part is; of a log the last one.
     pub(super) fn add(&mut self, other: Self) {
         let first = |slot: &mut Option<Source>, other: Option<Source>| {
             if slot.is_none() {

@@ -1,61 +1,61 @@
-//! What linuxptp says: `phc2sys`, which steers one clock of a machine by another one, and `ptp4l`, which steers the clock of a
-//! network card by a clock of the network.
+//! The output of linuxptp: `phc2sys`, which steers one clock of a machine by another one, and `ptp4l`, which steers the
+//! clock of a network card by a clock of the network.
 
 use super::{Remark, TimeSource, What};
 use crate::Source;
 use serde::Serialize;
 
-/// What `phc2sys` says of the wall clock (`CLOCK_REALTIME`) and the clock that it is compared with.
+/// The report of `phc2sys` about the wall clock (`CLOCK_REALTIME`) and the clock that it is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Phc {
-    /// How far the wall clock was ahead by the last line, in seconds.
+    /// Seconds by which the wall clock was ahead in the last line.
     pub ahead_s: f64,
-    /// By the last line the servo holds it (`s2`).
+    /// Whether the servo is locked in the last line (`s2`).
     pub held: bool,
-    /// How far the wall clock was ahead when `phc2sys` set it (`s1`), in seconds.
+    /// Seconds by which the wall clock was ahead when `phc2sys` set it (`s1`).
     pub set_from_s: Option<f64>,
-    /// The wall clock is the one that the other clock is steered by.
+    /// Whether the wall clock is the reference of the other clock.
     pub is_reference: bool,
     /// The line.
     #[serde(skip)]
     pub source: Option<Source>,
 }
 
-/// What a port of `ptp4l` does.
+/// The state of a port of `ptp4l`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortState {
     /// It follows a master.
     Slave,
-    /// It waits, or measures before it follows.
+    /// It waits, or measures before it follows a master.
     Listening,
-    /// There is no better clock than this machine's: it hands that out.
+    /// No clock is better than this machine's, which it distributes.
     GrandMaster,
     /// It is out of service.
     Faulty,
 }
 
-/// What `ptp4l` says of its ports.
+/// The report of `ptp4l` about its ports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PtpPort {
-    /// By the last line.
+    /// The state in the last line.
     pub state: Option<PortState>,
-    /// The network card did not give the time stamp of a packet that was sent.
+    /// Whether the network card did not return the time stamp of a packet that was sent.
     pub no_stamp: bool,
     /// The offset to the master in the last line with one, as root mean square, in nanoseconds.
     pub rms_ns: Option<f64>,
 }
 
 impl PtpPort {
-    /// What a later line of the same text adds.
+    /// Adds a later line of the same text.
     pub(super) fn add(&mut self, later: Self) {
         self.state = later.state.or(self.state);
         self.no_stamp |= later.no_stamp;
         self.rms_ns = later.rms_ns.or(self.rms_ns);
     }
 
-    /// A line of `ptp4l`: `port_show_transition()` in port.c, `handle_state_decision_event()` in clock.c, `clock_stats_update()`,
-    /// `sk_receive()` in sk.c.
+    /// Parses a line of `ptp4l`: `port_show_transition()` in port.c, `handle_state_decision_event()` in clock.c,
+    /// `clock_stats_update()`, `sk_receive()` in sk.c.
     fn of_line(line: &str) -> Option<Self> {
         let state = [
             (" to FAULTY on ", PortState::Faulty),
@@ -78,10 +78,10 @@ impl PtpPort {
 }
 
 impl Phc {
-    /// What a later line of the same text adds.
+    /// Adds a later line of the same text.
     pub(super) fn add(&mut self, other: Self) {
         let set_from_s = other.set_from_s.or(self.set_from_s);
-        // What steers another clock says nothing of this one.
+        // A line about another steered clock shows nothing about the wall clock.
         if !other.is_reference || self.is_reference {
             *self = Self { set_from_s, ..other };
         }
@@ -89,10 +89,11 @@ impl Phc {
 }
 
 impl TimeSource {
-    /// A line of linuxptp.
+    /// Parses a line of linuxptp.
     ///
-    /// Sources: `update_clock()` in phc2sys.c (`CLOCK_REALTIME phc offset N s2 freq F delay D`; `eth0 sys offset N` where the wall
-    /// clock is the reference; the offset is that of the steered clock less the reference), `clockcheck_sample()` in clockcheck.c.
+    /// Sources: `update_clock()` in phc2sys.c (`CLOCK_REALTIME phc offset N s2 freq F delay D`; `eth0 sys offset N` if
+    /// the wall clock is the reference; the offset is that of the steered clock minus the reference),
+    /// `clockcheck_sample()` in clockcheck.c.
     pub(super) fn of_ptp(line: &str, source: &Source) -> Option<Self> {
         let program = ["phc2sys", "ptp4l"].into_iter().find(|name| line.contains(name))?;
         let jumped = ["clockcheck: clock jumped forward", "clockcheck: clock jumped backward"];

@@ -1,85 +1,85 @@
-//! What lines of logs say of the wall clock beside a correction: that it jumped, that it was set, that it was never right,
-//! and what programs run into because of it.
+//! Log lines about the wall clock other than corrections: that it jumped, that it was set, that it was never correct,
+//! and errors of programs caused by it.
 
 use super::TimeSource;
 use super::hosts_differ::hosts_differ;
 use crate::Source;
 use serde::Serialize;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum What {
-    /// chronyd: the clock moved by more than ten seconds beside what chronyd had waited.
+    /// chronyd: the clock moved by more than ten seconds more than chronyd had waited.
     Jumped {
-        /// Towards the future.
+        /// Whether it moved towards the future.
         forward: bool,
     },
-    /// A daemon tried to set the clock, and the kernel did not let it.
+    /// A daemon tried to set the clock, and the kernel refused.
     NotSet,
     /// A program tried to steer or set the clock, and the kernel did not permit it.
     NotPermitted,
-    /// A daemon asked a time server and had no answer in time.
+    /// A daemon sent a request to a time server and received no answer in time.
     NoReply,
-    /// ntpd: the kernel calls the clock unsynchronised.
+    /// ntpd: the kernel reports the clock as unsynchronised.
     CalledUnsynchronised,
     /// A server saw the wall clock go back.
     WentBack,
-    /// A server found that the wall clocks of two hosts differ, by so many seconds at most of its lines.
+    /// A server found that the wall clocks of two hosts differ.
     HostsDiffer {
-        /// How far they differ; `None`: the line does not say.
+        /// Their difference in seconds; `None`: the line does not state it.
         by_s: Option<f64>,
     },
-    /// A daemon found the clock farther away than it sets it by itself, by so many seconds.
+    /// A daemon found an offset of the clock that is larger than it corrects automatically.
     TooFar {
-        /// How far the clock was behind; negative: ahead. `None`: the line does not say.
+        /// Seconds by which the clock was behind; negative: ahead. `None`: the line does not state it.
         by_s: Option<f64>,
     },
     /// systemd found the clock earlier than a time that it had recorded, and set it to that.
     Recorded,
-    /// Something set the clock; by how much the line does not say.
+    /// The clock was set; the line does not state by how much.
     Set,
-    /// The tools of a hypervisor saw the host's clock go on by so many seconds between two looks.
+    /// The tools of a hypervisor saw the host's clock advance between two checks.
     HostWentOn {
         /// Seconds; negative: back.
         by_s: f64,
     },
-    /// A library found the date earlier than any that it can be.
+    /// A library found a date that is earlier than any possible one.
     BeforeAnyDate,
     /// TLS: a certificate that is not valid yet.
     NotYetValid,
-    /// make: files with a time of change in the future.
+    /// make: files with a modification time in the future.
     FilesOfTheFuture,
-    /// The dates of a log went back, and the kernel's stamps went on.
+    /// The dates of a log went back, and the kernel's time stamps continued.
     SetBack {
-        /// By how many seconds.
+        /// The step in seconds.
         by_s: f64,
     },
     /// hwclock: the real-time clock gives no tick in time.
     RtcNoTick,
-    /// The real-time clock gave no time.
+    /// The real-time clock returned no time.
     RtcUnread {
-        /// It has none, because it lost its supply or was never set; `false`: its chip does not answer. `None`: the line does
-        /// not say.
+        /// Whether it has no time, because it lost its power or was never set; `false`: its chip does not answer.
+        /// `None`: the line does not state it.
         lost: Option<bool>,
     },
-    /// Another program holds the real-time clock.
+    /// Another program uses the real-time clock.
     RtcBusy,
-    /// hwclock found no real-time clock that it can ask.
+    /// hwclock found no usable real-time clock.
     RtcNone,
     /// A daemon could not find the address of its time server.
     NoAddress,
-    /// Prometheus: by the kernel nothing has synchronised the clock for minutes.
+    /// Prometheus: according to the kernel, the clock was not synchronised for minutes.
     AlertUnsynchronised,
-    /// Prometheus: the clock is off and not coming back.
+    /// Prometheus: the clock has an offset that does not decrease.
     AlertOff,
-    /// linuxptp: a clock moved otherwise than `CLOCK_MONOTONIC` did.
+    /// linuxptp: a clock moved differently from `CLOCK_MONOTONIC`.
     OtherThanMonotonic,
-    /// ntpdate found the clock off by less than it sets at once.
+    /// ntpdate found an offset below its limit for a step.
     Slewed {
-        /// How far the clock was behind, in seconds; negative: ahead.
+        /// Seconds by which the clock was behind; negative: ahead.
         by_s: f64,
-        /// It was only asked for.
+        /// Whether ntpdate only queried the server.
         asked: bool,
     },
     /// Packets of NTP in a capture.
@@ -88,49 +88,50 @@ pub enum What {
         asked: u32,
         /// Answers.
         answered: u32,
-        /// From the first request to the last one.
+        /// Seconds from the first request to the last one.
         over_s: f64,
     },
-    /// chronyd's sources by what it does with them.
+    /// chronyd's sources by their state.
     Activity {
-        /// It asks them.
+        /// chronyd polls them.
         online: u32,
-        /// It does not.
+        /// chronyd does not poll them.
         offline: u32,
         /// Their names were not found.
         unknown: u32,
     },
-    /// A check of monitoring had no offset to judge.
+    /// A monitoring check had no offset to judge.
     OffsetUnknown,
     /// A time daemon does not run.
     NotRunning {
-        /// The condition of its unit that was not met, if that is why.
+        /// The condition of its unit that was not met, if that is the reason.
         condition: Option<String>,
     },
-    /// HikariCP: its thread ran later than it should have, by a clock that does not follow the wall clock.
+    /// HikariCP: its thread ran late, according to a clock that does not follow the wall clock.
     Late,
 }
 
-/// A line that says so.
+/// A line with such a content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Remark {
-    /// What it says.
+    /// The content.
     pub what: What,
-    /// The program that said it.
+    /// The program that wrote it.
     pub program: &'static str,
-    /// Where it says so.
+    /// The line.
     pub source: Source,
 }
 
-/// Remarks of one text that are kept.
+/// Maximum number of stored remarks of one text.
 pub(super) const MOST: usize = 32;
 
-/// The words by which each is known, with the program. Sources: `check_current_time()` in chrony's sched.c, `LCL_ApplyStepOffset()`
-/// in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c, `clock_apply_epoch()` and
-/// `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py; crypto/x509/x509_txt.c of OpenSSL; `remake.c` of
-/// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
-/// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
-/// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
+/// The words of each remark, with the program. Sources: `check_current_time()` in chrony's sched.c,
+/// `LCL_ApplyStepOffset()` in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c,
+/// `clock_apply_epoch()` and `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py;
+/// crypto/x509/x509_txt.c of OpenSSL; `remake.c` of GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in
+/// timesyncd-manager.c; `ntp_adjtime_error_handler()` in ntp_loopfilter.c and `clock_update()` in ntp_proto.c;
+/// settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's clock_offset.go; Ceph's `MON_CLOCK_SKEW`;
+/// `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
 const WORDS: [(&str, &str, What); 30] = [
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
@@ -178,7 +179,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if let Some((_, program, what)) = WORDS.iter().find(|(words, ..)| line.contains(words)) {
         return remark(program, what.clone());
     }
-    // hwclock, timedatectl and the kernel's drivers; what the C library says of the error is translated.
+    // hwclock, timedatectl and the kernel's drivers; the C library's error text is translated.
     let unread =
         ["ioctl(RTC_RD_TIME)", "Failed to read RTC: "].iter().any(|words| line.contains(words));
     if unread || line.contains(": no valid clock/calendar values available") {
@@ -191,7 +192,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         };
         return remark("hwclock", What::RtcUnread { lost });
     }
-    // ntpdate slews what is less than half a second off.
+    // ntpdate slews offsets of less than half a second.
     if let Some(rest) = behind(line, "adjust time server ")
         && let Some(rest) = behind(rest, " offset ")
     {
@@ -202,7 +203,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if let Some(found) = hosts_differ(line, source) {
         return Some(found);
     }
-    // chrony's sys_timex.c; `adjtimex` and ntpd print the same end.
+    // chrony's sys_timex.c; `adjtimex` and ntpd print the same end of the line.
     if line.contains("adjtim")
         && line.trim_end().ends_with("Operation not permitted")
         && ["adjtimex(", "adjtimex:", "ntp_adjtime(", "adjtime(", "ntp_adjtime:"]
@@ -221,7 +222,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if line.contains("timesyncd") && line.contains(": Failed to resolve ") {
         return remark("systemd-timesyncd", What::NoAddress);
     }
-    // An alert that fires, by its labels; a rule and a page about it have the name in another place.
+    // A firing alert, by its labels; a rule and a page about it have the name in another place.
     let fires = line.contains("alertname") || line.contains("firing");
     if fires && line.contains("NodeClockNotSynchronising") {
         return remark("Prometheus", What::AlertUnsynchronised);
@@ -254,7 +255,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         let by_s = rest.split(' ').next()?.parse().ok().filter(|by: &f64| by.is_finite());
         return remark("ntpd", What::TooFar { by_s });
     }
-    // vgsvcTimeSyncWorker() in VirtualBox's VBoxServiceTimeSync.cpp: thousands are apart by blanks.
+    // vgsvcTimeSyncWorker() in VirtualBox's VBoxServiceTimeSync.cpp: blanks separate thousands.
     if let Some(rest) = behind(line, "Radical host time change: ")
         && let Some((figure, _)) = rest.split_once("ns (HostNow=")
     {
@@ -270,7 +271,7 @@ pub(super) fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
 }
 
 impl TimeSource {
-    /// Whether a line says what [`What`] lists, or that a daemon follows a source.
+    /// The remark of a line, as [`What`] lists it, or that a daemon follows a source.
     #[must_use]
     pub fn of_remark(line: &str, source: &Source) -> Option<Self> {
         // `manager_adjust_clock()` and its callers in systemd's timesyncd-manager.c.
@@ -278,18 +279,18 @@ impl TimeSource {
             || line.contains("timesyncd")
                 && line.contains("ynchroniz")
                 && line.contains("to time server ")
-            // manager_receive_response(): of an answer that it takes.
+            // manager_receive_response(): for an answer that it accepts.
             || line.contains("timesyncd") && line.contains("interval/delta/delay/jitter/drift ");
         if synchronised {
             let logged = Some(true);
             return Some(Self { daemon: "systemd-timesyncd", logged, ..Self::default() });
         }
-        // Talos' syncer adjusts by a server's time (internal/pkg/ntp); `state` is what adjtimex(2) returned.
+        // Talos' syncer adjusts by a server's time (internal/pkg/ntp); `state` is the return value of adjtimex(2).
         if line.contains("time.SyncController: adjusting time ") {
             let logged = line.contains("state TIME_OK").then_some(true);
             return Some(Self { daemon: "Talos", logged, ..Self::default() });
         }
-        // A server that answers; whether its time is taken is another line.
+        // A server that answers; another line shows whether its time is used.
         if line.contains("Contacted time server ") {
             return Some(Self { daemon: "systemd-timesyncd", answering: 1, ..Self::default() });
         }

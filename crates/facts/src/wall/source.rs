@@ -1,65 +1,67 @@
-//! What a time daemon says of its source, and how what several parts of a text say is added.
+//! A time daemon's statements about its source, and the combination of several parts of a text.
 
 use super::remark::MOST;
 use super::{Correction, Phc, Places, PtpPort, Remark};
 use serde::Serialize;
 
-/// What a time daemon says of its source.
+/// A time daemon's statements about its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeSource {
     /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty where the text does not show it.
     pub daemon: &'static str,
     /// Whether it follows a source; `None` where the text does not show it.
     pub follows: Option<bool>,
-    /// Sources in the list, and those of them that answered lately.
+    /// The number of sources in the list, and of those that answered recently.
     pub sources: Option<(u32, u32)>,
-    /// How far the clock is ahead of the source, in seconds.
+    /// Seconds by which the clock is ahead of the source.
     pub ahead_s: Option<f64>,
-    /// The source is a clock of this machine (`PHC0`, `PPS`).
+    /// Whether the source is a clock of this machine (`PHC0`, `PPS`).
     pub is_local: bool,
-    /// The correction of the rate in parts per million, positive where the clock would be slow without it, as the kernel
-    /// counts it.
+    /// The correction of the rate in parts per million, positive if the clock would be slow without it, with the
+    /// kernel's sign.
     pub frequency_ppm: Option<f64>,
-    /// How uncertain the rate is, in parts per million.
+    /// The uncertainty of the rate, in parts per million.
     pub skew_ppm: Option<f64>,
-    /// How far the source itself may be off by the dispersion that it has gathered, in seconds.
+    /// The possible error of the source itself by its accumulated dispersion, in seconds.
     pub dispersion_s: Option<f64>,
-    /// The daemon's reference is this machine's own clock (`127.127.1.1`: chrony's `local`, ntpd's LOCAL driver).
+    /// Whether the daemon's reference is this machine's clock (`127.127.1.1`: chrony's `local`, ntpd's LOCAL driver).
     pub own_clock: bool,
-    /// chronyd has no reference, so that it prints constants in the place of its figures (`REF_GetReferenceParams()` in
+    /// Whether chronyd has no reference and prints constants in the place of its figures (`REF_GetReferenceParams()` in
     /// chrony's reference.c).
     pub no_reference: bool,
-    /// What the last line of the daemon's log says of following a source.
+    /// Whether the daemon follows a source, by the last line of its log about that.
     pub logged: Option<bool>,
-    /// The last line of the daemon's log says that its sources answer and that no majority of them agrees
+    /// Whether the last line of the daemon's log states that its sources answer and that no majority of them agrees
     /// (`SRC_SelectSource()` in chrony's sources.c).
     pub no_majority: bool,
-    /// How fast the offset to a source that answers grows from poll to poll, in parts per million; positive where the
-    /// clock runs slow.
+    /// The growth of the offset to a source that answers, from poll to poll, in parts per million; positive if the
+    /// clock is slow.
     pub drift_ppm: Option<f64>,
-    /// How far the clock is ahead of sources that answer and are not followed, in seconds.
+    /// Seconds by which the clock is ahead of sources that answer and are not followed.
     pub offered_s: Vec<f64>,
-    /// How far the offset to such a source moves between polls, and how long a packet takes to it and back, in seconds.
+    /// The variation of the offset to such a source between polls, and the round-trip time of a packet to it, in
+    /// seconds.
     pub unsteady_s: Option<(f64, f64)>,
-    /// Sources that answer, where no table has them all.
+    /// Number of sources that answer, if no table lists them all.
     pub answering: u32,
-    /// Sources that answer and that the daemon holds for wrong, because they disagree with others (`x`, falsetickers).
+    /// Number of sources that answer and that the daemon rejects, because they disagree with others (`x`,
+    /// falsetickers).
     pub disagree: u32,
-    /// What lines of logs say of the clock beside corrections.
+    /// Log lines about the clock other than corrections.
     pub remarks: Vec<Remark>,
-    /// What `phc2sys` says.
+    /// The report of `phc2sys`.
     pub phc: Option<Phc>,
-    /// What `ptp4l` says of its ports.
+    /// The report of `ptp4l` about its ports.
     pub ptp: Option<PtpPort>,
     /// The corrections that daemons wrote to their logs, in the order of the text.
     pub corrections: Vec<Correction>,
-    /// The lines that say these things.
+    /// The lines of these values.
     #[serde(skip)]
     pub places: Places,
 }
 
 impl TimeSource {
-    /// What another part of the same text adds.
+    /// Adds another part of the same text.
     pub fn add(&mut self, other: Self) {
         if self.daemon.is_empty() {
             self.daemon = other.daemon;
@@ -110,14 +112,14 @@ impl TimeSource {
         }
     }
 
-    /// Whether sources answer and say different times, so that the daemon holds some of them for wrong.
+    /// Whether sources answer with different times, so that the daemon rejects some of them.
     #[must_use]
     pub fn sources_disagree(&self) -> bool {
         let answer = self.sources.is_none_or(|(_, answering)| answering > 0);
         self.disagree > 0 || self.no_majority && self.logged == Some(false) && answer
     }
 
-    /// The same without what a table whose heading is not in the text may lack: the rows that were left out.
+    /// The same, reduced to the values that hold although the heading and other rows of the table may be missing.
     #[must_use]
     pub fn of_a_part(mut self) -> Self {
         self.follows = self.follows.filter(|follows| *follows);

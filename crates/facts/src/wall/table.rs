@@ -1,4 +1,4 @@
-//! What tables of sources have in common: how many there are, which answer, which one is followed.
+//! The common part of tables of sources: the number of sources, those that answer, the one that is followed.
 
 use super::TimeSource;
 
@@ -26,7 +26,7 @@ impl Table {
         self.is_local |= followed && local;
     }
 
-    /// What a source that answers says the time is.
+    /// Adds the offset of a source that answers.
     pub(super) fn offer(&mut self, ahead_s: Option<f64>, other: bool, disagrees: bool) {
         if other {
             self.offered_s.extend(ahead_s);
@@ -52,12 +52,12 @@ impl Table {
     }
 }
 
-/// The last eight polls as bits, in octal.
+/// Whether a word is the result of the last eight polls as bits, in octal.
 pub(super) fn is_reach(word: &str) -> bool {
     word.len() <= 3 && u16::from_str_radix(word, 8).is_ok_and(|reach| reach <= 0o377)
 }
 
-/// Seconds, or a number with the letter of a unit: `34`, `12m`, `-`.
+/// Whether a word is a number of seconds, or a number with the letter of a unit: `34`, `12m`, `-`.
 pub(super) fn is_span(word: &str) -> bool {
     let figure = word.strip_suffix(['s', 'm', 'h', 'd', 'y']).unwrap_or(word);
     word == "-" || !figure.is_empty() && figure.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,13 +1,13 @@
-//! What the settings of a hypervisor's tools say of periodic synchronisation with the host.
+//! The settings of a hypervisor's tools for periodic synchronisation with the host.
 
 use serde::Serialize;
 
-/// The tools of a hypervisor, and whether they set the guest's clock all the time.
+/// The tools of a hypervisor, and whether they steer the guest's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tools {
     /// `VMware Tools`, `VirtualBox Guest Additions`.
     pub name: &'static str,
-    /// They do; `false`: on occasions alone, such as a resume.
+    /// Whether they steer it periodically; `false`: they set it only on occasions, such as a resume.
     pub steer: bool,
 }
 
@@ -15,8 +15,9 @@ const VMWARE: &str = "VMware Tools";
 const VIRTUALBOX: &str = "VirtualBox Guest Additions";
 
 impl Tools {
-    /// A line of settings, or one that asks for them and its answer: `vmware-toolbox-cmd timesync status` and `Enabled`;
-    /// `tools.syncTime = "TRUE"` of a .vmx file; `GetHostTimeDisabled` of VirtualBox. Also how many lines it took.
+    /// Parses a line of settings, or a query of them and its answer: `vmware-toolbox-cmd timesync status` and
+    /// `Enabled`; `tools.syncTime = "TRUE"` of a .vmx file; `GetHostTimeDisabled` of VirtualBox. Also returns the
+    /// number of lines.
     ///
     /// Sources: VMware Tools 12.4.0, Configuring Time Synchronization; VirtualBox manual, Tuning the Guest Additions Time
     /// Synchronization Parameters, Disabling the Guest Additions Time Synchronization.

@@ -63,7 +63,7 @@ fn log_without_stamps_reaches_as_far_as_it_does_without_the_lines_that_are_quote
     for text in [log.clone(), format!("{quoted}\nthe whole log:\n{log}")] {
         assert!(scan(&text).extent.reaches_user_space, "{text}");
     }
-    // A log with stamps, and what its sender wrote below it.
+    // A log with time stamps, and the text of its sender below it.
     let stamped: String =
         log.lines().take(8).map(|line| format!("[    1.000000] {line}\n")).collect();
     assert!(!scan(&format!("{stamped}systemd[1]: is what I use\n")).extent.reaches_user_space);

@@ -1,4 +1,4 @@
-//! Bundles: what is written is what is read, and what hostile ones end in.
+//! Bundles: a written bundle is read back unchanged, and hostile bundles are refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -30,7 +30,7 @@ fn values(facts: &Facts) -> serde_json::Value {
     }
     let mut value = serde_json::to_value(facts).unwrap();
     strip(&mut value);
-    // The log's name is its place.
+    // The log's name is its path.
     if let Some(log) = value.pointer_mut("/log/known/value").and_then(|log| log.as_object_mut()) {
         log.remove("name");
     }
@@ -65,14 +65,14 @@ fn a_bundle_of_this_machine_gives_the_same_facts() {
     let tree = LiveTree::new();
     let (_, mut facts) = round_trip(&tree);
     let mut live = collect(&tree, Origin::Live);
-    // The discipline moves on between two readings.
+    // The discipline changes between two readings.
     assert_eq!(facts.ntp.is_known(), live.ntp.is_known());
     facts.ntp = Default::default();
     live.ntp = Default::default();
     assert_eq!(facts.wall.clocks.is_known(), live.wall.clocks.is_known());
     facts.wall.clocks = Default::default();
     live.wall.clocks = Default::default();
-    // A kept result of `verify` grows older.
+    // The age of a stored `verify` result increases.
     assert_eq!(facts.verified.is_known(), live.verified.is_known());
     facts.verified = Default::default();
     live.verified = Default::default();
@@ -232,7 +232,7 @@ fn long_names_are_read_and_checked() {
     assert!(matches!(refused(huge.as_bytes()), BundleError::Damaged(_)));
 }
 
-/// Endless copies of one block, as a compressed bomb yields them.
+/// Endless copies of one block, such as a decompression bomb produces.
 struct Endless {
     block: Vec<u8>,
     at: usize,
@@ -258,7 +258,7 @@ fn a_million_files_are_refused_at_once() {
     let bytes = encoder.finish().unwrap();
     let begun = Instant::now();
     assert!(matches!(refused(&bytes), BundleError::TooManyEntries));
-    // Endless ones as well: the count ends it, not the size.
+    // An endless bundle as well: the count ends it, not the size.
     let block = header("d/", 0, EntryType::Directory).as_bytes().to_vec();
     let endless = BundleTree::read(Endless { block, at: 0 }, "t").map(|_| ());
     assert!(matches!(endless.unwrap_err(), BundleError::TooManyEntries));
@@ -270,7 +270,7 @@ fn a_million_files_are_refused_at_once() {
 
 #[test]
 fn bombs_end_at_the_limit() {
-    // One file of the largest size is allowed, a second one is too many.
+    // One file of the maximum size is permitted, a second one is too large.
     let mut content = Vec::new();
     let mut encoder = GzEncoder::new(&mut content, flate2::Compression::fast());
     let zeros = vec![0u8; 1 << 20];
@@ -333,7 +333,7 @@ fn anonymous_bundle_has_the_hosts_name_nowhere() {
     assert_eq!(kept.manifest().unwrap().hostname, "web-01.example.com");
     assert_eq!(kept.manifest().unwrap().machine_id.as_deref(), Some("an-opaque-id"));
     assert!(has(&kept));
-    // Without a machine id a hash of the name could be guessed.
+    // Without a machine id, a hash of the name alone could be guessed.
     for id in ["", "uninitialized\n", "00000000000000000000000000000000\n"] {
         write("etc/machine-id", id);
         let bundle = named(HostName::Replaced(&alias));
@@ -343,12 +343,12 @@ fn anonymous_bundle_has_the_hosts_name_nowhere() {
     let bundle = named(HostName::Replaced(&alias));
     assert_eq!(bundle.manifest().unwrap().hostname, "18-32");
     assert!(!has(&bundle));
-    // The name could be found by another bundle with the same id.
+    // Another bundle with the same id could reveal the name.
     assert_eq!(bundle.manifest().unwrap().machine_id, None);
     assert!(!bundle.files().any(|(path, _)| path.contains("machine-id")));
 }
 
-/// What is parsed of a large table takes no more memory than the table.
+/// The parsed form of a large table takes no more memory than the table.
 #[test]
 fn absurd_processors_are_passed_over() {
     let words: String = (0..20_000).map(|number| format!("w{number} ")).collect();

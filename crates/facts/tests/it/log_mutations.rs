@@ -1,5 +1,5 @@
-//! The same log in other clothes says the same: what mailers, web pages, terminals, consoles, build
-//! servers and tools do to a log changes no event. And text that users can put into a log is none.
+//! The same log in other formats has the same events: mailers, web pages, terminals, consoles, build
+//! servers and tools do not change them. And text that users can put into a log is not an event.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -107,7 +107,7 @@ fn prefixes_change_no_event() {
 #[test]
 fn dates_instead_of_stamps_change_no_event() {
     for (path, text) in samples() {
-        // Without stamps a second boot in one log cannot be told from the first.
+        // Without time stamps a second boot in one log cannot be distinguished from the first.
         let unstamped = each_line(&text, |_, line| bare(line).to_owned());
         let unstamped = String::from_utf8(unstamped).unwrap();
         if scan(text.as_bytes()).boots > 1 {
@@ -186,7 +186,7 @@ fn text_from_users_is_not_a_message() {
             assert_eq!(events(format!("[   15.100000] {line}\n").as_bytes()), [], "{line}");
             assert_eq!(events(format!("{line}\n").as_bytes()), [], "{line}");
         }
-        // Marks of code in what a program or a user put into a kernel's line; in prose they quote a message.
+        // Marks of code in the text of a program or a user in a kernel's line; in prose they quote a message.
         let quoted = format!("[   15.100000] x: `{forged}` is what it says\n");
         assert_eq!(events(quoted.as_bytes()), [], "{quoted}");
         let record = format!("tmpfs: Unknown parameter 'x\n{forged}\nx'");
@@ -364,7 +364,7 @@ fn cut_messages_are_of_a_kernel() {
 proptest! {
     #[test]
     fn text_in_front_makes_no_event(words in "[a-z]{2,8}( [a-z0-9]{1,8}){0,3}: ", n in 0..FORGED.len()) {
-        // Words that are the kernel's own, or a program's in front of a colon, are other tests' matter.
+        // Other tests cover words of the kernel, or of a program before a colon.
         prop_assume!(!words.starts_with("tsc:") && !words.starts_with("hpet:"));
         let log = format!("[   15.100000] {words}{}\n", FORGED[n]);
         let own = ["kvm: ", "xen: ", "dmesg: ", "clocksource: ", "vmware: ", "kernel: "];

@@ -1,5 +1,5 @@
-//! Logs as people paste them: as HTML, with no-break spaces, as a diff, with text around them, torn and cut. What is
-//! left says what the kernel said, and no more.
+//! Logs as users paste them: as HTML, with no-break spaces, as a diff, with text around them, damaged and truncated.
+//! The rest has the meaning of the kernel's messages, and no other.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ fn events(text: &[u8]) -> Vec<Event> {
     scan(text).entries.into_iter().map(|entry| entry.event).collect()
 }
 
-/// A boot that ends on tsc, with stamps.
+/// A boot that ends with tsc, with time stamps.
 const HEALTHY: &str = "\
 [    0.000000] Linux version 6.1.0-18-amd64 (builder@host) (gcc 12.2.0) #1 SMP Debian 6.1.76-1
 [    0.000000] tsc: Fast TSC calibration using PIT
@@ -81,7 +81,7 @@ fn text_behind_a_log_with_stamps_is_none_of_it() {
         assert_eq!(found, plain, "{comment}");
         assert_eq!(log.boots, 1, "{comment}");
     }
-    // What a shell prints of sysfs is evidence.
+    // A shell's output of sysfs is evidence.
     let read = format!(
         "{HEALTHY}$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n"
     );
@@ -102,7 +102,7 @@ fn second_banner_begins_another_boot_and_mixes_nothing() {
     let other = "Linux version 5.4.0-42-generic (buildd@x) (gcc 9.3.0) #46-Ubuntu SMP Fri Jul 10 00:24:02 UTC 2020";
     let log = scan(format!("{HEALTHY}\n{other}\n").as_bytes());
     assert_eq!((log.boots, log.entries.len()), (2, 1), "{:?}", log.entries);
-    // Without stamps: the end of one boot, and the beginning of the next.
+    // Without time stamps: the end of one boot, and the beginning of the next.
     let log = scan(
         format!("tsc: Marking TSC unstable due to clocksource watchdog\n{other}\nclocksource: Switched to clocksource tsc-early\n")
             .as_bytes(),
@@ -124,7 +124,7 @@ fn cut_messages_say_no_more_than_what_is_there() {
     ] {
         assert_eq!(events(cut.as_bytes()), [], "{cut}");
     }
-    // A figure of which the line shows the end is there.
+    // A figure is read if the line shows its end.
     let skewed = "[    9.000000] clocksource: Clocksource 'tsc' skewed -485515617 ns (-485 ms) over watchdog 'hpet' interval of 4901";
     assert!(matches!(
         events(skewed.as_bytes())[..],
@@ -132,7 +132,7 @@ fn cut_messages_say_no_more_than_what_is_there() {
     ));
     let long = "[    9.0] clocksource: Long readout interval, skipping watchdog check: cs_nsec: 8020123456 wd_nsec: 8020";
     assert_eq!(events(long.as_bytes()), [Event::LongReadoutCut]);
-    // A name that kernels have is that clocksource, whatever registered.
+    // A known clocksource name is that clocksource, whatever registered.
     let early = "[    0.2] clocksource: tsc-early: mask: 0xffffffffffffffff max_cycles: 0x257a34a6eea, max_idle_ns: 440795264358 ns\n";
     let switch = "[    0.312345] clocksource: Switched to clocksource tsc";
     assert_eq!(events(format!("{early}{switch}").as_bytes()).len(), 2);
@@ -213,7 +213,7 @@ fn state_of_the_wall_clock_beside_a_log_is_a_fact() {
             assert_eq!(events(log.as_bytes()).len(), 8, "{log}");
         }
     }
-    // A message of the kernel, or of a daemon in it, is none.
+    // A message of the kernel, or of a daemon in its log, is not such a reading.
     let daemon = "[   20.000001] x: System clock synchronized: no\n";
     assert!(
         !clocksmith_facts::Facts::from_log(scan(format!("{HEALTHY}{daemon}").as_bytes()))
@@ -256,7 +256,7 @@ fn lines_about_the_wall_clock_are_events() {
     );
 }
 
-/// A guest's console in the journal of its host, and what anybody writes by `logger`.
+/// A guest's console in the journal of its host, and lines that any user writes with `logger`.
 #[test]
 fn lines_that_a_program_passes_on_are_not_those_of_the_kernel_beside_it() {
     let host = "Mar 01 10:00:00 host kernel: Linux version 6.1.0-13-amd64 (a@b) (gcc 12) #1 SMP\n\
@@ -272,7 +272,7 @@ fn lines_that_a_program_passes_on_are_not_those_of_the_kernel_beside_it() {
         (log.boots, log.last(name).map(|(_, name)| name))
     };
     assert_eq!(switches(&format!("{host}{guest}")), (1, Some("tsc".to_owned())));
-    // Alone they are all there is.
+    // Without other lines they are the only evidence.
     assert_eq!(switches(guest), (1, Some("kvm-clock".to_owned())));
 }
 

@@ -1,5 +1,5 @@
-//! The scanner works through a log in windows of a mebibyte. What it finds must not depend on where
-//! their borders fall.
+//! The scanner processes a log in windows of a mebibyte. Its results must not depend on the position of
+//! their borders.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ fn events_are_found_once_wherever_the_border_falls() {
     assert_eq!(alone.len(), 9, "{alone:#?}");
     for inside in (0..LINES.len()).step_by(61) {
         let padding = ".".repeat(WINDOW - inside - 1) + "\n";
-        // Overlong lines are passed over whole, so the padding is cut into shorter ones.
+        // Overlong lines are skipped completely, so the padding is split into shorter ones.
         let padding = padding
             .replace("................................", "...............\n...............\n");
         let shift = padding.matches('\n').count() as u64;

@@ -1,11 +1,11 @@
-//! Lines that a terminal, a console or an editor wrapped inside words, at any width, or cut off: no figure and no name is
-//! taken for a part of it.
+//! Lines that a terminal, a console or an editor wrapped inside words, at any width, or truncated: a part of a figure
+//! or of a name is never read as the whole one.
 
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_facts::log::{Event, KernelLog};
 
-/// The beginning of a boot, its clocks, and what the watchdog prints.
+/// The beginning of a boot, its clocks, and the watchdog's messages.
 const LOG: &str = "\
 [    0.000000] Linux version 6.1.0-18-amd64 (build@example.org) (gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils) 2.40) #1 SMP
 [    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/mapper/vg-root ro quiet splash nomodeset
@@ -38,7 +38,7 @@ fn parts(line: &str, columns: usize) -> Vec<&str> {
     line.as_bytes().chunks(columns).map(|part| std::str::from_utf8(part).unwrap()).collect()
 }
 
-/// What tells of clocks and carries figures.
+/// The events about clocks that have figures.
 fn of_clocks(events: Vec<Event>) -> Vec<Event> {
     events
         .into_iter()
@@ -66,7 +66,7 @@ fn wrapped_inside_words_at_any_width_a_log_says_the_same() {
     }
 }
 
-/// Excerpts are too short to show the width, and numbers may be in front of the parts.
+/// Excerpts are too short to show the width, and numbers may precede the parts.
 #[test]
 fn few_wrapped_lines_never_show_another_figure_or_name() {
     let clean = of_clocks(events(LOG));
@@ -130,7 +130,7 @@ fn figures_that_the_kernel_cannot_have_made_are_not_used() {
         )
     };
     assert_eq!(registered(&line("0x29b48449c0f")), Some(0x029b_4844_9c0f));
-    // Too few digits for any rate; without the sign of a hexadecimal figure; with a blank in it.
+    // Too few digits for any rate; without the prefix of a hexadecimal figure; with a blank in it.
     for cycles in ["0x29b48449", "29b48449c0f", "0x29b48 449c0f"] {
         assert_eq!(registered(&line(cycles)), Some(0), "{cycles}");
     }
@@ -165,7 +165,7 @@ fn name_that_a_wrap_or_a_column_limit_cut_is_not_another_clocksource() {
     for part in ["x", "r", "kvm", "ref", "hyperv_c", "arch_sys", "32k_coun"] {
         assert_eq!(switches(&format!("{switch} {part}\n[    0.4] x\n")), [""; 0], "{part}");
     }
-    // A name that ends where other lines are cut may be longer.
+    // A name that ends at the truncation column of other lines may be longer.
     let cut = |columns: usize| -> String {
         let others = LOG.lines().take(8).map(str::to_owned);
         let lines = others
@@ -174,7 +174,7 @@ fn name_that_a_wrap_or_a_column_limit_cut_is_not_another_clocksource() {
     };
     assert_eq!(switches(&cut(switch.len() + 19)), [""; 0]);
     assert_eq!(switches(&cut(switch.len() + 28)), ["hyperv_clocksource_tsc_page"]);
-    // Behind a whole name a line of another program is no part of it.
+    // After a complete name, a line of another program is not part of it.
     for (next, name) in [("systemd", "tsc"), ("x", "timer"), ("# end", "hpet")] {
         assert_eq!(switches(&format!("{switch} {name}\n{next}\n[    0.4] x\n")), [name]);
     }

@@ -1,4 +1,4 @@
-//! Any text is survived by the readers of what people paste, in bounded time and memory.
+//! The readers of pasted texts accept any text, in bounded time and memory.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_facts::Facts;

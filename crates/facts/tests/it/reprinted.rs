@@ -1,4 +1,4 @@
-//! The words of the banner, printed by something else than a kernel that boots.
+//! The words of the banner, printed by a program and not by a booting kernel.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_facts::log::{Event, KernelLog};

@@ -86,7 +86,7 @@ fn a_sosreport() {
     assert_eq!(of(&facts.kernel, "/uname").release, "3.10.0-1160.el7.x86_64");
     // Its dmesg has lost the beginning, the journal of this boot has it.
     of(&facts.log, "/journalctl_--no-pager_--boot");
-    // Without CPUID, the name of the clocksource tells.
+    // Without CPUID, the name of the clocksource shows the hypervisor.
     let hypervisor = of(&facts.hypervisor, "/clocksource0/available_clocksource");
     assert_eq!(hypervisor.as_ref().unwrap().kind, HypervisorKind::Kvm);
     assert_eq!(of(&facts.dmi, "/dmidecode"), "Red Hat KVM, SeaBIOS 1.11.0");
@@ -232,7 +232,7 @@ fn leaves_beyond_the_highest_do_not_count() {
     assert_eq!(dump.invariant_tsc(), Some(false));
     assert_eq!(dump.vendor().as_deref(), Some("AuthenticAMD"));
     assert_eq!(facts.hypervisor.value().unwrap().as_ref().unwrap().timing_leaf_khz, None);
-    // A dump that is cut off before the extended leaves does not say.
+    // A dump that is truncated before the extended leaves does not show it.
     let text = cpuid(&[HEAD, VIRTUAL]);
     let facts = stated(&MemoryTree::new("").with("cpuid", text));
     assert_eq!(facts.cpuid.value().unwrap().invariant_tsc(), None);
@@ -315,7 +315,7 @@ fn containers() {
     assert_eq!(of(&container(cgroup), "proc/1/cgroup").as_deref(), Some("kubernetes"));
     let unknown = MemoryTree::new("").with("namespaces", INSIDE).with("proc/1/cgroup", "0::/\n");
     assert_eq!(of(&container(unknown), "namespaces").as_deref(), Some("unnamed"));
-    // Nothing tells: not the same as no container.
+    // No evidence: not the same as no container.
     assert!(!container(MemoryTree::new("").with("proc/1/cgroup", "0::/\n")).is_known());
 }
 

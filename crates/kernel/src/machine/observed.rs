@@ -1,5 +1,5 @@
-//! What the log tells of this boot that static facts do not: timers that failed, counters that trap, a TSC that was given
-//! up, the stable bit of a paravirtual clock.
+//! Properties of this boot that the log shows and static facts do not: timers that failed, counters that trap, a TSC
+//! that was marked unstable, the stable bit of a paravirtual clock.
 
 use super::{Clusters, Machine, Observed};
 use crate::feature::Feature;
@@ -45,7 +45,7 @@ impl Machine {
                 _ => None,
             })
             .map(|(entry, ())| name(entry));
-        // The kernel says it while it boots, in a line that a search for clocksources does not find.
+        // The kernel prints it during boot, in a line that a search for clocksources does not find.
         self.counter_trapped_open = self.counter_trapped.is_none()
             && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
         self.vdso_nulled_open = !self.vdso_reads_arm_counter(log);
@@ -84,8 +84,8 @@ impl Machine {
             _ => None,
         });
         self.observed = marked.map(|(entry, reason)| Observed { reason, source: name(entry) });
-        // Said only of a TSC that is not constant (`unsynchronized_tsc()`), so questions about this machine start
-        // from there.
+        // The kernel gives this reason only for a TSC that is not constant (`unsynchronized_tsc()`), so what-if
+        // questions about this machine start with such a TSC.
         if let Some(Observed { reason: UnstableReason::Unsynchronized, source }) = &self.observed
             && self.constant_tsc.is_assumed()
         {
@@ -93,10 +93,10 @@ impl Machine {
         }
     }
 
-    /// Whether the harts of RISC-V have a time CSR of their own: what OpenSBI prints in front of the kernel's log, or an
-    /// extension that needs it. The kernel itself says nothing of it: `__arch_get_hw_counter()` in
-    /// arch/riscv/include/asm/vdso/gettimeofday.h reads it either way, and where it is not there, the read traps into firmware
-    /// (`sbi_emulate_csr_read()` in lib/sbi/sbi_emulate_csr.c of OpenSBI).
+    /// Whether the harts of RISC-V have a time CSR. OpenSBI prints that before the kernel's log, or the log names an
+    /// extension that needs the CSR. The kernel does not print it: `__arch_get_hw_counter()` in
+    /// arch/riscv/include/asm/vdso/gettimeofday.h reads the CSR in either case, and on harts without it the read traps
+    /// into firmware (`sbi_emulate_csr_read()` in lib/sbi/sbi_emulate_csr.c of OpenSBI).
     ///
     /// OpenSBI tries the register and lists it as `time` (0.8 to 1.3), then as `zicntr`; since 1.7 that word needs other
     /// registers, too (hart_detect_features() in lib/sbi/sbi_hart.c).
@@ -146,7 +146,7 @@ impl Machine {
         matches!(timer, Some((_, Some(true)))) && (by_any_name || is_v7)
     }
 
-    /// What the log, or CPUID, tells of the stable bit of a paravirtual clock.
+    /// Sets the stable bit of a paravirtual clock from the log or from CPUID.
     ///
     /// Sources: `kvmclock_init()` and `kvm_sched_clock_init()` in `arch/x86/kernel/kvmclock.c` (since 4.2), which clear
     /// the stability of sched_clock without the bit, and up to 4.18 print the offset only with it;
@@ -181,9 +181,9 @@ impl Machine {
             | HypervisorKind::XenHvm
             | HypervisorKind::XenPv
             | HypervisorKind::XenPvh => {
-                // A message refuses the vDSO where the page of this CPU could not be registered. No message proves
-                // nothing: where the first page lacks the bit, xen_time_init() does not even try, and prints nothing
-                // (arch/x86/xen/time.c, 4.15 to 7.1).
+                // A message shows that the vDSO is refused, because the page of this CPU could not be registered. The
+                // absence of the message proves nothing: if the first page lacks the bit, xen_time_init() does not try
+                // to register the page, and prints nothing (arch/x86/xen/time.c, 4.15 to 7.1).
                 if let Some((entry, ())) = log.last(|event| match event {
                     Event::XenClockNotice(text) => text.contains("PVCLOCK").then_some(()),
                     _ => None,
@@ -201,9 +201,9 @@ const LISTS_MORE: Version = Version::new(1, 7, 0);
 
 /// The clusters that a log of MIPS shows.
 ///
-/// `mips_cps_multicluster_cpus()` in arch/mips/include/asm/mips-cps.h asks whether the last possible processor is of another
-/// cluster than the first one. A kernel without that code makes those of the first one possible alone (`cps_smp_setup()` in
-/// arch/mips/kernel/smp-cps.c), as does one that is built for no more.
+/// `mips_cps_multicluster_cpus()` in arch/mips/include/asm/mips-cps.h checks whether the last possible processor is in
+/// another cluster than the first one. A kernel without that code, or one built for a single cluster, makes only the
+/// processors of the first cluster possible (`cps_smp_setup()` in arch/mips/kernel/smp-cps.c).
 fn clusters(log: &KernelLog) -> Clusters {
     let topology = log.last(|event| match event {
         Event::MipsTopology { clusters, first } => Some((*clusters, *first)),
@@ -225,12 +225,13 @@ fn clusters(log: &KernelLog) -> Clusters {
         (Some((_, ids)), _) if ids <= first => Clusters::One,
         (Some(_), _) => Clusters::Used,
         (None, Some((_, cpus))) if cpus > first => Clusters::Used,
-        // Those of others may have failed to start.
+        // The processors of other clusters may have failed to start.
         (None, _) => Clusters::Several,
     }
 }
 
-/// A whole log without the line that counts the clusters: the kernel starts its processors by other code, which knows one.
+/// Whether a complete log lacks the line that counts the clusters: the kernel starts its processors by other code,
+/// which supports one cluster.
 fn lacks_topology(log: &KernelLog) -> bool {
     let alone = |event: &Event| matches!(event, Event::Banner(text) if !text.contains(" SMP "));
     let up = |event: &Event| matches!(event, Event::BroughtUp { .. });
@@ -240,7 +241,7 @@ fn lacks_topology(log: &KernelLog) -> bool {
         && log.any(|event| alone(event) || up(event))
 }
 
-/// Whether a log goes on until all CPUs are up: the kernel chooses its clocksource behind that.
+/// Whether a log extends beyond the point where all CPUs are up: the kernel chooses its clocksource after it.
 fn reaches_all_cpus(log: &KernelLog) -> bool {
     log.extent.reaches_user_space
         || log.extent.reaches_login

@@ -1,7 +1,7 @@
-//! x86: which clocksources register, in the order of the calls at boot.
+//! x86: the clocksources that register, in the order of the calls at boot.
 //!
-//! One file a subject: the TSC's trustworthiness ([`tsc`]), paravirtual clocks ([`paravirt`]), the
-//! platform timers ([`timers`]), what may change a TSC in use ([`risk`]).
+//! One file for each subject: the TSC's trustworthiness ([`tsc`]), paravirtual clocks ([`paravirt`]), the
+//! platform timers ([`timers`]), the risks to a TSC in use ([`risk`]).
 
 mod paravirt;
 mod risk;
@@ -53,7 +53,7 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
         || machine.local_apic_off()
         || line.has("noapictimer")
         || line.has("nolapic_timer");
-    // Without a local APIC the others are given up, after the TSC was judged: `disable_smp()` in
+    // Without a local APIC the kernel drops the other CPUs, after it judged the TSC: `disable_smp()` in
     // arch/x86/kernel/smpboot.c, all versions.
     let one_cpu = machine.effective_possible_cpus() == 1 || machine.no_local_apic;
     if machine.arch.value == Arch::X86 && one_cpu && !hpet && no_apic_timer {

@@ -119,7 +119,7 @@ pub(crate) fn presented(
         // The base leaf is the priority: KVM at 0x40000100 beats Hyper-V at 0x40000000.
         known.iter().max_by_key(|(base, _)| *base).map_or(hypervisor.kind, |(_, kind)| *kind)
     } else {
-        // Only leaf 0x40000000 was looked at.
+        // Only leaf 0x40000000 was examined.
         known.iter().min_by_key(|(base, _)| *base).map_or(hypervisor.kind, |(_, kind)| *kind)
     }
 }
@@ -300,7 +300,7 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
 }
 
 impl Machine {
-    /// Has Hyper-V grant the invariant TSC to this guest, beside what every Hyper-V offers, or not.
+    /// Makes Hyper-V grant the invariant TSC to this guest, beside the privileges that every Hyper-V grants, or not.
     pub(crate) fn grant_invariant_tsc(&mut self, granted: bool) {
         // The hypercall and VP index privileges, bits 5 and 6, come with every Hyper-V, too.
         let usual = HV_TIME_REF_COUNT | HV_REFERENCE_TSC | 0x60;

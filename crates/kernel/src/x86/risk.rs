@@ -1,5 +1,5 @@
-//! What may change a TSC that is in use: the watchdog compares it with a reference, and takes every difference for a
-//! fault of the TSC.
+//! Risks to a TSC that is in use: the watchdog compares it with a reference, and attributes every difference to the
+//! TSC.
 
 use crate::expectation::{Candidate, Reason, TscState};
 use crate::{Expectation, Machine};
@@ -7,13 +7,13 @@ use crate::{Expectation, Machine};
 const SOURCE: &str = "clocksource_select_watchdog(), clocksource_watchdog() in kernel/time/clocksource.c, all versions; \
                       PMTMR_TICKS_PER_SEC 3579545 and 24 bits in drivers/clocksource/acpi_pm.c";
 
-/// Adds the risk that a TSC stays watched by a reference that can be wrong where the TSC is right.
+/// Adds the risk of a watched TSC whose reference may be wrong although the TSC is right.
 pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
     let watched = matches!(out.tsc, TscState::Usable { watched: true });
     if !watched || out.current.as_deref() != Some("tsc") {
         return;
     }
-    // The best of those that need no watching themselves (`CLOCK_SOURCE_MUST_VERIFY`).
+    // The best of the clocksources that do not need watching (`CLOCK_SOURCE_MUST_VERIFY`).
     let unwatched = |candidate: &&Candidate| !candidate.name.starts_with("tsc");
     let Some(reference) = out.candidates.iter().filter(unwatched).max_by_key(|c| c.rating) else {
         return;

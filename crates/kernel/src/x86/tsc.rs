@@ -54,7 +54,7 @@ pub(super) fn judge(
     Verdict { state: TscState::Usable { watched } }
 }
 
-/// What makes the kernel trust the TSC without looking.
+/// The reasons for which the kernel trusts the TSC without checking it.
 struct Trust {
     /// `tsc_clocksource_reliable`.
     reliable: bool,
@@ -135,7 +135,7 @@ fn constant_by_model(machine: &Machine) -> bool {
     }
 }
 
-/// Why the TSC is marked unstable, if it is.
+/// The reason why the TSC is marked unstable, if it is.
 fn unstable(
     machine: &Machine,
     kind: Option<HypervisorKind>,
@@ -150,7 +150,7 @@ fn unstable(
         out.reason("tsc unstable", because, source);
         Some(TscState::Unstable { reason: reason.text().to_owned(), observed })
     };
-    // What the kernel said of itself settles it.
+    // The kernel's message is conclusive.
     if let Some(seen) = &machine.observed
         && stands(machine, &seen.reason, trust, watched)
     {
@@ -221,7 +221,7 @@ fn unstable(
     None
 }
 
-/// Why a kernel on Hyper-V gives the TSC up.
+/// The reason why a kernel on Hyper-V marks the TSC unstable.
 fn without_grant(machine: &Machine) -> String {
     let known = machine.hypervisor.value.as_ref().is_some_and(|h| h.hyperv_privileges.is_some());
     if !Feature::HypervInvariant.of(&machine.kernel.value) {
@@ -283,11 +283,11 @@ fn asked_what_if(machine: &Machine) -> bool {
         || machine.vendor.basis == Basis::WhatIf
 }
 
-/// `unsynchronized_tsc()`: not even tested.
+/// `unsynchronized_tsc()`: the kernel does not run the warp test.
 fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
     let kernel = &machine.kernel.value;
-    // Code for Transmeta sets the flag after this test (`init_transmeta()`, called by `identify_cpu()`), and there
-    // is none for further vendors; that of the others sets it before (`early_cpu_init()`).
+    // Code for Transmeta sets the flag after this test (`init_transmeta()`, called by `identify_cpu()`), and further
+    // vendors have no such code; that of the others sets the flag before the test (`early_cpu_init()`).
     let constant = trust.constant && machine.vendor.value != CpuVendor::OtherX86;
     if constant || machine.vendor.value == CpuVendor::Intel {
         return None;
@@ -312,14 +312,14 @@ fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
     }
 }
 
-/// A frequency given by hand that the watchdog will not believe.
+/// A wrong frequency on the command line (`tsc_early_khz=`) that makes the watchdog demote the TSC.
 fn wrong_early_khz(machine: &Machine, watched: bool, sources: &[Registered]) -> Option<String> {
     if !Feature::TscEarlyKhz.of(&machine.kernel.value) || !watched {
         return None;
     }
     let given = machine.cmdline.value.number("tsc_early_khz").filter(|khz| *khz > 0)?;
-    // The local APIC timer is calibrated over 100 ms of TSC time: what the PM timer counted meanwhile
-    // is the error of the frequency (`calibrate_APIC_clock()`, since 5.3).
+    // The local APIC timer is calibrated over 100 ms of TSC time: the time that the PM timer counted during the
+    // calibration shows the error of the frequency (`calibrate_APIC_clock()`, since 5.3).
     let by_apic = machine
         .apic_calibration_ms
         .filter(|ms| (1..=10_000).contains(ms))
@@ -350,7 +350,7 @@ pub(super) fn valid_for_hres(machine: &Machine, watched: bool, sources: &[Regist
     if !watched || Feature::TscPresetHres.of(kernel) {
         return true;
     }
-    // The watchdog is the best source that is not itself watched; it verifies only if continuous.
+    // The watchdog uses the best source that is not watched; it marks `tsc` valid only if that source is continuous.
     sources.iter().any(|s| s.hres)
 }
 

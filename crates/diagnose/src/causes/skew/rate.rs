@@ -1,4 +1,4 @@
-//! The rates of the TSC and its reference differ: which of the two frequencies is off, as far as the evidence tells.
+//! The rates of the TSC and its reference differ: which of the two frequencies is wrong, according to the evidence.
 
 use super::{Judge, amount, confidence};
 use crate::cause::{CauseId, Confidence};
@@ -7,12 +7,12 @@ use crate::causes::refinement::{confirmed_before, is_unconfirmed, refinement_wro
 use clocksmith_facts::log::incident::reading::{Fit, RATE_ERROR_MAX};
 use clocksmith_facts::log::rates::Rates;
 
-/// What tells a wrong TSC from a wrong reference.
+/// The evidence that distinguishes a wrong TSC from a wrong reference.
 const BY_DAEMON: &str = "the frequency that chronyc tracking or ntpq shows";
 const BY_OTHERS: &str = "the frequency that another boot finds (\"Refined TSC\"), or by a check against another reference";
 
 impl Judge<'_, '_> {
-    /// What would settle it, or what a time daemon's figure in the same text says already.
+    /// The evidence that would settle it, or the figure of a time daemon in the same text that already does.
     pub(super) fn settle(&self) -> String {
         match self.steered() {
             Some((name, ppm)) => format!(
@@ -38,7 +38,7 @@ impl Judge<'_, '_> {
         let stated = case.machine.cmdline.value.has("tsc_early_khz");
         let credible = ppm.is_some_and(|ppm| ppm.abs() <= RATE_ERROR_MAX * 1e6);
         if ppm.is_some() && !credible && !stated {
-            // The figures allow it; a jump is what they make.
+            // The figures allow a wrong rate, but a jump is the better explanation.
             return;
         }
         // Without the frequency that the kernel assumed, the difference does not give a rate.
@@ -95,13 +95,14 @@ impl Judge<'_, '_> {
             self.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
             return;
         }
-        // With the frequency detected first the same figures may exclude a wrong rate: without it they prove no more.
+        // With the frequency that the kernel detected first, the same figures may exclude a wrong rate; without it they
+        // prove less.
         let unconfirmed = !is_paravirt(reference) && is_unconfirmed(self.log);
         let sure = if unconfirmed { sure.min(Confidence::Low) } else { sure };
         let moved = if is_paravirt(reference) {
             ": a move to a host with another TSC frequency makes that"
         } else {
-            // Without a frequency, or below what a rate shows in one interval.
+            // Without a frequency, or below the smallest rate that one interval can show.
             match fit {
                 Fit::Possible => {
                     ": a single disturbance, a wrong TSC frequency and a wrong reference all make that"
@@ -115,7 +116,7 @@ impl Judge<'_, '_> {
     }
 
     /// A virtual machine that is stopped, restored or moved gets its TSC and its clock page back one after the other: one
-    /// check shows that as a difference, and the next ones do not.
+    /// check shows a difference, and the next ones do not.
     fn moved_once(&mut self, differ: &str) {
         let Some((wd, cs)) = self.decoded.wd_seconds.zip(self.decoded.cs_seconds) else { return };
         if !is_paravirt(self.reference) {

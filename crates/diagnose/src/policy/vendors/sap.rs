@@ -1,5 +1,5 @@
-//! SAP: the checks for HANA systems, which SAP publishes, and the SAP notes that these quote. The notes themselves need a
-//! customer's account; what they say was read in the checks.
+//! SAP: the checks for HANA systems, which SAP publishes, and the SAP notes that they quote. The notes themselves need
+//! a customer's account; their content was read in the checks.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Avoided, Cited, Rule, Vendor};
@@ -15,7 +15,7 @@ const KVM: Is = Is::Hypervisor(&[HypervisorKind::Kvm]);
 const EC2: Is = Is::Cloud(&[Cloud::Ec2Xen, Cloud::Ec2Nitro]);
 const GCE: Is = Is::Cloud(&[Cloud::Gce]);
 
-/// What the check wants of the processor where the TSC is in use: without these HANA falls back to system calls.
+/// The processor flags that the check asks for if the TSC is in use: without these HANA uses system calls.
 const FLAGS: &[&str] = &["constant_tsc", "nonstop_tsc", "rdtscp"];
 const TSC: Ask = Ask::Clocksource { preferred: &["tsc"], tolerated: &[], flags: FLAGS };
 

@@ -1,4 +1,4 @@
-//! ScyllaDB: what its setup script writes.
+//! ScyllaDB: the settings that its setup script writes.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Cited, Rule, Vendor};

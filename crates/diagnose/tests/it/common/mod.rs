@@ -1,4 +1,4 @@
-//! A machine told as a story: facts written out, one call each.
+//! A machine for tests: its facts, one call each.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -25,13 +25,13 @@ pub struct Seen {
     pub report: Report,
 }
 
-/// What a text alone shows.
+/// The report on a text alone.
 pub fn why(text: &str) -> Report {
     let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
     assess(Facts::from_log(log), Measured::default()).report
 }
 
-/// What a pasted text shows: the kernel's lines, and what commands printed.
+/// The report on a pasted text: the kernel's lines, and the output of commands.
 pub fn pasted(text: &str) -> Report {
     let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
     let lines = paste::lines(text.as_bytes(), "text").unwrap();
@@ -87,7 +87,7 @@ impl Story {
         self
     }
 
-    /// As `cpuid -r` prints it.
+    /// The output of `cpuid -r`.
     pub fn cpuid(mut self, text: &str) -> Self {
         self.facts.cpuid = Fact::known(CpuidDump::parse(text).unwrap(), "cpuid");
         self
@@ -171,14 +171,14 @@ impl Seen {
             .unwrap_or_else(|| panic!("{id} is not among {:?}", self.report.remedies))
     }
 
-    /// The remedy is advised, not refused.
+    /// Asserts that the remedy is advised, not refused, and returns it.
     pub fn advises(&self, id: &str) -> &Remedy {
         let remedy = self.remedy(id);
         assert_eq!(remedy.refused_because, None);
         remedy
     }
 
-    /// Nothing above `info`.
+    /// Asserts that no cause is graver than `info`.
     pub fn is_calm(&self) {
         for cause in &self.report.causes {
             assert_eq!(cause.severity, Severity::Info, "{cause:?}");

@@ -29,7 +29,7 @@ pub enum UnstableReason {
     HyperV,
     /// `KVM discovered backwards TSC`: on a KVM host, after resume or CPU hot-plug.
     KvmBackwards,
-    /// `UV BIOS`: firmware of an SGI/HPE UV says that the TSC is not synchronised.
+    /// `UV BIOS`: the firmware of an SGI/HPE UV reports that the TSC is not synchronised.
     UvBios,
     /// `TSC appears to be running slowly` (up to 2.6.20).
     RunningSlowly,
@@ -93,7 +93,7 @@ impl UnstableReason {
         fits.all(|other| other == first).then(|| first.clone())
     }
 
-    /// Whether what is left of a reason is the beginning of the watchdog's, or nothing is left.
+    /// Whether the rest of a truncated reason is the beginning of the watchdog's, or empty.
     pub(crate) fn may_be_cut_watchdog(&self) -> bool {
         let Self::Other(text) = self else { return false };
         "clocksource watchdog".starts_with(text.trim_end_matches(['>', '\u{2026}', '.']).trim_end())

@@ -1,4 +1,4 @@
-//! What a pair of intervals can mean: every hypothesis is tried, and those that fit are given.
+//! The possible meanings of a pair of intervals: every hypothesis is tried, and those that fit are returned.
 //!
 //! # Premises
 //!
@@ -9,24 +9,24 @@
 //!   clocksource in use, which usually is the TSC under test. So the clock in use shows about half a
 //!   second whether it is right or not. A fast TSC shows half a second and a *short* reference, a slow
 //!   one half a second and a *long* reference; a reference that is slow or fast shows the same.
-//!   Two intervals alone never tell which of the two rates is wrong.
+//!   Two intervals alone never show which of the two rates is wrong.
 //! * The timer's due times are fixed. A check that comes late makes its interval long and the next one
 //!   short: an interval under half a second is no fault of either clock. 7.1 adds checks after
 //!   microseconds.
-//! * A guest that was paused, and a machine that slept, can come back with a TSC that went on and a
+//! * A guest that was paused, and a machine that was suspended, can continue with a TSC that advanced and a
 //!   reference that did not. A TSC that stops in deep idle states shows less than the reference. So one
-//!   interval does not tell a jump of the TSC from either.
-//! * A machine that stood still (interrupts off, a stopped virtual CPU) shows a long interval on both.
-//! * A reference of few bits wraps: it then shows too little by whole periods (PM timer, 24 bits:
+//!   interval does not distinguish a jump of the TSC from either.
+//! * A machine that stopped (interrupts off, a stopped virtual CPU) shows a long interval on both.
+//! * A reference of few bits wraps: its interval is then too short by whole periods (PM timer, 24 bits:
 //!   4.69 s; HPET, 32 bits: 300 s at 14.318 MHz). The comparison is modulo that period.
-//! * `clocksource_delta()` returns zero for a difference that it takes for a negative one: since 4.5
-//!   from half the range on, since 6.13 (and 6.12.5) from seven eighths on. A reference that went
+//! * `clocksource_delta()` returns zero for a difference that it treats as negative: since 4.5
+//!   from half the range on, since 6.13 (and 6.12.5) from seven eighths on. A reference that advanced
 //!   that far counts as zero, and so does a TSC that went back.
 //! * Between the two reads anything can take time. One read takes microseconds, an emulated one up to
 //!   hundreds; SMIs and contention under [`LATE_READ_S`]. A virtual CPU can lose its turn between them
 //!   for longer; since 5.14 the kernel reads the reference again and repeats a check that was held up.
-//! * `jiffies` and `refined-jiffies` count ticks. They lose time when ticks are held up, and their own
-//!   length rests on a calibration.
+//! * `jiffies` and `refined-jiffies` count ticks. They lose time when ticks are delayed, and the length
+//!   of a tick depends on a calibration.
 //! * A paravirtual clock is the host's TSC with a scale: both the scale and an offset can be wrong.
 
 use super::super::rates::TICK_RATES;
@@ -34,37 +34,37 @@ use serde::Serialize;
 
 /// Nominal length of a watchdog interval in seconds (`WATCHDOG_INTERVAL`, `HZ >> 1`).
 pub const INTERVAL_S: f64 = 0.5;
-/// A difference under this many seconds blames neither clock: one delayed read makes as much.
+/// A difference below this many seconds is not attributed to either clock: one delayed read has the same effect.
 /// `CLOCKSOURCE_WATCHDOG_MAX_SKEW_US` can be set up to 1000 us for the same reason.
 pub const MEASURABLE_S: f64 = 1e-3;
 /// The same since 5.14, in seconds: a check whose bracketed read took longer than 50 to 125 us is repeated
 /// (`WATCHDOG_MAX_SKEW`), and an interval has two.
 pub const MEASURABLE_BRACKETED_S: f64 = 250e-6;
-/// The old message's figure where the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
-/// that the TSC's scale had, in seconds.
+/// The old message's figure if the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
+/// of the TSC's scale, in seconds.
 pub const OVERFLOW_S: f64 = 4_398.046_511_104;
-/// A counter that reads lower than at the check before, by less than a period of the PM timer, is that far below the
-/// overflow, in seconds.
+/// Seconds below the overflow of a figure from a counter that is lower than at the previous check, by less than a
+/// period of the PM timer.
 const OVERFLOW_REACH_S: f64 = 5.0;
-/// The longest that reading a reference takes: an SMI or bus contention, in seconds. The longest
-/// read-back that a log is known to state is 7.2 ms.
+/// The longest read of a reference, because of an SMI or bus contention, in seconds. The longest
+/// known read-back in a log is 7.2 ms.
 pub const LATE_READ_S: f64 = 10e-3;
-/// A virtual CPU that loses its turn between two reads is not away for longer, in seconds.
+/// The longest time for which a virtual CPU is not scheduled between two reads, in seconds.
 const HELD_UP_S: f64 = 1.0;
-/// The largest error of a rate that is named without further evidence: 30 %. It covers base against
-/// boost frequency of a mobile part, and a move between hosts of 2.0 and 2.6 GHz; calibrations that a
-/// boot survives err by less.
+/// The largest rate error that is reported without further evidence: 30 %. It covers base against
+/// boost frequency of a mobile processor, and a move between hosts of 2.0 and 2.6 GHz; calibrations with which
+/// a boot completes have smaller errors.
 pub const RATE_ERROR_MAX: f64 = 0.30;
-/// Frequencies that TSCs have, in Hz.
+/// Frequencies of TSCs, in Hz.
 pub const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=4.8e9;
-/// Frequencies so near to these that a late read or a wrong rate makes them of such, in Hz.
+/// Frequencies that a late read or a wrong rate can produce from those, in Hz.
 const NEAR_TSC_HZ: std::ops::RangeInclusive<f64> = 0.4e9..=6.5e9;
 /// More wraps than this, or a longer stall, need more than two matching figures.
 const WRAPS_BELIEVED: u32 = 6;
-/// A running machine is not believed to have stood still for longer, in seconds.
+/// The longest stall of a running machine that is assumed, in seconds.
 const STALL_BELIEVED_S: f64 = 60.0;
 
-/// What may have happened in the interval.
+/// The event that may have happened in the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hypothesis {
@@ -73,76 +73,76 @@ pub enum Hypothesis {
         /// Difference in parts per million, where the length of the interval is known.
         ppm: Option<f64>,
     },
-    /// The clocksource stepped (negative: it stopped or was set back) by so many seconds.
+    /// The clocksource stepped by this many seconds (negative: it stopped or was set back).
     ClocksourceJumped {
         /// Size in seconds.
         seconds: f64,
     },
-    /// The reference stepped (negative: it stopped, lost time or went back) by so many seconds.
+    /// The reference stepped by this many seconds (negative: it stopped, lost time or went back).
     ReferenceJumped {
         /// Size in seconds.
         seconds: f64,
     },
-    /// Both clocks agree: the machine stood still, and the reference wrapped or went so far that the
+    /// Both clocks agree: the machine stopped, and the reference wrapped or advanced so far that the
     /// kernel counts zero.
     StoodStill {
-        /// Fewest wraps that fit; 0: the reference went over half its range and counts as zero.
+        /// Fewest wraps that fit; 0: the reference advanced over half its range and counts as zero.
         wraps: u32,
         /// Most wraps that fit; more than `wraps` where the clocksource's rate is not known.
         wraps_most: u32,
         /// Length of the interval with the fewest wraps, in seconds.
         seconds: f64,
     },
-    /// The reference was read late (or, at the check before, the clocksource).
+    /// The reference was read late (or the clocksource, at the previous check).
     LateRead {
-        /// How late, in seconds.
+        /// The delay in seconds.
         seconds: f64,
     },
-    /// A virtual CPU was held up between the two reads. Kernels before 5.14 do not notice.
+    /// A virtual CPU was not scheduled between the two reads. Kernels before 5.14 do not notice.
     HeldUp {
-        /// For how long, in seconds.
+        /// The duration in seconds.
         seconds: f64,
     },
-    /// The kernel counted no progress of the clocksource: it did not run, it went back, or one read was
+    /// The kernel counted no progress of the clocksource: it did not advance, it went back, or one read was
     /// wrong.
     ClocksourceStuck,
-    /// Two reads of the clocksource gave the same cycles: it stood still meanwhile.
+    /// Two reads of the clocksource returned the same cycles: it stopped meanwhile.
     ClocksourceHalted {
-        /// For how long by the reference, in seconds.
+        /// The duration by the reference, in seconds.
         seconds: f64,
     },
-    /// The figure is no interval: the kernel's conversion of cycles overflowed.
+    /// The figure is not an interval: the kernel's conversion of cycles overflowed.
     Overflow {
-        /// By how much the figure is below the size of the overflow, in seconds.
+        /// The distance of the figure below the size of the overflow, in seconds.
         below: f64,
     },
-    /// The reference did not move.
+    /// The reference did not advance.
     ReferenceStuck,
     /// The reference counts ticks, and some were lost.
     TicksLost {
-        /// How much, in seconds.
+        /// The lost time in seconds.
         seconds: f64,
     },
-    /// The frequency of the TSC is not in the evidence, and the rate implied is one that processors
-    /// have.
+    /// The frequency of the TSC is not in the evidence, and the implied rate is one of real
+    /// processors.
     PlausibleRate {
         /// Rate implied by the two counters, in Hz.
         hz: f64,
     },
-    /// The difference is less than what one delayed read makes.
+    /// The difference is smaller than the effect of one delayed read.
     TooSmall {
         /// Clocksource minus reference in seconds.
         seconds: f64,
     },
 }
 
-/// How well a hypothesis fits.
+/// The fit of a hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
     /// The figures allow it.
     Possible,
-    /// The figures are what it makes; the others need a rarer event.
+    /// The figures are typical of it; the others need a rarer event.
     Likely,
     /// The other hypotheses need a coincidence of less than one in a hundred.
     Shown,
@@ -151,28 +151,28 @@ pub enum Fit {
 /// A hypothesis that fits the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// What may have happened.
+    /// The hypothesis.
     pub hypothesis: Hypothesis,
-    /// How well it fits.
+    /// Its fit.
     pub fit: Fit,
 }
 
-/// A pair of intervals, as far as it is known.
+/// A pair of intervals, where known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pair {
     /// By the reference, in seconds, from its cycles (0 to its period).
     pub wd: f64,
-    /// By the clocksource, in seconds, at the rate that the kernel believes; negative: it went back.
+    /// By the clocksource, in seconds, at the rate that the kernel uses; negative: it went back.
     pub cs: Option<f64>,
-    /// The clocksource's cycles, for when its rate is not known.
+    /// The clocksource's cycles, for an unknown rate.
     pub cs_cycles: Option<f64>,
-    /// The rate that the kernel believes, in Hz.
+    /// The rate that the kernel uses, in Hz.
     pub cs_hz: Option<f64>,
     /// Period of the reference's counter in seconds, where it is short enough to wrap.
     pub period: Option<f64>,
     /// The kernel counted the reference's interval as zero, or may have.
     pub wd_zero: bool,
-    /// The kernel repeats checks that were held up between their reads (5.14 and later).
+    /// The kernel repeats checks that were delayed between their reads (5.14 and later).
     pub repeats: bool,
     /// The reference counts ticks.
     pub ticks: bool,
@@ -190,7 +190,8 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
     };
     if !pair.wd_rate_known {
         for reading in &mut found {
-            // A counter that went back did so at any rate; figures that agree to a read at one of the few rates agree.
+            // A counter that went back did so at any rate; figures that agree within a read at one of the few rates
+            // agree.
             let most = match reading.hypothesis {
                 Hypothesis::ClocksourceJumped { .. } if pair.went_back() => Fit::Shown,
                 Hypothesis::StoodStill { seconds, .. } if pair.agrees_on(seconds) => Fit::Likely,
@@ -203,7 +204,7 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
     found
 }
 
-/// The old one-line message states the difference alone: the interval was half a second or longer,
+/// The old one-line message contains only the difference: the interval was half a second or longer,
 /// and the reference is not named. `periods` are those of the references that the machine may have.
 #[must_use]
 pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
@@ -214,7 +215,7 @@ pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> 
         add(Hypothesis::Overflow { below }, Fit::Possible);
         return found;
     }
-    // The kernels of this message let a difference of 62.5 ms pass.
+    // The kernels of this message tolerate a difference of 62.5 ms.
     let threshold = INTERVAL_S / 8.0;
     for period in periods {
         let turns = (difference / period).round();
@@ -227,7 +228,7 @@ pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> 
                 let seconds = difference + INTERVAL_S;
                 add(Hypothesis::StoodStill { wraps, wraps_most: wraps, seconds }, Fit::Likely);
             }
-            // A reference that reads a little less than last time has gone nearly a whole period.
+            // A reference that reads slightly less than at the previous check has advanced nearly a whole period.
             None if (turns + 1.0).abs() < 0.5 => {
                 add(Hypothesis::ReferenceJumped { seconds: -rest }, Fit::Likely);
             }
@@ -249,7 +250,7 @@ pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> 
 }
 
 impl Pair {
-    /// The clocksource counted that long, to what one read can take.
+    /// Whether the clocksource counted this duration, within the time of one read.
     fn agrees_on(&self, seconds: f64) -> bool {
         self.cs.is_some_and(|cs| (cs - seconds).abs() <= MEASURABLE_S)
     }
@@ -265,7 +266,7 @@ fn with_rate(pair: &Pair, cs: f64) -> Vec<Reading> {
     let wd = pair.wd;
     let difference = cs - wd;
     if cs < 0.0 {
-        // Its own two reads went back: no reference is needed to say so.
+        // The two reads of the counter went back: that needs no reference as evidence.
         add(Hypothesis::ClocksourceJumped { seconds: difference }, Fit::Shown);
         return found;
     }
@@ -292,7 +293,7 @@ fn with_rate(pair: &Pair, cs: f64) -> Vec<Reading> {
     if wd <= 0.0 {
         let nominal = (0.8 * INTERVAL_S..1.5 * INTERVAL_S).contains(&cs);
         if pair.wd_zero {
-            // The kernel's zero: how far the reference went is not in the evidence.
+            // The kernel's zero: the evidence does not show how far the reference advanced.
             let seconds = cs;
             add(Hypothesis::StoodStill { wraps: 0, wraps_most: 0, seconds }, Fit::Likely);
             add(Hypothesis::ReferenceJumped { seconds: difference }, Fit::Possible);
@@ -309,7 +310,7 @@ fn with_rate(pair: &Pair, cs: f64) -> Vec<Reading> {
     found
 }
 
-/// The clocks differ by more than a read, and no number of wraps makes them agree.
+/// The clocks differ by more than the time of a read, and no number of wraps makes them agree.
 fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
     let wd = pair.wd;
     let difference = cs - wd;
@@ -335,7 +336,7 @@ fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
     if pair.ticks && difference > 0.0 {
         add(Hypothesis::TicksLost { seconds: difference }, Fit::Possible);
     }
-    // Less than the reference: it halted, it was set back, or the reference is wrong.
+    // It counted less than the reference: it halted, it was set back, or the reference is wrong.
     let no_rate = implied.map_or(cs / wd > 10.0, |hz| !TSC_HZ.contains(&hz));
     let ahead = difference > 1.0 && cs > 1.5 * INTERVAL_S && no_rate && !pair.ticks;
     let fit = if ahead { Fit::Likely } else { Fit::Possible };
@@ -343,12 +344,12 @@ fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
     add(Hypothesis::ReferenceJumped { seconds: -difference }, Fit::Possible);
 }
 
-/// The machine stood still, if some number of wraps makes the clocks agree.
+/// A stop of the machine, if some number of wraps makes the clocks agree.
 fn stall(pair: &Pair, cs: f64) -> Option<Reading> {
     let period = pair.period?;
     let turns = ((cs - pair.wd) / period).round();
     if (turns + 1.0).abs() < 0.5 && cs < INTERVAL_S {
-        // The reference read less than last time: nearly a whole period, modulo its range.
+        // The reference reads less than at the previous check: nearly a whole period, modulo its range.
         let back = period - pair.wd + cs;
         return (back.abs() <= LATE_READ_S).then_some(Reading {
             hypothesis: Hypothesis::ReferenceJumped { seconds: -back },
@@ -367,7 +368,7 @@ fn stall(pair: &Pair, cs: f64) -> Option<Reading> {
     if rest > loose {
         return None;
     }
-    // A jump does not end within a read of a whole number of periods.
+    // A jump does not end within the time of a read of a whole number of periods.
     let believed =
         wraps <= WRAPS_BELIEVED && (seconds <= STALL_BELIEVED_S || pair.agrees_on(seconds));
     let fit = match (rest <= close, believed) {
@@ -379,11 +380,11 @@ fn stall(pair: &Pair, cs: f64) -> Option<Reading> {
     Some(Reading { hypothesis: Hypothesis::StoodStill { wraps, wraps_most: wraps, seconds }, fit })
 }
 
-/// Without the rate that the kernel believes: what the two counters imply.
+/// The implications of the two counters if the rate that the kernel uses is unknown.
 fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
     let mut found = Vec::new();
     let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
-    // 3 GHz stands for the rate: sizes are rough.
+    // 3 GHz replaces the rate: sizes are approximate.
     let rough = cycles / 3e9;
     if cycles < 0.0 {
         add(Hypothesis::ClocksourceJumped { seconds: rough - pair.wd }, Fit::Shown);
@@ -413,7 +414,7 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
     {
         let seconds = pair.wd + period * f64::from(*least);
         stalled = seconds <= STALL_BELIEVED_S;
-        // Where several numbers of wraps fit, any figures would: that they do proves nothing.
+        // If several numbers of wraps fit, any figures would: the fit proves nothing.
         let fit = if stalled && least == most { Fit::Likely } else { Fit::Possible };
         add(Hypothesis::StoodStill { wraps: *least, wraps_most: *most, seconds }, fit);
     }
@@ -426,7 +427,7 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
     let seconds = rough - pair.wd;
     let near = pair.wd > 0.0 && NEAR_TSC_HZ.contains(&(cycles / pair.wd));
     if near && !stalled {
-        // How far off is not known: that takes the rate.
+        // The size of the error is unknown without the rate.
         add(Hypothesis::Rate { ppm: None }, Fit::Possible);
         return found;
     }
@@ -438,7 +439,7 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
     found
 }
 
-/// Cycles of a TSC and ticks, both of rates that the evidence does not name.
+/// Cycles of a TSC and ticks, both of rates that are not in the evidence.
 #[must_use]
 pub fn readings_of_ticks(cycles: f64, ticks: f64) -> Vec<Reading> {
     let possible = |hypothesis| Reading { hypothesis, fit: Fit::Possible };

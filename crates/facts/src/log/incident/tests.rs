@@ -84,7 +84,7 @@ fn skipped_checks_demote_nothing() {
     assert!(!tsc_demoted(&log));
 }
 
-/// 3 204 229 287 cycles are 128.17 s at 25 MHz, and two wraps more are what the TSC counted.
+/// 3 204 229 287 cycles are 128.17 s at 25 MHz, and with two more wraps they match the TSC's count.
 #[test]
 fn hpet_of_unknown_rate_that_agrees_after_wraps_shows_a_stall() {
     let (_, decoded) = decode(

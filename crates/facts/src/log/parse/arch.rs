@@ -4,13 +4,13 @@ use super::super::event::Event;
 use super::find;
 use crate::Arch;
 
-/// The architecture that a message gives away.
+/// The architecture that a message proves.
 ///
 /// Sources: `smp_setup_processor_id()` in `arch/arm/kernel/setup.c` and `arch/arm64/kernel/setup.c`;
 /// `setup_processor()` in `arch/arm/kernel/setup.c`; `cpu_probe()` in `arch/mips`; `setup_arch()` in
 /// `arch/s390` and `arch/sh`; `os_early_checks()` in `arch/um/os-Linux`; `e820__print_table()` in
-/// `arch/x86`. Each of these is a keyword of the search, and so costs time in every log: what other
-/// architectures print is left to the names of their clocksources.
+/// `arch/x86`. Each of these is a keyword of the search, and so costs time in every log: other
+/// architectures are recognised by the names of their clocksources.
 pub(super) fn parse(m: &str) -> Option<Event> {
     let arch = match *m.as_bytes().first()? {
         b'B' if m.starts_with("BIOS-e820: ") => Arch::X86_64,

@@ -1,8 +1,8 @@
-//! Where a message begins. The kernel puts the name of a subsystem in front of its messages
-//! (`pr_fmt`); behind it, and nowhere else, a message says what it says. Text further inside may be
-//! anything: the name of a program, a mount option, what a USB device calls itself.
+//! The beginning of a message. The kernel prints the name of a subsystem before its messages
+//! (`pr_fmt`); the message begins after it, and nowhere else. Text further inside may be
+//! external: the name of a program, a mount option, the name that a USB device reports.
 
-/// What the kernel writes in front of messages that concern clocks.
+/// Prefixes that the kernel prints before messages about clocks.
 pub(crate) const PREFIXES: [&str; 27] = [
     "clocksource:",
     "tsc:",
@@ -33,7 +33,7 @@ pub(crate) const PREFIXES: [&str; 27] = [
     "WARNING:",
 ];
 
-/// The message behind the kernel's own prefixes, of which there may be several:
+/// The message after the kernel's prefixes, of which there may be several:
 /// `clocksource: timekeeping watchdog on CPU3: `.
 pub(crate) fn body(message: &str) -> &str {
     let mut rest = message.trim_start();
@@ -60,15 +60,15 @@ fn without_prefix(text: &str) -> Option<&str> {
         })
 }
 
-/// The text behind `HEAD`, a number and `TAIL`.
+/// The text after `HEAD`, a number and `TAIL`.
 fn numbered<'a>(text: &'a str, head: &str, tail: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(head)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 { None } else { rest[digits..].strip_prefix(tail) }
 }
 
-/// Beginnings that only kernels print. A line without a stamp that begins like this is a kernel
-/// message, also when the rest of it is cut off.
+/// Beginnings that only kernels print. A line without a time stamp that begins like this is a kernel
+/// message, even if its rest is truncated.
 const BEGINNINGS: [&str; 47] = [
     "Timer ISR/",
     "clocksource: ",
@@ -119,7 +119,7 @@ const BEGINNINGS: [&str; 47] = [
     "Booting Linux on physical CPU ",
 ];
 
-/// `time_init_gtod()` in `arch/x86_64/kernel/time.c`, up to 2.6.20: printed where the PM timer was chosen.
+/// `time_init_gtod()` in `arch/x86_64/kernel/time.c`, up to 2.6.20: printed if the PM timer was chosen.
 pub(super) const VSYSCALL_OFF: &str = "Disabling vsyscall due to use of PM timer";
 
 /// `Time: NAME clocksource has been installed.`, of kernels up to 2.6.27. `Time:` alone begins many other lines.
@@ -147,14 +147,14 @@ pub(crate) fn begins_like_kernel(text: &str) -> bool {
         b'M' => figures("Measured ") && text.contains(" TSC warp "),
         // FreeBSD describes devices in angle brackets.
         b'h' => figures("hpet") && text.contains(": ") && !text.contains(": <"),
-        // The watchdog's figures, in kernels that put nothing in front of them.
+        // The watchdog's figures, in kernels that print no prefix before them.
         b'\'' if text[1..].starts_with(' ') => false,
         b'\'' => [" wd_", " cs_", " is current clocksource"].iter().any(|key| text.contains(key)),
         b'D' => figures("Detected ") && text.contains(" MHz ") || text.starts_with(VSYSCALL_OFF),
         b'T' => installs_clocksource(text),
         b'w' | b'Y' | b'F' | b't' => super::ticks::parse(text).is_some(),
         b'C' => text.starts_with("Clocksource ") && text.contains(" unstable (delta = "),
-        // The read of Xen's clocksource; a path of sysfs begins alike.
+        // The read function of Xen's clocksource; a path of sysfs begins alike.
         b'c' => text.starts_with("clocksource/") && text.contains(": Time went backwards"),
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Lines that a pager, a narrow console or a mailer cut: a figure that is wholly there is read, and none is misread.
+//! Lines that a pager, a narrow console or a mailer truncated: a complete figure is read, and none is misread.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,8 +6,8 @@ use super::{Groups, parse};
 use crate::log::event::Event;
 use std::collections::BTreeSet;
 
-/// Messages with figures, the word that tells what the figures are of where one behind them does, and the figures that are
-/// kept from there on once they are wholly shown.
+/// Messages with figures, the word that determines the meaning of the figures if it follows them, and the figures that
+/// must be read as soon as they are complete.
 const MESSAGES: &[(&str, &str, &[&str])] = &[
     (
         "clocksource:                       'hpet' wd_nsec: 498776745 wd_now: 6d3a91f2 wd_last: 6cd1a201 mask: ffffffff",
@@ -92,7 +92,7 @@ fn read(text: &str) -> Option<Event> {
     parse(text, Groups::of(text))
 }
 
-/// The figures of an event: all numbers of its fields but zero, which stands for a figure that is not there.
+/// The figures of an event: all numbers of its fields except zero, which means a missing figure.
 fn figures(event: &Event) -> BTreeSet<String> {
     let shown = format!("{event:?}");
     let number = |c: char| !(c.is_ascii_digit() || c == '-');
@@ -119,10 +119,10 @@ fn line_cut_at_any_character_never_shows_another_figure() {
         let whole = figures(&read(message).unwrap_or_else(|| panic!("{message}")));
         for (cut, _) in message.char_indices() {
             for mark in ["", ">", "\u{2026}"] {
-                // A figure that ends the message has nothing behind it in the whole line either.
+                // A figure at the end of the message is also at the end of the whole line.
                 let part = format!("{}{mark}", &message[..cut]);
                 let Some(event) = read(&part) else { continue };
-                // What is cut behind the last word may lack digits where both agree so far: that is told apart elsewhere.
+                // Figures truncated after the last word may lack digits if both agree so far: other code decides that.
                 if matches!(event, Event::LongReadout { .. }) {
                     continue;
                 }
@@ -142,7 +142,7 @@ fn line_cut_behind_a_figure_keeps_it() {
                 _ => (*figure).to_owned(),
             };
             let end = message.find(&dotted).map(|at| at + dotted.len());
-            // Rates of other units end at theirs.
+            // Rates in other units end at their unit.
             let Some(end) = end.or_else(|| message.find("MHz")) else {
                 panic!("{message}: {figure}")
             };

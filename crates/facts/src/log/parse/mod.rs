@@ -1,7 +1,7 @@
 //! From a message (without its prefix) to an [`Event`].
 //!
-//! The keywords are the words without which no known message exists; a line that has none of them is
-//! never looked at. Each keyword belongs to one group of messages, and a line is tried only against
+//! The keywords are the words without which no known message exists; a line without any of them is
+//! never parsed. Each keyword belongs to one group of messages, and a line is tried only against
 //! the groups whose keywords it has.
 
 mod arch;
@@ -29,7 +29,7 @@ pub(crate) enum Group {
     Tsc,
     /// Boot banner, command line, CPUs, firmware tables, hypervisors, idle.
     Platform,
-    /// A line that separates boots, written by journalctl; what programs say beside a log.
+    /// A line of journalctl that separates boots; messages of programs beside a log.
     Separator,
 }
 
@@ -221,7 +221,7 @@ fn unmarked(message: &str) -> &str {
     inside("**").or_else(|| inside("`")).unwrap_or(message)
 }
 
-/// Whether more text behind the message could change what it says: a mailer may have wrapped it.
+/// Whether more text after the message could change its meaning: a mailer may have wrapped it.
 pub(crate) fn may_continue(event: &Event) -> bool {
     matches!(
         event,
@@ -256,7 +256,7 @@ pub(crate) fn after<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     find(text, needle).map(|at| &text[at + needle.len()..])
 }
 
-/// The leading decimal number (a minus sign is allowed), blanks in front skipped.
+/// The leading decimal number (a minus sign is allowed), after skipped blanks.
 pub(crate) fn number(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let sign = usize::from(text.starts_with('-'));
@@ -292,8 +292,8 @@ pub(crate) fn whole_hex(text: &str) -> Option<u64> {
     behind_figure(text, |byte| byte.is_ascii_hexdigit()).and_then(|_| hex(text))
 }
 
-/// The hexadecimal figure behind `key`, where `next` follows it as it must, as far as the text goes. Anything else there
-/// shows that a line break, or what a line break left, is inside the figure.
+/// The hexadecimal figure after `key`, if the required `next` follows it, up to the end of the text. Any other text
+/// shows that a line break, or the rest of one, is inside the figure.
 pub(crate) fn hex_before(text: &str, key: &str, next: &str) -> Option<u64> {
     let rest = after(text, key)?;
     goes_on(behind_figure(rest, |byte| byte.is_ascii_hexdigit())?, next).then(|| hex(rest))?

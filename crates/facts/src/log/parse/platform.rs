@@ -9,7 +9,7 @@ use super::{
 use crate::hypervisor::HypervisorKind;
 use crate::version::Version;
 
-/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+/// `m` is the whole message, `b` the part after the kernel's prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     identity(m, b)
         .or_else(|| hypervisor(m, b))
@@ -65,14 +65,14 @@ fn without_emphasis(line: String) -> String {
 
 /// `Timer ISR/0: Time went backwards: delta=-118088543 delta_cpu=25911457 ...` and `clocksource/0: Time went backwards:
 /// ret=2c0f1a delta=-15037998212724 shadow=...`, the latter without `ret=` at first: `timer_interrupt()` and
-/// `xen_clocksource_read()` in arch/i386/kernel/time-xen.c and arch/x86/kernel/time-xen.c, which only the kernels have that
-/// Xen's patches made its guests (2.6.18 and before to 3.12 and later). They print no other words in front.
+/// `xen_clocksource_read()` in arch/i386/kernel/time-xen.c and arch/x86/kernel/time-xen.c, which only kernels with
+/// Xen's patches for guests have (2.6.18 and before to 3.12 and later). They print no other words before it.
 fn backwards(m: &str) -> Option<Event> {
     let (head, rest) = m.split_at(find(m, "Time went backwards")?);
     let rest = rest["Time went backwards".len()..].trim();
     let figures = rest.trim_start_matches(':').trim_start();
     let shows = ["delta=", "ret=", "..."].iter().any(|name| figures.starts_with(name));
-    // A line that is cut behind the words, or before the first figure.
+    // A line that is truncated after the words, or before the first figure.
     if !shows && !figures.is_empty() {
         return None;
     }
@@ -85,7 +85,7 @@ fn backwards(m: &str) -> Option<Event> {
     }
 }
 
-/// What the kernel says of a machine whose hypervisor it does not know.
+/// The kernel's name for a machine with an unknown hypervisor.
 pub(crate) const VIRTUALIZED: &str = "virtualized system";
 
 fn hypervisor(m: &str, b: &str) -> Option<Event> {
@@ -102,7 +102,7 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = m.strip_prefix("Hyper-V: ").or_else(|| m.strip_prefix("HyperV: ")) {
         let flags =
             rest.strip_prefix("privilege flags low ").or_else(|| rest.strip_prefix("features "))?;
-        // Four digits at least, in all versions: less is a part of them.
+        // At least four digits, in all versions: fewer are truncated.
         let digits = flags.trim_start_matches("0x").bytes().take_while(u8::is_ascii_hexdigit);
         if digits.count() < 4 {
             return None;
@@ -111,7 +111,7 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
         return Some(Event::HypervPrivileges(flags));
     }
     // kvm_register_clock() in arch/x86/kernel/kvmclock.c; kvm_register_steal_time() and kvm_guest_cpu_init() in
-    // arch/x86/kernel/kvm.c: guests alone.
+    // arch/x86/kernel/kvm.c: only guests.
     let of_guests = m.starts_with("kvm-clock: cpu ")
         || m.starts_with("kvm-stealtime: cpu ")
         || m.starts_with("kvm-guest: stealtime: cpu ")
@@ -132,11 +132,11 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
     if m.starts_with("PCI: setting up Xen PCI frontend stub") {
         return Some(Event::Hypervisor(HypervisorKind::XenPv));
     }
-    // xen_unplug_emulated_devices() in arch/x86/xen/platform-pci-unplug.c: HVM guests alone.
+    // xen_unplug_emulated_devices() in arch/x86/xen/platform-pci-unplug.c: only HVM guests.
     if m.starts_with("Xen Platform PCI: ") {
         return Some(Event::Hypervisor(HypervisorKind::XenHvm));
     }
-    // xen_register_gsi() in arch/x86/pci/xen.c: dom0 alone.
+    // xen_register_gsi() in arch/x86/pci/xen.c: only dom0.
     if m.starts_with("xen: registering gsi ") {
         return Some(Event::XenDom0);
     }
@@ -145,7 +145,7 @@ fn hypervisor(m: &str, b: &str) -> Option<Event> {
 }
 
 /// `init_timer()` in arch/i386/kernel/timers (up to 2.6.17), `time_init_gtod()` in arch/x86_64/kernel/time.c (up to
-/// 2.6.20): chosen once, while the kernel boots.
+/// 2.6.20): chosen once, during boot.
 fn time_source(m: &str) -> Option<Event> {
     let source = |name: &str, bits| Some(Event::TimeSource { name: name.to_owned(), bits });
     if let Some(rest) = m.strip_prefix("Using ") {
@@ -195,7 +195,7 @@ fn timers(m: &str, b: &str) -> Option<Event> {
     if b.trim_start_matches(['*', ' ']).starts_with("The chipset may have PM-Timer Bug") {
         return Some(Event::PmTimerChipsetBug);
     }
-    // acpi_parse_hpet() in arch/x86/kernel/acpi/boot.c: none registers.
+    // acpi_parse_hpet() in arch/x86/kernel/acpi/boot.c: no HPET registers.
     if b.starts_with("HPET timers must be located in memory")
         || b.starts_with("HPET id: ") && b.trim_end().ends_with(" is invalid")
     {
@@ -283,8 +283,8 @@ fn arm(m: &str, b: &str) -> Option<Event> {
     trapped.then_some(Event::CounterTrapped)
 }
 
-/// `Boot HART ISA Extensions  : time,sstc` of OpenSBI (sbi_boot_print_hart() in lib/sbi/sbi_init.c; 0.8: `BOOT HART Features`),
-/// and what the kernel says of the extension that needs the time CSR (riscv_timer_init_common() in
+/// `Boot HART ISA Extensions  : time,sstc` of OpenSBI (sbi_boot_print_hart() in lib/sbi/sbi_init.c; 0.8: `BOOT HART
+/// Features`), and the kernel's message about the extension that needs the time CSR (riscv_timer_init_common() in
 /// drivers/clocksource/timer-riscv.c, 6.1 and later).
 fn harts(m: &str) -> Option<Event> {
     if m.starts_with("riscv-timer: Timer interrupt in S-mode is available via sstc extension") {
@@ -301,7 +301,7 @@ fn harts(m: &str) -> Option<Event> {
         _ => return None,
     };
     let mut words = list.trim().split(',').map(str::trim);
-    // Of time and its like the specification calls Zicntr; Sstc depends on it.
+    // The specification calls time and similar CSRs Zicntr; Sstc depends on it.
     let time = words.any(|word| matches!(word, "time" | "zicntr" | "sstc"));
     Some(Event::HartExtensions { time, complete })
 }
@@ -365,10 +365,10 @@ fn tick_and_sleep(m: &str, b: &str) -> Option<Event> {
     resumed.then_some(Event::Resume)
 }
 
-/// What sets the wall clock without being asked by a program.
+/// Events that set the wall clock without a request of a program.
 fn wall(m: &str) -> Option<Event> {
     // rtc_hctosys() in drivers/rtc/class.c (until 4.18 hctosys.c): `rtc_cmos 00:03: setting system clock to
-    // 2026-06-01T10:00:00 UTC (1780308000)`. In front are the driver and the device: `rpi-rtc soc:rpi_rtc`.
+    // 2026-06-01T10:00:00 UTC (1780308000)`. The driver and the device precede it: `rpi-rtc soc:rpi_rtc`.
     if let Some(rest) = after(m, ": setting system clock to ")
         && let Some(device) = m.split(": setting system clock to ").next()
         && device.split_ascii_whitespace().count() <= 2
@@ -378,7 +378,7 @@ fn wall(m: &str) -> Option<Event> {
         let epoch = rest.trim_end().strip_suffix(')').and_then(|text| text.rsplit('(').next());
         return Some(Event::SetByRtc(epoch?.parse().ok()?));
     }
-    // The same functions, where there is no such clock, or it lost its power.
+    // The same functions, if there is no such clock, or it lost its power.
     let none = m.contains("hctosys: unable to read the hardware clock")
         || m.contains("unable to open rtc device (rtc")
             && (m.starts_with("hctosys") || m.starts_with("drivers/rtc/hctosys.c"));

@@ -1,13 +1,14 @@
-//! Lines of what no x86 processor has whose TSC stops in deep idle states: those are older than Intel's Nehalem and AMD's
-//! family 16, and AVX, the deadline of the local APIC's timer and `intel_pstate` came with Sandy Bridge or later.
+//! Lines about features that no x86 processor has whose TSC stops in deep idle states: those are older than Intel's
+//! Nehalem and AMD's family 16, and AVX, the deadline mode of the local APIC's timer and `intel_pstate` came with Sandy
+//! Bridge or later.
 
 use super::super::event::Event;
 use super::{after, hex};
 
-/// The bit of AVX in the mask of what XSAVE keeps.
+/// The bit of AVX in the mask of XSAVE features.
 const AVX: u64 = 1 << 2;
 
-/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+/// `m` is the whole message, `b` the part after the kernel's prefixes.
 ///
 /// Sources: `print_xstate_feature()` and `fpu__init_system_xstate()` in arch/x86/kernel/fpu/xstate.c (4.2 and later),
 /// `xstate_enable_boot_cpu()` in arch/x86/kernel/xsave.c (2.6.30 to 4.1), `__setup_APIC_LVTT()` in

@@ -3,7 +3,7 @@
 use super::super::event::{Calibration, Event, TscAdjust, UnstableReason};
 use super::{find, is_megahertz, number, thousandths};
 
-/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+/// `m` is the whole message, `b` the part after the kernel's prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     verdict(m, b).or_else(|| sync(b)).or_else(|| frequency(b)).or_else(|| other(m, b))
 }
@@ -55,7 +55,7 @@ fn sync(b: &str) -> Option<Event> {
         return Some(Event::WatchdogDisabled);
     }
     // check_tsc_sync_source() in arch/x86/kernel/tsc_sync.c prints this header alone when the test
-    // failed, and `checking ...` in front (2.6.32) or `: passed` behind it else.
+    // failed; otherwise `checking ...` precedes it (2.6.32) or `: passed` follows it.
     if let Some(rest) = b.strip_prefix("TSC synchronization [CPU#") {
         let rest = rest.trim_end();
         let target = &rest[find(rest, "-> CPU#")? + 7..];
@@ -136,7 +136,7 @@ fn other(m: &str, b: &str) -> Option<Event> {
     if b.starts_with("TSC doesn't count with P0 frequency") {
         return Some(Event::P0Mismatch);
     }
-    // `notsc: ` in front until `pr_fmt` came.
+    // `notsc: ` before it until `pr_fmt` was introduced.
     let notsc = m.strip_prefix("notsc: ").unwrap_or(b);
     if notsc.starts_with("Kernel compiled with CONFIG_X86_TSC, cannot disable TSC completely") {
         return Some(Event::NotscIgnored);

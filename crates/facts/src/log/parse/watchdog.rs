@@ -10,7 +10,7 @@ use super::{
 };
 use crate::names;
 
-/// `m` is the whole message, `b` what is behind the kernel's own prefixes.
+/// `m` is the whole message, `b` the part after the kernel's prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     selection(b)
         .or_else(|| registered(m))
@@ -55,13 +55,14 @@ fn selection(b: &str) -> Option<Event> {
     Some(Event::Override { name, refusal })
 }
 
-/// The name that ends a message. Text behind it makes it a sentence about a switch, unless it is a remark behind an arrow.
+/// The name at the end of a message. Text after the name makes it a sentence about a switch, except a remark after an
+/// arrow.
 fn chosen(rest: &str) -> Option<String> {
     let marks = ["\u{2190}", "\u{21d0}", "\u{2b05}", "<--", "<==", "<-"];
     let remark = marks.iter().filter_map(|mark| find(rest, mark)).filter(|at| *at > 0).min();
     let rest = &rest[..remark.unwrap_or(rest.len())];
     let whole = rest.trim().trim_end_matches('.');
-    // Some names have a blank in them.
+    // Some names contain a blank.
     if names::is_known(whole) {
         return Some(whole.to_owned());
     }
@@ -76,7 +77,7 @@ fn registered(m: &str) -> Option<Event> {
     let mask_at = find(rest, ": mask: ").or_else(|| rest.strip_suffix(": mask:").map(str::len));
     let mask_at = mask_at.filter(|at| *at < 64)?;
     let name = rest[..mask_at].trim_start_matches(':').trim();
-    // `logcat` has the first word elsewhere.
+    // `logcat` prints the first word elsewhere.
     let whole = m.starts_with("clocksource") && is_name(name) && !name.contains(' ');
     if !whole && !crate::names::is_known(name) {
         return None;
@@ -87,10 +88,10 @@ fn registered(m: &str) -> Option<Event> {
         let max_cycles = hex_before(rest, "max_cycles: 0x", ", max_idle_ns: ")?;
         Some((max_cycles, nanoseconds(after(rest, "max_idle_ns: ")?)?))
     };
-    // A line that is cut, or a figure that is broken, still says that it registered; the rate takes both figures.
+    // A truncated line, or one with a broken figure, still shows the registration; the rate needs both figures.
     let words = ["mask: ", "max_cycles: ", "max_idle_ns: ", "ns"];
     let (max_cycles, max_idle_ns) = match figures() {
-        // What a rate follows from must be what the kernel makes of that rate.
+        // The figures from which a rate is derived must be those that the kernel computes from that rate.
         Some((cycles, ns)) if !takes_rate(name) || rates::agree(mask, cycles, ns) => (cycles, ns),
         Some(_) => (0, 0),
         None if rest.contains("max_cycles: ") || is_cut_behind(rest, &words) => (0, 0),
@@ -100,7 +101,7 @@ fn registered(m: &str) -> Option<Event> {
     Some(Event::Registered { name: name.to_owned(), mask, max_cycles, max_idle_ns })
 }
 
-/// The mask of a registration that ends before the figure behind it; 0 where the mask itself may be cut.
+/// The mask of a registration that ends before the next figure; 0 if the mask itself may be truncated.
 fn cut_mask(rest: &str) -> Option<u64> {
     let value = rest.trim_start_matches(": ").strip_prefix("mask:")?.trim_start();
     let (digits, behind) = match value.find(' ') {
@@ -119,12 +120,12 @@ fn cut_mask(rest: &str) -> Option<u64> {
     u64::from_str_radix(digits.strip_prefix("0x")?, 16).ok()
 }
 
-/// Counters that the kernel registers by their rate, and whose rate is taken from this line.
+/// Counters that the kernel registers by their rate, and whose rate is read from this line.
 fn takes_rate(name: &str) -> bool {
     matches!(name, "tsc" | "tsc-early" | "hpet")
 }
 
-/// Whether a message goes on as it must, as far as it goes: behind the last of these words that it has, there is one
+/// Whether a truncated message is correct up to its end: after the last of these words in it, there is one
 /// figure, and at most a part of the next word.
 fn is_cut_behind(text: &str, words: &[&str]) -> bool {
     let mut last =
@@ -136,7 +137,7 @@ fn is_cut_behind(text: &str, words: &[&str]) -> bool {
     words.get(index + 1).is_none_or(|next| next.trim_end().starts_with(rest))
 }
 
-/// `440795202120 ns`: a blank or the unit must follow, else digits may be missing.
+/// `440795202120 ns`: a blank or the unit must follow, otherwise digits may be missing.
 fn nanoseconds(text: &str) -> Option<u64> {
     signed_ns(text).and_then(|ns| u64::try_from(ns).ok())
 }
@@ -153,7 +154,7 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Marking clocksource ") {
         let name = word(rest).filter(|name| is_name(name))?.to_owned();
         let tail = &rest[find(rest, &name)? + name.len()..];
-        // The kernel gives one reason: another one is not its own text.
+        // The kernel prints one reason: any other text is not the kernel's.
         if let Some(reason) = after(tail, " as unstable")
             .map(|rest| rest.trim_start_matches([',', ' ']))
             .and_then(|rest| rest.strip_prefix("because"))
@@ -161,7 +162,7 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
         {
             return None;
         }
-        // A name behind which nothing follows, not even its quote, is a part of one, unless a kernel has it.
+        // A name without any text after it, not even its quote, may be truncated, unless a kernel has this name.
         if tail.is_empty() && !names::is_known(&name) {
             return None;
         }
@@ -179,7 +180,7 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     let rest = b.strip_prefix("Clocksource ")?;
     let name = word(rest).filter(|name| is_name(name))?.to_owned();
     if let Some(delta) = after(rest, "unstable (delta = ") {
-        // Without its unit the figure may be cut.
+        // Without its unit the figure may be truncated.
         let delta_ns = signed_ns(delta)?;
         return Some(match delta.contains("clocksource_failover") {
             true => Event::WatchdogKept { name, delta_ns },
@@ -189,7 +190,7 @@ fn demotion(m: &str, b: &str) -> Option<Event> {
     Some(Event::WatchdogSkewed {
         name,
         skew_ns: signed_ns(after(rest, " skewed ")?)?,
-        // A line that is cut has the skew: a name behind which nothing follows may be a part of one.
+        // A truncated line has the skew: a name without any text after it may be truncated.
         watchdog: after(rest, "over watchdog ")
             .and_then(|name| {
                 word(name).filter(|word| after(name, word).is_some_and(|tail| !tail.is_empty()))
@@ -218,7 +219,7 @@ fn detail(b: &str) -> Option<Event> {
     let (role, now_key, last_key, nsec_key) = match rest.get(..3)? {
         "wd_" => (Role::Watchdog, "wd_now: ", "wd_last: ", "wd_nsec: "),
         "cs_" => (Role::Clocksource, "cs_now: ", "cs_last: ", "cs_nsec: "),
-        // A second reference, in kernels that were changed to have one.
+        // A second reference, in modified kernels.
         "wd2" => {
             let ns = after(rest, "wd2_nsec: ").and_then(whole_number)?;
             return Some(Event::WatchdogSecond { name: name.to_owned(), ns });
@@ -232,7 +233,7 @@ fn detail(b: &str) -> Option<Event> {
     let cycles = || {
         let now = hex_before(rest, now_key, last_key)?;
         let last = hex_before(rest, last_key, "mask: ")?;
-        // A counter above its mask shows that a terminal or a pager cut the mask.
+        // A counter above its mask shows that a terminal or a pager truncated the mask.
         let stated = after(rest, "mask: ")
             .and_then(hex)
             .filter(|mask| is_whole_mask(name, *mask) && now <= *mask && last <= *mask);
@@ -242,7 +243,7 @@ fn detail(b: &str) -> Option<Event> {
             stated.or_else(|| own_mask(name).filter(|mask| last <= now && now <= *mask))?,
         ))
     };
-    // A line that is cut has each figure whose end it shows.
+    // A truncated line yields each figure whose end it shows.
     let (now, last, mask) = match cycles() {
         Some(cycles) => cycles,
         None if nsec.is_some() => (0, 0, 0),
@@ -251,8 +252,8 @@ fn detail(b: &str) -> Option<Event> {
     Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
 }
 
-/// Whether a mask is one that a counter of this name has, and not a part of one: nothing follows it that
-/// would show its end.
+/// Whether a mask is one of a counter of this name, and not a truncated one: the text after it does not
+/// show its end.
 fn is_whole_mask(name: &str, mask: u64) -> bool {
     const BITS_24: u64 = 0xff_ffff;
     const BITS_32: u64 = 0xffff_ffff;
@@ -264,7 +265,7 @@ fn is_whole_mask(name: &str, mask: u64) -> bool {
     }
 }
 
-/// The mask of a counter that has the same one in every kernel. It matters where the counter wrapped.
+/// The mask of a counter that has the same mask in every kernel. It matters if the counter wrapped.
 fn own_mask(name: &str) -> Option<u64> {
     match name {
         "acpi_pm" => Some(0xff_ffff),
@@ -285,7 +286,7 @@ fn is_of_64_bits(name: &str) -> bool {
 /// skipped!`, `... hpet retried 2 times before success`.
 fn readback(b: &str) -> Option<Event> {
     if let Some(rest) = b.strip_prefix("Long readout interval,") {
-        // Nothing follows the last figure but, on one line with it, what somebody wrote.
+        // Only text of the sender follows the last figure, on the same line.
         let last = after(rest, "wd_nsec: ").filter(|rest| {
             let behind = rest
                 .trim_start_matches(['-', ' '])
@@ -305,7 +306,7 @@ fn readback(b: &str) -> Option<Event> {
     if b.starts_with("clocksource_watchdog_inject_delay():") {
         return Some(Event::DelayInjected);
     }
-    // Up to here a message has few words, and no quotes of somebody else.
+    // Up to here a message has few words, and no foreign quotations.
     let few = |head: &str| {
         head.split_whitespace().count() <= 3 && !head.contains(['\'', '"', '/', '=', '[', ':'])
     };
@@ -328,7 +329,7 @@ fn readback(b: &str) -> Option<Event> {
 }
 
 fn cross_check(b: &str) -> Option<Event> {
-    // Of the kernel's clocksources the TSC alone is checked; `clocksource_wdtest` checks one of its own.
+    // The kernel checks only the TSC of its clocksources; `clocksource_wdtest` checks one that it registers.
     if b.starts_with("Checking clocksource tsc") && b.contains("synchronization from CPU") {
         return Some(Event::CrossCheck);
     }

@@ -1,14 +1,14 @@
-//! Messages that tell a 32-bit x86 kernel from a 64-bit one.
+//! Messages that distinguish a 32-bit x86 kernel from a 64-bit one.
 
 use super::super::event::Event;
 use super::{after, find};
 use crate::version::{Kernel, Version};
 
-/// The width that a message gives away.
+/// The width that a message proves.
 ///
 /// Sources: `find_low_pfn_range()` in `arch/x86/mm/init_32.c` (`HIGHMEM`, `LOWMEM`); `x86_report_nx()` in
 /// `arch/x86/mm/setup_nx.c`; `show_regs()` in `arch/x86/kernel/process_32.c` and `process_64.c`; `ZONE_DMA32`, which
-/// x86 has with 64 bits alone; `dump_stack_print_info()` in `lib/dump_stack.c`, which names the release.
+/// x86 has only with 64 bits; `dump_stack_print_info()` in `lib/dump_stack.c`, which prints the release.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     let bits = match *m.as_bytes().first()? {
         b'0'..=b'9' if memory(m) => 32,
@@ -35,8 +35,8 @@ fn memory(m: &str) -> bool {
 }
 
 /// `Initializing HighMem for node 0 (00037bfe:00102000)` (`arch/x86/mm/highmem_32.c`), `  HighMem  [mem 0x...` and `HighMem
-/// zone: 1280 pages` (`mm/page_alloc.c`), `Memory: 3106080K/3177972K available (..., 2264968K highmem)`: CONFIG_HIGHMEM is of
-/// 32 bits on every architecture. A kernel that has it and no such memory prints `0K highmem`.
+/// zone: 1280 pages` (`mm/page_alloc.c`), `Memory: 3106080K/3177972K available (..., 2264968K highmem)`: CONFIG_HIGHMEM
+/// exists only with 32 bits, on every architecture. A kernel with it and without such memory prints `0K highmem`.
 fn high_memory(m: &str) -> bool {
     m.starts_with("Initializing HighMem ")
         || m.starts_with("HighMem ")
@@ -61,7 +61,7 @@ fn zone(m: &str) -> bool {
 }
 
 /// `CPU: 0 PID: 1 Comm: swapper Not tainted 5.10.0-19-amd64 #1`, `Pid: 1, comm: swapper Tainted: G        W  2.6.32 #1`:
-/// the release, also of a line that ends behind it.
+/// the release, also if the line ends after it.
 fn tainted(m: &str) -> Option<Event> {
     let rest = after(m, "Not tainted ")
         .or_else(|| after(m, "Not tainted: "))
@@ -69,8 +69,8 @@ fn tainted(m: &str) -> Option<Event> {
     rest.split_whitespace().find_map(release)
 }
 
-/// `usb usb1: Manufacturer: Linux 5.2.0-rc7 xhci-hcd`: the kernel names itself as the maker of its root hubs (`register_root_hub()`
-/// and `rh_string()` in `drivers/usb/core/hcd.c`).
+/// `usb usb1: Manufacturer: Linux 5.2.0-rc7 xhci-hcd`: the kernel reports itself as the manufacturer of its root hubs
+/// (`register_root_hub()` and `rh_string()` in `drivers/usb/core/hcd.c`).
 fn host_controller(m: &str) -> Option<Event> {
     let (word, _) = after(m, ": Manufacturer: Linux ")?.split_once(' ')?;
     release(word)
@@ -85,7 +85,7 @@ fn release(word: &str) -> Option<Event> {
     (begins && plain && known).then(|| Event::Release(word.to_owned()))
 }
 
-/// The width of x86 that a release names, if it names one.
+/// The width of x86 in a release, if the release contains it.
 pub(crate) fn of_release(release: &str) -> Option<u8> {
     if release.contains("x86_64") || release.contains("amd64") {
         return Some(64);
@@ -93,8 +93,8 @@ pub(crate) fn of_release(release: &str) -> Option<u8> {
     Kernel::parse(release).filter(Kernel::is_i686).map(|_| 32)
 }
 
-/// Processors without 64 bits: `CPU0: Intel(R) Pentium(R) M processor 1.60GHz stepping 08`. Core Duo names itself
-/// by a number that begins with T2, L2 or U2 behind many blanks.
+/// Processors without 64 bits: `CPU0: Intel(R) Pentium(R) M processor 1.60GHz stepping 08`. The name of a Core Duo
+/// contains a number that begins with T2, L2 or U2 after many blanks.
 fn processor(b: &str) -> Option<Event> {
     let rest = b.strip_prefix("CPU")?.trim_start_matches(|c: char| c.is_ascii_digit());
     let name = rest.strip_prefix(": ")?;
@@ -106,7 +106,7 @@ fn processor(b: &str) -> Option<Event> {
     (core_duo || known.iter().any(|known| name.contains(known))).then_some(Event::X86Bits(32))
 }
 
-/// What `uname -a` printed: `Linux host 6.1.0-9-686 #1 SMP ... i686 GNU/Linux`.
+/// The output of `uname -a`: `Linux host 6.1.0-9-686 #1 SMP ... i686 GNU/Linux`.
 pub(crate) fn uname(line: &str) -> Option<Event> {
     let rest = line.strip_prefix("Linux ")?;
     let mut words = rest.split_whitespace().skip(1);
@@ -114,7 +114,7 @@ pub(crate) fn uname(line: &str) -> Option<Event> {
         return None;
     }
     let machine = rest.trim_end().strip_suffix("GNU/Linux")?;
-    // The machine; some systems print the processor and the platform behind it.
+    // The machine; some systems print the processor and the platform after it.
     let bits = machine.split_whitespace().rev().take(3).find_map(|word| match word {
         "x86_64" => Some(64),
         "i386" | "i486" | "i586" | "i686" => Some(32),

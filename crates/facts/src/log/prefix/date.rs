@@ -1,14 +1,14 @@
-//! Dates and times of day as syslog, journald, build servers, consoles and people write them, in any order and in
-//! the words of any language.
+//! Dates and times of day as syslog, journald, build servers, consoles and users write them, in any order and in
+//! any language.
 
-/// A date taken off the beginning of a line.
+/// A date that was removed from the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dated<'a> {
-    /// The text behind it.
+    /// The text after it.
     pub(super) after: &'a str,
-    /// The date has the name of a month, as syslog and journald write it in front of `HOST PROGRAM: `.
+    /// Whether the date has the name of a month, as syslog and journald write it before `HOST PROGRAM: `.
     pub(super) month: bool,
-    /// `dmesg --time-format=iso`: a comma before the fraction, and a zone behind it.
+    /// Whether it is of `dmesg --time-format=iso`: a comma before the fraction, and a zone after it.
     pub(super) of_dmesg: bool,
 }
 
@@ -40,10 +40,10 @@ const ZONES: [&str; 32] = [
     "NZST", "NZDT", "HKT", "KST", "SGT", "BRT", "SAST",
 ];
 
-/// The most parts that a date has: `Tue 5 Mar 2024 07:25:40 AM CET`.
+/// Maximum number of parts of a date: `Tue 5 Mar 2024 07:25:40 AM CET`.
 const PARTS: usize = 8;
 
-/// Takes a date off, of which at least the time of day is there.
+/// Removes a date that has at least the time of day.
 pub(super) fn take(text: &str) -> Option<Dated<'_>> {
     let mut rest = text.trim_start();
     let mut seen: Vec<Part> = Vec::with_capacity(PARTS);
@@ -53,7 +53,7 @@ pub(super) fn take(text: &str) -> Option<Dated<'_>> {
         let token = &rest[..end];
         let timed =
             seen.iter().any(|part| matches!(part, Part::Time | Part::DateAndTime | Part::Epoch));
-        // What ends a date: `05.03.2024 07:25:40: `.
+        // The colon that ends a date: `05.03.2024 07:25:40: `.
         let (bare, last) = match token.strip_suffix(':') {
             Some(bare) => (bare, true),
             None => (token, false),
@@ -70,7 +70,7 @@ pub(super) fn take(text: &str) -> Option<Dated<'_>> {
         }
     }
     let has = |part: Part| seen.contains(&part);
-    // A name belongs to a date only where there is a day, too.
+    // A name belongs to a date only if there is also a day.
     let whole = has(Part::DateAndTime)
         || has(Part::Epoch)
         || has(Part::Time)
@@ -80,7 +80,7 @@ pub(super) fn take(text: &str) -> Option<Dated<'_>> {
     whole.then_some(Dated { after: rest, month, of_dmesg })
 }
 
-/// Whether a part may stand behind those that were seen.
+/// Whether a part may follow the earlier parts.
 fn fits(seen: &[Part], part: Part, timed: bool) -> bool {
     let count = seen.iter().filter(|other| **other == part).count();
     match part {
@@ -93,7 +93,7 @@ fn fits(seen: &[Part], part: Part, timed: bool) -> bool {
     }
 }
 
-/// What a word is; `timed`: behind the time of day.
+/// The kind of a word; `timed`: after the time of day.
 fn part(token: &str, timed: bool) -> Option<Part> {
     let first = token.chars().next()?;
     if token.len() > 40 {
@@ -275,7 +275,7 @@ mod tests {
         ] {
             assert_eq!(take(message), None, "{message}");
         }
-        // A word of the kernel is no zone.
+        // A word of the kernel is not a zone.
         assert_eq!(take("07:25:40 TSC found").map(|dated| dated.after), Some("TSC found"));
     }
 

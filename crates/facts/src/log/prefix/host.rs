@@ -1,16 +1,16 @@
-//! The host that stands in front of a message: syslog and journald write it behind the date, log stores as a label, and
-//! what runs a command on many machines in front of each line of output.
+//! The host before a message: syslog and journald write it after the date, log stores as a label, and
+//! programs that run a command on many machines before each line of output.
 
 use super::date;
 use crate::log::parse::begins_like_kernel;
 use std::net::IpAddr;
 
-/// Who a line says that it is of.
+/// The host that a line names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host<'a> {
-    /// The first label of its name: some lines of one machine have the domain, too.
+    /// The first label of the host's name: some lines of one machine also have the domain.
     pub(crate) name: &'a str,
-    /// The kernel's own line.
+    /// Whether the line is of the kernel.
     pub(crate) of_kernel: bool,
 }
 
@@ -27,7 +27,7 @@ const FIELDS: [&str; 9] = [
     "instance",
 ];
 
-/// Words in the place of a host that name a level, a program or a file.
+/// Words in the place of a host that are a level, a program or a file.
 const OTHERS: [&str; 22] = [
     "INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE", "TRACE", "CRITICAL", "kernel", "kern",
     "dmesg", "syslog", "messages", "klog", "console", "serial", "stdout", "stderr", "tty", "log",
@@ -57,7 +57,7 @@ fn name(text: &str) -> Option<&str> {
     (is_name && !label.is_empty() && !OTHERS.contains(&label)).then_some(label)
 }
 
-/// `DATE HOST kernel: `, with the priority of syslog or a stamp in front; `<6>1 DATE HOST kernel - - - ` (RFC 5424).
+/// `DATE HOST kernel: `, after a syslog priority or a time stamp; `<6>1 DATE HOST kernel - - - ` (RFC 5424).
 fn in_header(line: &str) -> Option<Host<'_>> {
     let rest = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
         Some((level, rest)) if level.bytes().all(|b| b.is_ascii_digit()) => rest,
@@ -76,7 +76,7 @@ fn in_header(line: &str) -> Option<Host<'_>> {
     let mut words = after.split_ascii_whitespace();
     let (host, program) = (words.next()?, words.next()?);
     let of_kernel = program == "kernel:" || program.starts_with("kernel[");
-    // Some loggers leave the program out.
+    // Some loggers omit the program.
     let bare = || {
         let message = after[host.len()..].trim_start();
         begins_like_kernel(message)
@@ -91,7 +91,7 @@ fn in_header(line: &str) -> Option<Host<'_>> {
     Some(Host { name: name(host)?, of_kernel: of_kernel || bare() })
 }
 
-/// `{host="web1", job="kernel"} ...`, also behind a date, and `{"_HOSTNAME":"web1", ...}`.
+/// `{host="web1", job="kernel"} ...`, also after a date, and `{"_HOSTNAME":"web1", ...}`.
 fn labelled(line: &str) -> Option<Host<'_>> {
     let begin = line.find('{').filter(|at| *at < 64)?;
     if begin > 0 {
@@ -120,7 +120,7 @@ fn in_front(line: &str) -> Option<Host<'_>> {
     Some(Host { name: name(&line[..end])?, of_kernel: true })
 }
 
-/// The file that `grep -r` names in front of a line, where its name tells machines apart: `web1/dmesg:[    0.000000] ...`.
+/// The file that `grep -r` prints before a line, if its name distinguishes machines: `web1/dmesg:[    0.000000] ...`.
 fn of_file(line: &str) -> Option<Host<'_>> {
     let (path, rest) = line.split_once(':').filter(|(path, _)| path.len() <= 160)?;
     let is_path = path.contains('/') || [".txt", ".log"].iter().any(|end| path.ends_with(end));
@@ -136,15 +136,15 @@ fn of_file(line: &str) -> Option<Host<'_>> {
     Some(Host { name: crate::paste::label(path)?, of_kernel: true })
 }
 
-/// `web1 kernel: ...`, of a log whose dates were taken off.
+/// `web1 kernel: ...`, of a log whose dates were removed.
 fn undated(line: &str) -> Option<Host<'_>> {
     let (host, rest) = line.split_once(' ')?;
     rest.strip_prefix("kernel: ")?;
     Some(Host { name: name(host)?, of_kernel: true })
 }
 
-/// What stands alone in front of a stamp: the address that netconsole sends from, with its port, the id of an instance, a
-/// name with a tab behind it.
+/// A single word before a time stamp: the address of a netconsole sender with its port, the id of an instance, a
+/// name followed by a tab.
 fn sender(line: &str) -> Option<Host<'_>> {
     let end = line.find([' ', '\t']).filter(|end| *end <= 64)?;
     super::printk_stamp(line[end..].trim_start())?;

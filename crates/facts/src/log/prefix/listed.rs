@@ -1,11 +1,11 @@
-//! What people, editors, search tools, trackers and log stores put in front of a line: numbers, file names, bullets,
-//! quotes, marks of code, names in chats, columns. None of it says that a line is the kernel's, so it is taken off
-//! only where a message of the kernel begins behind it.
+//! Prefixes that users, editors, search tools, trackers and log stores add to a line: numbers, file names, bullets,
+//! quotes, marks of code, names in chats, columns. They do not show that a line is the kernel's, so they are removed
+//! only if a message of the kernel follows.
 
 use super::date;
 use crate::log::parse::begins_like_kernel;
 
-/// Takes one such thing off, or returns `None`.
+/// Removes one such prefix, or returns `None`.
 pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
     let first = rest.chars().next()?;
     match first {
@@ -15,7 +15,7 @@ pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
         '<' if rest.starts_with("<!-- ") => Some(rest[5..].trim_end().trim_end_matches("-->")),
         '-' | '*' | '+' | '\u{2022}' | '\u{b7}' | '\u{2013}' => {
             let after = &rest[first.len_utf8()..];
-            // The sign of a patch has no blank behind it.
+            // The sign of a patch has no blank after it.
             after.strip_prefix(' ').or_else(|| (first == '+').then_some(after))
         }
         '"' | '\'' | '`' => quoted(rest, first),
@@ -40,8 +40,8 @@ pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
     }
 }
 
-/// The signs that begin a comment of source code, and the blank behind them: `// `, `/// `, `//! `, `/* `, `/** `, `; `,
-/// `;; `, `-- `, `% `.
+/// The characters that begin a comment of source code, and the following blank: `// `, `/// `, `//! `, `/* `, `/** `,
+/// `; `, `;; `, `-- `, `% `.
 fn comment(rest: &str, sign: char) -> Option<&str> {
     let after = rest.trim_start_matches(sign);
     let after = if sign == '/' { after.trim_start_matches(['!', '*']) } else { after };
@@ -50,10 +50,10 @@ fn comment(rest: &str, sign: char) -> Option<&str> {
         .map(|text| text.trim_end().trim_end_matches("*/"))
 }
 
-/// Quotes around the whole of a line, or around a field of a list; quotes around a part of a sentence are another matter.
+/// Quotes around a whole line, or around a field of a list, but not around a part of a sentence.
 fn quoted(rest: &str, quote: char) -> Option<&str> {
     let inside = rest[1..].trim_end_matches([',', '.', ';', ']', ')']).strip_suffix(quote)?;
-    // `"...\n"` is a string of a program that prints this.
+    // `"...\n"` is a string in a program that prints the line.
     (!inside.contains(quote) && !inside.ends_with("\\n")).then_some(inside)
 }
 
@@ -125,7 +125,7 @@ fn word(rest: &str) -> Option<&str> {
         return Some(after);
     }
     file(rest).or_else(|| {
-        // The name of a stream, or of a host, in front of a date.
+        // The name of a stream, or of a host, before a date.
         let end = rest.find(' ').filter(|end| *end <= 64)?;
         let plain = rest[..end]
             .bytes()
@@ -177,7 +177,7 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
         }
         let (field, after) = match rest.strip_prefix('"') {
             Some(quoted) => {
-                // Two quotes are one, inside of quotes.
+                // Inside quotes, two quotes mean one.
                 let mut end = 0;
                 loop {
                     end += quoted[end..].find('"').unwrap_or(quoted.len() - end);
@@ -196,7 +196,7 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
     .take(32)
 }
 
-/// A line without what closes marks of code at its end, and without the quotes of a list of strings around it.
+/// A line without closing marks of code at its end, and without the quotes of a list of strings around it.
 pub(super) fn without_marks(line: &str) -> &str {
     let mut line = line.trim_end();
     for mark in ["{noformat}", "{code}", "[/code]", "[/CODE]", "[/quote]", "[/pre]", "```"] {
@@ -217,9 +217,9 @@ pub(super) fn without_marks(line: &str) -> &str {
         .next()
         .filter(|quote| matches!(quote, '"' | '\''))
         .and_then(|quote| item[1..].trim_end_matches([',', ']']).strip_suffix(quote));
-    // With a stamp behind it, what follows is one line of the kernel.
+    // If a time stamp follows, the rest is one line of the kernel.
     match inside {
-        // Another field of the same line is another matter.
+        // Another field of the same line is not included.
         Some(inside) if inside.starts_with(['[', '<']) && !inside.contains("\",") => {
             inside.trim_end_matches("\\n").trim_end_matches("\\r")
         }

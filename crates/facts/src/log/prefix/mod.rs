@@ -1,6 +1,6 @@
-//! What stands before a kernel message: time stamps, log levels, caller fields, journald and syslog
-//! headers, mail quoting, and what `dmesg --time-format`, `grep -n`, `cat -n`, containers and build
-//! servers put there.
+//! Prefixes of a kernel message: time stamps, log levels, caller fields, journald and syslog
+//! headers, mail quoting, and the prefixes of `dmesg --time-format`, `grep -n`, `cat -n`, containers and build
+//! servers.
 
 mod date;
 pub(crate) mod host;
@@ -16,25 +16,26 @@ pub(super) use stamp::{printk_stamp, stamp_and_message};
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stripped<'a> {
-    /// The message proper.
+    /// The message itself.
     pub(crate) message: &'a str,
     /// Seconds since boot, from a printk time stamp.
     pub(crate) at: Option<f64>,
     /// `Some(true)`: a prefix that only kernel messages have; `Some(false)`: the header names
-    /// another program, or a facility that is not the kernel's; `None`: no prefix at all.
+    /// another program, or a facility other than the kernel's; `None`: no prefix at all.
     pub(crate) kernel: Option<bool>,
-    /// A facility says that a program wrote this, whatever else stands there.
+    /// Whether a facility shows that a program wrote the line, whatever else the prefix contains.
     foreign: bool,
-    /// A date, or a time of day, stands in front.
+    /// Whether a date, or a time of day, precedes the message.
     pub(crate) dated: bool,
-    /// A header names the program that wrote the line.
+    /// Whether a header names the program that wrote the line.
     pub(crate) named: bool,
-    /// That program is not the kernel: a stamp behind its name shows that it passed a line of some kernel on.
+    /// Whether that program is not the kernel: a time stamp after its name shows that it forwarded a line of some
+    /// kernel.
     pub(crate) program: bool,
 }
 
 impl<'a> Stripped<'a> {
-    /// A message of the kernel that needs no prefix to say so.
+    /// A message of the kernel that is recognised without a prefix.
     pub(crate) fn of_the_kernel(message: &'a str, at: Option<f64>) -> Self {
         Self { message, at, kernel: Some(true), ..Self::default() }
     }
@@ -45,7 +46,7 @@ impl<'a> Stripped<'a> {
     }
 }
 
-/// Takes the prefixes off a line, however many there are.
+/// Removes all prefixes of a line.
 pub(crate) fn strip(line: &str) -> Stripped<'_> {
     let line = listed::without_marks(commented(line).unwrap_or(line));
     let mut out = Stripped { message: line, ..Stripped::default() };
@@ -72,7 +73,7 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
     out
 }
 
-/// Takes off all that is known to stand in front of messages of the kernel.
+/// Removes all known prefixes of kernel messages.
 fn steps<'a>(line: &'a str, out: &mut Stripped<'a>) -> &'a str {
     let mut rest = line;
     for _ in 0..12 {
@@ -92,8 +93,8 @@ pub(super) fn commented(line: &str) -> Option<&str> {
         .then_some(rest)
 }
 
-/// The message behind what lists, editors, search tools and log stores put in front of a line. Taken off only
-/// where a kernel message begins behind it, or the header of one.
+/// The message after the prefixes of lists, editors, search tools and log stores. They are removed only
+/// if a kernel message, or its header, follows.
 fn listed<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'a>)> {
     let (mut rest, mut out) = (line, so_far);
     for _ in 0..6 {
@@ -119,9 +120,9 @@ fn field<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'
     })
 }
 
-/// One prefix taken off, or `None` when the rest is the message.
+/// Removes one prefix, or returns `None` if the rest is the message.
 fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
-    // What a program has written is its own, and nothing in it but a stamp makes it the kernel's.
+    // A program wrote the text, and only a time stamp in it shows a line of the kernel.
     if out.kernel == Some(false) && !rest.starts_with(['[', '<']) {
         return None;
     }
@@ -160,7 +161,7 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     }
 }
 
-/// A record of `/dev/kmsg`, which netconsole sends, too: `6,101,9100000,-;`, with the kernel's version in front.
+/// A record of `/dev/kmsg`, which netconsole also sends: `6,101,9100000,-;`, preceded by the kernel's version.
 fn record<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let (head, message) = rest.split_once(';').filter(|(head, _)| head.len() < 120)?;
     let mut fields = head.split(',').peekable();
@@ -179,7 +180,7 @@ fn record<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
 }
 
 /// `<6>` or `<30>`: the number is eight times the facility plus the level. The kernel's facility is
-/// 0; what a program wrote to `/dev/kmsg` or to syslog has another.
+/// 0; a message that a program wrote to `/dev/kmsg` or to syslog has another one.
 fn level<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let end = rest.find('>').filter(|end| (2..=4).contains(end))?;
     let number: u32 = rest[1..end].parse().ok()?;
@@ -187,7 +188,7 @@ fn level<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     Some(&rest[end + 1..])
 }
 
-/// The levels of messages as `dmesg -x`, syslog and Talos write them.
+/// The levels of messages in the output of `dmesg -x`, syslog and Talos.
 const LEVELS: [&str; 12] = [
     "emerg",
     "panic",
@@ -215,7 +216,7 @@ fn foreign_word(rest: &str) -> Option<&str> {
     if known { parts.next() } else { None }
 }
 
-/// `web-1  | ` and `web_1  | `, as compose tools write it; `[pod/web-0/app] `.
+/// `web-1  | ` and `web_1  | `, in the output of compose tools; `[pod/web-0/app] `.
 fn container(rest: &str) -> Option<&str> {
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !b"_-.".contains(&(c as u8)))?;
     let name = &rest[..end];
@@ -232,13 +233,13 @@ fn container(rest: &str) -> Option<&str> {
 fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let end = rest.find(']').filter(|end| *end < 48)?;
     let inside = rest[1..end].trim();
-    // `dmesg -d`: `[    5.140900 <    0.000012>]`, also behind a date.
+    // `dmesg -d`: `[    5.140900 <    0.000012>]`, also after a date.
     let inside = match inside.find('<') {
         Some(at) if at > 0 && inside.ends_with('>') => inside[..at].trim_end(),
         _ => inside,
     };
     let after = &rest[end + 1..];
-    // `dmesg -d -t`: the time since the line before, alone.
+    // `dmesg -d -t`: only the time since the previous line.
     let delta = inside.starts_with('<');
     let bare = inside.trim_start_matches('<').trim_end_matches('>').trim();
     if let Some(at) = seconds(bare) {
@@ -246,7 +247,7 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         out.kernel = Some(true);
         return Some(after);
     }
-    // `[ 2.9]`: a stamp that somebody has shortened.
+    // `[ 2.9]`: a time stamp that was shortened by hand.
     let short = bare.split_once('.').is_some_and(|(whole, part)| {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         digits(whole) && digits(part)
@@ -260,7 +261,7 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     if caller {
         return Some(after);
     }
-    // `dmesg -T` begins with the name of a day; other dates in brackets are those of terminals and servers.
+    // `dmesg -T` prints the name of a day first; other dates in brackets are of terminals and servers.
     let date = inside.matches(':').count() >= 2
         && inside.starts_with(char::is_alphabetic)
         && date::take(inside).is_some_and(|date| date.after.is_empty() && date.month);
@@ -268,7 +269,7 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         out.kernel = Some(true);
         return Some(after);
     }
-    // `dmesg -e`: `[Nov22 04:02]` once a minute, and `[  +0.000012]` between.
+    // `dmesg -e`: `[Nov22 04:02]` once a minute, and `[  +0.000012]` in between.
     let minute = inside.len() < 24
         && inside.starts_with(char::is_alphabetic)
         && inside.chars().position(char::is_numeric).is_some_and(|at| {
@@ -286,7 +287,7 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         out.kernel = Some(true);
         return Some(after);
     }
-    // `[0:      swapper/0:    1]`, behind the stamp: CPU, task and process, of kernels of telephones and boards.
+    // `[0:      swapper/0:    1]`, after the time stamp: CPU, task and process, of kernels for telephones and boards.
     let task = || {
         let (cpu, rest) = inside.split_once(':')?;
         let (name, process) = rest.rsplit_once(':').unwrap_or((rest, "0"));
@@ -323,7 +324,7 @@ fn kern_word<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         return Some(after);
     }
     if let Some(after) = rest.strip_prefix("kern") {
-        // `kern.warn: `, as syslog daemons name facility and level.
+        // `kern.warn: `, the facility and level of syslog daemons.
         let (facility, rest) = match after.strip_prefix('.') {
             Some(rest) => ("", rest),
             None => after.split_once(':')?,
@@ -337,19 +338,19 @@ fn kern_word<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     syslog::host_kernel(rest, out)
 }
 
-/// ` [2021-11-04T19:09:39.462Z]: `, which Talos writes behind the level.
+/// ` [2021-11-04T19:09:39.462Z]: `, which Talos prints after the level.
 fn of_talos(rest: &str) -> Option<&str> {
     let (inside, after) = rest.trim_start().strip_prefix('[')?.split_once("]:")?;
     date::take(inside).is_some_and(|date| date.after.is_empty()).then_some(after)
 }
 
-/// A printk stamp somewhere in the first part of a line, behind a prefix nobody knows.
+/// A printk time stamp in the first part of a line, after an unknown prefix.
 fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
     let mut from = 0;
     for _ in 0..4 {
         let open = from + rest.get(from..)?.find('[').filter(|at| from + at < 96)?;
         let close = open + rest[open..].find(']')?;
-        // A stamp that was cut off by another one.
+        // A time stamp that was truncated by another one.
         let open = rest[open..close].rfind('[').map_or(open, |at| open + at);
         if close - open >= 20 {
             return None;

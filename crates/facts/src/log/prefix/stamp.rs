@@ -8,8 +8,8 @@ pub(in crate::log) fn printk_stamp(text: &str) -> Option<f64> {
     seconds(inside).filter(|_| fraction.len() == 6)
 }
 
-/// The time stamp with which a line begins, as `[ 9217.400000] `, and the message behind it. It works on bytes, and is for
-/// lines of which no more than that is looked at.
+/// The time stamp at the beginning of a line, as `[ 9217.400000] `, and the message after it. It works on bytes, for
+/// lines of which nothing else is parsed.
 pub(in crate::log) fn stamp_and_message(raw: &[u8]) -> Option<(f64, &[u8])> {
     let rest = raw.strip_prefix(b"[")?;
     let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;

@@ -1,14 +1,14 @@
-//! What stands between a date and a message: `HOST PROGRAM: ` of syslog and journald, the fields of RFC 5424, the
-//! process and the tag of Android. It names who wrote the line.
+//! The text between a date and a message: `HOST PROGRAM: ` of syslog and journald, the fields of RFC 5424, the
+//! process and the tag of Android. It names the writer of the line.
 
 use super::{Stripped, date};
 use crate::log::parse::begins_like_kernel;
 
-/// What stands behind a date: `HOST PROGRAM: ` of a syslog, or the message itself, as `dmesg --time-format iso`, build
-/// servers, consoles and container logs write it.
+/// Removes the text after a date: `HOST PROGRAM: ` of a syslog, or nothing, as in the output of `dmesg --time-format
+/// iso`, build servers, consoles and container logs.
 pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> Option<&'a str> {
     let after = date.after;
-    // The end of a wrapped banner is a date, and no prefix.
+    // The end of a wrapped banner is a date, and not a prefix.
     if after.is_empty() {
         return None;
     }
@@ -34,16 +34,16 @@ pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> 
     header(after, out).or(Some(after))
 }
 
-/// `HOST kernel: ` or `kernel[123]: ` behind a date or a stamp; another program's name is a verdict.
+/// Removes `HOST kernel: ` or `kernel[123]: ` after a date or a time stamp; another program's name decides the writer.
 fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let after = after.trim_start();
     let colon = after.find(": ").or_else(|| after.ends_with(':').then(|| after.len() - 1));
     let bracket = after.find('[');
-    // A printk stamp directly behind the date: `2025-06-03T16:08:54 [    0.000000] ...`.
+    // A printk time stamp directly after the date: `2025-06-03T16:08:54 [    0.000000] ...`.
     if bracket.is_some_and(|at| after[..at].trim().is_empty()) {
         return Some(after);
     }
-    // A logger that leaves the program out: `DATE HOST MESSAGE`.
+    // A logger that omits the program: `DATE HOST MESSAGE`.
     if let Some(message) = behind_host(after) {
         return Some(message);
     }
@@ -60,7 +60,7 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     Some(&after[(colon + 1).min(after.len())..])
 }
 
-/// The message of the kernel directly behind a host.
+/// The message of the kernel directly after a host.
 fn behind_host(after: &str) -> Option<&str> {
     let (host, message) = after.split_once([' ', '\t'])?;
     let message = message.trim_start();
@@ -70,7 +70,7 @@ fn behind_host(after: &str) -> Option<&str> {
         .then_some(message)
 }
 
-/// `HOST kernel: ` without a date (journald's short-monotonic, after the stamp).
+/// `HOST kernel: ` without a date (journald's short-monotonic, after the time stamp).
 pub(super) fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let space = rest.find(' ').filter(|space| *space <= 64)?;
     let after = rest[space + 1..].strip_prefix("kernel:")?;
@@ -102,8 +102,8 @@ pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a s
     Some(rest.trim_start().trim_start_matches('\u{feff}'))
 }
 
-/// `0     0 W tsc     : ` behind a date (`logcat -v threadtime`): the kernel's lines have process 0. A tag that was
-/// filled up with blanks is left out, as it is not what the kernel wrote.
+/// `0     0 W tsc     : ` after a date (`logcat -v threadtime`): the kernel's lines have process 0. A tag that was
+/// padded with blanks is omitted, because the kernel did not print the padding.
 fn android<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let mut rest = after;
     let mut number = || {
@@ -145,7 +145,7 @@ pub(super) fn android_brief<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option
     let process: u32 = process.trim().parse().ok()?;
     out.kernel = Some(process == 0);
     out.named = true;
-    // Between the tag and the message nothing of the kernel's is missing but the colon.
+    // Only the colon between the tag and the kernel's message is missing.
     let _ = tag;
     Some(message)
 }

@@ -1,8 +1,8 @@
-//! What kernels that were changed put between their stamp and the message.
+//! Prefixes that modified kernels print between the time stamp and the message.
 
 use crate::log::parse::begins_like_kernel;
 
-/// What kernels of telephones put behind the stamp: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
+/// The prefix after the time stamp in kernels of telephones: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
 pub(super) fn of_task(rest: &str) -> Option<&str> {
     let open = rest.find('[').filter(|at| matches!(at, 1 | 3 | 4))?;
     let head = &rest[..open];
@@ -26,10 +26,10 @@ pub(super) fn of_cpu(rest: &str) -> Option<&str> {
     message.strip_prefix(' ').filter(|_| padded)
 }
 
-/// The width in which that is printed.
+/// The width of the printed process number.
 const PROCESS: usize = 6;
 
-/// Where the message is printed: `kernel/time/clocksource.c __clocksource_select `, `arch/x86/kernel/tsc.c:1234: `.
+/// The place of the print: `kernel/time/clocksource.c __clocksource_select `, `arch/x86/kernel/tsc.c:1234: `.
 pub(super) fn source(rest: &str) -> Option<&str> {
     let (file, after) = rest.split_once([' ', '\t'])?;
     let path = file.trim_end_matches(':').split(':').next()?;
@@ -44,7 +44,7 @@ pub(super) fn source(rest: &str) -> Option<&str> {
     let identifier = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // A message may begin with a word that a function could be called, too.
+    // The first word of a message may also look like the name of a function.
     let kernel = !begins_like_kernel(after);
     Some(if identifier && kernel { message } else { after })
 }

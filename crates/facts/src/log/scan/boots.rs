@@ -1,5 +1,5 @@
-//! Where one boot ends and the next one begins: by banners, by stamps that jump back, and by lines of a boot that are
-//! quoted behind another one.
+//! The border between two boots: banners, time stamps that go back, and lines of a boot that are
+//! quoted after another one.
 
 use super::machine::{Machine, Sign};
 use super::{Event, Scanner, Store, Stripped};
@@ -7,7 +7,7 @@ use crate::log::lines::{line_before, text};
 use crate::log::prefix::strip;
 use crate::log::{disorder, transcript, wall};
 
-/// What was read of a boot.
+/// The state of the scan for one boot.
 pub(super) struct Boot {
     store: Store,
     banner: Option<String>,
@@ -15,23 +15,23 @@ pub(super) struct Boot {
     from_boot: bool,
     first_at: Option<f64>,
     last_at: Option<f64>,
-    /// It saves the memory of the one before it.
+    /// Whether it saves the memory of the boot before it.
     captures: bool,
 }
 
-/// Boots of which the refined frequency is kept.
+/// Maximum number of boots whose refined frequency is kept.
 pub(super) const BOOTS_NOTED: usize = 32;
 
-/// Lines in front of a choice in which a stamp is looked for: a sentence may stand between two logs.
+/// Lines before a choice that are searched for a time stamp: a sentence may separate two logs.
 const STAMP_WITHIN: usize = 8;
 
-/// Seconds by which the stamps of one boot never go back.
+/// Seconds by which the time stamps of one boot never go back.
 pub(super) const BACK_S: f64 = 0.5;
 
-/// Seconds by which stamps go back where lines are of another boot, and not those of two consoles.
+/// Seconds by which time stamps go back between two boots, and not between two consoles.
 const FAR_S: f64 = 5.0;
 
-/// Lines with a stamp that were looked at from which on lines without a banner are a boot, and no quotation.
+/// Examined lines with a time stamp from which on lines without a banner are a boot, and not a quotation.
 const BOOT_LINES: u32 = 8;
 
 impl Scanner {
@@ -40,14 +40,14 @@ impl Scanner {
         self.told == Some(Event::Banner(String::new()).kind())
     }
 
-    /// Whether this boot has the same line already, and its stamps are further on by now. The stamp 0 is
-    /// that of many lines, in each boot.
+    /// Whether this boot already has the same line, and its time stamps have increased since. In each boot many lines
+    /// have the time stamp 0.
     pub(super) fn is_quoted(&self, line: &Stripped<'_>) -> bool {
         let back = |at: f64| at > 0.0 && self.last_at.is_some_and(|last| last > at + BACK_S);
         line.at.filter(|at| back(*at)).is_some_and(|at| self.store.has_line(at, line.message))
     }
 
-    /// A prompt of another host prints another machine's log.
+    /// Begins another machine's log at a prompt of another host.
     pub(super) fn of_host(&mut self, line: &str) {
         let Some(host) = transcript::host_of_prompt(line) else { return };
         if self.host.as_deref().is_some_and(|former| former != host) {
@@ -56,7 +56,7 @@ impl Scanner {
         self.host = Some(host.to_owned());
     }
 
-    /// A line that another machine printed begins another boot.
+    /// Begins another boot at a line of another machine.
     pub(super) fn runs_elsewhere(&mut self, event: &Event) {
         let Some(sign) = Sign::of(event) else { return };
         if self.machine.is_other(&sign) {
@@ -65,7 +65,7 @@ impl Scanner {
         self.machine.note(sign);
     }
 
-    /// Follows the dates of boots: one whose first date is before that of another one is not known to be later.
+    /// Compares the dates of boots: a boot whose first date is before that of an earlier one may not be later.
     pub(super) fn follow_dates(&mut self, event: &Event, raw: &str) {
         let begins = matches!(event, Event::Banner(_));
         if !begins && self.went_back.is_none() {
@@ -88,7 +88,7 @@ impl Scanner {
         }
     }
 
-    /// Notes a choice in front of which the stamps of this boot are further on: it is of another boot, of another machine,
+    /// Notes a choice before which the time stamps of this boot are higher: it is of another boot, of another machine,
     /// or of another excerpt.
     pub(super) fn switch_back(&mut self, window: &[u8], start: usize, line: &Stripped<'_>) {
         let Some(now) = line.at.filter(|_| line.message.contains("to clocksource ")) else {
@@ -102,14 +102,14 @@ impl Scanner {
         }
     }
 
-    /// Looks at the stamp in front of a choice of the first half second: the lines of a boot that no keyword picks out go on
-    /// for longer than those that are looked at.
+    /// Reads the time stamp before a choice of the first half second: the lines of a boot without a keyword may
+    /// continue after the last examined line.
     pub(super) fn stamp_in_front(&mut self, window: &[u8], start: usize, line: &Stripped<'_>) {
         let begins = line.at.is_some_and(|at| at < 0.5) && line.message.contains("to clocksource ");
         if !begins || self.last_at.is_none_or(|last| last > 5.0) {
             return;
         }
-        // A line of this log that is quoted behind it.
+        // A line of this log that is quoted after it.
         if line.at.is_some_and(|at| self.store.has_line(at, line.message)) {
             return;
         }
@@ -121,7 +121,7 @@ impl Scanner {
     /// Follows the time stamps; a jump back to the very beginning is a new boot.
     pub(super) fn stamp(&mut self, at: Option<f64>) {
         let Some(at) = at else { return };
-        // Behind a choice stamps go back by less than this, too, where another boot begins.
+        // After a choice a smaller step back also begins another boot.
         let far = if self.store.has_switched() { at + BACK_S } else { 5.0 };
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > far);
         if restarted && !self.prompted {
@@ -150,7 +150,7 @@ impl Scanner {
         self.begin_boot();
     }
 
-    /// Keeps the refined frequency of a boot that is over.
+    /// Keeps the refined frequency of a finished boot.
     pub(super) fn note_refined(&mut self, khz: Option<u64>) {
         if self.log.refined_before.len() < BOOTS_NOTED {
             self.log.refined_before.extend(khz);
@@ -193,12 +193,13 @@ impl Scanner {
         }
     }
 
-    /// The banner of a boot shows that none before it is the last one.
+    /// Sets the former boot aside: the banner of a boot shows that no earlier one is the last one.
     pub(super) fn leave_former(&mut self) {
         self.worked = self.former.take().filter(|former| !former.captures).or(self.worked.take());
     }
 
-    /// The kernel that saves a crash dump is another system, on one processor: the machine's is the one that crashed.
+    /// Restores the boot that crashed, if this one saves its memory: the kernel that saves a crash dump is another
+    /// system, on one processor.
     pub(super) fn leave_capture(&mut self) {
         if !self.captures {
             return;
@@ -209,7 +210,7 @@ impl Scanner {
         }
     }
 
-    /// Lines of a boot that are quoted behind a whole one, or of another machine's, do not take its place.
+    /// Restores the former boot if the later lines are quoted, or of another machine.
     pub(super) fn take_back_former(&mut self) {
         let is_boot =
             self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;
@@ -234,7 +235,7 @@ impl Scanner {
     }
 }
 
-/// The last stamp in front of a line, among the few lines before it.
+/// The last time stamp before a line, among the few lines before it.
 fn stamp_before(window: &[u8], start: usize) -> Option<f64> {
     let mut at = start;
     for _ in 0..STAMP_WITHIN {
@@ -295,7 +296,7 @@ mod tests {
         let log = scan(&format!("{works}{captures}{}", boot("ro", "tsc")));
         assert_eq!((last(&log).as_deref(), log.boots), (Some("tsc"), 3));
         assert!(scan(&captures).mixed.is_some());
-        // Many boots, of which the older ones are passed over.
+        // Many boots, of which the older ones are skipped.
         let many = works.repeat(800);
         assert_eq!(last(&scan(&format!("{many}{captures}{captures}"))).as_deref(), Some("hpet"));
     }
@@ -316,7 +317,7 @@ mod tests {
         let log = KernelLog::scan(format!("{first}{other}").as_bytes(), "log").unwrap();
         assert_eq!(log.boots, 2);
         assert!(!log.any(|event| matches!(event, Event::Refined { .. })));
-        // A line of the same guest that is shown again.
+        // A repeated line of the same guest.
         let again = "[    0.500000] clocksource: Switched to clocksource kvm-clock\n";
         let log = KernelLog::scan(format!("{first}{again}").as_bytes(), "log").unwrap();
         assert_eq!(log.boots, 1);

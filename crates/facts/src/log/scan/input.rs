@@ -1,5 +1,5 @@
-//! What is scanned: a text without what mailers, web pages, log stores and terminals made of it, whose first window is in
-//! the order of time where its lines tell it.
+//! The input of the scan: a text without the formatting of mailers, web pages, log stores and terminals, whose first
+//! window is in the order of time if its lines show it.
 
 use super::Scanner;
 use crate::log::columns::Columns;
@@ -10,10 +10,10 @@ use crate::log::{
 };
 use std::io::{self, Read};
 
-/// Bytes looked at together. Longer lines are passed over.
+/// Size of the window in bytes. Longer lines are skipped.
 const WINDOW: usize = 1 << 20;
 
-/// What was read, and then the rest.
+/// The text that was read, followed by the rest.
 type Text<'a> = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
 
 /// A text of any size, of which one window is in memory.
@@ -22,11 +22,11 @@ pub(super) struct Input<'a> {
     name: &'a str,
     window: Vec<u8>,
     filled: usize,
-    /// Nothing was read yet.
+    /// Whether nothing was read yet.
     is_new: bool,
-    /// Lines end with carriage returns.
+    /// Whether lines end with carriage returns.
     returns: bool,
-    /// Signs have a backslash in front.
+    /// Whether punctuation is escaped with backslashes.
     escaped: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
         Ok(Self { reader, name, window, filled: 0, is_new: true, returns: false, escaped: false })
     }
 
-    /// Reads on; whether the text ends in this window.
+    /// Reads more text; returns whether the text ends in this window.
     pub(super) fn read_on(&mut self, log: &mut KernelLog) -> Result<bool, LogError> {
         let before = self.filled;
         self.fill()?;
@@ -59,24 +59,24 @@ impl<'a> Input<'a> {
         Ok(end_of_file)
     }
 
-    /// What is in the window.
+    /// The content of the window.
     pub(super) fn window(&self) -> &[u8] {
         &self.window[..self.filled]
     }
 
-    /// Puts another text, which is no longer, in place of that in the window.
+    /// Replaces the text in the window by another one, which is not longer.
     fn replace(&mut self, text: &[u8]) {
         self.filled = text.len();
         self.window[..text.len()].copy_from_slice(text);
     }
 
-    /// Takes out what is done with.
+    /// Removes the processed bytes.
     pub(super) fn used(&mut self, used: usize) {
         self.window.copy_within(used..self.filled, 0);
         self.filled -= used;
     }
 
-    /// Finds the readers that understand the text, by its first window.
+    /// Chooses the readers for the format of the text, by its first window.
     fn open(&mut self, log: &mut KernelLog) -> Result<(), LogError> {
         encoding::check(self.window(), self.name)?;
         self.escaped = encoding::escapes_signs(self.window());
@@ -122,7 +122,7 @@ impl<'a> Input<'a> {
 }
 
 impl Scanner {
-    /// Looks at the first window: puts its lines in the order of time, or tells why their order is not known.
+    /// Examines the first window: sorts its lines by time, or notes why their order is unknown.
     pub(super) fn put_in_order(&mut self, input: &mut Input<'_>, end_of_file: bool) {
         if let Some(ordered) = newest_first::ordered(input.window()) {
             if end_of_file && ordered.text.len() <= WINDOW {
@@ -132,7 +132,7 @@ impl Scanner {
                 self.log.newest_first = true;
             }
         }
-        // What is longer than a window is not put in order.
+        // A text that is longer than a window is not sorted.
         let is_whole = end_of_file && !self.log.is_diff;
         let mut open = None;
         if is_whole {
@@ -168,14 +168,15 @@ impl Scanner {
         self.columns = Columns::of(input.window());
     }
 
-    /// The text without older boots serves.
+    /// Continues with the text without its older boots.
     fn leave_older(&mut self, input: &mut Input<'_>, newest: &[u8], older: u32) {
         input.replace(newest);
         self.log.boots += older;
     }
 }
 
-/// Why lines whose dates go back and whose stamps do not tell of which boot they are have no order, as the end of a sentence.
+/// The reason why lines have no order if their dates go back and their time stamps do not show the boot, as the end of
+/// a sentence.
 fn went_back(name: &str, line: usize) -> String {
     format!(
         "the dates go back at {name}:{line}: these are lines of several boots, of which the last one is open, or the clock \

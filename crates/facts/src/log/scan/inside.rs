@@ -1,4 +1,4 @@
-//! What of a line is a message: none of it where its sender wrote it, several where consoles mix them.
+//! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
 use super::{STAMPED, Scanner, Stripped};
 use crate::log::continuation::{self, Place};
@@ -8,33 +8,33 @@ use crate::log::parse::{self, Groups};
 use crate::log::prefix::strip;
 use crate::version::Version;
 
-/// The first kernel whose levels are no text (`KERN_SOH`).
+/// The first kernel whose levels are not text (`KERN_SOH`).
 const LEVELS_UNTIL: Version = Version::new(3, 6, 0);
 
 impl Scanner {
-    /// Whether a line without a prefix is none of this log, whose lines have stamps: what its sender wrote
-    /// about it, or read elsewhere. The banner of another kernel begins another log.
+    /// Whether a line without a prefix does not belong to this log, whose lines have time stamps: text of its sender
+    /// about the log, or from another source. The banner of another kernel begins another log.
     pub(super) fn is_comment(&self, place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
         if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
             return false;
         }
-        // Below a mail that quotes lines with stamps, a block of others is a log of its own.
+        // After a mail that quotes lines with time stamps, a block of other lines is another log.
         if self.quotes_alone && is_in_block(place) {
             return false;
         }
-        // A stamp that was shortened by hand is one.
+        // A time stamp that was shortened by hand also counts.
         if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
             return false;
         }
         let banner = line.message.strip_prefix("Linux version ");
         let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
-        // The same again is `/proc/version`.
+        // A repetition of the same banner is `/proc/version`.
         other.is_none_or(|other| {
             self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
         })
     }
 
-    /// Cuts the message of a line where another one begins, and returns what follows.
+    /// Truncates the message of a line where another one begins, and returns the others.
     pub(super) fn others<'a>(&self, line: &mut Stripped<'a>) -> Vec<&'a str> {
         if inline::is_of_records(&self.log.name) {
             return Vec::new();
@@ -46,15 +46,15 @@ impl Scanner {
         others
     }
 
-    /// Whether this kernel may write levels inside of lines: one of which nothing is known may.
+    /// Whether this kernel may print levels inside lines: an unknown kernel may.
     fn levels(&self) -> bool {
         let Some(banner) = self.banner.as_deref() else { return true };
-        // All that counts is at its beginning; the whole is read for the vendor, too.
+        // The version is at its beginning; parsing the whole banner would also read the vendor.
         let version = banner.split_whitespace().next().and_then(Version::parse);
         version.is_none_or(|version| version < LEVELS_UNTIL)
     }
 
-    /// Keeps what the other messages of a line say.
+    /// Keeps the events of the other messages of a line.
     pub(super) fn keep_others(&mut self, others: &[&str], at: Option<f64>) {
         for other in others {
             let line = strip(other);
@@ -70,7 +70,7 @@ impl Scanner {
     }
 }
 
-/// Whether a line has others around it that are no quotation.
+/// Whether the neighbours of a line are not quoted.
 fn is_in_block(place: Place<'_>) -> bool {
     let is_plain = |line: &str| !line.trim().is_empty() && !line.starts_with('>');
     let before = line_before(place.window, place.start)
@@ -80,7 +80,7 @@ fn is_in_block(place: Place<'_>) -> bool {
     [Some(own), before, behind].iter().all(|line| line.as_deref().is_some_and(is_plain))
 }
 
-/// A line up to the end of a message in it.
+/// A line up to the end of a message inside it.
 pub(super) fn up_to<'a>(raw: &'a str, message: &str) -> &'a str {
     raw.find(message).map_or(raw, |at| &raw[..at + message.len()])
 }

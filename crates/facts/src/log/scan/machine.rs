@@ -1,21 +1,22 @@
-//! What the lines of a boot say of the machine under it. A kernel says once what it runs on, and a guest has the clock of
-//! one hypervisor: another word is another machine's.
+//! Properties of the machine in the lines of a boot. A kernel prints its machine once, and a guest has the clock of
+//! one hypervisor: another value belongs to another machine.
 
 use crate::hypervisor::HypervisorKind;
 use crate::log::event::Event;
 use crate::log::parse::VIRTUALIZED;
 use memchr::memmem::Finder;
 
-/// How a message begins that says what the kernel runs on.
+/// The beginning of the message that names the platform of the kernel.
 const RUNS_ON: &[u8] = b"Booting paravirtualized kernel on ";
 
 /// A clocksource that only the guests of one hypervisor have.
 struct GuestClock {
     /// Its name, or the beginning of its names.
     name: &'static str,
-    /// The name is the beginning of several.
+    /// Whether the name is the beginning of several names.
     begins: bool,
-    /// What has its name in a line that was not parsed; a line without it does not name the clocksource.
+    /// The strings with its name that are searched for in an unparsed line; a line without them does not name the
+    /// clocksource.
     words: &'static [&'static [u8]],
     of: HypervisorKind,
 }
@@ -41,11 +42,11 @@ const GUEST_CLOCKS: [GuestClock; 3] = [
     },
 ];
 
-/// What a line says of the machine.
+/// A property of the machine in a line.
 pub(super) enum Sign<N> {
-    /// What the kernel runs on, in its words.
+    /// The platform of the kernel, in its words.
     RunsOn(N),
-    /// Whose guests alone have the clocksource.
+    /// The hypervisor whose guests alone have the clocksource.
     GuestOf(HypervisorKind),
 }
 
@@ -65,8 +66,8 @@ impl<'a> Sign<&'a str> {
     }
 }
 
-/// The same search in messages that are not parsed. It finds more: names in other places, and words that a parser leaves
-/// out.
+/// The same search in unparsed messages. It finds more: names in other places, and words that a parser
+/// ignores.
 pub(super) struct Signs(Vec<(Finder<'static>, HypervisorKind)>);
 
 impl Signs {
@@ -85,7 +86,7 @@ impl Signs {
     }
 }
 
-/// What is known of the machine of a boot.
+/// The known properties of the machine of a boot.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Machine<N> {
     runs_on: Option<N>,
@@ -99,7 +100,7 @@ impl Machine<String> {
 }
 
 impl<N> Machine<N> {
-    /// Whether a sign is of another machine.
+    /// Whether a property belongs to another machine.
     pub(super) fn is_other<M>(&self, sign: &Sign<M>) -> bool
     where
         N: PartialEq<M>,

@@ -1,8 +1,8 @@
-//! Boots that two others follow in the same window: of them only their number counts, so that their lines need not be
-//! understood. A log of many boots takes a fraction of the time.
+//! Boots that two others follow in the same window: only their number counts, so their lines are not
+//! parsed. A log of many boots takes a fraction of the time.
 //!
-//! What is passed over has plain lines alone: each line with a keyword begins with a stamp, each boot with its banner at
-//! the stamp 0, and it switches to a clocksource. In all else the lines are read one by one.
+//! Only plain boots are skipped: each line with a keyword begins with a time stamp, each boot begins with its banner at
+//! the time stamp 0, and it switches to a clocksource. All other lines are parsed one by one.
 
 use super::Scanner;
 use super::boots::BOOTS_NOTED;
@@ -15,24 +15,24 @@ use crate::log::prefix::stamp_and_message;
 use memchr::memmem::{self, Finder};
 use std::ops::Range;
 
-/// The banner of a boot, behind the end of the line in front.
+/// The banner of a boot, after the end of the previous line.
 const BANNER: &[u8] = b"\n[    0.000000] Linux version ";
-/// Less is not worth a look at the lines.
+/// Minimum number of bytes for which skipping is worth the check.
 const WORTH: usize = if cfg!(test) { 256 } else { 64 << 10 };
-/// More lines than are looked at again with the next window.
+/// More lines than are read again with the next window.
 const AGAIN: usize = LOOKAHEAD + 2;
-/// Parts with other lines after which no more are looked at.
+/// Number of parts with other lines after which no more parts are checked.
 const OTHERS: u8 = 16;
-/// Seconds by which a stamp may be before the one of the line in front.
+/// Seconds by which a time stamp may be before that of the previous line.
 const BACK_S: f64 = 5.0;
-/// How a message begins that names the clocksource switched to.
+/// The beginnings of messages that name the new clocksource.
 const SWITCHES: [&[u8]; 3] = [
     b"clocksource: Switched to clocksource ",
     b"Switched to clocksource ",
     b"Switching to clocksource ",
 ];
 
-/// Searches that are prepared once: it costs more than to search one line.
+/// Searches that are prepared once: the preparation costs more than the search in one line.
 struct Words {
     refined: Finder<'static>,
     banner: Finder<'static>,
@@ -51,30 +51,30 @@ impl Words {
     }
 }
 
-/// What a part of a window is.
+/// The classification of a part of a window.
 enum Plain {
-    /// Whole boots, so many of which begin in it, with the stamp of its last line.
+    /// Whole boots: the number that begin in it, and the time stamp of its last line.
     Boots { boots: u32, last_at: Option<f64> },
-    /// Boots of which something is kept.
+    /// Boots of which data is kept.
     Later,
-    /// Other lines are between.
+    /// Other lines are in between.
     Mixed,
 }
 
-/// What is known of the boots in a part of a window.
+/// The known properties of the boots in a part of a window.
 struct Passed<'a> {
     /// Boots that begin in it.
     boots: u32,
-    /// The stamp of the last line.
+    /// The time stamp of the last line.
     last_at: Option<f64>,
-    /// The last boot has switched to a clocksource.
+    /// Whether the last boot has switched to a clocksource.
     switched: bool,
-    /// What the last boot runs on.
+    /// The machine of the last boot.
     machine: Machine<&'a [u8]>,
 }
 
 impl Scanner {
-    /// Passes over the boots of a part of the window that two others follow in it, and returns where those two begin.
+    /// Skips the boots of a part of the window that two others follow in it, and returns the beginning of those two.
     pub(super) fn pass_older(
         &mut self,
         finder: &keywords::Finder,
@@ -90,11 +90,11 @@ impl Scanner {
         let before =
             |end: usize| memmem::rfind(&window[at..end], BANNER).map(|found| at + found + 1);
         let Some(boot) = before(part.end).and_then(|last| before(last - 1)) else { return at };
-        // The last lines of a window are looked at again, with those behind them.
+        // The last lines of a window are read again, with those after them.
         if boot - at < WORTH || newlines_within(&window[boot..part.end], AGAIN) < AGAIN {
             return at;
         }
-        // What the kernel prints that saves a crash dump is not the machine's last boot.
+        // The messages of a kernel that saves a crash dump are not the machine's last boot.
         if memmem::find(&window[at..part.end], b"elfcorehdr=").is_some() {
             return at;
         }
@@ -151,11 +151,11 @@ impl Scanner {
 }
 
 impl<'a> Passed<'a> {
-    /// Takes note of a line; `false` if it is none of those that may be passed over.
+    /// Adds a line; returns `false` if it is not one that may be skipped.
     fn line(&mut self, line: &'a [u8], words: &Words) -> bool {
         let Some((at, message)) = stamp_and_message(line) else { return false };
         if message.starts_with(b"Linux version ") && at == 0.0 {
-            // The same banner again, before anything settled, is the same boot.
+            // The same banner again, before any switch, is the same boot.
             if !self.switched {
                 return false;
             }
@@ -189,7 +189,7 @@ impl<'a> Passed<'a> {
     }
 }
 
-/// Whether a message begins with a further stamp, which would count in place of the first.
+/// Whether a message begins with a second time stamp, which would replace the first.
 fn has_stamp(message: &[u8]) -> bool {
     let inside = message.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     inside.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
@@ -201,7 +201,7 @@ mod tests {
     use crate::log::KernelLog;
     use proptest::prelude::*;
 
-    /// A log, read with and without passing over boots.
+    /// A log, read with and without skipping boots.
     fn both(text: &str) -> (KernelLog, KernelLog) {
         let finder = keywords::Finder::new().unwrap();
         let read = |mixed| {
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// Lines of boots, and what may come between.
+    /// Lines of boots, and lines that may be in between.
     const LINES: [&str; 16] = [
         "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP",
         "[    0.000000] Linux version 5.4.0 (a@b) #2 SMP",

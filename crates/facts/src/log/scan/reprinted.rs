@@ -1,5 +1,5 @@
-//! A banner that is no boot: a shell, an init script or a report of a fault prints `/proc/version`, which has the words
-//! of the banner. What tells them apart is what follows: a kernel goes on with its command line, its processor and its
+//! A banner that is not a boot: a shell, an init script or a fault report prints `/proc/version`, which contains the
+//! words of the banner. The following lines distinguish them: a kernel prints its command line, its processor and its
 //! memory.
 
 use super::{Event, Scanner};
@@ -8,14 +8,14 @@ use crate::log::lines::{line_before, next_line, text};
 use crate::log::parse::{self, Groups};
 use crate::log::prefix::{Stripped, strip};
 
-/// Lines behind a banner that are looked at.
+/// Number of lines after a banner that are examined.
 const LINES: usize = 8;
-/// Characters by which the first lines of two boots of one machine are compared.
+/// Number of characters for which the first lines of two boots of one machine are compared.
 const ALIKE: usize = 16;
-/// Seconds after the boot within which a kernel prints what follows its banner.
+/// Seconds after the boot within which a kernel prints the lines after its banner.
 const EARLY_S: f64 = 1.0;
 
-/// How the messages begin that follow the banner: `setup_arch()` of each architecture, in `arch/*/kernel/setup.c`.
+/// The beginnings of the messages after the banner: `setup_arch()` of each architecture, in `arch/*/kernel/setup.c`.
 const FIRST: [&str; 41] = [
     "command line:",
     "kernel command line:",
@@ -61,7 +61,7 @@ const FIRST: [&str; 41] = [
 ];
 
 impl Scanner {
-    /// What a banner tells: a boot, or the release of the kernel that runs, where that is not known yet.
+    /// The event of a banner: a boot, or the release of the running kernel, if that is not known yet.
     pub(super) fn of_banner(
         &mut self,
         place: Place<'_>,
@@ -78,14 +78,14 @@ impl Scanner {
         Some(Event::Release(release.to_owned()))
     }
 
-    /// Whether a banner without a stamp begins no boot.
+    /// Whether a banner without a time stamp does not begin a boot.
     fn is_reprinted(&self, place: Place<'_>, line: &Stripped<'_>, event: &Event) -> bool {
         let Event::Banner(banner) = event else { return false };
         let known = self.banner.as_deref().map(str::trim);
         if line.at.is_some() || known.is_none() && !self.store.has_decided() {
             return false;
         }
-        // The kernel of another machine, or another one of this machine.
+        // The kernel of another machine, or another kernel of this machine.
         if known.is_some_and(|own| !is_same(own, banner.trim())) {
             return false;
         }
@@ -93,7 +93,7 @@ impl Scanner {
         if behind.iter().any(|next| self.is_of_a_boot(next)) {
             return false;
         }
-        // With nothing behind it, it may be the beginning of a boot of which no more is there.
+        // Without following lines, it may be the beginning of a boot whose rest is not in the text.
         known.is_some() || !behind.is_empty() || was_asked_for(place)
     }
 
@@ -111,7 +111,7 @@ impl Scanner {
     }
 }
 
-/// Whether two banners are the same, one of them perhaps cut or wrapped.
+/// Whether two banners are the same, one of them possibly truncated or wrapped.
 fn is_same(own: &str, other: &str) -> bool {
     const ENOUGH: usize = 40;
     let short = own.len().min(other.len());
@@ -124,7 +124,7 @@ fn head(message: &str) -> String {
     message.chars().take(ALIKE).collect()
 }
 
-/// The lines behind a banner that have anything, without what a narrow terminal wrapped.
+/// The non-blank lines after a banner, without the wrapped rest of the banner.
 fn behind(place: Place<'_>) -> Vec<String> {
     let mut end = place.end;
     let mut lines = Vec::new();
@@ -138,7 +138,7 @@ fn behind(place: Place<'_>) -> Vec<String> {
     lines
 }
 
-/// Whether the line in front is a command that prints `/proc/version`.
+/// Whether the previous line is a command that prints `/proc/version`.
 fn was_asked_for(place: Place<'_>) -> bool {
     line_before(place.window, place.start)
         .is_some_and(|range| text(place.window, range.start, range.end).contains("/proc/version"))

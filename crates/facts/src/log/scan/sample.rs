@@ -1,5 +1,5 @@
-//! What is known of lines without understanding them: whether a text looks like a log of the kernel, and whether enough
-//! lines of a kind were looked at.
+//! Properties of unparsed lines: whether a text looks like a log of the kernel, and whether enough
+//! lines of a shape were parsed.
 
 use super::Scanner;
 use crate::log::journal;
@@ -7,7 +7,7 @@ use crate::log::lines::{is_comment, is_source, text};
 use crate::log::prefix::{stamp_and_message, strip};
 
 impl Scanner {
-    /// Takes note of whether this looks like a kernel log at all, from the first lines.
+    /// Notes from the first lines whether the text looks like a kernel log at all.
     pub(super) fn sample(&mut self, region: &[u8]) {
         if self.sampled > 400 || self.log.looks_like_kernel {
             return;
@@ -33,10 +33,10 @@ impl Scanner {
         }
     }
 
-    /// Whether enough lines like this one were looked at; then it is counted, and its stamp followed.
+    /// Whether enough lines like this one were parsed; then it is counted, and its time stamp is followed.
     pub(super) fn is_repetition(&mut self, raw: &[u8]) -> bool {
         let at = stamp_and_message(raw).map(|(at, _)| at);
-        // It may begin a boot.
+        // The line may begin a boot.
         if at.is_some_and(|at| at < 0.5) || !self.repeated.is_enough(raw, self.line) {
             return false;
         }

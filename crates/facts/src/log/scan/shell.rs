@@ -1,5 +1,5 @@
-//! What a shell printed around the line that is looked at: commands that were broken, and sentences that say what a reading
-//! is.
+//! The output of a shell around the current line: wrapped commands, and sentences that describe a
+//! reading.
 
 use super::Scanner;
 use crate::log::continuation::Place;
@@ -18,18 +18,18 @@ fn above(place: Place<'_>) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
-/// Lines of a comment in a program's source that are looked at for its begin.
+/// Maximum number of lines that are searched for the beginning of a comment in source code.
 const COMMENT: usize = 64;
 
-/// Whether a line is one of a comment in a program's source, also in a patch of it: each line has an asterisk, up to one that
-/// opens it.
+/// Whether a line is in a comment of source code, also in a patch of it: each line has an asterisk, up to the line that
+/// opens the comment.
 pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
     fn bare(line: &str) -> &str {
         line.trim_start_matches(['+', '-', '>', ' ', '\t'])
     }
     let opens = |line: &str| line.starts_with("/*");
     let line = bare(raw);
-    // A log that was put into a comment has its stamps.
+    // A log that was pasted into a comment has its time stamps.
     if crate::log::strip_prefix(line.trim_start_matches(['*', ' '])).1 {
         return false;
     }
@@ -42,7 +42,7 @@ pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
         )
 }
 
-/// Whether a reading shows what is expected.
+/// Whether a reading shows an expected value, not a real one.
 pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
     let value = match read {
         Event::ReadCurrent(name) => Cow::Borrowed(name.as_str()),
@@ -52,8 +52,8 @@ pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
     transcript::is_expected(above(place), &value)
 }
 
-/// Whether one name below a command that lists the clocksources may be the answer of the command above it: two commands were
-/// pasted one after the other, and both answers follow. The reader of transcripts tells which is which.
+/// Whether one name after a command that lists the clocksources may be the output of the command above it: two commands
+/// were pasted one after the other, and both outputs follow. The reader of transcripts assigns them.
 pub(super) fn is_of_command_above(place: Place<'_>, read: &Event) -> bool {
     let Event::ReadAvailable(names) = read else { return false };
     names.len() == 1
@@ -64,7 +64,7 @@ pub(super) fn is_of_command_above(place: Place<'_>, read: &Event) -> bool {
 }
 
 impl Scanner {
-    /// A write whose command this line ends or begins, with its text, and up to where it goes.
+    /// A write whose command ends or begins on this line, with its text, and its end.
     pub(super) fn broken_write(
         &self,
         place: Place<'_>,

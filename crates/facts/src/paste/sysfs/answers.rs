@@ -5,7 +5,8 @@ use crate::log::is_name;
 use crate::paste::{Page, headings, prompt};
 use crate::{Fact, names};
 
-/// `/sys/.../current_clocksource is tsc.`, with the name perhaps in the next line; not what such a sentence supposes.
+/// `/sys/.../current_clocksource is tsc.`, with the name possibly in the next line; not an assumption in such a
+/// sentence.
 pub(super) fn in_a_sentence(
     page: &mut Page<'_>,
     at: usize,
@@ -30,8 +31,8 @@ pub(super) fn in_a_sentence(
     (names::is_known(name) && told(page, value_at, file, name)).then_some(value_at + 1 - at)
 }
 
-/// A name, or a list of names, alone below the heading of a host: the answer to a command for many hosts. What hosts answer
-/// differently is of none of them.
+/// A name, or a list of names, alone after the heading of a host: the output of a command for many hosts. If the
+/// outputs differ, they are attributed to no host.
 pub(super) fn of_host(page: &mut Page<'_>, at: usize) -> usize {
     let is_heading = |line: &str| headings::of_tool(line.trim()).is_some();
     let value = page.line(at + 1).trim();

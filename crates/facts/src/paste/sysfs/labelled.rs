@@ -1,4 +1,4 @@
-//! A clocksource with a name in front of it: what a script or inxi prints, and the metric of node_exporter.
+//! A clocksource with a label before it: the output of a script or of inxi, and the metric of node_exporter.
 
 use super::value::{File, told};
 use crate::names;
@@ -18,7 +18,7 @@ pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
     1
 }
 
-/// `clocksource: tsc avail: hpet,acpi_pm`: what is in use is not in the list that follows.
+/// `clocksource: tsc avail: hpet,acpi_pm`: the list does not contain the clocksource in use.
 fn inxi(page: &mut Page<'_>, at: usize, current: &str, rest: &str) -> usize {
     told(page, at, File::Current, current);
     let broken = rest.is_empty();

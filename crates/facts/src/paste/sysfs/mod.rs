@@ -23,7 +23,7 @@ pub(super) const READER: Reader = Reader {
         "_clocksource_info{",
         "_clocksource",
         "clocksource0/*",
-        // A command that goes on in the next line.
+        // A command that continues in the next line.
         "echo ",
         // The heading of a host.
         "rc=0 >>",
@@ -42,8 +42,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return metric(page, at, rest);
     }
     if let Some((name, taken)) = write_at(page, at) {
-        // A write that the kernel refuses succeeds, too: only a reading tells what is in use, and one before the write
-        // no longer does.
+        // A write that the kernel refuses also succeeds: only a reading shows the clocksource in use, and one before
+        // the write is obsolete.
         if page.told.current.value().is_some_and(|current| *current != name) {
             page.told.current = Fact::default();
         }
@@ -114,7 +114,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if value != page.line(end).trim() && !value.split_ascii_whitespace().all(names::is_known) {
             break;
         }
-        // One name is what is in use, several are what there is; one name may also be the only one there is.
+        // One name is the clocksource in use, several are the available ones; one name may also be the only available
+        // one.
         let slot = left.iter().position(|file| *file == kind).or_else(|| {
             left.iter().position(|file| *file == File::Available && kind == File::Current)
         });
@@ -142,7 +143,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 mod tests {
     use crate::paste::Pasted;
 
-    /// The clocksource in use, and the list, that a text tells.
+    /// The clocksource in use, and the list, in a text.
     pub(super) fn told(text: &str) -> (Option<String>, Vec<String>) {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let told = Pasted::read(&lines, "text").told;

@@ -1,16 +1,16 @@
-//! The files that a line names, and the values that they have.
+//! The files that a line names, and their values.
 
 use super::super::Page;
 use crate::{Fact, names};
 
-/// What a line names.
+/// A file that a line names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum File {
     Current,
     Available,
 }
 
-/// The files that a line names, in the order in which a shell gives them to a command.
+/// The files that a line names, in the order in which a shell passes them to a command.
 pub(super) fn files(line: &str) -> Vec<File> {
     let mut found = Vec::new();
     if line.contains("*_clocksource") || line.contains("clocksource0/*") {
@@ -44,7 +44,7 @@ pub(super) fn files(line: &str) -> Vec<File> {
     found
 }
 
-/// Whether a line has the value of one of the files.
+/// The file whose value a line has, if any.
 pub(super) fn kind(value: &str) -> Option<File> {
     let mut words = value.split_ascii_whitespace();
     let all = words.clone().all(names::may_be_listed);
@@ -56,13 +56,13 @@ pub(super) fn kind(value: &str) -> Option<File> {
     Some(if words.next().is_some() { File::Available } else { File::Current })
 }
 
-/// A line that is one name of a board. In the last line of a text it may be cut.
+/// A line that consists of one name of a board. In the last line of a text it may be truncated.
 pub(super) fn board(page: &Page<'_>, at: usize) -> Option<File> {
     let whole = at + 1 < page.len();
     (whole && names::may_be_of_a_board(page.line(at).trim())).then_some(File::Current)
 }
 
-/// Takes a value; `false` where it is none.
+/// Stores a value; returns `false` if it is not one.
 pub(super) fn told(page: &mut Page<'_>, at: usize, file: File, value: &str) -> bool {
     let value = value.trim().trim_matches(['\'', '"', '`']);
     let of_a_board = file == File::Current

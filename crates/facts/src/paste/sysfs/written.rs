@@ -3,7 +3,7 @@
 use crate::names;
 use crate::paste::{Page, prompt};
 
-/// What a command writes that begins on this line, and the lines that it takes.
+/// The name that a command beginning on this line writes, and the number of its lines.
 pub(super) fn write_at(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
     let line = page.line(at);
     if let Some(name) = written(line) {
@@ -14,7 +14,7 @@ pub(super) fn write_at(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
     two.or_else(|| crate::log::broken_write(&[line, next, then]).map(|(name, _)| (name, 3)))
 }
 
-/// `echo tsc > .../current_clocksource`, `echo tsc | sudo tee .../current_clocksource` behind a prompt.
+/// `echo tsc > .../current_clocksource`, `echo tsc | sudo tee .../current_clocksource` after a prompt.
 fn written(line: &str) -> Option<String> {
     let command = prompt::read(line)?.command;
     let (head, _) = command.split_once("current_clocksource")?;

@@ -1,5 +1,5 @@
-//! The shapes in which people paste kernel lines: what journald, syslog, `dmesg`, containers, build servers,
-//! consoles, mailers, trackers and chats make of one and the same boot. Whatever the shape, the facts are the same.
+//! The shapes in which users paste kernel lines: the output of journald, syslog, `dmesg`, containers, build servers,
+//! consoles, mailers, trackers and chats for the same boot. Whatever the shape, the facts are the same.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,11 +1,11 @@
-//! Shapes in which each line stands for itself.
+//! Shapes in which each line is independent.
 
 use super::Line;
 
-/// What it is called, and what it makes of a line.
+/// The name of a shape, and its function for a line.
 type Shape = (&'static str, fn(&Line) -> String);
 
-/// Shapes in which each line stands for itself.
+/// Shapes in which each line is independent.
 pub(super) const SHAPES: &[Shape] = &[
     // dmesg
     ("dmesg", |l| l.printk()),

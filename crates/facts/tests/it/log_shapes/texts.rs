@@ -3,7 +3,7 @@
 use super::{Line, each, lines};
 use std::fmt::Write;
 
-/// What it is called, and what it makes of a log.
+/// The name of a shape, and its function for a log.
 type Text = (&'static str, fn(&[Line]) -> Vec<u8>);
 
 /// Shapes of a whole text.
@@ -98,7 +98,7 @@ pub(super) const TEXTS: &[Text] = &[
     }),
 ];
 
-/// As a mailer wraps: at blanks.
+/// Wraps a line like a mailer: at blanks.
 fn wrapped(line: &str, columns: usize) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while rest.len() > columns {
@@ -109,7 +109,7 @@ fn wrapped(line: &str, columns: usize) -> String {
     out + rest
 }
 
-/// As a terminal wraps: inside words.
+/// Wraps a line like a terminal: inside words.
 fn broken(line: &str, columns: usize) -> String {
     let parts: Vec<&str> =
         line.as_bytes().chunks(columns).map(|part| std::str::from_utf8(part).unwrap()).collect();
