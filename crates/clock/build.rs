@@ -1,4 +1,4 @@
-//! Says whether this target has the engine: a Linux with a counter that user space can read.
+//! Determines whether this target has the engine: a Linux with a counter that user space can read.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(engine)");

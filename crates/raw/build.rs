@@ -1,5 +1,5 @@
 //! Builds the image: compiles this crate once more, with its module `image` and without a standard library, and links
-//! it by `image.lds`. Both use the tools that build everything else: the compiler, and the C compiler as linker.
+//! it by `image.lds`. Both use the tools of the normal build: the compiler, and the C compiler as linker.
 //!
 //! The image must have no relocations: `relro-level=off` makes the compiler directly call the functions that
 //! it inserts by itself (a division of 128 bits). Otherwise it takes their addresses from a table, which
@@ -118,7 +118,7 @@ fn script(out: &Path) -> PathBuf {
 fn linker() -> String {
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     match std::env::var("RUSTC_LINKER") {
-        // Those that are linkers themselves take other arguments.
+        // Programs that are linkers themselves take other arguments.
         Ok(linker) if !linker.contains("lld") && !linker.ends_with("ld") => linker,
         _ => "cc".to_owned(),
     }

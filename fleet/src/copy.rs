@@ -18,9 +18,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Columns that say of which report a row is.
+/// Columns that identify the report of a row.
 const KEYS: [&str; 3] = ["host", "machine_id", "taken_at"];
-/// The partition of a history, which is no column of its files.
+/// The partition of a history, which is not a column of its files.
 const DAY: &str = "day";
 
 /// Opens a Parquet file.
@@ -105,7 +105,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Says something about the file in its footer.
+    /// Adds a note about the file to its footer.
     pub(crate) fn note(&mut self, name: &str, value: String) {
         self.writer.append_key_value_metadata(KeyValue::new(name.to_owned(), value));
     }
@@ -136,7 +136,7 @@ fn as_type(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
     Ok(cast_with_options(column, kind, &strict)?)
 }
 
-/// Of which reports the rows of a batch are.
+/// The reports that the rows of a batch are of.
 pub(crate) struct Keys {
     host: StringArray,
     /// `None` where the file is of a version that did not write it.
@@ -177,7 +177,7 @@ impl Keys {
         key(self.host(at), self.machine(at), self.moment(at, None))
     }
 
-    /// Whether rows say of which of several reports of a host they are.
+    /// Returns whether rows identify which of several reports of a host they are of.
     pub(crate) fn are_whole(&self) -> bool {
         self.machine.is_some() && self.taken.is_some()
     }

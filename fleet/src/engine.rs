@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The day of a partition, where there is one.
 const PART: &str = "CASE WHEN part <> '-' THEN part END";
-/// What precedes the names of tables that views are made of.
+/// The prefix of the names of tables that views are made of.
 const TEMPORARY: &str = "of_files_";
 
 /// The files of a table.
@@ -109,7 +109,7 @@ impl Engine {
         for (table, columns) in newest.iter().enumerate() {
             let frame = columns.frame(&context, None).await?;
             context.register_table(TABLES[table], frame.into_view())?;
-            // A table of a version that did not say which cause is the gravest.
+            // A table of a version that did not mark the gravest cause.
             if table == 1 && columns.lacks("gravest") {
                 let query = "SELECT c.* EXCEPT (gravest), h.cause = c.cause AS gravest FROM causes c \
                              JOIN hosts h ON h.host = c.host";
@@ -137,7 +137,7 @@ impl Engine {
         Ok(Self { context, frugal, shares, spilled: Arc::default() })
     }
 
-    /// Asks. Nothing can be changed: no file is written, no table made.
+    /// Runs a query. Nothing can be changed: no file is written, no table made.
     pub(crate) async fn ask(&self, query: &str) -> Result<SendableRecordBatchStream> {
         let mut stream = self.run(&self.context, query).await?;
         // A query that needs more than its share fails before its first row, nearly always.
@@ -179,7 +179,7 @@ impl Engine {
         (self.shares.peak(), self.spilled.load(Ordering::Relaxed))
     }
 
-    /// Asks, and keeps the first rows.
+    /// Runs a query, and keeps the first rows.
     pub(crate) async fn rows(&self, query: &str, keep: usize) -> Result<Answer> {
         let mut stream = self.ask(query).await?;
         let mut answer = Answer { rows: Vec::new(), more: 0 };
@@ -194,12 +194,12 @@ impl Engine {
     }
 }
 
-/// Whether a query failed because its memory was too little.
+/// Returns whether a query failed for lack of memory.
 fn is_want_of_memory(error: &DataFusionError) -> bool {
     matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
 }
 
-/// Says what helps.
+/// Adds the remedy to an error.
 fn advise(error: DataFusionError) -> DataFusionError {
     if is_want_of_memory(&error) {
         error.context("this query needs more memory than --memory gives it; try twice as much")
@@ -208,7 +208,7 @@ fn advise(error: DataFusionError) -> DataFusionError {
     }
 }
 
-/// Adds up what a query wrote to the disk, when it is over.
+/// Adds up the bytes that a query wrote to the disk, when it is over.
 struct Count {
     plan: Arc<dyn ExecutionPlan>,
     spilled: Arc<AtomicUsize>,
@@ -225,13 +225,13 @@ impl Drop for Count {
     }
 }
 
-/// The first rows of an answer, and how many there are beyond.
+/// The first rows of a result, and how many there are beyond.
 pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
     pub(crate) more: u64,
 }
 
-/// A row of an answer.
+/// A row of a result.
 pub(crate) struct Row {
     batch: Arc<RecordBatch>,
     at: usize,

@@ -1,4 +1,4 @@
-//! Little memory: queries go to the disk, and their answers are the same.
+//! Little memory: queries go to the disk, and their results are the same.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;

@@ -6,9 +6,10 @@
 //! remedies/day=2026-01-05/clocksmith-0123456789abcdef.parquet
 //! ```
 //!
-//! Files are added and never written again. Three files of one name belong together, and are there when the one of `hosts` is:
-//! it is named last. A report is known by its host, its machine and its moment, and is added once. [`compact`] merges the files of
-//! a day: the merged file says what it replaces, so that an interruption leaves nothing that counts twice.
+//! Files are added and never written again. Three files of one name belong together, and exist when the one of `hosts`
+//! does: it is named last. A report is identified by its host, its machine and its moment, and is added once.
+//! [`compact`] merges the files of a day: the merged file lists the files that it replaces, so that after an
+//! interruption nothing counts twice.
 //!
 //! Only files that this program wrote are removed, and none is overwritten. One run at a time writes; readers need no lock.
 
@@ -25,12 +26,12 @@ use tempfile::TempDir;
 
 /// Days that are written at the same time; each holds a row group in memory.
 const AT_ONCE: usize = 4;
-/// What precedes the day in the name of a partition.
+/// The prefix of the day in the name of a partition.
 const PARTITION: &str = "day=";
-/// What precedes the names of our files, and of those among them that replace others.
+/// The prefixes of the names of this program's files, and of those among them that replace others.
 const OURS: &str = "clocksmith-";
 const MERGED: &str = "clocksmith-merged-";
-/// What the footer of a merged file lists.
+/// The key of the list in the footer of a merged file.
 const REPLACES: &str = "clocksmith.replaces";
 /// The directory of files that are not whole yet.
 const TEMPORARY: &str = ".clocksmith-history-";
@@ -141,12 +142,12 @@ impl Writing {
         std::fs::create_dir_all(dir)
             .with_context(|| format!("cannot make the directory {}", dir.display()))?;
         let lock = File::open(dir).with_context(|| format!("cannot open {}", dir.display()))?;
-        // Some filesystems have no locks on directories: that error is passed over.
+        // Some filesystems have no locks on directories: that error is ignored.
         let locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(rustix::io::Errno::WOULDBLOCK) {
             bail!("another run writes into {}; run this one after it", dir.display());
         }
-        // Of a run that was killed.
+        // Removes the directories of killed runs.
         for entry in dir.read_dir()?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
                 let _ = std::fs::remove_dir_all(entry.path());
@@ -161,7 +162,8 @@ impl Writing {
         self.temporary.path().join(format!("{day}-{table}.parquet"))
     }
 
-    /// Removes what an interruption left of a day: files that a merged one replaces, and those without the one of `hosts`.
+    /// Removes the remains of an interruption in a day: files that a merged one replaces, and those without the one of
+    /// `hosts`.
     fn repair(&self, day: &str) -> Result<()> {
         let stems = stems(&self.dir, day)?;
         for stem in replaced(&self.dir, day, &stems)? {
@@ -189,7 +191,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Gives the new files of a day their name; `hosts` comes last.
+    /// Gives the new files of a day their final names; `hosts` comes last.
     fn publish(&self, day: &str, stem: &str, new: &[Option<PathBuf>; 3]) -> Result<()> {
         for table in (0..TABLES.len()).rev() {
             let Some(Some(from)) = new.get(table) else { continue };
@@ -325,7 +327,7 @@ fn append_days(
     Ok(written)
 }
 
-/// What [`compact`] did.
+/// The work that [`compact`] did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Compacted {
     /// Days with several files.

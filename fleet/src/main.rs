@@ -44,7 +44,8 @@ static MEMORY: process::Memory = process::Memory::new(
 
 /// Threads that wait for files, at most: each has a stack of 2 MiB.
 const FILE_THREADS: u64 = 64;
-/// Memory of each thread that computes: its stack, and what its part of a query has beside the values that the engine counts.
+/// Memory of each thread that computes: its stack, and the memory of its part of a query that the engine does not
+/// count.
 const THREAD: u64 = 18 << 20;
 /// Memory of the tables that are read and of the rows that are printed.
 const ROWS: u64 = 512 << 20;
@@ -114,7 +115,7 @@ fn run(args: &Args) -> Result<u8> {
     })
 }
 
-/// Asks what is to be asked, and prints the answer.
+/// Runs the requested queries, and prints the results.
 async fn answer(
     args: &Args,
     engine: &engine::Engine,
@@ -150,22 +151,23 @@ async fn answer(
     Ok(if report.with("unknown") == report.hosts { 3 } else { 0 })
 }
 
-/// Ends a query whose functions make values that the engine does not count, such as `repeat()`, and the reading of a table that
-/// states absurd sizes, before they take the memory of this machine. Where the kernel cannot, they have no limit.
+/// Ends a query whose functions make values that the engine does not count, such as `repeat()`, and the reading of a
+/// table with absurd stated sizes, before they take the memory of this machine. Where the kernel cannot, they have no
+/// limit.
 fn limit(memory: usize) {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let queries = 2 * memory as u64;
     let _ = process::limit(queries + ROWS + threads * THREAD + FILE_THREADS * (2 << 20));
 }
 
-/// What documents gave.
+/// The results of reading the documents.
 struct Given {
     counts: Input,
     history: Option<Added>,
     staged: Option<Staged>,
 }
 
-/// Reads the documents, and writes what is asked for.
+/// Reads the documents, and writes the requested outputs.
 fn given(args: &Args, inputs: &Inputs) -> Result<Given> {
     let mut found = Given { counts: Input::default(), history: None, staged: None };
     if inputs.documents.is_empty() {
@@ -222,7 +224,7 @@ fn compact(args: &Args) -> Result<()> {
     if args.quiet { Ok(()) } else { output::text(&said) }
 }
 
-/// The tables as the engine reads them; and the counts with what was found between them.
+/// Returns the tables as the engine reads them; and the counts, with those of superseded reports.
 fn views(
     args: &Args,
     inputs: &Inputs,

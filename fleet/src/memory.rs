@@ -1,11 +1,12 @@
 //! How the queries of a run share their memory.
 //!
-//! A sort that has filled its share merges what it has into one run before it writes that to the disk, and at the end it merges the
-//! runs. Both take memory that the engine asks for beside the share, and without it the query fails. So three parts are
-//! kept apart: a quarter for what can go to the disk, half for the merges of sorts, and a quarter for what can do neither, such
-//! as the smaller side of a join. Within the first two, every operator has the same share, so none can take what another one
-//! needs to go on; a merge can have what is left of the rest as well. A sort counts its rows twice while it collects them; a merge takes them once and, beside them, their keys
-//! in a form that is compared, which for narrow rows is larger than the rows.
+//! A sort that has filled its share merges its rows into one run before it writes that to the disk, and at the end it
+//! merges the runs. Both take memory that the engine requests beside the share, and without it the query fails. So
+//! three parts are separate: a quarter for operators that can go to the disk, half for the merges of sorts, and a
+//! quarter for operators that can do neither, such as the smaller side of a join. Within the first two, every operator
+//! has the same share, so none can take the memory that another one needs to go on; a merge can also have the remaining
+//! memory. A sort counts its rows twice while it collects them; a merge takes them once and, beside them, their keys in
+//! a form that is compared, which for narrow rows is larger than the rows.
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::config::SpillCompression;
@@ -32,7 +33,7 @@ pub(crate) fn settings(bytes: usize, processors: usize) -> SessionConfig {
     config
 }
 
-/// The same for a query that failed for want of memory: joins that sort both sides and can go to the disk.
+/// The configuration for a query that failed for lack of memory: joins that sort both sides and can go to the disk.
 pub(crate) fn frugal(mut config: SessionConfig) -> SessionConfig {
     config.options_mut().optimizer.prefer_hash_join = false;
     // The tables are those of the other context, whose catalogue a new one would replace.
@@ -42,7 +43,7 @@ pub(crate) fn frugal(mut config: SessionConfig) -> SessionConfig {
         .with_batch_size(1024)
 }
 
-/// What an operator does with its memory.
+/// The use that an operator makes of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Spills,
@@ -72,7 +73,7 @@ struct State {
 }
 
 impl State {
-    /// Bytes of the operator, or of all that are not told apart.
+    /// Returns the bytes of the operator, or of all operators that are not distinguished.
     fn of(&mut self, consumer: &MemoryConsumer) -> &mut usize {
         match kind(consumer) {
             Kind::Spills => self.spilling.entry(consumer.id()).or_default(),
@@ -102,7 +103,7 @@ impl State {
 }
 
 impl State {
-    /// Bytes that a merge can have beyond its share: what no operator has, and none is owed.
+    /// Returns the bytes that a merge can have beyond its share: those that no operator has, and none is owed.
     fn free(&self, merge: &MemoryConsumer, limit: usize) -> usize {
         let share = self.share(merge, limit);
         let others = self.merging.iter().filter(|(id, _)| **id != merge.id());

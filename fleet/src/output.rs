@@ -99,7 +99,7 @@ impl Write for Lines {
     }
 }
 
-/// Prints the answer to a query.
+/// Prints the result of a query.
 pub(crate) async fn query(engine: &Engine, query: &str, args: &Args) -> Result<()> {
     let stream = engine.ask(query).await;
     let mut stream = stream.context("this query cannot be answered (the tables: --tables)")?;
@@ -123,7 +123,7 @@ pub(crate) async fn query(engine: &Engine, query: &str, args: &Args) -> Result<(
     let mut out = if args.csv { Lines::csv() } else { Lines::json() };
     if args.csv {
         let mut writer = WriterBuilder::new().with_header(true).build(&mut out);
-        // The header, also of an answer without rows.
+        // The header, also of a result without rows.
         writer.write(&RecordBatch::new_empty(stream.schema()))?;
         while let Some(batch) = stream.next().await {
             writer.write(&batch?)?;

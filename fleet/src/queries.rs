@@ -34,10 +34,10 @@ fn text(name: &str) -> Result<&'static str> {
     found.map(|(_, text)| *text).with_context(|| format!("no query {name}"))
 }
 
-/// Frequencies that are looked at; more than there are kHz between those of all processors.
+/// Frequencies that are read at most: more than the kHz values of all processors.
 const FREQUENCIES: usize = 4_000_000;
 
-/// Asks everything.
+/// Runs all queries of the report.
 pub(crate) async fn report(engine: &Engine, input: Input, rows: usize) -> Result<FleetReport> {
     let without = engine.rows(text("without")?, 1).await?;
     let totals = without.rows.first().context("no answer for the number of hosts")?;

@@ -80,7 +80,7 @@ fn path(name: &[u8]) -> PathBuf {
 /// Documents of one input.
 struct Batch {
     input: Arc<str>,
-    /// One document a line: the line belongs to the name.
+    /// One document a line: the name includes the line's number.
     lines: bool,
     documents: Vec<Document>,
     /// Why the input cannot be read on.

@@ -52,7 +52,7 @@ impl Views {
         Ok(())
     }
 
-    /// The tables of the reports that serve, of several sets; and what was found about them.
+    /// Returns the tables of the newest reports, of several sets; and the counts of the others.
     pub(crate) fn newest(&self, sets: &[Set]) -> Result<(Set, Served)> {
         let mut newest = Newest::default();
         let mut ranges: Vec<Range<u32>> = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn places(sets: &[Set], rows: &[u32]) -> Result<Vec<(u32, String)>> {
     Ok(found)
 }
 
-/// Says which tables of a history are not there.
+/// Prints which tables of a history are missing.
 pub(crate) fn say_missing(sets: &[Set]) {
     for set in sets {
         let missing: Vec<&str> = (1..TABLES.len())

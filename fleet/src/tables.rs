@@ -126,7 +126,7 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// As `--out` writes them.
+    /// The files that `--out` writes.
     pub(crate) fn flat(dir: &Path) -> Self {
         let files = TABLES.map(|table| Some(dir.join(format!("{table}.parquet"))));
         Self { files, day: None }
@@ -175,7 +175,7 @@ impl Staged {
         }
     }
 
-    /// Gives the tables of the reports that serve their names. `hosts` comes last: where that is, the others are.
+    /// Gives the tables of the newest reports their names. `hosts` comes last: where it exists, the others do.
     pub(crate) fn publish(&mut self) -> Result<()> {
         let Some(out) = &self.out else { return Ok(()) };
         let published = Set::flat(out);
@@ -216,7 +216,7 @@ fn fields_of<R>(table: &Table<R>) -> Vec<Field> {
     table.columns.iter().map(field).collect()
 }
 
-/// How every file is written.
+/// The properties of every file.
 pub(crate) fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

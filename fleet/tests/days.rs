@@ -1,4 +1,4 @@
-//! Reports of several days: which one serves, the history, and what changed.
+//! Reports of several days: the one that is used, the history, and the changes.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod common;
@@ -93,7 +93,7 @@ fn newest_report_of_each_host_serves_in_every_order() {
             .collect();
         assert!(left.iter().all(|host| host.contains("old:")), "{left:?}");
     }
-    // Neither is newer: the first one, and it is said.
+    // Neither is newer: the first one is used, and the report counts it.
     let tie = write("tie", document("a", None, None, "ok") + &document("a", None, None, "slow"));
     let report = answer(&[text(&tie)]);
     assert_eq!((&report["input"]["ties"], &report["dates"]["undated"]), (&json!(1), &json!(1)));
@@ -173,7 +173,7 @@ fn history_keeps_each_report_once_and_changes_no_file() {
         (&both["hosts"], &both["dates"]["oldest"].as_str().unwrap()[..10]),
         (&json!(SIZE), "2026-01-08")
     );
-    // A report without a date has no place.
+    // A report without a date cannot be added.
     let undated = dir.path().join("undated");
     std::fs::write(&undated, document("u", None, None, "ok")).unwrap();
     let refused = program(&[text(&undated), "--history", text(&history)]);
@@ -428,7 +428,7 @@ fn changes_are_those_that_were_planted() {
     let page = String::from_utf8(out.stdout).unwrap();
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(page.contains("all: cpu Intel(R) Xeon(R) Gold 6338"), "{page}");
-    // One day is nothing to compare.
+    // One day alone cannot be compared.
     assert_eq!(program(&["--changes", text(&days[0])]).status.code(), Some(3));
     assert_eq!(
         program(&["--changes", "--since", "yesterday", text(&days[0])]).status.code(),

@@ -1,5 +1,5 @@
-//! Boot configurations: any text is read without harm, what is added and removed leaves the same bytes,
-//! and adding twice is adding once. The first byte chooses the boot loader, the rest is its file.
+//! Boot configurations: any text is read without harm, adding and then removing a parameter leaves the same bytes, and
+//! adding twice is adding once. The first byte chooses the boot loader, the rest is its file.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Kernel command lines and what-if changes: `LINE`, then one change on each further line.
+//! Kernel command lines and hypothetical changes: `LINE`, then one change on each further line.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! CPUID dumps: any text parses or is refused, what is written is read back, every accessor answers.
+//! CPUID dumps: any text parses or is refused, a written dump is read back, every accessor returns.
 
 #![no_main]
 

@@ -53,7 +53,7 @@ pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
     {
         let once = match fix(&document, &choices) {
             Ok(once) => once,
-            // A document with bytes that are no text can be read, but is not edited.
+            // A document with bytes that are not text can be read, but is not edited.
             Err(_) if std::str::from_utf8(data).is_err() => continue,
             // Nor one whose XML is broken behind the part that is read.
             Err(_) if kind == clocksmith_vm::Kind::Virtualbox && is_xml(text) => continue,

@@ -204,18 +204,18 @@ static mut METHODS: [PyMethodDef; COUNT] = [
     PyMethodDef::zeroed(),
 ];
 
-/// What the module declares, from the version of CPython on that knows it; older ones refuse to load a module with a
-/// slot that they do not know. Numbers and values are those of the stable interface (`Include/moduleobject.h`).
+/// Declarations of the module, from the version of CPython on that knows them; older ones refuse to load a module with
+/// an unknown slot. Numbers and values are those of the stable interface (`Include/moduleobject.h`).
 const MULTIPLE_INTERPRETERS: PyModuleDef_Slot = slot(3, 2);
 const GIL: PyModuleDef_Slot = slot(4, 1);
 const END: PyModuleDef_Slot = slot(0, 0);
 
-/// 3.12: interpreters with locks of their own may have the module.
+/// 3.12: interpreters with separate locks may have the module.
 static mut SLOTS_12: [PyModuleDef_Slot; 2] = [MULTIPLE_INTERPRETERS, END];
 /// 3.13: it does not need the global lock either, in builds without one.
 static mut SLOTS_13: [PyModuleDef_Slot; 3] = [MULTIPLE_INTERPRETERS, GIL, END];
 
-// One for each, and none of them is changed: two interpreters may import the module at the same time.
+// One definition for each version; none is changed: two interpreters may import the module at the same time.
 static mut MODULE: PyModuleDef = module(ptr::null_mut());
 static mut MODULE_12: PyModuleDef = module((&raw mut SLOTS_12).cast());
 static mut MODULE_13: PyModuleDef = module((&raw mut SLOTS_13).cast());
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn PyInit__native() -> *mut PyObject {
 unsafe fn clock_id(object: *mut PyObject) -> Option<libc::clockid_t> {
     // SAFETY: by the contract; the number is this function's. The exceptions are objects that stay.
     unsafe {
-        // What is not a whole number is refused here.
+        // A value that is not a whole number is refused here.
         let number = PyNumber_Index(object);
         if number.is_null() {
             return None;
@@ -363,7 +363,7 @@ unsafe fn pair((first, second): (u64, u64)) -> *mut PyObject {
 /// The thread may make objects.
 unsafe fn verdict(test: clocksmith::Slowness) -> *mut PyObject {
     // SAFETY: each object is used once: the tuple owns both, even if one of them is null (no memory), and is discarded
-    // then. True, False and None are borrowed, and get a count of their own.
+    // then. True, False and None are borrowed, and a new reference is added.
     unsafe {
         let slow = match test.slow {
             Some(true) => Py_True(),
@@ -387,7 +387,7 @@ unsafe fn verdict(test: clocksmith::Slowness) -> *mut PyObject {
 ///
 /// The thread may make objects.
 unsafe fn number_or_none(number: Option<u64>) -> *mut PyObject {
-    // SAFETY: None is borrowed, and gets a count of its own.
+    // SAFETY: None is borrowed, and a new reference is added.
     unsafe {
         number.map_or_else(
             || {
@@ -433,8 +433,8 @@ unsafe fn vmclock(opened: Result<VmClock, Unavailable>) -> *mut PyObject {
 ///
 /// The thread may make objects.
 unsafe fn vmclock_fields(clock: VmClock, state: State) -> *mut PyObject {
-    // SAFETY: the dictionary takes counts of its own of the values, and they are given back here; a null pointer (no memory)
-    // is not used, and discards the dictionary.
+    // SAFETY: the dictionary adds references to the values, and this function's references are released here; a null
+    // pointer (no memory) is not used, and discards the dictionary.
     unsafe {
         let bounds =
             clock.utc_bounded().map_or_else(|| number_or_none(None), |bounds| pair(bounds));
@@ -476,7 +476,7 @@ unsafe fn vmclock_fields(clock: VmClock, state: State) -> *mut PyObject {
 ///
 /// The thread may make objects.
 unsafe fn text(text: &str) -> *mut PyObject {
-    // SAFETY: the bytes are UTF-8 and as many as said. No text of this module is near isize::MAX.
+    // SAFETY: the bytes are UTF-8, and their length is given. No text of this module is near isize::MAX.
     unsafe { PyUnicode_FromStringAndSize(text.as_ptr().cast(), text.len() as Py_ssize_t) }
 }
 

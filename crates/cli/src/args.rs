@@ -38,7 +38,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// It is not understood, or asks for help.
+/// The command line is not understood, or requests help.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
     understood(help::command())
 }
@@ -54,7 +54,8 @@ fn understood(command: Command) -> Result<Args, clap::Error> {
     args.map_err(|error| hint::improve(error, &command))
 }
 
-/// The command line of this process as a person types it in a shell, for messages that repeat it; without `--json`.
+/// Returns the command line of this process as a user types it in a shell, for messages that repeat it; without
+/// `--json`.
 pub(crate) fn typed() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = words.filter(|word| word != "--json");
@@ -68,7 +69,7 @@ pub(crate) fn verb_of(mut words: impl Iterator<Item = String>) -> Option<String>
     words.find(|word| program.find_subcommand(word).is_some())
 }
 
-/// The definition without hidden verbs, for what people read and shells complete.
+/// Returns the definition without hidden verbs, for the manual, the book and completions of shells.
 pub(crate) fn visible() -> Command {
     let all = help::without_refused(Args::command());
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
@@ -365,7 +366,7 @@ impl clap::ValueEnum for BootLoader {
     }
 }
 
-/// What sets the clocksource at later boots.
+/// The mechanism that sets the clocksource at later boots.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BootWay {
     /// A systemd unit that writes the clocksource at boot

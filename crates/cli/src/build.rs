@@ -1,5 +1,5 @@
-//! Which parts of the program were compiled in. `cargo run --release` leaves out what a first look does not need;
-//! packages have everything. What was left out says how to get it.
+//! Which parts of the program were compiled in. `cargo run --release` leaves out the parts that a first try does not
+//! need; packages have everything. A part that was left out prints how to get it.
 
 /// The version, with the parts that this build lacks.
 pub(crate) const VERSION: &str = match (cfg!(feature = "who"), cfg!(feature = "tls")) {

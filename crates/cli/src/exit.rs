@@ -1,5 +1,5 @@
-//! Exit codes: 0 done; 1 done, and the answer is bad; 2 wrong usage or unusable input; 3 could not be
-//! determined. A verb that runs a command ends as the command does.
+//! Exit codes: 0 done; 1 done, with a negative result; 2 wrong usage or unusable input; 3 could not be determined. A
+//! verb that runs a command ends with the command's code.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Done.
     Done,
-    /// Done, and the answer is bad.
+    /// Done, with a negative result.
     Bad,
     /// Wrong usage, or input that cannot be used: every error is about the input.
     Usage,
     /// Could not be determined.
     Undetermined,
-    /// One of the monitoring convention, which `check` has.
+    /// A code of the monitoring convention, which `check` uses.
     Monitoring(u8),
     /// The exit code of the command that was run.
     #[cfg(feature = "who")]
@@ -86,7 +86,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Code {
     if error.downcast_ref::<NotTakenBack>().is_some() { Code::Bad } else { Code::Usage }
 }
 
-/// The exit code of an end by a signal while nothing read the output, as a shell gives it.
+/// Returns the exit code of an end by a signal while the output was not read, as a shell gives it.
 pub(crate) fn of_unread(error: &anyhow::Error) -> Option<ExitCode> {
     let unread = error.chain().any(|cause| {
         let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);

@@ -1,4 +1,4 @@
-//! Where facts come from: this machine, a mirrored root, a bundle, a kernel log alone.
+//! The sources of facts: this machine, a mirrored root, a bundle, a kernel log alone.
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clocksmith_diagnose::{Measured, explain};
@@ -13,7 +13,7 @@ use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// What to read.
+/// The source to read: a directory, a bundle or a log; without one, this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct From<'a> {
     pub(crate) root: Option<&'a Path>,
@@ -28,8 +28,8 @@ impl From<'_> {
     }
 }
 
-/// Whether `/proc` and `/sys` of the running kernel are mounted below this directory, as a container mounts those of its
-/// host: what is measured here holds there.
+/// Whether `/proc` and `/sys` of the running kernel are mounted below this directory, as a container mounts those of
+/// its host: measurements of this process are valid there.
 pub(crate) fn is_this_machine(root: &Path) -> bool {
     matches!(LiveTree::below(root), Ok(Some(_)))
 }
@@ -85,7 +85,7 @@ fn from_root(dir: &Path) -> Result<Facts> {
     if reasons.iter().any(Option::is_none) {
         return Ok(facts);
     }
-    // A file that is there and cannot be read tells more than all that are not there.
+    // A file that exists and cannot be read explains more than all files that do not exist.
     let refused = reasons.into_iter().flatten().find_map(|missing| match &missing.why {
         why @ (Why::Permission | Why::Unreadable(_)) => Some((missing.at.as_ref()?, why)),
         _ => None,
@@ -107,21 +107,21 @@ fn from_root(dir: &Path) -> Result<Facts> {
 /// A bundle.
 pub(crate) struct Bundled {
     pub(crate) facts: Facts,
-    /// What it says of itself.
+    /// The manifest of the bundle.
     pub(crate) manifest: Option<Manifest>,
-    /// What its writer measured on the machine.
+    /// The costs that `collect` measured on the machine.
     pub(crate) measured: Measured,
 }
 
 /// The longest file of measured costs, in bytes.
 const MOST_MEASURED: u64 = 64 << 10;
 
-/// The facts of a bundle, and what it says of itself.
+/// Returns the facts, the manifest and the measurements of a bundle.
 pub(crate) fn bundle(path: &Path) -> Result<Bundled> {
     read_bundle(path)
 }
 
-/// The same of one of many: content of more than `most` bytes is read by one thread at a time.
+/// Does the same for one of many bundles: content of more than `most` bytes is read by one thread at a time.
 pub(crate) fn bundle_in_turn(path: &Path, most: u64, turn: &Mutex<()>) -> Result<Bundled> {
     let wait = || turn.lock().unwrap_or_else(PoisonError::into_inner);
     // The turn ends when the content is gone.
@@ -141,7 +141,7 @@ fn read_bundle(path: &Path) -> Result<Bundled> {
 
 fn not_a_bundle(path: &Path, error: BundleError) -> Error {
     let error = match error {
-        // These name the file themselves.
+        // These errors name the file themselves.
         BundleError::Read { .. } | BundleError::NotTar(_) => anyhow!(error),
         _ => anyhow!(error).context(format!("cannot use {} as a bundle", path.display())),
     };
@@ -158,7 +158,7 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
                 collect::MEASURED
             )
         })?,
-        // It was not asked for, or the bundle is of an older version.
+        // The measurement was not requested, or the bundle is of an older version.
         Err(_) => Measured::default(),
     };
     Ok(Bundled { facts, manifest: tree.manifest().cloned(), measured })
@@ -181,9 +181,9 @@ pub(crate) struct Part {
 /// A text, read.
 struct Text {
     log: KernelLog,
-    /// Its lines, if it is short enough to be looked at for more than kernel lines.
+    /// Its lines, if it is short enough to be searched for more than kernel lines.
     lines: Vec<String>,
-    /// How often each of them was quoted.
+    /// The depth of quotation of each line.
     depths: Vec<usize>,
     name: String,
 }
@@ -193,13 +193,13 @@ impl Text {
         facts_of_text(self.log, &self.lines, &self.name)
     }
 
-    /// What its prose is about, where that is a wall clock of something that has a page.
+    /// Returns the subjects of its prose: wall clocks that have a page.
     fn about(&self) -> Vec<&'static str> {
         explain::of_wall_clock(&self.lines.join("\n"))
     }
 }
 
-/// What a log, and the lines of its text, tell.
+/// Returns the facts of a log and of the lines of its text.
 fn facts_of_text(mut log: KernelLog, lines: &[String], name: &str) -> Facts {
     let pasted = Pasted::read(lines, name);
     log.mixed = log.mixed.or_else(|| paste::mixed(lines));
@@ -216,7 +216,8 @@ fn from_log(path: &Path) -> Result<Facts> {
 /// The machines that a text shows, in its order; one for most texts.
 pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let text = read_text(path)?;
-    // A whole log with prompts of its console is one: of several boots the last one is judged, and each machine by itself.
+    // A whole log with prompts of its console is one text: of several boots the last one is judged, and each machine by
+    // itself.
     let stamped = text.lines.iter().filter(|line| line.trim_start().starts_with('[')).count();
     let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
     // The order of their lines is that of the boots.
@@ -288,13 +289,13 @@ fn read_text(path: &Path) -> Result<Text> {
     };
     let reader =
         collect::open_log(reader).with_context(|| format!("cannot read the kernel log {shown}"))?;
-    // As much as is looked at for more than kernel lines; of the rest the scan keeps what concerns clocks.
+    // Reads the part that is searched for more than kernel lines; of the rest the scan keeps lines about clocks.
     let (mut head, mut reader) = (Vec::new(), reader);
     let limit = u64::try_from(paste::LIMIT).unwrap_or(u64::MAX);
     let begun = reader.by_ref().take(limit + 1).read_to_end(&mut head);
     let rest: Box<dyn Read> = match begun {
         Ok(_) => reader,
-        // The scan says what failed, behind what could be read.
+        // The scan reports the error, after the part that could be read.
         Err(error) => Box::new(Failed(Some(error))),
     };
     let log = KernelLog::scan(Cursor::new(&head).chain(rest), &name).map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! An opaque id of a machine, which tells machines of one name apart.
+//! An opaque id of a machine, which distinguishes machines of one name.
 //!
 //! The machine's own id is confidential: machine-id(5) asks programs to derive one of their own, of which the original cannot be
 //! found. This is the id of `systemd-id128 machine-id --app-specific=4d0f...` and sd_id128_get_machine_app_specific(3): HMAC-SHA256 of
@@ -12,7 +12,7 @@ use sha2::Sha256;
 /// The id of this program for this purpose. Another one would make new hosts of all hosts of a fleet.
 const PROGRAM: u128 = 0x4d0f_6c1e_93b2_4f7a_a58e_1c7d_20e9_b364;
 
-/// Of the machine whose files these are; `None` where it has no id.
+/// Returns the id of the machine whose files these are; `None` where it has no id.
 pub(crate) fn of(tree: &dyn Tree) -> Option<String> {
     opaque(&collect::machine_id(tree)?)
 }

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The schema of what is written: it includes fields that a reader may ignore.
+    /// Returns the schema of the written form: it includes fields that a reader may ignore.
     fn schema<T: schemars::JsonSchema>() -> schemars::Schema {
         let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<T>()

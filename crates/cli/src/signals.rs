@@ -1,9 +1,9 @@
-//! Signals as this program needs them, whatever its parent has left: set once, before anything else.
+//! The signals that this program needs, independent of its parent's settings: set once, before anything else.
 //!
-//! A process inherits the signals that its parent blocked and ignored. One that waits for its children learns nothing of
-//! them where SIGCHLD is ignored (wait(2)); one whose SIGTERM is blocked does not end. And for process 1 of a container the
-//! kernel does not carry out what it does by default with a signal (pid_namespaces(7)). What was ignored on purpose, as
-//! SIGHUP by `nohup`, stays ignored. No constructor: six system calls at the start of `main`.
+//! A process inherits the signals that its parent blocked and ignored. A program that waits for its children cannot see
+//! their end where SIGCHLD is ignored (wait(2)); a program whose SIGTERM is blocked does not end. And the kernel does
+//! not apply the default action of a signal to process 1 of a container (pid_namespaces(7)). A signal that was ignored
+//! on purpose, such as SIGHUP by `nohup`, stays ignored. No constructor: six system calls at the start of `main`.
 
 use crate::ui::screen;
 use libc::{SIG_DFL, SIG_IGN};
@@ -11,7 +11,7 @@ use libc::{SIG_DFL, SIG_IGN};
 /// Signals whose default action ends a process.
 const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Sets them. Verbs that make an orderly end of these signals replace what this sets.
+/// Sets the signals. Verbs that end in an orderly way on these signals replace these handlers.
 pub(crate) fn at_start() {
     unblock();
     if action(libc::SIGCHLD) == SIG_IGN {
@@ -33,7 +33,7 @@ pub(crate) fn at_start() {
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// What the kernel does by default for any other process, with the exit code that a shell gives it.
+/// Ends the program as the kernel's default action does, with the exit code that a shell gives to the signal.
 extern "C" fn end(signal: libc::c_int) {
     screen::put_back();
     // SAFETY: allowed in a signal handler; nothing of this process runs after it.
@@ -50,7 +50,7 @@ fn unblock() {
     }
 }
 
-/// What is done with a signal.
+/// Returns the action of a signal.
 fn action(signal: libc::c_int) -> libc::sighandler_t {
     // SAFETY: all bits zero are a value of this structure of integers and a pointer that may be null.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -64,6 +64,6 @@ fn set(signal: libc::c_int, to: libc::sighandler_t) {
     let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
     new.sa_sigaction = to;
     new.sa_flags = libc::SA_RESTART;
-    // SAFETY: the structure lives through the call; the handlers of this file do what is allowed in one.
+    // SAFETY: the structure lives through the call; this file's handlers make only calls allowed in one.
     unsafe { libc::sigaction(signal, &raw const new, std::ptr::null_mut()) };
 }

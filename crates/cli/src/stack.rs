@@ -1,14 +1,14 @@
-//! A stack that is large enough, whatever `ulimit -s` says.
+//! A stack that is large enough, independent of `ulimit -s`.
 //!
-//! Limits of nesting are made for the usual 8 MiB. Where the limit is lower, the program runs in a thread with a stack of
-//! its own; else nothing is started.
+//! Limits of nesting are made for the usual 8 MiB. Where the limit is lower, the program runs in a thread with its own
+//! stack; otherwise no thread is started.
 
 use crate::exit::Code;
 use crate::ui::err;
 use rustix::process::{Resource, getrlimit};
 use std::process::ExitCode;
 
-/// What the program has, in bytes.
+/// The size of the program's stack, in bytes.
 pub(crate) const SIZE: usize = 8 << 20;
 /// A limit below this is too low.
 const ENOUGH: u64 = 4 << 20;
@@ -32,7 +32,7 @@ pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
     thread.join().unwrap_or(ExitCode::from(101))
 }
 
-/// Signals are the other thread's: one that came here would interrupt nothing that it waits for.
+/// Leaves signals to the other thread: a signal in this one would not interrupt the other one's waits.
 fn leave_signals() {
     // SAFETY: all bits zero are a value of this structure of integers.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };

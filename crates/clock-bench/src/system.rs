@@ -30,7 +30,7 @@ pub fn two_processors() -> Result<(usize, usize)> {
     Ok((first, processors.get(1).copied().unwrap_or(first)))
 }
 
-/// Waits until everything before it is done.
+/// Waits until all earlier instructions are done.
 #[inline(always)]
 pub fn fence() {
     // SAFETY: no operands.
@@ -40,7 +40,7 @@ pub fn fence() {
 /// 96 additions, four at a time: the work of a busy core between two reads of the clock.
 #[inline(always)]
 pub fn work() {
-    // SAFETY: touches four registers of its own.
+    // SAFETY: changes only its own four registers.
     unsafe {
         core::arch::asm!(
             ".rept 24", "add {a}, 1", "add {b}, 1", "add {c}, 1", "add {d}, 1", ".endr",

@@ -14,7 +14,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 const DONE: c_int = 0;
 /// `EINVAL`, which has this value on every system; for a number that is not a source.
 const INVALID: c_int = 22;
-/// `EAGAIN` on Linux: the answer is not known now.
+/// `EAGAIN` on Linux: the value is not known now.
 const AGAIN: c_int = 11;
 
 /// `CLOCK_MONOTONIC` in nanoseconds, unordered.
@@ -153,7 +153,7 @@ unsafe fn write_text(to: *mut c_char, size: usize, text: &dyn core::fmt::Display
     // SAFETY: by the contract.
     let bytes = unsafe { core::slice::from_raw_parts_mut(to.cast::<u8>(), size) };
     bytes.fill(0);
-    // The last byte remains zero. What does not fit is left out.
+    // The last byte remains zero. Text that does not fit is left out.
     let mut rest = bytes.get_mut(..size - 1).unwrap_or_default();
     let _ = write!(rest, "{text}");
 }

@@ -1,4 +1,4 @@
-//! What the hypervisor says of this machine's clock.
+//! The hypervisor's data about this machine's clock.
 
 use crate::{AGAIN, DONE, write_text};
 use clocksmith::vmclock::{Maintenance, State, Unavailable, VmClock};
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn clocksmith_disruption_marker(marker: *mut u64) -> c_int
     result
 }
 
-/// What the device says at one moment. Returns 0, or why there is nothing.
+/// Gets the device's state at one moment. Returns 0, or the reason why there is none.
 ///
 /// # Safety
 ///
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn clocksmith_vmclock_state(
     result
 }
 
-/// The two times between which UTC lies, by the hypervisor. Returns 0, or why it does not say.
+/// Gets the two times between which UTC lies, by the hypervisor. Returns 0, or the reason why there are none.
 ///
 /// # Safety
 ///
@@ -160,7 +160,7 @@ mod tests {
             ]
         };
         for result in results {
-            // A device may be there and not say.
+            // A device may exist and not provide the state.
             assert!(result == expected || expected == DONE && result == AGAIN);
         }
         if expected != DONE {

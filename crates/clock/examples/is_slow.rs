@@ -1,4 +1,4 @@
-//! Says whether reading the kernel's clock is slow here, and exits with 1 if so. An argument is the number of tests.
+//! Prints whether reading the kernel's clock is slow here, and exits with 1 if so. An argument is the number of tests.
 
 fn main() -> std::process::ExitCode {
     let tests = std::env::args().nth(1).and_then(|number| number.parse().ok()).unwrap_or(1);

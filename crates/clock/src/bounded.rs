@@ -6,9 +6,9 @@
 //! `kernel/time/ntp.c`). When the bound reaches 16 s, or the clock is set by hand, the kernel marks the clock
 //! unsynchronised (`STA_UNSYNC`).
 //!
-//! The answer is kept for a second, in two words. They belong together if their difference is the difference
-//! of the two coarse clocks, the wall clock and the monotonic one, which changes if and only if the wall
-//! clock is set. So a bound from before a set is not used, no lock is needed, and a fork does no harm.
+//! The result is kept for a second, in two words. They belong together if their difference is the difference of the two
+//! coarse clocks, the wall clock and the monotonic one, which changes if and only if the wall clock is set. So a bound
+//! from before a set is not used, no lock is needed, and a fork does no harm.
 
 use crate::clocks;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ struct Report {
 
 /// The unit of the age: 134 ms.
 const AGE_SHIFT: u32 = 27;
-/// How many of them an answer is kept: 1.07 s.
+/// How many of them a result is kept: 1.07 s.
 const KEPT: u32 = 8;
 /// By how much the error may grow, in parts per million; and a unit of that.
 const GROWTH_PPM: u64 = 500;
@@ -37,12 +37,12 @@ const UNKNOWN: u32 = 0xff_ffff;
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_S: u64 = 86_400;
 
-/// An answer, in one word: `taken` (32 bits), the error in microseconds (24), the growth (8).
+/// A result, in one word: `taken` (32 bits), the error in microseconds (24), the growth (8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     taken: u32,
     error_us: u32,
-    /// In units of 500 ppm, at least 1: so that no answer is zero.
+    /// In units of 500 ppm, at least 1: so that no result is zero.
     growth: u8,
 }
 
@@ -83,8 +83,8 @@ impl Kept {
         if self.error_us == UNKNOWN {
             return None;
         }
-        // The growth of the error since the answer, plus the growth up to the answer since the kernel last
-        // added to it: up to a second. The age is rounded up.
+        // The growth of the error since the result, plus the growth up to the result since the kernel last added to it:
+        // up to a second. The age is rounded up.
         let since = u64::from(age(monotonic_ns).wrapping_sub(self.taken)) + 1;
         let ns = (since << AGE_SHIFT) + SECOND_NS;
         // At most 255 * 500 ppm of some seconds.
@@ -97,8 +97,8 @@ fn age(monotonic_ns: u64) -> u32 {
     (monotonic_ns >> AGE_SHIFT) as u32
 }
 
-/// The last answer, and the last answer combined with the offset between both clocks. Two words of
-/// different answers do not match at that offset, unless both answers are equal.
+/// The last result, and the last result combined with the offset between both clocks. Two words of different results do
+/// not match at that offset, unless both results are equal.
 struct Store {
     word: AtomicU64,
     check: AtomicU64,
@@ -185,8 +185,8 @@ fn ask(monotonic: u64, offset: u64) {
     STORE.keep(Kept::new(report, monotonic), offset);
 }
 
-/// Whether a leap second can fall into the time for which an answer is kept: between the last seconds of a
-/// day and the first of the next.
+/// Returns whether a leap second can fall into the time for which a result is kept: between the last seconds of a day
+/// and the first of the next.
 fn is_around_midnight(realtime_ns: u64) -> bool {
     let second = realtime_ns / SECOND_NS % DAY_S;
     !(3..DAY_S - 3).contains(&second)
@@ -275,8 +275,8 @@ mod tests {
     }
 
     proptest! {
-        /// For every answer: the words return it, it is fresh for about a second, and its error is not
-        /// below the kernel's error with its growth.
+        /// For every result: the words return it, it is fresh for about a second, and its error is not below the
+        /// kernel's error with its growth.
         #[test]
         fn answers_are_kept_and_grow(
             maxerror_us in 0u64..16_000_000, tick_ppm in 0u64..100_000, taken in any::<u64>(), later in 0u64..3_000_000_000

@@ -150,7 +150,7 @@ impl CachedClock {
 
     #[cold]
     fn unkept_monotonic(&self) -> u64 {
-        // The tick may be older than what was remembered last. (In a child: by the parent.)
+        // The tick may be older than the time that was remembered last. (In a child: by the parent.)
         clocks::monotonic_coarse_ns().max(self.own.monotonic.load(Ordering::Relaxed))
     }
 }

@@ -111,7 +111,7 @@ pub(crate) enum Held {
     Equal,
     /// The word has another value.
     Other,
-    /// The word cannot be read, or the kernel did not say.
+    /// The word cannot be read, or the kernel did not report it.
     Unreadable,
 }
 
@@ -119,9 +119,9 @@ pub(crate) enum Held {
 /// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while the kernel that cannot
 /// read an argument returns EFAULT.
 ///
-/// The call is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word before it does
-/// anything else (`futex_requeue()`, `kernel/futex/`, all versions): EAGAIN says that the value
-/// differs. A private futex is identified by its address alone, so the kernel only reads the page.
+/// The call is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word before any other step
+/// (`futex_requeue()`, `kernel/futex/`, all versions): EAGAIN means that the value differs. A private futex is
+/// identified by its address alone, so the kernel only reads the page.
 pub(crate) fn compare(address: usize, value: u32) -> Held {
     match requeue_none(address, libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG, value) {
         0 => Held::Equal,

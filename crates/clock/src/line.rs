@@ -76,8 +76,8 @@ impl Line {
     /// the values that it may take while the kernel steers the clock (11 % at the very most,
     /// `timekeeping_adjust()`), and for any fraction of a second.
     pub(crate) fn limit(mult: u32, shift: u32) -> u64 {
-        // A fraction below one second, with what has been added since the last whole second (the
-        // kernel normalises at each update; twice as much is allowed for).
+        // A fraction below one second, with the additions since the last whole second (the kernel normalises at each
+        // update; twice as much is allowed for).
         let fraction = u128::from(2 * NS_PER_SECOND) << (shift & 63);
         let room = (1u128 << 64).saturating_sub(fraction);
         let limit = room / (u128::from(mult.max(1)) * 5 / 4 + 1);
@@ -110,8 +110,7 @@ impl Ready {
     }
 }
 
-/// A value of which the compiler does not know where it comes from: else it would put the two
-/// products above together again.
+/// Hides the origin of a value from the compiler, which would otherwise combine the two products above again.
 #[inline(always)]
 fn settle(value: u64) -> u64 {
     #[cfg(all(target_pointer_width = "64", not(miri)))]
@@ -161,7 +160,7 @@ impl Word {
         if cfg!(target_arch = "aarch64") {
             !self.is_odd() && clocksmith_raw::counter::is_counter_mode(self.mode())
         } else {
-            // One comparison for both: the bit that says odd is put in front of the mode.
+            // One comparison for both: the bit that marks odd numbers is put in front of the mode.
             self.0 & 0xffff_ffff_0000_0001 == 1 << 32
         }
     }

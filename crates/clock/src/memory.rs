@@ -28,7 +28,7 @@ pub(crate) fn there(place: &AtomicPtr<Page>) -> Option<&'static Page> {
     unsafe { there.as_ref() }
 }
 
-/// Stands for: do not try again.
+/// The value that means: do not try again.
 fn refused() -> *mut Page {
     core::ptr::without_provenance_mut(align_of::<Page>())
 }

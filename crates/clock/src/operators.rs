@@ -1,4 +1,4 @@
-//! What the types of a moment have in common.
+//! The operators that all types of a moment have.
 
 /// `+`, `+=`, `-` and `-=` of a moment and a duration, by its `saturating_add` and `saturating_sub`.
 macro_rules! duration_operators {

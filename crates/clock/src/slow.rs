@@ -1,11 +1,11 @@
 //! Whether the kernel's clock is slow to read here: one test of about a millisecond, for programs that want to warn when
 //! they start.
 //!
-//! A clock that user space can read costs a fraction of a system call. One that it cannot read costs a system call and the
-//! reading of the clocksource, whichever that is; and one whose counter a hypervisor traps costs the trap, which is most
-//! of both. So the test compares a read with a real system call for the same time, by the best of many short batches taken
-//! in turn: what else runs on the machine makes some batches longer, and the best no shorter. It asserts no time, and
-//! does not depend on how busy the machine is.
+//! A clock that user space can read costs a fraction of a system call. One that it cannot read costs a system call and
+//! the reading of the clocksource, whichever that is; and one whose counter a hypervisor traps costs the trap, which is
+//! most of both. So the test compares a read with a real system call for the same time, by the best of many short
+//! batches taken in turn: other load of the machine makes some batches longer, and the best no shorter. It asserts no
+//! time, and does not depend on how busy the machine is.
 
 use core::fmt;
 

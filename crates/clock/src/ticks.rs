@@ -199,7 +199,7 @@ mod tests {
             let begin = Ticks::now();
             assert!(!Ticks::are_cycles());
             assert!(Ticks::now_ordered().since(begin) < 60_000_000_000);
-            // Ticks are nanoseconds, and the kernel says so.
+            // Ticks are nanoseconds, and the kernel confirms that.
             let scale = crate::TickScale::of_kernel().unwrap();
             assert_eq!((scale.ns(12_345), scale.ticks_per_second()), (12_345, 1_000_000_000));
             let anchor = crate::TickAnchor::now();

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// Keeps a [`CachedClock`] up to date by a thread of its own, until it is dropped.
+/// Keeps a [`CachedClock`] up to date by a separate thread, until it is dropped.
 #[derive(Debug)]
 pub struct Updater {
     thread: Option<JoinHandle<()>>,

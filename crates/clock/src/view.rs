@@ -120,7 +120,7 @@ pub(crate) unsafe fn load64(at: *const u8) -> u64 {
 }
 
 impl Cells for Raw {
-    /// Loads nothing else: these loads are never left out by the compiler.
+    /// Loads no further values: the compiler never leaves these loads out.
     #[inline(always)]
     fn times(&self, clock: usize) -> (u64, u64) {
         self.base(clock)
@@ -265,8 +265,8 @@ impl View {
         let deadline = self.deadline.load(Ordering::Acquire);
         let mut cycles = 0;
         if !ORDERED {
-            // Reads the counter before everything else: the processor does not begin to read it
-            // before the load above is done. There is a page, so the counter may be read.
+            // Reads the counter before all loads that follow: the processor does not begin to read it before the load
+            // above is done. There is a page, so the counter may be read.
             if deadline == 0 {
                 return None;
             }

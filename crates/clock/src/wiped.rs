@@ -27,7 +27,7 @@ pub(crate) fn map(length: usize) -> Result<NonNull<u8>, ErrorNumber> {
     else {
         return Err(last_error());
     };
-    // Miri, in which programs test code that uses a clock, knows neither this advice nor a fork.
+    // Miri, in which programs test code that uses a clock, supports neither this advice nor a fork.
     if cfg!(miri) {
         return Ok(memory);
     }

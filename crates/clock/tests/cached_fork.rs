@@ -20,7 +20,7 @@ fn in_child(fork: unsafe extern "C" fn() -> libc::pid_t, child: impl FnOnce() ->
     libc::WEXITSTATUS(status)
 }
 
-/// A fork of which the C library knows nothing.
+/// Forks without the C library's knowledge.
 unsafe extern "C" fn raw_fork() -> libc::pid_t {
     #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "powerpc64"))]
     // SAFETY: as fork(2).
@@ -104,11 +104,11 @@ fn time_does_not_freeze_in_a_child() {
     assert_eq!(result, 0);
 }
 
-/// A child may have a thread of its own.
+/// A child may start its own thread.
 #[test]
 fn a_child_can_start_its_own_updater() {
     static CLOCK: CachedClock = CachedClock::new();
-    // In a program of its own: a child of a program with several threads cannot start any.
+    // In a separate program: a child of a program with several threads cannot start any.
     if std::env::var_os("CLOCKSMITH_TEST_ALONE").is_none() {
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_child_can_start_its_own_updater", "--test-threads=1"])

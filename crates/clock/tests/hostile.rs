@@ -1,5 +1,5 @@
-//! Hostile conditions for a process, with the real kernel. Each case runs in a process of its own,
-//! because the first read in a process is the critical one.
+//! Hostile conditions for a process, with the real kernel. Each case runs in a separate process, because the first read
+//! in a process is the critical one.
 
 #![cfg(all(target_os = "linux", not(miri)))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -64,7 +64,7 @@ fn check(kernel: fn(libc::clockid_t) -> u64, slack: u64, rounds: u32) {
 /// The slack of exact clocks: rounding, when the kernel changes its rate.
 const EXACTLY: u64 = 2;
 
-/// Runs a case in a process of its own, which must end well within a minute.
+/// Runs a case in a separate process, which must end well within a minute.
 fn alone(name: &str, case: impl FnOnce()) {
     const VARIABLE: &str = "CLOCKSMITH_HOSTILE_CASE";
     if std::env::var(VARIABLE).is_ok_and(|running| running == name) {
@@ -380,8 +380,7 @@ const fn statement(code: u32, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
 }
 
-/// Allows only these system calls; the filter answers the others with `otherwise`. `false` if the
-/// kernel has no filters.
+/// Allows only these system calls; the filter returns `otherwise` for the others. `false` if the kernel has no filters.
 fn filter(allowed: &[libc::c_long], otherwise: u32) -> bool {
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for (index, call) in allowed.iter().enumerate() {
@@ -515,9 +514,8 @@ fn files_that_lie_or_are_not_there() {
 
 // --- neighbours ------------------------------------------------------------------------------
 
-/// Another thread maps and unmaps the pages below the kernel's, where the memory of a static program
-/// begins, while the first read is made again and again. For a second; `CLOCKSMITH_NEIGHBOUR_SECONDS`
-/// says for how long else (at most 55).
+/// Another thread maps and unmaps the pages below the kernel's, where the memory of a static program begins, while the
+/// first read is made again and again. For a second, or for `CLOCKSMITH_NEIGHBOUR_SECONDS` (at most 55).
 #[test]
 fn neighbour_that_unmaps_pages_below_the_vdso_is_not_touched() {
     let seconds = std::env::var("CLOCKSMITH_NEIGHBOUR_SECONDS").ok();
@@ -610,7 +608,7 @@ fn ordered_reads_never_go_backward_between_threads() {
             let count = if best == Source::Vvar { 5_000_000 } else { 500_000 };
             let kernels = pairs(|| kernel(libc::CLOCK_MONOTONIC), 500_000);
             let ours = pairs(clocksmith::monotonic_ordered_ns, count);
-            // (steps, largest): none beyond what the kernel's own clock does here.
+            // (steps, largest): none beyond those of the kernel's own clock here.
             assert!(ours.0 == 0 || kernels.0 > 0, "{best}: {ours:?}; the kernel's {kernels:?}");
             let instants = pairs(|| clocksmith::Instant::now().as_nanos(), count);
             assert!(

@@ -72,7 +72,7 @@ fn reports_are_chosen_by_date() {
     assert_eq!((days(&since), since.changed), (("20".into(), "26".into()), 0));
     let late = compared(Some("2026-11-27"), &[("a", reports()), ("b", vec![state(27, OK, 1.0)])]);
     assert_eq!((late.compared, late.silent, late.single), (0, 1, 1));
-    // Of one moment the first one counts.
+    // Of several reports of one moment the first one counts.
     let tie = compared(
         None,
         &[("a", vec![state(25, OK, 20.0), state(26, OK, 20.0), state(26, SLOW, 1300.0)])],
@@ -140,7 +140,7 @@ fn what_changed_hosts_have_in_common_is_found() {
     assert_eq!(shared, [("kernel change", "6.1.0-50 -> 6.1.0-51"), ("cpu", "cpu-a")]);
     assert_eq!(common.with, Share { changed: 10, of: 11 });
     assert_eq!(common.without, Share { changed: 0, of: 290 });
-    // The kernel came to both processors alike: nothing that all the fleet has is in common.
+    // Both kinds of processors got the kernel alike: a property that the whole fleet has is not listed as common.
     let kernel = report.common.iter().find(|c| c.changes[0].what == What::Kernel).unwrap();
     assert!(kernel.shared.is_empty(), "{kernel:?}");
     let text = page(&report, crate::render::Look::default());

@@ -39,8 +39,8 @@ pub fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// As much of a text of one line as fits into `width` columns; the last one marks a cut. Hidden characters are shown
-/// by name first, so that the columns are those that are seen.
+/// Cuts a text of one line to `width` columns; the last one marks a cut. Hidden characters are shown by name first, so
+/// that the columns are the visible ones.
 #[must_use]
 pub fn clip(text: &str, width: usize) -> String {
     let text = visible::line(text);

@@ -18,7 +18,7 @@ pub enum Shape {
     Lines,
     /// A document over many lines, several of them, or an array.
     Whole,
-    /// Something packed or a tar archive: a bundle.
+    /// A compressed file or a tar archive: a bundle.
     Packed,
     /// A Parquet file.
     Parquet,

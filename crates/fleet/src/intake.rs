@@ -22,13 +22,13 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Reading begins at `now`; `date` is that of reports without one, if the caller has said so.
+    /// Reading begins at `now`; `date` is that of reports without one, if the caller defines it.
     #[must_use]
     pub fn new(now: Moment, date: Option<String>) -> Self {
         Self { newest: Newest::default(), input: Input::default(), now, date }
     }
 
-    /// A document that gave rows. A date that is still to come is that of a clock that is wrong, so the report has none.
+    /// Counts a document that gave rows. A date in the future comes from a wrong clock, so the report gets none.
     /// Returns `None` after more than 4 billion documents.
     pub fn report(&mut self, rows: &mut Rows, place: &str) -> Option<u32> {
         self.input.documents += 1;
@@ -48,7 +48,7 @@ impl Intake {
         self.newest.add(&rows.host.host, rows.host.machine_id.as_deref(), rows.taken())
     }
 
-    /// A document that gave none.
+    /// Counts a document that gave no rows.
     pub fn reject(&mut self, place: &str, why: &str) {
         self.input.documents += 1;
         self.input.rejected += 1;
@@ -66,7 +66,7 @@ impl Intake {
 }
 
 impl Input {
-    /// Adds what was found about reports of one host. `said` has, by row, a host and its place.
+    /// Adds the results about reports of one host. `said` returns, by row, a host and its place.
     pub fn served(&mut self, served: &Served, said: impl Fn(u32) -> String) {
         fn add(list: &mut Vec<String>, new: impl Iterator<Item = String>) {
             list.extend(new);

@@ -3,8 +3,9 @@
 //!
 //! This crate has the splitter of inputs into documents ([`documents`]), the parser from such a text to the report of
 //! `why` ([`parse`]), the rows that the report becomes ([`row`]) and their tables ([`table`]), the counts made while
-//! reading ([`intake`]), which of several reports of a host serves ([`newest`]), what changed between reports ([`changes`]), the groups that are not SQL ([`migration`]), the report ([`report`]) and its text
-//! ([`render`], in 80 [`columns`]), and synthetic fleets for tests ([`generate`]).
+//! reading ([`intake`]), the choice among several reports of a host ([`newest`]), the changes between reports
+//! ([`changes`]), the groups that are not SQL ([`migration`]), the report ([`report`]) and its text ([`render`], in 80
+//! [`columns`]), and synthetic fleets for tests ([`generate`]).
 //!
 //! It must not have files, threads, an engine for queries (`fleet/` at the top has them) or rules about
 //! clocks.

@@ -10,13 +10,13 @@ use clocksmith_vm::migrate::host::{Host, Tsc};
 pub struct Same {
     /// Frequency in kHz.
     pub khz: Option<i64>,
-    /// By how many kHz it may be off.
+    /// The possible error of the frequency, in kHz.
     pub slack_khz: Option<i64>,
-    /// Whether they can scale.
+    /// Whether the hosts can scale guests' TSCs.
     pub scaling: Option<bool>,
-    /// Whether their TSC is invariant.
+    /// Whether the hosts' TSC is invariant.
     pub invariant: Option<bool>,
-    /// How many.
+    /// The number of hosts.
     pub hosts: u64,
     /// One of them, the first by name.
     pub example: Option<String>,

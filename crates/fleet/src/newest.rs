@@ -1,15 +1,15 @@
-//! Of several reports of one host the newest one serves, in whatever order they come.
+//! Of several reports of one host the newest one is used, in any order of arrival.
 //!
 //! A host is a name and a machine id. Two ids under one name are two hosts. A report without an id, as earlier versions
-//! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several reports of
-//! one moment, the one that was given first serves.
+//! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several
+//! reports of one moment, the one that was given first is used.
 //!
-//! Some 25 bytes a host, whatever the number of reports; and one bit for each report.
+//! Some 25 bytes a host, for any number of reports; and one bit for each report.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// So many rows are named in each list.
+/// The number of rows that each list names.
 pub const NAMED: usize = 20;
 
 /// When a report was taken: seconds since 1970, 0 without a date.
@@ -23,7 +23,7 @@ type Name = [u32; 2];
 struct Entry {
     taken: Moment,
     row: u32,
-    /// Of the machine id.
+    /// A hash of the machine id.
     tag: u32,
 }
 
@@ -100,7 +100,7 @@ impl Newest {
             } else if others.is_empty() {
                 self.known.superseded.set(first.row);
             }
-            // Newer than those of several machines: which of them it is of is not known, so it is kept.
+            // Newer than those of several machines: its machine is not known, so it is kept.
         }
         let mut shared: Vec<Vec<u32>> = Vec::new();
         for name in self.known.more.keys() {
@@ -134,7 +134,7 @@ impl Newest {
     }
 }
 
-/// Which reports serve.
+/// Which reports are used, and which are not.
 #[derive(Debug, Default)]
 pub struct Served {
     known: Known,
@@ -221,8 +221,8 @@ fn tag(machine: &str) -> u32 {
     (hash(machine) as u32).max(1)
 }
 
-/// A number for a report: of its host, its machine and its moment. The same in every run, so that a history knows what it
-/// has.
+/// Returns a number for a report: of its host, its machine and its moment. The same in every run, so that a history
+/// recognises its reports.
 #[must_use]
 pub fn key(host: &str, machine: Option<&str>, taken: Moment) -> u64 {
     let mut hasher = DefaultHasher::new();

@@ -61,13 +61,13 @@ fn a_report_without_an_id_is_of_the_host_that_has_its_name() {
     assert_eq!(kept(&[("a", None, 9), ("a", Some("x"), 5)]), [("a", None, 9)]);
     let two = [("a", Some("x"), 5), ("a", Some("y"), 7), ("a", None, 6)];
     assert_eq!(kept(&two), [("a", Some("x"), 5), ("a", Some("y"), 7)]);
-    // Which of the two it is of is not known.
+    // It is not known which of the two machines it is of.
     let open = [("a", Some("x"), 5), ("a", Some("y"), 7), ("a", None, 8)];
     assert_eq!(kept(&open).len(), 3);
 }
 
 proptest! {
-    /// The same reports serve in every order, but for those of one moment.
+    /// The same reports are used in every order, except among those of one moment.
     #[test]
     fn order_does_not_matter(
         mut reports in proptest::collection::vec((0..4usize, 0..4usize, 0..6u32), 0..40),

@@ -24,7 +24,7 @@ pub enum DocumentError {
     /// One of a later version of this program.
     #[error("it is a document {0}, which is newer than this program")]
     Newer(String),
-    /// JSON of something else.
+    /// JSON of another kind.
     #[error("it is JSON, but no document of `clocksmith why --json` (\"schema\" is missing)")]
     NoSchema,
     /// The inputs that `clocksmith fleet` could not use.
@@ -53,7 +53,7 @@ struct Input {
     error: Option<String>,
 }
 
-/// A document, and the input that it came from where that is said.
+/// A document, and the input that it came from where that is known.
 #[derive(Debug)]
 pub struct Named {
     /// The name of the input.
@@ -131,7 +131,7 @@ fn broken(error: &serde_json::Error) -> DocumentError {
     let text = text.replace(" at line 1 column ", " at column ");
     DocumentError::Broken(match error.classify() {
         serde_json::error::Category::Data => {
-            // The value that does not fit may be of a file that the caller may not read; what was expected is not.
+            // The value that does not fit may be of a file that the caller may not read; the expected type is not.
             let text = match text.find(", expected ") {
                 Some(at) => format!("another value or name{}", text.get(at..).unwrap_or_default()),
                 None => text,

@@ -6,13 +6,13 @@ use crate::report::{Added, FleetReport, Groups, Input, Like};
 use clocksmith_facts::visible::Ink;
 use std::fmt::Write;
 
-/// How a text is shown.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
     /// With colours, for callers that print by
     /// [`visible::terminal`](clocksmith_facts::visible::terminal).
     pub ink: Option<Ink>,
-    /// The answer only.
+    /// The result only.
     pub quiet: bool,
 }
 
@@ -58,7 +58,7 @@ pub fn page(report: &FleetReport, look: Look) -> String {
     out
 }
 
-/// What was added to a history.
+/// Returns the text about the reports that were added to a history.
 #[must_use]
 pub fn history(added: &Added) -> String {
     let (reports, days) = (counted(added.added, "report"), counted(added.days, "day"));
@@ -73,7 +73,7 @@ pub fn history(added: &Added) -> String {
     wrap(&text, "  ", "    ")
 }
 
-/// When the reports were taken, where that is not one day.
+/// Appends when the reports were taken, unless on one day.
 fn dates(out: &mut String, report: &FleetReport) {
     let day = |at: &Option<String>| at.as_deref().and_then(|at| at.get(..10)).map(str::to_owned);
     let dates = &report.dates;
@@ -90,8 +90,8 @@ fn dates(out: &mut String, report: &FleetReport) {
     }
 }
 
-/// The inputs that could not be used, and what several reports of one host led to; `superseded` too, where a report that does not
-/// serve has no other use.
+/// Returns the text about inputs that could not be used, and about several reports of one host; `superseded` too, where
+/// a report that is not the newest has no other use.
 #[must_use]
 pub fn input(input: &Input, superseded: bool) -> String {
     let mut out = String::new();
@@ -209,7 +209,7 @@ fn by(out: &mut String, title: &str, groups: &Groups, look: Look) {
     );
     for group in &groups.groups {
         let name = group.name.as_deref().unwrap_or("(not known)");
-        // A long name has a line of its own: two processors may differ in the last letter.
+        // A long name has a separate line: two processors may differ in the last letter.
         let long = name.chars().count() > 24;
         if long {
             out.push_str(&wrap(name, "", "  "));
@@ -286,7 +286,7 @@ pub fn like(like: &Like) -> String {
     format!("{}, Linux {}, {on}", known(&like.cpu), known(&like.kernel))
 }
 
-/// A cost in nanoseconds, as people write it.
+/// Formats a cost in nanoseconds, with its unit.
 #[must_use]
 pub fn ns(ns: f64) -> String {
     match ns {

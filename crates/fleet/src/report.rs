@@ -306,7 +306,7 @@ impl FleetReport {
         self.verdicts.groups.iter().find(named).map_or(0, |group| group.hosts)
     }
 
-    /// The answer in one sentence.
+    /// Returns the result in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let hosts = self.hosts;

@@ -17,9 +17,9 @@ pub const MAX_TEXT: usize = 256;
 pub struct HostRow {
     /// Its name.
     pub host: String,
-    /// The answer in one word.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How sure it is.
+    /// The confidence of the verdict.
     pub confidence: Confidence,
     /// The clocksource in use.
     pub clocksource: Option<String>,
@@ -47,7 +47,7 @@ pub struct HostRow {
     pub causes: i64,
     /// The change that is advised first: see [`change`].
     pub remedy: Option<String>,
-    /// Whether that answers every cause that is more than worth knowing.
+    /// Whether that remedy removes every cause above the severity "info".
     pub remedy_alone: Option<bool>,
     /// Kernel release.
     pub kernel: Option<String>,
@@ -61,7 +61,7 @@ pub struct HostRow {
     pub cpu: Option<String>,
     /// Frequency of the TSC in kHz.
     pub tsc_khz: Option<i64>,
-    /// By how many kHz that may be off.
+    /// The possible error of that frequency, in kHz.
     pub tsc_slack_khz: Option<i64>,
     /// Whether guests' TSCs can be scaled.
     pub tsc_scaling: Option<bool>,
@@ -115,9 +115,9 @@ pub struct RemedyRow {
     pub refused: bool,
     /// Why.
     pub refused_because: Option<String>,
-    /// Whether it answers the gravest cause.
+    /// Whether it removes the gravest cause.
     pub answers_gravest: bool,
-    /// Whether it answers every cause that is more than worth knowing.
+    /// Whether it removes every cause above the severity "info".
     pub answers_all: bool,
     /// Whether it is the change that is advised first: see [`change`].
     pub chosen: bool,
@@ -138,9 +138,9 @@ pub struct Rows {
     pub remedies: Vec<RemedyRow>,
 }
 
-/// The place of the change that is advised first where something is wrong: the first remedy that is not
-/// refused, answers the gravest cause, and changes the machine (a program that reads more cheaply leaves
-/// it as it is). `None` where nothing is wrong, nothing is known, or nothing is advised.
+/// Returns the place of the change that is advised first for a fault: the first remedy that is not refused, removes the
+/// gravest cause, and changes the machine (a program that reads more cheaply leaves it as it is). `None` without a
+/// fault, without a known cause, or without advice.
 #[must_use]
 pub fn change(why: &Document) -> Option<usize> {
     if !matches!(why.verdict, Verdict::Slow | Verdict::Untrustworthy) {
@@ -162,7 +162,7 @@ fn answers_gravest(remedy: &Remedy, why: &Document) -> bool {
     gravest(why).is_some_and(|cause| remedy.causes.contains(&cause.id))
 }
 
-/// Whether the remedy answers the gravest cause and every cause above the severity "info".
+/// Returns whether the remedy removes the gravest cause and every cause above the severity "info".
 fn answers_all(remedy: &Remedy, why: &Document) -> bool {
     answers_gravest(remedy, why)
         && why
@@ -173,7 +173,7 @@ fn answers_all(remedy: &Remedy, why: &Document) -> bool {
 }
 
 impl Rows {
-    /// From a document. `place` says where it was read, and names a machine that has no name of its own.
+    /// From a document. `place` is where it was read, and names a machine that has no name of its own.
     #[must_use]
     pub fn of(why: &Document, place: &str) -> Self {
         let chosen = change(why);

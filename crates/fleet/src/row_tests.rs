@@ -114,7 +114,7 @@ fn other_documents_are_refused_by_name() {
     assert!(parse(format!("{:#}", document()).as_bytes()).is_ok());
 }
 
-/// The caller may not be allowed to read what a privileged run reads.
+/// A privileged run may read files that the caller may not.
 #[test]
 fn errors_about_values_do_not_quote_them() {
     let mut refused = 0;
@@ -129,7 +129,7 @@ fn errors_about_values_do_not_quote_them() {
     assert!(refused > 2, "{refused}");
 }
 
-/// As the first version wrote it: without `host`, `next`, `policies`, `settles`, `contradictions`, `verified` and
+/// A document of the first version: without `host`, `next`, `policies`, `settles`, `contradictions`, `verified` and
 /// `timeline`, without lists of settings, and without `machine.as_host`.
 const FIRST: &str = r#"{"schema": "clocksmith.why.v1", "verdict": "slow", "confidence": "medium",
     "headline": "Reading the time is slow here.",

@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As standard SQL calls it.
+    /// Returns the name in standard SQL.
     #[must_use]
     pub fn sql(self) -> &'static str {
         match self {
@@ -32,13 +32,13 @@ impl Kind {
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Of a text column.
+    /// A value of a text column.
     Text(Option<&'a str>),
-    /// Of a column of integers.
+    /// A value of a column of integers.
     Integer(Option<i64>),
-    /// Of a column of floating point numbers.
+    /// A value of a column of floating point numbers.
     Float(Option<f64>),
-    /// Of a column of flags.
+    /// A value of a column of flags.
     Flag(Option<bool>),
 }
 
@@ -164,7 +164,7 @@ pub fn definitions() -> String {
     format!("{}\n{}\n{}\n{HISTORY}", HOSTS.definition(), CAUSES.definition(), REMEDIES.definition())
 }
 
-/// What precedes the name of a table in the name of the view that has all its reports.
+/// The prefix of a table's name in the name of the view that has all its reports.
 pub const ALL: &str = "history_";
 
 const HISTORY: &str = "\

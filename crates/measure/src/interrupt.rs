@@ -7,13 +7,13 @@ use std::time::Duration;
 /// The first signal that came, or 0.
 static WISHED: AtomicI32 = AtomicI32::new(0);
 
-/// Whether a signal has asked for the measurement to stop.
+/// Returns whether a signal has requested the measurement to stop.
 #[must_use]
 pub fn wished() -> bool {
     signal().is_some()
 }
 
-/// The signal that asked for the measurement to stop: the first one that came.
+/// Returns the signal that requested the measurement to stop: the first one that came.
 #[must_use]
 pub fn signal() -> Option<i32> {
     Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
@@ -28,7 +28,7 @@ pub fn breaks_runs() {
     BREAKS.store(true, Ordering::Relaxed);
 }
 
-/// Whether a run shall end before its time.
+/// Returns whether a run must end before its time.
 pub(crate) fn breaks() -> bool {
     wished() && BREAKS.load(Ordering::Relaxed)
 }
@@ -38,8 +38,8 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 /// Whether no signal ends the program.
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// From now on no number of signals ends the program, until [`release`]: it restores what it has half changed, and a second
-/// signal of a kind, as of a terminal that closes under a shell, would leave that as it is.
+/// From now on no number of signals ends the program, until [`release`]: it restores a half made change, and a second
+/// signal of a kind, such as that of a terminal that closes under a shell, would prevent that.
 pub fn hold() {
     HELD.store(true, Ordering::Relaxed);
 }
@@ -49,7 +49,7 @@ pub fn release() {
     HELD.store(false, Ordering::Relaxed);
 }
 
-/// Whether signals wait ([`hold`]).
+/// Returns whether signals wait ([`hold`]).
 #[must_use]
 pub fn is_held() -> bool {
     HELD.load(Ordering::Relaxed)
@@ -68,7 +68,7 @@ extern "C" fn note(signal: libc::c_int) {
         last();
     }
     // SAFETY: all calls are allowed in a signal handler; the signal is blocked while this runs, and ends the program
-    // when it returns, except for process 1 of a container, for which the kernel does nothing by default.
+    // when it returns, except for process 1 of a container, for which the kernel has no default action.
     unsafe {
         if libc::getpid() == 1 {
             libc::_exit(128 + signal);
@@ -87,8 +87,9 @@ pub fn before_forced_end(last: fn()) {
     }
 }
 
-/// Ends the program so long after the first signal, by its number, also where a thread is in a system call that does not return (a
-/// file system that does not answer): then `last` is done, and the exit code is the shell's for the signal.
+/// Ends the program so long after the first signal, by its number, also while a thread is in a system call that does
+/// not return (a file system that does not respond): then `last` is run, and the exit code is the shell's for the
+/// signal.
 ///
 /// # Errors
 /// No thread can be started.
@@ -96,7 +97,7 @@ pub fn end_within(
     patience: impl Fn(i32) -> Duration + Send + 'static,
     last: impl FnOnce() + Send + 'static,
 ) -> std::io::Result<()> {
-    /// How often the wish is looked at.
+    /// How often a request to end is checked.
     const BEAT: Duration = Duration::from_millis(200);
     let wait = move || {
         let signal = loop {
@@ -113,7 +114,7 @@ pub fn end_within(
     std::thread::Builder::new().name("deadline".to_owned()).spawn(wait).map(|_| ())
 }
 
-/// Whether the parent has had a signal ignored: SIGINT of a command in the background of a script, SIGHUP by `nohup`.
+/// Returns whether the parent had a signal ignored: SIGINT of a background command of a script, SIGHUP by `nohup`.
 fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: `sigaction` is a C struct of integers and a pointer, for which all zeros is valid; the call only writes it.
     unsafe {
@@ -123,14 +124,14 @@ fn is_ignored(signal: libc::c_int) -> bool {
     }
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are wishes, the first time each; the second one ends the
-/// program at once. Of these, SIGINT and SIGHUP stay ignored if they are: what comes before this call is lost then, and
-/// one that comes later would not be.
+/// From now on SIGINT, SIGTERM and SIGHUP are requests, the first time each; the second one ends the program at once.
+/// SIGINT and SIGHUP stay ignored if they are: a signal before this call is lost then, and one that comes later would
+/// not be.
 pub fn listen() {
     listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
 }
 
-/// As [`listen`], and SIGQUIT (Ctrl-\), too: of a program that must not end in the middle of a change.
+/// As [`listen`], and also SIGQUIT (Ctrl-\): for a program that must not end in the middle of a change.
 pub fn listen_with_quit() {
     listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
 }
@@ -169,7 +170,7 @@ mod tests {
         unsafe { libc::raise(libc::SIGTERM) };
         assert!(wished());
         assert_eq!(signal(), Some(libc::SIGTERM));
-        // While signals are held, any number of them ends nothing; this process would end otherwise.
+        // While signals are held, any number of them does not end the process; otherwise this process would end.
         hold();
         listen_with_quit();
         for signal in

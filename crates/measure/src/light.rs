@@ -33,7 +33,7 @@ pub struct ClockCost {
 /// The read cost of the counter itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CounterCost {
-    /// The instruction; `None` on architectures where this program knows none.
+    /// The instruction; `None` on architectures where this program has none.
     pub name: Option<&'static str>,
     /// Nanoseconds per read, unordered.
     pub ns: Option<f64>,
@@ -71,10 +71,10 @@ const CHEAPER: f64 = 0.6;
 const FAR_CHEAPER: f64 = 0.3;
 /// Share of CPU time in the kernel that a few ticks cannot explain.
 const MOSTLY_KERNEL: f64 = 0.7;
-/// From this share of the system call's cost on, a read made one.
+/// From this share of the system call's cost on, a read was a system call.
 const EQUAL: f64 = 0.8;
-/// Above this multiple of the system call's cost, a read did more than make one: a tracer or an
-/// emulator answers the counter read, in the kernel's time.
+/// Above this multiple of the system call's cost, a read did more than make one: a tracer or an emulator serves the
+/// counter read, in the kernel's time.
 const DEARER: f64 = 3.0;
 /// Share of CPU time in the kernel from which a read goes there.
 const KERNEL: f64 = 0.3;
@@ -84,8 +84,8 @@ const KERNEL: f64 = 0.3;
 #[must_use]
 pub fn light(budget: Duration) -> LightMeasurement {
     let begun = Instant::now();
-    // The split of CPU time is scaled by all ticks since a thread began, so each clock needs a
-    // thread of its own; a quarter of the budget is for them.
+    // The split of CPU time is scaled by all ticks since a thread began, so each clock needs a separate thread; a
+    // quarter of the budget is for them.
     let part = budget / 4 / u32::try_from(CLOCKS.len()).unwrap_or(1);
     let shares = CLOCKS.map(|clock| in_thread(move || system_share(clock, part)).flatten());
     let left = budget.saturating_sub(begun.elapsed()).min(budget * 2 / 3);
@@ -161,7 +161,7 @@ pub fn judge(
     if path == Path::Syscall && system_share.is_none() && traps { Path::Unknown } else { path }
 }
 
-/// Share of a read's cost from which on the counter read in it may be most of it.
+/// Share of a read's cost above which the counter read in it may be most of it.
 const TRAPPING: f64 = 0.5;
 
 /// The path of a clock's reads. Where cost and split of CPU time contradict each other, neither is
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(path(900.0, 900.0, Some(0.9)), Path::Syscall);
         assert_eq!(path(240.0, 250.0, None), Path::Syscall);
         assert_eq!(path(170.0, 250.0, Some(0.7)), Path::Syscall);
-        // A tracer answers the counter: far more than a system call, and mostly in the kernel.
+        // A tracer serves the counter: far slower than a system call, and mostly in the kernel.
         assert_eq!(path(95_000.0, 3_780.0, Some(0.9)), Path::Unknown);
         assert_eq!(path(95_000.0, 3_780.0, None), Path::Unknown);
         // A trapping counter, read in user space.
@@ -272,13 +272,13 @@ mod tests {
         assert_eq!(judge(60.0, 582.0, Some(10.0)), Path::Vdso);
         // Too far from either.
         assert_eq!(judge(450.0, 650.0, Some(10.0)), Path::Unknown);
-        // With a split of CPU time that decides.
+        // With a split of CPU time, which decides.
         assert_eq!(super::judge(Some(900.0), Some(900.0), Some(0.9), Some(800.0)), Path::Syscall);
     }
 
     #[test]
     fn batch_below_timing_has_no_cost_and_no_path() {
-        // As seen where a tracer answers every counter read and the clock moves at ticks only.
+        // As measured where a tracer serves every counter read and the clock moves at ticks only.
         let still = |calls| Samples {
             calls,
             ns: vec![0.0, 0.0, 0.0, 0.0, 4e6],

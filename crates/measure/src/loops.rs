@@ -82,7 +82,7 @@ pub fn own() -> Vec<Subject<'static>> {
     subjects
 }
 
-/// Calls of a function that does nothing: what the loop and the call take themselves.
+/// Calls of a function that does nothing: the cost of the loop and of the call itself.
 #[must_use]
 pub fn empty() -> Subject<'static> {
     unsafe extern "C" fn nothing(_: usize, _: *mut libc::c_long) -> libc::c_int {
@@ -99,7 +99,7 @@ pub fn empty() -> Subject<'static> {
 /// second; without one the place is the first, and the second is null.
 ///
 /// # Safety
-/// It is such a function, it writes at most two words, and it is there for as long as the loops are.
+/// The function has these arguments, writes at most two words, and stays loaded for as long as the loops exist.
 #[must_use]
 pub unsafe fn of_function(
     name: &str,
@@ -119,7 +119,7 @@ pub unsafe fn of_function(
     [Subject::new(apart(name), alone), Subject::looping(chained(name), waiting)]
 }
 
-/// One call; its result is written `at` bytes, which is 0, behind its place, and returned.
+/// Makes one call; its result is written `at` bytes (`at` is 0) after its place, and returned.
 ///
 /// # Safety
 /// As for [`of_function`].

@@ -1,5 +1,5 @@
-//! What else the machine does while something is measured: load, stolen time, the processor's frequency, neighbours.
-//! Reads files of the kernel; judges nothing.
+//! Other activity of the machine during a measurement: load, stolen time, the processor's frequency, neighbours. Reads
+//! files of the kernel; judges nothing.
 
 use serde::Serialize;
 use std::fs::read_to_string;
@@ -45,7 +45,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins. The measurement will run on this CPU, where one is known.
+    /// Begins. The measurement will run on this CPU, if it is known.
     #[must_use]
     pub fn begin(cpu: Option<u32>) -> Self {
         Self { cpu, before: stat(cpu), own: own_ticks(), load: load() }
@@ -76,7 +76,7 @@ fn shares(before: Stat, after: Stat, own: Option<f64>) -> (Option<f64>, Option<f
     let idle = after.idle.saturating_sub(before.idle) as f64;
     let steal = after.steal.saturating_sub(before.steal) as f64;
     let all = busy + idle + steal;
-    // Fewer ticks say nothing.
+    // Fewer ticks are not significant.
     if all < 20.0 {
         return (None, None);
     }
@@ -129,7 +129,7 @@ fn line(path: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// How many a list such as `0-3,8` has.
+/// Returns the number of members of a list such as `0-3,8`.
 fn members(list: &str) -> usize {
     let count = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

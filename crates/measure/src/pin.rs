@@ -24,7 +24,7 @@ pub fn to(cpu: u32) -> Result<u32, String> {
     Ok(cpu)
 }
 
-/// Whether a thread can be bound to a CPU: tried in a thread of its own.
+/// Tries in a separate thread whether a thread can be bound to a CPU.
 ///
 /// # Errors
 /// Why that is not possible.

@@ -11,12 +11,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How much of a file is looked at.
+/// Bytes of a file that are examined.
 const HEAD: u64 = 256;
 
 /// Strings for `execve`, with their addresses.
 struct Words {
-    // Owns what the addresses point to.
+    // Owns the strings at the addresses.
     _strings: Vec<CString>,
     addresses: Vec<*const libc::c_char>,
 }
@@ -56,7 +56,7 @@ pub fn by_the_kernel_alone(command: &mut Command) {
         pair.push(value);
         pair
     });
-    // A zero byte in one of them is an error of the standard library, before anything is run.
+    // A zero byte in one of them causes an error of the standard library, before the program is run.
     let (Ok(path), Some(words), Some(variables)) = (
         CString::new(path.as_os_str().as_bytes()),
         Words::new(words.map(OsStr::to_owned)),
@@ -76,7 +76,7 @@ pub fn by_the_kernel_alone(command: &mut Command) {
     unsafe { command.pre_exec(run) };
 }
 
-/// What to tell of a file that the kernel does not run, if that is the error.
+/// Returns the message for a file that the kernel does not run, if that is the error.
 #[must_use]
 pub fn refused_by_the_kernel(error: &io::Error) -> Option<&'static str> {
     (error.raw_os_error() == Some(libc::ENOEXEC)).then_some(
@@ -85,8 +85,8 @@ pub fn refused_by_the_kernel(error: &io::Error) -> Option<&'static str> {
     )
 }
 
-/// Whether a shell may be given a file: the beginning has neither the mark of an ELF file nor bytes that no text has. One
-/// that cannot be read is none.
+/// Returns whether a file may be passed to a shell: the beginning has neither the mark of an ELF file nor bytes that no
+/// text has. An unreadable file may not.
 fn is_text(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
@@ -94,7 +94,7 @@ fn is_text(path: &Path) -> bool {
     read.is_ok() && !head.starts_with(b"\x7fELF") && !head.iter().any(control)
 }
 
-/// As `execvp` finds it.
+/// Finds the program as `execvp` does.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
@@ -122,7 +122,7 @@ mod tests {
         let mut command = Command::new(&path);
         command.stderr(std::process::Stdio::null());
         // With it the standard library runs `execvp` itself, as in `exec`.
-        // SAFETY: it does nothing.
+        // SAFETY: the closure does nothing.
         unsafe { command.pre_exec(|| Ok(())) };
         by_the_kernel_alone(&mut command);
         (command.status().map(|status| status.code()), made.exists())

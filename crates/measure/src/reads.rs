@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The clocks of a light measurement, and of `why`.
 pub const CLOCKS: [ClockId; 3] = [ClockId::Monotonic, ClockId::Realtime, ClockId::MonotonicCoarse];
 
-/// Reads a clock through the C library, which uses the vDSO where it can; says whether that succeeded.
+/// Reads a clock through the C library, which uses the vDSO where it can; returns whether that succeeded.
 #[inline]
 #[must_use]
 pub fn read(clock: ClockId) -> bool {
@@ -17,7 +17,7 @@ pub fn read(clock: ClockId) -> bool {
     unsafe { libc::clock_gettime(clock.number(), time.as_mut_ptr()) == 0 }
 }
 
-/// Reads a clock by a real system call; says whether that succeeded.
+/// Reads a clock by a real system call; returns whether that succeeded.
 #[inline]
 #[must_use]
 pub fn read_by_syscall(clock: ClockId) -> bool {
@@ -27,8 +27,8 @@ pub fn read_by_syscall(clock: ClockId) -> bool {
     unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number(), time.as_mut_ptr()) == 0 }
 }
 
-/// The step in which a clock moves, as the kernel says: a whole tick for a coarse clock, and for all
-/// of them where the kernel has no high resolution timers.
+/// Returns the step in which a clock moves, as the kernel reports it: a whole tick for a coarse clock, and for all of
+/// them where the kernel has no high resolution timers.
 #[must_use]
 pub fn resolution(clock: ClockId) -> Duration {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -42,7 +42,7 @@ pub fn resolution(clock: ClockId) -> Duration {
     }
 }
 
-/// Whether this thread may read the counter.
+/// Checks that this thread may read the counter.
 ///
 /// # Errors
 /// Why not: the architecture has none, or the kernel makes the read fault (`PR_SET_TSC`).

@@ -43,12 +43,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How to measure.
+/// The parameters of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// How long one batch should take.
+    /// The intended length of one batch.
     pub batch: Duration,
-    /// How long everything may take; it ends after the round in which that time is up.
+    /// The limit for the whole measurement; it ends after the round in which that time is up.
     pub budget: Duration,
     /// The most rounds.
     pub rounds: usize,
@@ -144,8 +144,8 @@ impl Sampler {
         self.run_while(subjects, |_| true)
     }
 
-    /// The same, as long as `go_on` returns `true`. It is called after each round, between batches,
-    /// with the used share of the budget.
+    /// Does the same, as long as `go_on` returns `true`. It is called after each round, between batches, with the used
+    /// share of the budget.
     pub fn run_while(
         &self,
         subjects: &mut [Subject<'_>],
@@ -195,7 +195,7 @@ impl Sampler {
     fn calibrate(&self, subject: &mut Subject<'_>, batch: Duration, begun: Instant) -> u32 {
         let mut calls = 1u32;
         loop {
-            // The better of two: one may be disturbed, and would end the search too early.
+            // The shorter of two: one may be disturbed, and would end the search too early.
             let took = timed(subject, calls).min(timed(subject, calls));
             let late = calls >= LEAST_CALLS && begun.elapsed() > self.budget;
             if took >= batch || calls >= MAX_CALLS || late {

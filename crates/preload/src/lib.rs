@@ -34,7 +34,7 @@ struct Real {
 impl Environment for Real {
     #[inline(always)]
     fn counter(&self) -> u64 {
-        // Who preloads this has tested the counter.
+        // The program that preloads this library has tested the counter.
         if self.ordered { counter::read_ordered() } else { counter::read() }
     }
 
@@ -154,7 +154,7 @@ fn time_of(clock: libc::clockid_t, time: *mut libc::timespec) -> Option<c_int> {
     })
 }
 
-/// With `errno`.
+/// Sets `errno`, if the result is an error.
 fn finish(result: c_int) -> c_int {
     if result < 0 {
         // SAFETY: the C library's own, of this thread.

@@ -10,7 +10,7 @@ pub(crate) enum Settings {
     Line { ordered: bool, rate: u64 },
     /// The kernel's coarse clocks.
     Coarse,
-    /// Nothing was said.
+    /// No setting.
     Nothing,
 }
 

@@ -78,19 +78,19 @@ impl ClockId {
         Self::ALL.into_iter().find(|id| id.number() == number)
     }
 
-    /// Whether it can be set, so that it can go back.
+    /// Returns whether the clock can be set, so that it can go back.
     #[must_use]
     pub const fn can_be_set(self) -> bool {
         matches!(self, Self::Realtime | Self::RealtimeCoarse | Self::Tai)
     }
 
-    /// Whether it is the time of the last tick.
+    /// Returns whether it is the time of the last tick.
     #[must_use]
     pub const fn is_coarse(self) -> bool {
         matches!(self, Self::MonotonicCoarse | Self::RealtimeCoarse)
     }
 
-    /// Whether it counts CPU time: no vDSO answers it.
+    /// Returns whether the clock counts CPU time: no vDSO serves it.
     #[must_use]
     pub const fn is_cpu_time(self) -> bool {
         matches!(self, Self::ProcessCputime | Self::ThreadCputime)

@@ -11,7 +11,7 @@
 pub trait Counter {
     /// Reads it, unordered.
     fn read() -> u64;
-    /// Reads it after everything before it in program order.
+    /// Reads it after all earlier instructions.
     fn read_ordered() -> u64;
 }
 
@@ -23,9 +23,8 @@ impl Counter for Hardware {
     #[inline(always)]
     fn read() -> u64 {
         let (low, high): (u32, u32);
-        // SAFETY: rdtsc writes eax and edx and nothing else. (Callers check first whether
-        // PR_SET_TSC forbids it.) Without `nomem` the compiler keeps it between the loads around
-        // it.
+        // SAFETY: rdtsc writes only eax and edx. (Callers check first whether PR_SET_TSC forbids it.) Without `nomem`
+        // the compiler keeps it between the loads around it.
         unsafe {
             core::arch::asm!("rdtsc", out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
@@ -80,7 +79,7 @@ impl Counter for Hardware {
     }
 }
 
-/// Where there is no counter to read (and under Miri, which has no instructions).
+/// For targets without a readable counter (and under Miri, which has no instructions).
 #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))))]
 impl Counter for Hardware {
     fn read() -> u64 {
@@ -124,7 +123,7 @@ pub fn read_rdtscp() -> u64 {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
     {
         let (low, high): (u32, u32);
-        // SAFETY: rdtscp writes eax, edx and ecx and nothing else.
+        // SAFETY: rdtscp writes only eax, edx and ecx.
         unsafe {
             core::arch::asm!("rdtscp", out("eax") low, out("edx") high, out("ecx") _,
                 options(nostack, preserves_flags));

@@ -116,7 +116,7 @@ impl Discipline {
         self.rate
     }
 
-    /// Takes a reading, where the line says `line_ns` (ignored as long as there is no line).
+    /// Takes a reading, at which the line's time is `line_ns` (ignored as long as there is no line).
     pub fn step(&mut self, sample: Sample, line_ns: u64) -> Next {
         let dt = sample.cycles.wrapping_sub(self.last.cycles);
         let Some(dn) = sample.ns.checked_sub(self.last.ns).filter(|_| dt < u64::MAX / 2) else {
@@ -152,7 +152,7 @@ impl Discipline {
             if sample.only_width_tells && sample.width > self.narrowest.saturating_mul(VAGUE) {
                 return Next::Disagree;
             }
-            // That is how it is here now.
+            // The wider bracket is the normal width from now on.
             self.narrowest = sample.width;
         }
         self.vague = 0;
@@ -436,7 +436,7 @@ mod tests {
             }),
             Next::Disagree
         );
-        // It is set back.
+        // The counter is set back.
         assert_eq!(
             broken(&|w| {
                 let at = w.kernel();
@@ -489,7 +489,7 @@ mod tests {
             assert!(!matches!(discipline.step(sample, sample.ns), Next::Disagree));
         }
         assert_eq!(discipline.narrowest, 5_000);
-        // Unless that is the only sign that the kernel reads something else now.
+        // Unless that is the only sign that the kernel now reads another device.
         for only_width_tells in [false, true] {
             let mut disagreed = false;
             let mut discipline = discipline;

@@ -79,7 +79,7 @@ impl Meeting {
         side
     }
 
-    /// The thread that answers; parameters as of [`Meeting::ask`].
+    /// The thread that replies; parameters as of [`Meeting::ask`].
     pub fn answer<W: FnMut() -> bool>(
         &self,
         counter: impl Fn() -> u64,
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn exchange_counter_ahead_is_bounded_from_both_sides() {
         let (asked, answered) = sides(1_000_000);
-        // The answer has a later counter; the first message took that much longer.
+        // The reply has a later counter; the first message took that much longer.
         assert!(asked.least < Some(0) && answered.least > Some(900_000), "{asked:?} {answered:?}");
     }
 

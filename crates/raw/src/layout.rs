@@ -21,7 +21,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"clksmit1");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
-    /// Gives it to the kernel's own vDSO.
+    /// Passes the read to the kernel's own vDSO.
     Pass = 0,
     /// The same, and counts it ([`Counts`]).
     Count = 1,
@@ -29,7 +29,7 @@ pub enum Mode {
     Line = 2,
     /// Serves MONOTONIC and REALTIME from the kernel's coarse clocks: as old as a tick.
     Coarse = 3,
-    /// Takes its time: see [`Config::least`] and [`Config::extra`].
+    /// Delays the read: see [`Config::least`] and [`Config::extra`].
     Slow = 4,
 }
 
@@ -37,7 +37,7 @@ pub enum Mode {
 pub const ORDERED: u32 = 1;
 /// In [`Mode::Slow`]: reads are real system calls.
 pub const BY_CALL: u32 = 2;
-/// Programs may read the base of FS (the kernel says so in `AT_HWCAP2`): it names a thread.
+/// Programs may read the base of FS (`AT_HWCAP2` has the kernel's flag for it): it identifies a thread.
 pub const FSGSBASE: u32 = 4;
 
 /// Addresses of the functions of the kernel's own vDSO; 0 for one that it does not have.
@@ -68,11 +68,11 @@ pub struct Config {
     pub mode: u32,
     /// [`ORDERED`], [`BY_CALL`], [`FSGSBASE`].
     pub flags: u32,
-    /// Where calls are passed to.
+    /// The functions that calls are passed to.
     pub original: Original,
     /// Nanoseconds per cycle of the counter, times 2^48, as known before the program began.
     pub rate: u64,
-    /// By how many cycles a counter may be behind without anything being wrong.
+    /// By how many cycles a counter may be behind without a fault.
     pub slack: u64,
     /// In [`Mode::Slow`]: the cycles that a read takes at least.
     pub least: u64,

@@ -22,7 +22,7 @@ pub struct Export<'a> {
 /// The image is not an ELF file of a known form.
 pub fn exports(image: &[u8]) -> Result<Vec<Export<'_>>, object::Error> {
     let file = object::File::parse(image)?;
-    // The kernel links the image for address 0 since 3.16; before, its first segment says where.
+    // The kernel links the image for address 0 since 3.16; before, its first segment has the address.
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let defined = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
     let export = defined.filter_map(|symbol| {

@@ -1,4 +1,4 @@
-//! How fast the counter goes, by the kernel's clock.
+//! The rate of the counter, by the kernel's clock.
 
 use clocksmith_raw::counter;
 use std::time::Duration;

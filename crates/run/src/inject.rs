@@ -28,7 +28,7 @@ pub(crate) struct Injected {
 /// stopped at the end of that call, even after an error.
 pub(crate) fn inject(remote: Remote, image: &Image) -> Result<Injected, Refusal> {
     let Some(parts) = image.parts() else { return Err(Refusal::NotSixtyFour) };
-    // Before anything of it is touched.
+    // Before any change to the process.
     kind(remote)?;
     let mut borrowed = Borrowed::after_exec(remote).map_err(failed("reaching the program"))?;
     let result = fill(remote, &mut borrowed, image, parts);
@@ -110,7 +110,7 @@ fn fill(
                 .map_err(failed("writing the auxiliary vector"))
         });
     if filled.is_err() {
-        // As if nothing had been.
+        // The memory is released, so that the process is unchanged.
         let _ = borrowed.call(libc::SYS_munmap, [memory, parts.length as u64, 0, 0, 0, 0]);
     }
     filled?;
@@ -149,7 +149,7 @@ fn settle(
             .call(libc::SYS_madvise, arguments)
             .map_err(failed("having memory cleared in children (since Linux 4.14)"))?;
     }
-    // For users who examine its memory; older kernels refuse, and nothing depends on it.
+    // A name for users who examine its memory; older kernels refuse, and nothing depends on it.
     let arguments = [PR_SET_VMA, 0, memory, parts.length as u64, at(NAME_AT), 0];
     let _ = borrowed.call(libc::SYS_prctl, arguments);
     Ok(())

@@ -30,12 +30,12 @@ pub enum Failure {
     /// The tracer could not be made.
     #[error("{0}: {1}")]
     Tracer(&'static str, #[source] io::Error),
-    /// The program could not be run, for a reason that lies in the program.
+    /// The program could not be run, because of the program itself.
     #[error("{0}")]
     NotRun(#[source] io::Error),
 }
 
-/// How a program is started.
+/// The settings with which a program is started.
 pub struct Launch {
     /// The behaviour of its reads.
     pub act: Act,
@@ -127,7 +127,8 @@ impl Launch {
         let pipe = || io::pipe().map_err(|error| Failure::Tracer("making a pipe", error));
         let ((mut from_tracer, to_program), (from_program, mut to_tracer)) = (pipe()?, pipe()?);
         let Launch { act, baseline, follow, listeners, kept } = self;
-        // The tracer reads there what the program is. By then the program would run, and with the kernel's clock.
+        // The tracer reads these files to identify the program. There a failure would be too late: the program would
+        // already run, with the kernel's clock.
         for file in ["exe", "status"] {
             let path = format!("/proc/{}/{file}", std::process::id());
             std::fs::File::open(path).map_err(Failure::NoProc)?;

@@ -7,7 +7,7 @@ use object::{Object, ObjectSection};
 /// The instruction, on x86-64.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// The most that is read of it.
+/// The most bytes of it that are read.
 pub(crate) const LONGEST: usize = 64 << 10;
 
 /// The functions found in it.

@@ -9,7 +9,7 @@ pub(crate) struct Remote(pub(crate) libc::pid_t);
 #[cfg(target_arch = "x86_64")]
 type Registers = libc::user_regs_struct;
 
-/// Elsewhere there is no image, and this code is not reached.
+/// Other architectures have no image, and do not reach this code.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Registers {
@@ -179,7 +179,7 @@ impl Borrowed {
         self.registers.rsp
     }
 
-    /// Says where there is a system call instruction.
+    /// Sets the address of a system call instruction.
     pub(crate) fn use_instruction(&mut self, address: u64) {
         self.syscall = address;
     }

@@ -1,4 +1,4 @@
-//! Which programs are left alone, and why.
+//! Which programs do not get another clock, and why.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -17,7 +17,7 @@ pub enum Refusal {
          memory is not touched"
     )]
     GainsRights,
-    /// The kernel says that it gained rights (`AT_SECURE`).
+    /// The kernel reports that it gained rights (`AT_SECURE`).
     #[error("it gained rights when it was run, and such a program's memory is not touched")]
     Secure,
     /// The same, of a program that the kernel gives none, because a process without the right to do so traces it.
@@ -38,7 +38,7 @@ pub enum Refusal {
     /// The kernel gave it no vDSO, and so no place for an address.
     #[error("the kernel gave it no vDSO (vdso=0), so there is no place for another one's address")]
     NoVdso,
-    /// There is something else in place of the vDSO.
+    /// The image in place of the vDSO is not a known one.
     #[error("its vDSO could not be read, or has no clock")]
     StrangeVdso,
     /// Something that the kernel refused.
@@ -58,7 +58,7 @@ pub enum Refusal {
 /// reports it.
 pub fn check(program: &OsStr) -> Result<(), Refusal> {
     let Some(path) = find(program) else { return Ok(()) };
-    // Of a script the kernel runs the interpreter, by whose bits it goes and not by those of the script.
+    // For a script the kernel runs the interpreter, and uses the mode bits of the interpreter and not of the script.
     let path = interpreter(path);
     let Ok(metadata) = std::fs::metadata(&path) else { return Ok(()) };
     // SAFETY: these only return numbers.
@@ -107,7 +107,7 @@ fn head(path: &Path) -> Vec<u8> {
     if std::fs::metadata(path).is_ok_and(|found| found.is_file())
         && let Some(file) = open()
     {
-        // One that cannot be read is not judged.
+        // An unreadable file is not judged.
         let _ = file.take(LINE).read_to_end(&mut head);
     }
     head
@@ -130,7 +130,7 @@ pub fn checks_for_leaks(program: &OsStr) -> bool {
     })
 }
 
-/// Symbols that are looked at: the sanitizers' are needed or defined by the program itself.
+/// Symbols that are examined: the sanitizers' are needed or defined by the program itself.
 const SYMBOLS: usize = 1 << 18;
 
 /// Whether the head of an ELF file is of a 64-bit x86 program.
@@ -148,7 +148,7 @@ fn has_capabilities(path: &Path) -> bool {
     length > 0
 }
 
-/// As `execvp` finds it.
+/// Finds the program as `execvp` does.
 fn find(program: &OsStr) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(program));
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(with(b"#!/bin/sh\n", 0o755), Ok(()));
         assert_eq!(with(b"", 0o755), Ok(()));
         assert_eq!(check(OsStr::new("no-such-program-at-all")), Ok(()));
-        // A script is what runs it.
+        // A script runs as its interpreter.
         head[18] = 183;
         let program = dir.path().join("foreign");
         std::fs::write(&program, head).unwrap();
@@ -219,7 +219,7 @@ mod tests {
         for path in [&script, &outer] {
             assert_eq!(check(path.as_os_str()), Err(Refusal::GainsRights));
         }
-        // The bits of a script have no effect.
+        // The set-user-ID bit of a script has no effect.
         std::os::unix::fs::chown(&script, Some(65_534), None).unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o4755)).unwrap();
         std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -36,7 +36,7 @@ pub struct Totals {
     pub reasons: Vec<(String, Refusal)>,
 }
 
-/// How many reasons are kept.
+/// The most reasons that are kept.
 const REASONS: usize = 16;
 
 /// The callbacks for the tracer's events.
@@ -61,7 +61,7 @@ pub(crate) struct Tracer {
 #[derive(Default)]
 struct Known {
     totals: Totals,
-    /// By process: where its counts are, and the last that were read.
+    /// By process: the address of its counts, and the last counts that were read.
     counts: HashMap<libc::pid_t, (Option<u64>, Option<Counted>)>,
     rate: u64,
     baseline: Option<Baseline>,

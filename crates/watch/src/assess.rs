@@ -12,31 +12,31 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read as Input};
 use std::time::{Duration, Instant};
 
-/// How long the measurement takes at first, and how long where the way of the reads is in doubt: a
-/// clocksource that the vDSO should serve, and no sign that it does. The last one is what `why` takes, and
-/// enough for the kernel to count ticks of CPU time at 250 Hz and above.
+/// How long the measurement takes at first, and how long where the path of the reads is in doubt: a clocksource that
+/// the vDSO should serve, without a sign that it does. The last value is that of `why`, and enough for the kernel to
+/// count ticks of CPU time at 250 Hz and above.
 const STEPS: [Duration; 3] = [Duration::from_millis(6), Duration::from_millis(48), light::BUDGET];
-/// How long an answer that took a longer measurement is used again, while the clocksource and the cost of
-/// a read stay as they were.
+/// How long the result of a longer measurement is reused, while the clocksource and the cost of a read stay as they
+/// were.
 const SETTLED: Duration = Duration::from_secs(600);
 /// The cost stays as it was within this factor.
 const ALIKE: f64 = 1.5;
 
-/// The judgement that monitoring asks for.
+/// The judgement that monitoring needs.
 #[must_use]
 pub fn judgement(seen: &Assessment, thresholds: &Thresholds) -> Judgement {
     judge(&seen.report, thresholds).with_ntp(seen.facts.ntp.value())
 }
 
-/// Looks at the running machine without disturbing it: it starts no other program, and takes a few
-/// milliseconds; up to [`light::BUDGET`] where only a longer measurement tells the way of the reads.
+/// Looks at the running machine without disturbing it: it starts no other program, and takes a few milliseconds; up to
+/// [`light::BUDGET`] where only a longer measurement shows the path of the reads.
 #[derive(Debug, Default)]
 pub struct Live {
     tree: LiveTree,
     settled: Cell<Option<Settled>>,
 }
 
-/// What a longer measurement found.
+/// The result of a longer measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Settled {
     /// The clocksource, as a number: names are compared, never shown.
@@ -47,7 +47,7 @@ struct Settled {
 }
 
 impl Settled {
-    /// Whether it still holds for a read of this cost by this clocksource.
+    /// Returns whether the result is still valid for a read of this cost by this clocksource.
     fn holds(&self, clocksource: u64, ns: Option<f64>, now: Instant) -> bool {
         let alike = |ns: f64| ns < self.ns * ALIKE && self.ns < ns * ALIKE;
         self.clocksource == clocksource
@@ -57,7 +57,7 @@ impl Settled {
 }
 
 impl Live {
-    /// The running machine. What never changes (CPUID) is asked once in the life of this value.
+    /// The running machine. Constant data (CPUID) is read once in the life of this value.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -85,7 +85,7 @@ impl Live {
         of(facts, Some(&measured))
     }
 
-    /// Measures as long as it takes to know the way of the reads, within [`STEPS`].
+    /// Measures until the path of the reads is known, within [`STEPS`].
     fn measure(
         &self,
         clocksource: &str,
@@ -95,7 +95,7 @@ impl Live {
         clocksource.hash(&mut hasher);
         let clocksource_id = hasher.finish();
         let mut measured = light(STEPS[0]);
-        // A device is slow whatever the way.
+        // A device is slow on either path.
         if clocksmith_diagnose::names::is_slow_by_nature(clocksource) {
             return measured;
         }
@@ -118,7 +118,7 @@ impl Live {
                 cost.path = settled.path;
                 return measured;
             }
-            // What the first step takes for a system call may be an accident of a few batches.
+            // The first step may find a system call by accident, from a few batches.
             let enough = step > 0 && path == Path::Syscall;
             if enough || budget == light::BUDGET {
                 if let Some(ns) = cost.ns {
@@ -134,13 +134,13 @@ impl Live {
 
 const MONOTONIC: &str = "CLOCK_MONOTONIC";
 
-/// The judgement of facts and, for the machine that runs this program, of what was measured.
+/// Returns the judgement of facts and, for the machine that runs this program, of the measurement.
 #[must_use]
 pub fn of(facts: Facts, light: Option<&LightMeasurement>) -> Assessment {
     assess(facts, light.map(measured).unwrap_or_default())
 }
 
-/// What was measured, in the words of the diagnosis.
+/// Returns the measurement, in the terms of the diagnosis.
 #[must_use]
 pub fn measured(light: &LightMeasurement) -> Measured {
     Measured { reads: reads(light), counter_ns: light.counter.ns }
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(measured.clocks[0].path, Path::Syscall);
             assert_eq!(taken, STEPS[..2]);
             assert_eq!(verdict(name, &measured), Verdict::Slow, "{name}");
-            // The same again costs no more than the short look.
+            // A repeated look with the same result takes only the short measurement.
             let again = live.measure(name, &mut |budget| {
                 taken.push(budget);
                 made_up(ns * 1.1, syscall * 1.6, None, 10.0)

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 pub const FACTOR: f64 = 2.0;
 /// Ordinary samples that are remembered.
 const USUAL: usize = 15;
-/// Ordinary samples that are needed to speak of a change.
+/// Ordinary samples that are needed to report a change.
 const ENOUGH: usize = 3;
 /// Samples in a row that make a change.
 pub const IN_A_ROW: usize = 3;
 
-/// What a sample means.
+/// The meaning of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seen {
     /// As before, or there is nothing to compare with.
@@ -30,7 +30,7 @@ pub enum Seen {
     },
 }
 
-/// What a read usually costs.
+/// The usual cost of a read.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     usual: VecDeque<f64>,

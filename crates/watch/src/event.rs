@@ -1,4 +1,4 @@
-//! What happened to the clocks, as the history keeps it.
+//! Events of the clocks, as the history keeps them.
 
 use crate::judge::State;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::Started,
         Self::ClocksourceChange,
@@ -51,7 +51,7 @@ impl Kind {
         Self::Restored,
     ];
 
-    /// As it is written in labels: `clocksource-change`.
+    /// Returns the name in labels: `clocksource-change`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// For people.
+    /// Returns the title in the page.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ impl Event {
         }
     }
 
-    /// One line for a log: what, and why.
+    /// Returns one line for a log: the event and its reason.
     #[must_use]
     pub fn line(&self) -> String {
         match &self.reason {

@@ -78,7 +78,7 @@ impl History {
     }
 }
 
-/// An event as a line of the file; what hides is written as `\uXXXX`.
+/// Returns an event as a line of the file; invisible characters are written as `\uXXXX`.
 #[must_use]
 pub fn line(event: &Event) -> Option<String> {
     let text = serde_json::to_string(event).ok()?;

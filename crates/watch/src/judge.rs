@@ -1,5 +1,5 @@
-//! The judgement that monitoring asks for: one state, one line, and the points that it rests on.
-//! Pure: from a report and thresholds.
+//! The judgement that monitoring needs: one state, one line, and the points that it rests on. Pure: from a report and
+//! thresholds.
 
 use crate::range::Range;
 use clocksmith_diagnose::demotion::demoted_by;
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// What is worse, for putting points together: what is known to be bad outweighs what is unknown.
+    /// The order of states, for combining points: a known fault outweighs an unknown state.
     fn rank(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -117,7 +117,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Whether there are any for the cost of a read.
+    /// Returns whether there are thresholds for the cost of a read.
     #[must_use]
     pub fn of_cost(&self) -> bool {
         let figures = self.warn_ns.is_some() || self.critical_ns.is_some();
@@ -196,8 +196,8 @@ impl Judgement {
         }
     }
 
-    /// Adds the kernel's word on whether the wall clock is synchronised, where that is known: for information. What it
-    /// means is judged by the point `wall-clock`.
+    /// Adds the kernel's flag for a synchronised wall clock, where that is known: for information. The point
+    /// `wall-clock` judges its meaning.
     #[must_use]
     pub fn with_ntp(mut self, ntp: Option<&NtpState>) -> Self {
         if let Some(ntp) = ntp {
@@ -212,7 +212,7 @@ impl Judgement {
     }
 }
 
-/// Whether a cause means that the kernel gave up a clocksource.
+/// Returns whether a cause means that the kernel demoted a clocksource.
 #[must_use]
 pub fn is_demotion(cause: &Cause) -> bool {
     cause.is_demotion()
@@ -255,8 +255,8 @@ fn expected(name: &str, thresholds: &Thresholds) -> Point {
     Point::new("expected", thresholds.unexpected, text)
 }
 
-/// How grave a fault is the diagnosis decides: a fault of the TSC is none of the time that is made of
-/// another clocksource.
+/// The diagnosis decides the severity of a fault: a fault of the TSC does not affect a time that is made of another
+/// clocksource.
 fn trust(report: &Report, thresholds: &Thresholds) -> Point {
     let fault = report.causes.iter().find(|cause| cause.severity == Severity::Critical);
     let (state, text) = match fault {
@@ -312,8 +312,8 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
     }
 }
 
-/// The clocksource that the watchdog demoted in this boot, and the line that says so: also if the cause is not known,
-/// or its replacement is as good.
+/// Returns the clocksource that the watchdog demoted in this boot, and the line that reports it: also if the cause is
+/// not known, or its replacement is as good.
 fn demoted(report: &Report) -> Option<(String, &str)> {
     // A demotion of the TSC in the log of another architecture is of another machine.
     let current = report.clocksource.current.as_deref().and_then(names::find);
@@ -336,7 +336,7 @@ fn demoted(report: &Report) -> Option<(String, &str)> {
     })
 }
 
-/// Whether the wall clock is right, if the evidence says anything about it. Read costs do not matter here.
+/// Returns whether the wall clock is right, if there is evidence about it. Read costs do not matter here.
 fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
     let wall = report.wall_clock.as_ref()?;
     let grave = report
@@ -373,8 +373,8 @@ fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
     Some(Point::new("wall-clock", state, text))
 }
 
-/// Whether it is as the vendor asks that `--policy` names: a warning at most, because the time of a
-/// machine that is not as a contract wants it may be right.
+/// Returns whether the machine conforms to the vendor that `--policy` names: a warning at most, because the time of a
+/// machine that does not conform to a contract may be right.
 fn policy(answer: &PolicyAnswer) -> Point {
     let text = answer.summary.trim_end_matches('.').to_owned();
     match answer.conforms {
@@ -415,7 +415,7 @@ fn cost_text(ns: Option<f64>, before: &str, after: &str) -> String {
     ns.map_or_else(String::new, |ns| format!("{before}{}{after}", ns_text(ns)))
 }
 
-/// A duration for people: `26 ns`, `1.3 us`, `2.0 ms`.
+/// Formats a duration: `26 ns`, `1.3 us`, `2.0 ms`.
 #[must_use]
 pub fn ns_text(ns: f64) -> String {
     match ns {
@@ -426,8 +426,8 @@ pub fn ns_text(ns: f64) -> String {
     }
 }
 
-/// The text with as much of the clocksource's name as the first line has room for: what is said of it
-/// matters more than the end of its name.
+/// Returns the text with as much of the clocksource's name as the first line has room for: the rest of the text matters
+/// more than the end of the name.
 fn shortened(state: State, text: &str, name: &str) -> String {
     let length = "CLOCKSMITH  - ".len() + state.word().len() + text.chars().count();
     let whole = name.chars().count();
@@ -442,7 +442,7 @@ fn shortened(state: State, text: &str, name: &str) -> String {
 /// Characters of a clocksource's name that are kept in any case.
 const SHORT: usize = 8;
 
-/// The first line, cut to [`LINE`] characters, without what would end it early: `|` begins the
+/// Returns the first line, cut to [`LINE`] characters, without characters that would end it early: `|` begins the
 /// performance data of monitoring plugins.
 fn line(state: State, text: &str) -> String {
     let text = visible::line(text).replace('|', " ");

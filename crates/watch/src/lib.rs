@@ -1,14 +1,13 @@
-//! A machine's clocks under watch: the judgement that monitoring asks for, events with their reasons,
-//! metrics, a page, and the daemon that keeps them.
+//! A machine's clocks under watch: the judgement that monitoring needs, events with their reasons, metrics, a page, and
+//! the daemon that keeps them.
 //!
-//! What lives here: the judgement ([`mod@judge`]) that `check` and `watch` share; the state machine that
-//! turns observations into events ([`state`]); the texts that others read ([`metrics`], [`page`]); all of
-//! that is pure. The thin edges are in [`edge`] (files, the kernel log, signals, the service manager),
-//! [`http`] (requests and the server) and [`daemon`], which ties them together.
+//! The judgement ([`mod@judge`]) that `check` and `watch` share, the state machine that turns observations into events
+//! ([`state`]) and the texts that others read ([`metrics`], [`page`]) are pure. The thin edges are in [`edge`] (files,
+//! the kernel log, signals, the service manager), [`http`] (requests and the server) and [`daemon`], which ties them
+//! together.
 //!
-//! What must not live here: rules of the kernel, causes and remedies (`clocksmith-diagnose`), ways to
-//! measure (`clocksmith-measure`), the command line and its output (`clocksmith-cli`). Nothing here
-//! changes a clock.
+//! These must not be here: rules of the kernel, causes and remedies (`clocksmith-diagnose`), ways to measure
+//! (`clocksmith-measure`), the command line and its output (`clocksmith-cli`). Nothing here changes a clock.
 
 pub mod assess;
 pub mod cost;

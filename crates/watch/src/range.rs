@@ -25,7 +25,7 @@ impl Range {
         (below || above) != self.inside
     }
 
-    /// As plugins write it, each figure by `number`.
+    /// Returns the range as plugins write it, each figure by `number`.
     #[must_use]
     pub fn text(&self, number: impl Fn(f64) -> String) -> String {
         let at = if self.inside { "@" } else { "" };
@@ -64,7 +64,7 @@ impl FromStr for Range {
         };
         match (low, high) {
             (Some(low), Some(high)) if low > high => Err(wrong()),
-            // It has every value or none.
+            // Such a range has every value or none.
             (None, None) => Err(wrong()),
             _ => Ok(Self { low, high, inside }),
         }

@@ -1,4 +1,4 @@
-//! Why another clocksource came into use. Pure: from what the kernel said lately, and the diagnosis.
+//! The reason for a change of the clocksource. Pure: from recent messages of the kernel, and the diagnosis.
 
 use crate::event::Reason;
 use crate::judge::is_demotion;
@@ -6,18 +6,18 @@ use clocksmith_diagnose::demotion::demoted_by;
 use clocksmith_diagnose::{Cause, CauseId, names};
 use clocksmith_facts::log::Event as Said;
 
-/// What the reason of a change is concluded from.
+/// The evidence for the reason of a change.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What was in use.
+    /// The former clocksource.
     pub from: &'a str,
-    /// What is in use now.
+    /// The present clocksource.
     pub to: &'a str,
     /// The available ones before the change; empty where they are not known.
     pub before: &'a [String],
     /// The available ones now.
     pub now: &'a [String],
-    /// The line by which the kernel gave up a clocksource since the last change, if there is one.
+    /// The line by which the kernel demoted a clocksource since the last change, if there is one.
     pub demotion: Option<&'a str>,
     /// Whether the kernel's log could be followed.
     pub log: bool,
@@ -102,10 +102,10 @@ fn rating(name: &str) -> i32 {
     names::find(name).map_or(0, |name| name.rating)
 }
 
-/// What a message of the kernel means to the watch.
+/// The meaning of a kernel message for the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It gave up a clocksource.
+    /// It demoted a clocksource.
     Demotion,
     /// Clocks or counters disagree.
     Warp,
@@ -124,11 +124,11 @@ pub fn about(said: &Said) -> &str {
     }
 }
 
-/// What a message means.
+/// Returns the meaning of a message.
 #[must_use]
 pub fn meaning(said: &Said) -> Meaning {
     match said {
-        // The line behind it says what was seen.
+        // The line after it reports the evidence.
         Said::WarpHeader { .. } => Meaning::Nothing,
         Said::Warp { .. }
         | Said::WarpRandom

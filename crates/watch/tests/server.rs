@@ -69,7 +69,7 @@ fn answers_and_refusals() {
     assert_eq!(server.counts().get(&200), Some(&2));
 }
 
-/// Asks again and again while others misbehave; how long the slowest answer took.
+/// Sends requests again and again while others misbehave; returns the time of the slowest response.
 fn slowest(address: SocketAddr, times: u32) -> Duration {
     let times = (0..times).map(|_| {
         let begun = Instant::now();
@@ -101,7 +101,7 @@ fn clients_that_dribble_never_read_or_say_nothing_do_not_keep_others_out() {
             };
             let mut bad: Vec<TcpStream> = (0..200).map(open).collect();
             while !over.load(Ordering::Relaxed) {
-                // One byte now and then, for ever; some of those that were ended come back.
+                // Single bytes with pauses, for ever; some of the ended connections come back.
                 let mut back = 0;
                 for (number, stream) in bad.iter_mut().enumerate() {
                     match stream.write(b"x") {
@@ -137,7 +137,7 @@ fn connect_from(from: [u8; 4], address: SocketAddr) -> std::io::Result<TcpStream
 fn addresses_that_hold_a_connection_each_do_not_keep_slow_clients_out() {
     let (_, address) = serve("");
     let over = Arc::new(AtomicBool::new(false));
-    // In parts, so slow that many connections of others come meanwhile.
+    // In parts, so slowly that many connections of others come meanwhile.
     let asks = |from| {
         let mut stream = connect_from(from, address).unwrap();
         for part in ["", "GET / HTTP/1.1\r\n", "Host: localhost\r\n", "\r\n"] {
@@ -202,7 +202,7 @@ fn passwords() {
     assert!(status(&answer) == "401" && answer.contains("WWW-Authenticate: Basic"));
     assert_eq!(with("cHJvbWV0aGV1czpzZWNyZXQ="), "200");
     assert_eq!(with("cHJvbWV0aGV1czp3cm9uZw=="), "401");
-    // After wrong ones, and after the configuration was read anew, who was right comes in.
+    // After wrong ones, and after the configuration was reloaded, a client that was right comes in.
     server.replace(gate(USERS).unwrap()).unwrap();
     for guess in 0..200 {
         let pair = format!("cHJvbWV0aGV1czp3cm9uZ{guess:03}");
@@ -222,7 +222,7 @@ fn guesses_through_a_proxy_keep_no_other_client_of_it_out() {
         let from = if client.is_empty() {
             String::new()
         } else {
-            // What a client says of itself stands before what the proxy adds.
+            // The client's own header precedes the one that the proxy adds.
             format!("X-Forwarded-For: 203.0.113.9, {client}\r\n")
         };
         let head = format!(
@@ -275,7 +275,7 @@ mod tls {
     fn the_certificate_of_the_configuration_serves() {
         let (_, address) = serve(CERTIFICATE);
         assert!(secret(address, false).unwrap().ends_with("hello\n"));
-        // Plain HTTP gets no answer that it could read.
+        // A client of plain HTTP gets no response that it could read.
         assert!(!ask(address, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").contains("hello"));
     }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 /// The key by which samples of reads are added up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Which process (a number of the caller's).
+    /// The process, by the caller's number.
     pub process: usize,
     /// The path of the read.
     pub path: Path,
-    /// By which function.
+    /// The function that reads.
     pub api: Option<Api>,
     /// The user stack, innermost first.
     pub stack: Box<[u64]>,
@@ -24,9 +24,9 @@ pub struct Key {
 /// The key by which breakpoint hits are added up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HitKey {
-    /// Which process.
+    /// The process, by the caller's number.
     pub process: usize,
-    /// Which function was called.
+    /// The function that was called.
     pub api: Api,
     /// For which clock; `None` where the function takes none.
     pub clock: Option<ClockId>,
@@ -78,7 +78,7 @@ pub struct Moment {
     pub time: u64,
     /// Thread.
     pub tid: u32,
-    /// Which of [`Aggregate::reads`].
+    /// The index of the read in [`Aggregate::reads`].
     pub read: usize,
     /// The nanoseconds of CPU time that it represents.
     pub ns: u64,
@@ -172,8 +172,8 @@ impl Aggregate {
         }
     }
 
-    /// Decides on the samples in entry and exit code: a site that was seen reading clocks more often
-    /// than doing anything else was reading clocks.
+    /// Classifies the samples in entry and exit code: a site counts as a read of the clock if more of its other samples
+    /// were reads than anything else.
     pub fn settle(&mut self) {
         for ((site, mut key), tally) in std::mem::take(&mut self.pending) {
             let calls = self.sites.get(&site).copied().unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Classifies samples of the processor's time. Pure.
 //!
-//! The innermost frame alone is not enough: a slow clocksource is found below the system call
-//! (`acpi_pm_read`), its reading loop (`ktime_get_ts64`) or in the entry and exit code, which has no
-//! clock frame at all. So the system call is searched for in all kernel frames, and the user's
-//! instruction pointer shows the caller: inside the vDSO it is a read that fell back.
+//! The innermost frame alone is not enough: a slow clocksource is found below the system call (`acpi_pm_read`), in its
+//! reading loop (`ktime_get_ts64`) or in the entry and exit code, which has no clock frame at all. So the system call
+//! is searched for in all kernel frames, and the user's instruction pointer shows the caller: inside the vDSO, the read
+//! fell back to a system call.
 
 use crate::clock::Api;
 use serde::Serialize;
@@ -51,10 +51,10 @@ impl Path {
     }
 }
 
-/// Which system call the kernel frames show.
+/// The system call that the kernel frames show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelCall {
-    /// One that reads a clock.
+    /// A call that reads a clock.
     Clock(Api),
     /// Another one.
     Other,
@@ -156,7 +156,7 @@ mod tests {
         let direct = View { before: Some(RDTSCP), ..USER };
         assert_eq!(classify(direct), Class::Read(Path::Counter, Some(Api::Rdtscp)));
         assert_eq!(classify(USER), Class::Other);
-        // An interrupt that came on the way out of the kernel.
+        // An interrupt on the return path from the kernel.
         let behind = View { before: Some([0x90, 0x0f, 0x05]), ..USER };
         assert_eq!(classify(behind), Class::Entry);
     }

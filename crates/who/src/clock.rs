@@ -26,7 +26,7 @@ impl ClockId {
     /// `CLOCK_TAI`.
     pub const TAI: Self = Self(11);
 
-    /// Those whose cost is measured.
+    /// The clocks whose cost is measured.
     pub const COMMON: [Self; 9] = [
         Self::MONOTONIC,
         Self::REALTIME,
@@ -64,19 +64,19 @@ impl ClockId {
         name.to_owned()
     }
 
-    /// Whether it counts CPU time: never answered in user space.
+    /// Returns whether the clock counts CPU time: no such clock is served in user space.
     #[must_use]
     pub fn is_cpu_time(self) -> bool {
         matches!(self.0, 2 | 3) || (self.0 < 0 && self.0 & 7 != 3)
     }
 
-    /// Whether it is the wall clock, which can be set.
+    /// Returns whether it is the wall clock, which can be set.
     #[must_use]
     pub fn is_wall(self) -> bool {
         matches!(self.0, 0 | 5 | 8 | 11)
     }
 
-    /// Whether it is the time of the last tick.
+    /// Returns whether it is the time of the last tick.
     #[must_use]
     pub fn is_coarse(self) -> bool {
         matches!(self.0, 5 | 6)

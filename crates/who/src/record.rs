@@ -37,7 +37,7 @@ pub struct Registers {
 /// One sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Where the processor was, in the kernel or not.
+    /// The instruction pointer, in the kernel or not.
     pub ip: u64,
     /// Process.
     pub pid: u32,
@@ -64,7 +64,7 @@ pub struct Sample {
 pub enum Record {
     /// A sample.
     Sample(Sample),
-    /// So many records did not fit.
+    /// The number of records that did not fit.
     Lost(u64),
     /// A process or thread begins.
     Fork {
@@ -93,10 +93,10 @@ pub enum Record {
     Vdso {
         /// The process.
         pid: u32,
-        /// Where it is.
+        /// Its addresses.
         range: Range<u64>,
     },
-    /// Anything else.
+    /// Any other record.
     Other,
 }
 

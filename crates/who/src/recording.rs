@@ -24,10 +24,10 @@ pub struct Seen {
     pub own: Option<Own>,
 }
 
-/// The clock that `clocksmith run` gave a program, and what its reads cost here.
+/// The clock that `clocksmith run` gave a program, and the cost of its reads here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
-    /// Which clock.
+    /// The kind of clock.
     pub clock: OwnClock,
     /// The cost of `clock_gettime`.
     pub clock_gettime: Option<Span>,
@@ -47,11 +47,11 @@ impl Own {
 /// Reads with one stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
-    /// Which of [`Recording::processes`].
+    /// The index of the process in [`Recording::processes`].
     pub process: usize,
-    /// By which way.
+    /// The path of the read.
     pub path: Path,
-    /// By which function.
+    /// The function that reads.
     pub api: Option<Api>,
     /// Functions, innermost first.
     pub frames: Arc<[Frame]>,
@@ -64,9 +64,9 @@ pub struct Stack {
 /// Calls that breakpoints saw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Which of [`Recording::processes`].
+    /// The index of the process in [`Recording::processes`].
     pub process: usize,
-    /// Which function was called.
+    /// The function that was called.
     pub api: Api,
     /// For which clock.
     pub clock: Option<ClockId>,
@@ -74,7 +74,7 @@ pub struct Hit {
     pub frames: Arc<[Frame]>,
     /// The innermost addresses of the program on the stack, outside of the vDSO.
     pub callers: Arc<[u64]>,
-    /// How often.
+    /// The number of calls.
     pub count: u64,
     /// The same by draw: the calls of one thread in one moment.
     pub draws: Vec<(u32, u64)>,
@@ -87,9 +87,9 @@ pub struct Moment {
     pub time: u64,
     /// Thread.
     pub tid: u32,
-    /// Which of [`Recording::stacks`].
+    /// The index of the stack in [`Recording::stacks`].
     pub stack: usize,
-    /// CPU time that it stands for, in nanoseconds.
+    /// The CPU time that it represents, in nanoseconds.
     pub ns: u64,
 }
 
@@ -123,7 +123,7 @@ pub struct Recording {
     pub all: Tally,
     /// Records that were lost.
     pub lost: u64,
-    /// How long it took, in seconds.
+    /// The length of the recording, in seconds.
     pub seconds: f64,
     /// Samples for each second of CPU time.
     pub frequency: u64,
@@ -139,13 +139,13 @@ pub struct Recording {
     pub gaps: Vec<String>,
 }
 
-/// Samples that are due for the CPU time, from which on their number is looked at.
+/// Samples due for the CPU time, at which a check of their number begins.
 const DUE: f64 = 20.0;
 /// The share of them below which whole threads are missing: frequent switches alone cost less.
 const FEW: f64 = 0.2;
 
 impl Recording {
-    /// Takes the CPU time from the events' own counts, in nanoseconds: samples have the shares, and stand for too little
+    /// Sets the CPU time from the events' own counts, in nanoseconds: samples give the shares, but represent too little
     /// time where some were not taken.
     pub fn take_time(&mut self, counted: u64) {
         let due = counted as f64 * 1e-9 * self.frequency as f64;

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Who is watched.
+/// The processes to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// These processes, with the processes that they have started and will start.
@@ -47,16 +47,16 @@ pub fn system_calls(target: &Target) -> Result<Tracepoints, NoTracepoints> {
     }
 }
 
-/// How to watch.
+/// The options of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Samples for each second of CPU time.
     pub frequency: u64,
     /// Bytes of the user stack that a sample carries, a multiple of 8.
     pub stack: u32,
-    /// Whether breakpoints look at clock ids.
+    /// Whether breakpoints record clock ids.
     pub breakpoints: bool,
-    /// Whether the processor's cycle counter beats, where there is one.
+    /// Whether the processor's cycle counter triggers samples, where there is one.
     pub cycles: bool,
     /// Which Java virtual machines are requested to give the names of their code.
     pub attach: Requests,
@@ -84,7 +84,7 @@ impl Options {
 /// Time between two moments with breakpoints, and how long they are armed.
 const BETWEEN: Duration = Duration::from_millis(200);
 const ARMED: Duration = Duration::from_micros(300);
-/// Threads that are looked at in one moment.
+/// Threads that are examined in one moment.
 const THREADS: usize = 8;
 /// Threads times processors that get an event each; beyond, the whole machine is sampled and
 /// unwanted samples are discarded.
@@ -110,7 +110,7 @@ pub struct Session {
     processes: Vec<Process>,
     /// By process id; `None` where it cannot be looked at.
     current: HashMap<u32, Option<usize>>,
-    /// Who started a process.
+    /// The parent of each process.
     parents: HashMap<u32, u32>,
     /// Processes that have become other programs: the name, and where the vDSO is.
     executed: HashMap<u32, (String, Option<Range<u64>>)>,
@@ -260,7 +260,7 @@ impl Session {
             self.look();
             if self.breakpoints.is_some() && Instant::now() >= self.next_moment {
                 self.moment();
-                // Not in step with anything that the program does at a fixed beat.
+                // At random intervals, so that the moments do not coincide with periodic work of the program.
                 let jitter = u64::from(self.begun.elapsed().subsec_nanos()) % 40_000_000;
                 self.next_moment = Instant::now() + BETWEEN - Duration::from_millis(20)
                     + Duration::from_nanos(jitter);

@@ -30,8 +30,8 @@ impl Waiting {
         Self::prepared(command, aside, || ())
     }
 
-    /// The same, but runs `first` in the new process before the watcher learns of this process, so that
-    /// processes started by `first` are not watched.
+    /// Does the same, but runs `first` in the new process before the watcher sees this process, so that processes
+    /// started by `first` are not watched.
     ///
     /// # Errors
     /// As [`Waiting::new`].
@@ -55,7 +55,7 @@ impl Waiting {
         let ours = go.as_raw_fd();
         let prepare = move || {
             // The new process has a copy of the end whose closing signals the end of this program.
-            // SAFETY: closes a descriptor of the new process, in which nothing else uses it.
+            // SAFETY: closes a descriptor of the new process that is used nowhere else in it.
             unsafe { libc::close(ours) };
             first();
             prepare(&tell, &wait)
@@ -129,7 +129,7 @@ impl Running {
         self.child.try_wait()
     }
 
-    /// Asks it to end (SIGTERM).
+    /// Sends SIGTERM to it.
     pub fn terminate(&self) {
         // Its id is its own until it is waited for.
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {

@@ -76,7 +76,7 @@ impl Tables {
         }
     }
 
-    /// How many bytes they have.
+    /// Returns how many bytes they have.
     #[must_use]
     pub fn kept(&self) -> u64 {
         let of = |bytes: Option<&Bytes>| bytes.map_or(0, |bytes| bytes.len() as u64);
@@ -130,7 +130,7 @@ pub trait Code {
     fn is_code(&self, address: u64) -> bool;
     /// The bytes before an address, where they can be read.
     fn before(&self, address: u64) -> Option<[u8; 7]>;
-    /// The bytes from an address on, where they can be read; behind the end of what is there, zeros.
+    /// Returns the bytes from an address on, where they can be read; zeros follow the end of the readable bytes.
     fn at(&self, address: u64) -> Option<[u8; 64]>;
     /// The word at an address, where it can be read.
     fn word(&self, address: u64) -> Option<u64>;
@@ -140,7 +140,7 @@ pub trait Code {
     fn function(&self, address: u64) -> Option<Function>;
 }
 
-/// Where a function is.
+/// The extent of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its first address.
@@ -246,7 +246,7 @@ impl Unwinder {
     }
 }
 
-/// Removes the callers of a function without tables that do not call it: there, a register that holds anything was taken
+/// Removes the callers of a function without tables that do not call it: there, a register with another value was taken
 /// for a frame pointer.
 fn cut(stack: &mut Vec<u64>, code: &dyn Code) {
     let wrong = stack.windows(2).position(|pair| {

@@ -60,7 +60,7 @@ fn counts(file: &Path) -> Option<[f64; FUNCTIONS.len()]> {
     Some(sums)
 }
 
-/// A window of a program's life: the truth by kind, its seconds, and what was seen.
+/// A window of a program's life: the true numbers of reads by kind, the window's seconds, and the program's profile.
 struct Window {
     did: [f64; FUNCTIONS.len()],
     seconds: f64,
@@ -79,7 +79,7 @@ impl Drop for Ended {
     }
 }
 
-/// One at a time: each judges what it saw of a machine with two processors or more.
+/// The tests run one at a time: each judges its samples of a machine with two processors or more.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn watch(program: &Path, kind: &str, file: &Path, window: Duration) -> Window {
@@ -123,7 +123,7 @@ fn watch(program: &Path, kind: &str, file: &Path, window: Duration) -> Window {
     }
 }
 
-/// Rows inside and all, by what they say.
+/// Rows inside their intervals and all rows, by kind of row.
 #[derive(Default)]
 struct Held(BTreeMap<&'static str, (u32, u32)>, Vec<String>, u32, Slack);
 
@@ -243,7 +243,7 @@ fn who_intervals_hold_in_93_of_100_rows() {
 const PROMISED: f64 = 0.93;
 
 /// Whether so few rows hold the truth that a program which keeps the promise would give it in fewer than 1 of 1000 runs
-/// (binomial): a short run refutes what is clearly wrong, a long one what is a little wrong.
+/// (binomial): a short run refutes a large error, a long one a small error, too.
 fn refuted(inside: u32, all: u32) -> bool {
     // By logarithms: the first terms of many rows are too small for a number.
     let mut term = f64::from(all) * (1.0 - PROMISED).ln();
@@ -264,8 +264,8 @@ fn refuted_is_what_chance_does_not_give() {
     assert!(!refuted(744, 800) && refuted(700, 800) && !refuted(800, 800));
 }
 
-/// Reads of a few nanoseconds overlap with what is around them, which the intervals know: the truth was outside by a
-/// factor of 4. How many of them hold it exactly is judged by many runs, above.
+/// Reads of a few nanoseconds overlap with the instructions around them, and the intervals allow for that: the truth
+/// was outside by a factor of 4. Many runs, above, judge how many of the intervals hold it exactly.
 #[test]
 fn who_intervals_of_cheap_reads_hold() {
     let dir = tempfile::tempdir().unwrap();

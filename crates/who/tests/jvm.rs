@@ -34,7 +34,7 @@ fn at(name: &str, pid: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/{name}{pid}"))
 }
 
-/// Starts one; `None`, with a message, where there is no Java that compiles.
+/// Starts a Java virtual machine; `None`, with a message, where there is no Java that compiles.
 fn start(options: &[&str], environment: &[(&str, &str)]) -> Option<Machine> {
     start_by(Command::new("java"), options, environment)
 }
@@ -92,7 +92,7 @@ fn a_machine_that_takes_requests_names_its_functions() {
     let pid = machine.child.id();
     assert_eq!(machine.ask(), Ok(1));
     assert!(!at(".attach_pid", pid).exists() && !at("perf-", pid).with_extension("map").exists());
-    // By now it listens, and needs no signal.
+    // The machine listens now, and needs no signal.
     assert!(at(".java_pid", pid).exists());
     assert_eq!(machine.ask(), Ok(1));
     assert!(!machine.printed().contains("thread dump"));
@@ -231,12 +231,12 @@ fn machine_with_code_that_is_not_its_jdks_gets_no_signal_unless_it_is_wished() {
     assert!(why.contains("libother.so") && why.contains("--attach"), "{why}");
     assert!(!at(".attach_pid", machine.child.id()).exists());
     machine.printed();
-    // The same library, and the user's word that its action does no harm: it does.
+    // The same library, with the user's option that declares its action harmless: it is not.
     let Some(mut machine) = start(&[], &preload) else { return };
     std::thread::sleep(Duration::from_millis(1500));
     assert!(machine.ask_as(Requests::Wished).is_err());
     assert_eq!(machine.child.wait().unwrap().code(), Some(libc::SIGQUIT));
-    // One that listens already needs no signal.
+    // A machine that already listens needs no signal.
     let options = ["-XX:+StartAttachListener"];
     let Some(machine) = start(&options, &preload) else { return };
     assert_eq!(machine.ask(), Ok(1));

@@ -1,5 +1,5 @@
-//! Code that a program of no known runtime makes: its map names it where others cannot have written that, and is named
-//! where they can.
+//! Code that a program of no known runtime makes: its map names it; a map that other users can write is not used, and a
+//! message reports that.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -7,7 +7,7 @@ mod counted;
 
 use counted::{Counted, build, watch};
 
-/// What is seen of a program whose map has this mode.
+/// Returns the result for a program whose map has this mode.
 fn seen(mode: &str) -> Option<Counted> {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("made");

@@ -73,7 +73,7 @@ fn each_version_names_the_function_that_runs() {
     assert!(all.0 * 100 >= all.1 * 85, "{} of {} rows hold the truth", all.0, all.1);
 }
 
-/// Without symbols, but for those that extension modules need: as distributions have it.
+/// Without symbols, except those that extension modules need: as in distributions.
 #[test]
 #[ignore = "takes a minute: ./test.sh agreement"]
 fn each_stripped_version_names_the_function_that_runs() {

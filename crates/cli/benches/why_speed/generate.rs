@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-/// What kind of log.
+/// The kind of log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One long boot; about one line in 200 concerns clocks.
@@ -170,7 +170,7 @@ const BOOT: &[&str] = &[
     "clocksource: Switched to clocksource tsc",
 ];
 
-/// What a kernel prints while it boots.
+/// Messages that a kernel prints while it boots.
 const EARLY: &[&str] = &[
     "BIOS-e820: [mem 0x00000000@-0x00000000@] usable",
     "ACPI: SSDT 0x00000000@ 00#7A (v02 EXAMPL ~ 00003000 INTL 20180427)",
@@ -188,7 +188,7 @@ const EARLY: &[&str] = &[
     "input: Example Keyboard # as /devices/pci0000:00/0000:00:14.0/usb1/1-#/input/input#",
 ];
 
-/// What a kernel prints from day to day.
+/// Messages that a running kernel prints in daily use.
 const DAILY: &[&str] = &[
     "usb 1-#: new high-speed USB device number # using xhci_hcd",
     "usb 1-#: New USB device found, idVendor=0#, idProduct=0#, bcdDevice= 1.#",
@@ -220,7 +220,7 @@ const DAILY: &[&str] = &[
     "md/raid1:~: redirecting sector # to other mirror: ~",
 ];
 
-/// What concerns clocks, from day to day.
+/// Messages about clocks that a running kernel prints in daily use.
 const CLOCKS: &[&str] = &[
     "clocksource: timekeeping watchdog on CPU#: hpet wd-wd read-back delay of #0ns",
     "clocksource: wd-tsc-wd read-back delay of #0ns, clock-skew test skipped!",

@@ -1,8 +1,8 @@
-//! How fast `why` is: a large kernel log against `grep` over the same file, and this machine.
+//! The speed of `why`: a large kernel log against `grep` over the same file, and this machine.
 //!
-//! `cargo bench -p clocksmith-cli --bench why_speed` generates the logs (1 GiB each;
-//! `CLOCKSMITH_BENCH_MIB` sets another size), and prints a table and one line of JSON. It fails only
-//! beyond limits that no sane machine reaches: figures are for people to read.
+//! `cargo bench -p clocksmith-cli --bench why_speed` generates the logs (1 GiB each; `CLOCKSMITH_BENCH_MIB` sets
+//! another size), and prints a table and one line of JSON. It fails only beyond limits that every usual machine meets:
+//! a person reads the figures.
 
 mod generate;
 mod run;
@@ -22,7 +22,7 @@ const LIVE_ROUNDS: usize = 20;
 const RATIO_TARGET: f64 = 3.0;
 /// Peak memory in MiB.
 const MEMORY_TARGET: f64 = 64.0;
-/// How far a figure may be beyond its target before this fails: machines and neighbours differ.
+/// By which factor a figure may exceed its target before this fails: machines and neighbours differ.
 const PATIENCE: f64 = 3.0;
 
 /// One measured figure.
@@ -121,7 +121,7 @@ fn live_figures(figures: &mut Vec<Figure>) -> Result<(), Box<dyn Error>> {
     for (name, arguments, target) in cases {
         let mut runs = Vec::new();
         for _ in 0..LIVE_ROUNDS {
-            // 3 is an answer, too: not every machine shows its clocksource.
+            // Exit code 3 is a result, too: not every machine shows its clocksource.
             runs.push(run::run(clocksmith().args(arguments), &[0, 1, 3])?);
         }
         figures.push(Figure {

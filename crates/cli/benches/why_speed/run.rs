@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What a run took.
+/// The time and the memory of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ran {
     pub(crate) seconds: f64,
@@ -27,9 +27,9 @@ pub(crate) fn run(command: &mut Command, accepted: &[i32]) -> Result<Ran, Box<dy
     let pid = i32::try_from(child.id())?;
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // The standard library's wait() does not tell the memory.
-    // SAFETY: `pid` is our own child, which nobody else waits for; both pointers are to live values
-    // of the right types.
+    // The standard library's wait() does not return the memory.
+    // SAFETY: `pid` is a child of this process that is waited for only here; both pointers are to live values of the
+    // right types.
     let waited = unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) };
     let seconds = begun.elapsed().as_secs_f64();
     if waited != pid {

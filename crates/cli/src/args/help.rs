@@ -3,10 +3,10 @@
 use super::Args;
 use clap::{Command, CommandFactory};
 
-/// A command, and what it does.
+/// A command and a description of it.
 type Example = (&'static str, &'static str);
 
-/// Of the program, by verb with its words; the program's own are without a verb.
+/// Examples by verb, with its words; those of the program itself have no verb.
 const EXAMPLES: [(&str, &[Example]); 18] = [
     (
         "",
@@ -181,7 +181,7 @@ pub(crate) fn examples(verb: &str) -> &'static [Example] {
     EXAMPLES.iter().find(|(name, _)| *name == verb).map_or(&[], |(_, examples)| examples)
 }
 
-/// Hides the common options that a verb does not take. It still parses them, to say why.
+/// Hides the common options that a verb does not take. It still parses them, to explain why.
 pub(super) fn without_refused(mut program: Command) -> Command {
     let common: Vec<_> =
         program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -197,7 +197,7 @@ pub(super) fn without_refused(mut program: Command) -> Command {
     program
 }
 
-/// Adds the examples, in front of what else follows the options.
+/// Adds the examples, in front of the other text after the options.
 fn complete(mut command: Command, name: &str) -> Command {
     let verbs: Vec<String> =
         command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! What to type instead, after a command line that is not understood. Pure, but for whether a file exists.
+//! The command line to use instead of one that is not understood. Pure, except that it checks whether a file exists.
 
 use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -6,7 +6,7 @@ use clap::{Command, Error};
 use clocksmith_facts::{shell, visible};
 use std::path::Path;
 
-/// Words that people type for a verb, and the command that does it.
+/// Words that users type for a verb, and the command for each.
 const MEANT: [(&[&str], &str); 13] = [
     (&["undo", "revert", "rollback", "restore", "reset"], "fix --undo"),
     (&["apply", "repair", "set", "switch", "use"], "fix"),
@@ -29,10 +29,10 @@ const MEANT: [(&[&str], &str); 13] = [
     (&["bundle", "archive", "sosreport"], "collect"),
 ];
 
-/// Names of options of `fix` that people type for `--undo`.
+/// Names of options of `fix` that users type for `--undo`.
 const UNDO: [&str; 4] = ["--revert", "--rollback", "--restore", "--reset"];
 
-/// The error with a command that does what was probably meant, in place of one that merely looks like it.
+/// Returns the error with the command that was probably meant, instead of one with a merely similar name.
 pub(super) fn improve(error: Error, program: &Command) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => verb(&error, program).unwrap_or(error),
@@ -60,7 +60,7 @@ fn verb(error: &Error, program: &Command) -> Option<Error> {
     ))
 }
 
-/// What a word stands for: another name of a verb, a verb with a typing error, a file, a word of `explain`.
+/// Returns the command for a word: another name of a verb, a verb with a typing error, a file, a word of `explain`.
 fn meant(word: &str, program: &Command) -> Option<String> {
     let lower = word.to_lowercase();
     if let Some((_, command)) = MEANT.iter().find(|(words, _)| words.contains(&lower.as_str())) {

@@ -6,12 +6,12 @@ use clocksmith_diagnose::policy::{VENDORS, Vendor};
 /// The value for which the vendors are listed.
 pub(crate) const LIST: &str = "list";
 
-/// What `why --policy` is asked for.
+/// The argument of `why --policy`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Policy {
     /// The vendors that are known.
     List,
-    /// What one of them asks.
+    /// The requirements of one vendor.
     Of(&'static Vendor),
 }
 
@@ -23,7 +23,7 @@ fn vendors() -> impl Iterator<Item = PossibleValue> {
     })
 }
 
-/// A vendor, or the list of them.
+/// The parser for a vendor, or the list of them.
 pub(super) fn of_why() -> ValueParser {
     let list = PossibleValue::new(LIST).help("The vendors, with the dates of their texts");
     PossibleValuesParser::new(vendors().chain([list]))

@@ -77,7 +77,7 @@ pub(crate) enum Least {
 }
 
 impl Least {
-    /// As the rules have it.
+    /// Returns the severity as the rules define it.
     pub(crate) fn severity(self) -> Severity {
         match self {
             Self::Info => Severity::Info,

@@ -1,6 +1,6 @@
-//! Manual pages, made from the one definition of the command line ([`crate::args`]): one for the
-//! program, one for each verb. What lives here: their order and form. What each verb's page says
-//! beyond its options (exit codes, files) is in [`words`]. Nothing here prints or writes files.
+//! Manual pages, made from the one definition of the command line ([`crate::args`]): one for the program, one for each
+//! verb. This module has their order and form. The text of each verb's page besides its options (exit codes, files) is
+//! in [`words`]. Nothing here prints or writes files.
 
 mod words;
 
@@ -59,8 +59,8 @@ impl Page {
     ///
     /// Those of `out`.
     pub(crate) fn render(&self, out: &mut dyn Write) -> io::Result<()> {
-        // Every page has the program's version, and no date: the same source gives the same page. (The
-        // title of `Man` has no place for a date that is not there.)
+        // Every page has the program's version, and no date: the same source gives the same page. (The title of `Man`
+        // cannot leave out the date.)
         let (title, version) = (self.name.to_uppercase(), env!("CARGO_PKG_VERSION"));
         writeln!(out, ".TH \"{title}\" \"1\" \"\" \"clocksmith {version}\" \"clocksmith\"")?;
         let man = Man::new(self.command.clone());
@@ -119,7 +119,8 @@ impl Page {
         roff
     }
 
-    /// From the program's page all; from a verb's the program's, and those above and beside it.
+    /// Returns the related pages: from the program's page all; from a verb's the program's, and its parent and
+    /// siblings.
     fn see_also(&self) -> Vec<&str> {
         let near = |other: &&String| {
             let family = |name: &str| name.split('-').nth(1).map(str::to_owned);
@@ -135,7 +136,7 @@ impl Page {
     }
 }
 
-/// A page with what its texts have in backticks in bold, as manual pages set words to type.
+/// Returns a page in which text in backticks is bold, as manual pages show words to type.
 fn code_in_bold(page: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(page);
     let lines = text.split_inclusive('\n').map(|line| {

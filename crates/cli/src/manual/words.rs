@@ -1,10 +1,10 @@
-//! What the manual pages say beyond the command line itself: exit codes, files, environment, and which
-//! other pages help. One entry a verb; a test wants one for each.
+//! The text of the manual pages besides the command line itself: exit codes, files, environment, and which other pages
+//! help. One entry for each verb; a test requires one.
 
 /// Terms with their meaning.
 type List = &'static [(&'static str, &'static str)];
 
-/// What one page says.
+/// The text of one page.
 pub(super) struct Words {
     pub(super) exit: List,
     pub(super) files: List,
@@ -153,7 +153,7 @@ const ALL: &[(&str, Words)] = &[
 
 const NONE: Words = words(EXIT, &[], &[], &[]);
 
-/// What the page of this verb says; of an unknown one only the general exit codes.
+/// Returns the text for the page of this verb; for an unknown verb only the general exit codes.
 pub(super) fn of(verb: &str) -> &'static Words {
     ALL.iter().find(|(name, _)| *name == verb).map_or(&NONE, |(_, words)| words)
 }

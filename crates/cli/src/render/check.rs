@@ -62,13 +62,13 @@ pub(crate) fn nagios(
     out
 }
 
-/// A figure without an exponent, which not every reader of performance data knows.
+/// Formats a number without an exponent, which some readers of performance data cannot parse.
 fn number(seconds: f64) -> String {
     let text = format!("{seconds:.12}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// One line of a text. Performance data of monitoring plugins begin behind a bar, so that there is none in it.
+/// Returns one line of a text. Performance data of monitoring plugins begin after a bar, so bars are replaced.
 fn plain(text: &str) -> String {
     visible::line(text).replace('|', " ")
 }

@@ -5,7 +5,7 @@ use crate::args::Common;
 use crate::report::CollectReport;
 use anyhow::Result;
 
-/// Prints what was written, and what could not be read.
+/// Prints the files that were written, and those that could not be read.
 pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) -> Result<()> {
     let mut out = format!(
         "Wrote {} ({} files, {} KiB).\n",

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Characters of an unknown query that are shown again.
 const SHOWN: usize = 160;
 
-/// Prints the explanations, or what is close to the query.
+/// Prints the explanations, or entries close to the query.
 pub(crate) fn print(common: &Common, report: &ExplainReport) -> Result<()> {
     let style = Style::of(common);
     if report.explanations.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn list(common: &Common, all: &[Explanation]) -> Result<()> {
     text(&out)
 }
 
-/// One explanation. `quiet`: what it is and what to do.
+/// Renders one explanation. `quiet`: only the description and the action.
 fn one(explanation: &Explanation, quiet: bool, style: Style) -> String {
     let kind = explanation.kind.name();
     let title = wrap(&format!("{} ({kind})", explanation.title), "", "  ");
@@ -95,7 +95,7 @@ fn dimmed(lines: &str, style: Style) -> String {
     lines.lines().map(|line| style.dim(line) + "\n").collect()
 }
 
-/// What to say about a query that nothing is known about.
+/// Returns the message for a query without an entry.
 fn unknown(report: &ExplainReport) -> String {
     let shown: String = report.query.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = visible::line(&shown);

@@ -1,4 +1,4 @@
-//! The facts behind an answer, each with its source (`why -v`).
+//! The facts behind a verdict, each with its source (`why -v`).
 
 use super::{text, wrap};
 use anyhow::Result;

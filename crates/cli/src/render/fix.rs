@@ -9,7 +9,7 @@ use clocksmith_change::Action;
 /// Lines of a diff that are shown without `-v`.
 const LINES: usize = 40;
 
-/// Prints all of it.
+/// Prints the whole report.
 pub(crate) fn print(common: &Common, report: &FixReport) -> Result<()> {
     let style = Style::of(common);
     let mut out = headline(report, style);
@@ -31,7 +31,7 @@ pub(crate) fn print_plan(common: &Common, report: &FixReport) -> Result<()> {
     text(&out)
 }
 
-/// Prints what came of it, after the plan was printed.
+/// Prints the outcome, after the plan was printed.
 pub(crate) fn print_outcome(common: &Common, report: &FixReport) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::from("\n");
@@ -108,7 +108,7 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String], mark: &st
     }
 }
 
-/// What happens next.
+/// Returns the next step for the user.
 fn when(report: &FixReport) -> String {
     let apply = "Nothing was changed. To do it: clocksmith fix --apply with the same options";
     if report.reboot {
@@ -209,7 +209,7 @@ fn outcome(out: &mut String, report: &FixReport, style: Style) {
         }
     }
     for taken in &report.taken_back {
-        // The headline has said it of the only one.
+        // The headline already names the only change.
         if report.taken_back.len() > 1 || !report.headline.contains(&taken.summary) {
             let title = format!("Change {}: {}", taken.id, taken.summary);
             out.push_str(&style.bold(&wrap(&title, "\n", "  ")));

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Hosts of one kind, and groups, that are shown without `-v`.
 const ROWS: usize = 12;
 
-/// Prints the answers.
+/// Prints the results.
 pub(crate) fn print(common: &Common, report: &MigrateReport) -> Result<()> {
     text(&page(common, report, Style::of(common)))
 }
@@ -32,7 +32,7 @@ fn page(common: &Common, report: &MigrateReport, style: Style) -> String {
     if let Some(fleet) = &report.fleet {
         out.push_str(&about_fleet(fleet, report.counts.hosts, common.verbose, style));
     }
-    // Hosts with the same answer are in one group.
+    // Hosts with the same result are in one group.
     let mut kinds: Vec<(String, Vec<&Answer>)> = Vec::new();
     for answer in &report.hosts {
         let same = what_holds(answer);
@@ -77,7 +77,7 @@ fn about(guest: &GuestReport) -> String {
     format!("{invtsc}, {frequency}{lost}")
 }
 
-/// What is said once for all hosts of which it holds.
+/// Returns the text that is printed once for all hosts to which it applies.
 fn what_holds(answer: &Answer) -> String {
     let mut out = answer.why.clone();
     if answer.verdict == Verdict::Refused || answer.verdict == Verdict::Unsafe {

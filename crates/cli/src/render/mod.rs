@@ -1,4 +1,4 @@
-//! What people see: text in 80 columns, colour only on a terminal, or one JSON document.
+//! Output for people: text in 80 columns, colour only on a terminal, or one JSON document.
 
 pub(crate) mod bench;
 pub(crate) mod check;
@@ -43,7 +43,7 @@ impl Style {
         Self { ink: (!forbidden && ui::out::is_terminal()).then(Ink::of_run) }
     }
 
-    /// Whether there are no colours.
+    /// Returns whether the output has no colours.
     pub(crate) fn is_plain(self) -> bool {
         self.ink.is_none()
     }
@@ -57,7 +57,7 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// Something less important.
+    /// Marks less important text.
     pub(crate) fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }

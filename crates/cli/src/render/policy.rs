@@ -1,4 +1,4 @@
-//! What vendors ask, as text.
+//! Vendors' requirements, as text.
 
 use super::{Style, text, wrap};
 use crate::args::Common;
@@ -18,7 +18,7 @@ pub(crate) fn list(common: &Common) -> Result<()> {
     text(&out)
 }
 
-/// Appends the paragraph. `quiet`: the answer alone.
+/// Appends the paragraph. `quiet`: the result alone.
 pub(super) fn paragraph(out: &mut String, report: &Report, common: &Common, style: Style) {
     let Some(answer) = &report.policy else { return };
     let said = wrap(&answer.summary, "  ", "  ");

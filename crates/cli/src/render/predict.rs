@@ -57,13 +57,13 @@ pub(crate) fn print(common: &Common, expectation: &Expectation, defaults: &Defau
     text(&out)
 }
 
-/// Which of the assumptions matter.
+/// Returns which of the assumptions matter.
 fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
     if defaults.alternatives.is_empty() && defaults.together.is_empty() {
         return "\nNo other value of what is assumed changes the answer.\n".to_owned();
     }
     let mut out = String::from("\nThe answer would be another one with\n");
-    // Values of one fact with the same answer are on one line.
+    // Values of one fact with the same result are on one line.
     let mut rest: Vec<&Alternative> = defaults.alternatives.iter().collect();
     while let Some(first) = rest.first().copied() {
         let answer = |other: &Alternative| (other.input, answer(expectation, other));
@@ -81,7 +81,7 @@ fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
     out
 }
 
-/// What would be other: the clocksource, the way of the reads, or the list alone.
+/// Returns the difference: the clocksource, the path of the reads, or the list alone.
 fn answer(expectation: &Expectation, other: &Alternative) -> String {
     let way = |vdso: Option<bool>| match vdso {
         Some(true) => "read in user space",

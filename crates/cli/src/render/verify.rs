@@ -1,4 +1,4 @@
-//! `verify` as text: the verdict, what was found, what could have been found, the figures.
+//! `verify` as text: the verdict, the findings, the sensitivity of the tests, the figures.
 
 use super::{Style, text, wrap};
 use crate::args::Common;
@@ -39,7 +39,7 @@ pub(crate) fn print(common: &Common, report: &VerifyReport) -> Result<()> {
     text(&out)
 }
 
-/// One line for a round of a long watch.
+/// Prints one line for a round of a long watch.
 pub(crate) fn round(report: &VerifyReport) -> Result<()> {
     let outcome = &report.outcome;
     let found = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);
@@ -319,7 +319,7 @@ fn ppm(interval: Interval) -> String {
     format!("{:+.2} to {:+.2} ppm", interval.low, interval.high)
 }
 
-/// A time for people.
+/// Formats a time with its unit.
 pub(crate) fn time(ns: f64) -> String {
     match ns.abs() {
         size if size < 1e3 => format!("{ns:.0} ns"),

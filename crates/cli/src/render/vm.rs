@@ -45,8 +45,8 @@ pub(crate) fn lint(common: &Common, report: &LintReport) -> Result<()> {
     text(&commandless(&out))
 }
 
-/// The same text without lines that a GitHub job would obey: `::name...`, behind any blanks, and `##[name]` anywhere
-/// (`ActionCommand.cs` of actions/runner). What is quoted, and names of files, may be anything.
+/// Returns the same text without lines that a GitHub job would obey: `::name...`, after any blanks, and `##[name]`
+/// anywhere (`ActionCommand.cs` of actions/runner). Quoted text and names of files may contain anything.
 fn commandless(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace("##[", "## [");
@@ -73,7 +73,7 @@ fn head(file: &LintFile, style: Style) -> String {
         (true, false) => ", a guess from a name",
         (false, false) => "",
     };
-    // The same path, but a GitHub job does not read it as a command.
+    // The same path, but a GitHub job does not parse it as a command.
     let here = if file.file.trim_start().starts_with("::") { "./" } else { "" };
     let line =
         format!("{here}{} ({kind}, guest: {}{guess}{partial})", file.file, file.guest.name());
@@ -130,7 +130,7 @@ fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
     out
 }
 
-/// Prints what changes, and what is left.
+/// Prints the changes, and the findings that remain.
 pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();
@@ -209,7 +209,7 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
     text(&out)
 }
 
-/// Prints every rule: its id, how much it matters, and what is the matter.
+/// Prints every rule: its id, its severity and its summary.
 pub(crate) fn rules(common: &Common, report: &RulesReport) -> Result<()> {
     let style = Style::of(common);
     let mut out = String::new();

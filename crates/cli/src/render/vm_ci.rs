@@ -126,7 +126,7 @@ pub(crate) fn github(report: &LintReport) -> String {
 /// A report of JUnit: a case for each file, which fails by warnings and errors.
 pub(crate) fn junit(report: &LintReport) -> String {
     let escaped = |text: &str| {
-        // First, because the names of what hides have `<` in them.
+        // First, because the names of invisible characters have `<` in them.
         visible::visible(text)
             .replace('&', "&amp;")
             .replace('<', "&lt;")

@@ -5,13 +5,13 @@ use crate::args::Common;
 use clocksmith_diagnose::wall::{WallClockReport, WallState};
 use clocksmith_diagnose::{Cause, Confidence, Report, Severity};
 
-/// Appends the paragraph: where something is to be said, or all is asked for.
+/// Appends the paragraph, if there is something to report or all output is requested.
 pub(super) fn clock(out: &mut String, report: &Report, common: &Common, style: Style) {
     let Some(wall) = &report.wall_clock else { return };
     let causes: Vec<&Cause> =
         report.causes.iter().filter(|cause| cause.id.concerns_wall_clock()).collect();
     let fine = wall.state == WallState::Synchronised && causes.is_empty() && !wall.at_limit;
-    // A text that tells of nothing else is about the wall clock.
+    // A text with no other subject is about the wall clock.
     let only = report.clocksource.current.is_none() && report.symptoms.is_empty();
     if fine && !only && !common.verbose || wall.summary.is_empty() {
         return;
@@ -45,7 +45,7 @@ pub(super) fn clock(out: &mut String, report: &Report, common: &Common, style: S
     }
 }
 
-/// The kernel's figures, and what keeps the clock.
+/// Appends the kernel's figures, and the daemon that synchronises the clock.
 fn details(out: &mut String, wall: &WallClockReport) {
     let us = |us: i64| {
         #[allow(clippy::cast_precision_loss)]

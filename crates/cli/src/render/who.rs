@@ -1,4 +1,4 @@
-//! `who` as text: the sum, the reads by clock, the functions, the stacks, what looks wrong, what helps.
+//! `who` as text: the sum, the reads by clock, the functions, the stacks, the findings, the remedies.
 
 mod counted;
 mod findings;

@@ -1,4 +1,4 @@
-//! `why` as text: one sentence, the chain of reasons with evidence, the costs, what to do.
+//! `why` as text: one sentence, the chain of reasons with evidence, the costs, the remedies.
 
 use super::{Style, text, wrap};
 use crate::args::Common;
@@ -123,7 +123,7 @@ fn sections(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-/// What other programs said, and what that proves.
+/// Appends the messages of other programs, and what they prove.
 fn symptoms(out: &mut String, report: &Report, style: Style) {
     if report.symptoms.is_empty() {
         return;
@@ -156,7 +156,7 @@ fn symptoms(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-/// What is said of a log that is a diff of two.
+/// The description of a log that is a diff of two.
 pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+, ! or >)";
 
 /// The TSC's frequency, as far as it is known.
@@ -186,7 +186,7 @@ fn because(
         let shown = &causes[..causes.len().min(limit)];
         let mut from = 0;
         while let Some(first) = shown.get(from) {
-            // What rests on the same lines and is no more than possible is one block.
+            // Causes that rest on the same lines and are merely possible are one block.
             let alike = |other: &&Cause| {
                 from > 0
                     && shown[from - 1].evidence == other.evidence
@@ -211,7 +211,7 @@ fn because(
     for difference in &report.differences {
         out.push_str(&wrap(difference, "  ~ ", "    "));
     }
-    // The chain of rules is the answer to "why" when nothing went wrong, and detail otherwise.
+    // The chain of rules answers "why" when nothing went wrong, and is detail otherwise.
     let explains = expectation.current == report.clocksource.current;
     if common.verbose || (healthy && causes.is_empty() && explains) {
         let title = if explains && !expectation.assumed.is_empty() {
@@ -235,7 +235,7 @@ fn because(
     }
 }
 
-/// Causes with one summary; `folded`: the lines that they rest on were shown with the cause before.
+/// Appends causes with one summary; `folded`: their lines were shown with the cause before.
 fn show_causes(out: &mut String, causes: &[Cause], folded: bool, common: &Common, style: Style) {
     let Some(cause) = causes.first() else { return };
     let sure = match cause.confidence {
@@ -333,7 +333,7 @@ fn remedies(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-/// The way on: who suffers, what helps without a reboot, what helps for good.
+/// Appends the next steps: the programs that suffer, remedies without a reboot, permanent remedies.
 fn next(out: &mut String, report: &Report, style: Style) {
     if report.next.is_empty() {
         return;
@@ -346,7 +346,7 @@ fn next(out: &mut String, report: &Report, style: Style) {
 
 /// Recommendations of the vendor of this cloud, with their dates, because vendors change them.
 fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
-    // The paragraph of `--policy` says it of this machine.
+    // The paragraph of `--policy` has this for the machine.
     let asked = report.policy.is_some();
     if report.policies.is_empty() || asked || (report.verdict == Verdict::Ok && !common.verbose) {
         return;
@@ -359,7 +359,7 @@ fn policies(out: &mut String, report: &Report, common: &Common, style: Style) {
     }
 }
 
-/// What would turn an unknown answer into a known one.
+/// Appends the facts that would turn an unknown verdict into a known one.
 fn settles(out: &mut String, report: &Report, style: Style) {
     if report.settles.is_empty() {
         return;

@@ -380,7 +380,7 @@ pub(crate) struct BaselineReport {
 }
 
 impl BenchReport {
-    /// Builds the document, without what was not asked for.
+    /// Builds the document, without parts that were not requested.
     pub(crate) fn new(machine: MachineReport, clocksource: Clocksource, bench: &Bench) -> Self {
         let mut threads: Vec<usize> = bench.scaling.iter().map(|one| one.threads).collect();
         threads.dedup();

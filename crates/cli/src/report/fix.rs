@@ -257,7 +257,7 @@ impl FixReport {
     }
 }
 
-/// With a capital and a full stop.
+/// Returns the text with a capital and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

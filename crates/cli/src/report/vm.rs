@@ -123,7 +123,7 @@ fn quote(text: &str) -> String {
 }
 
 impl LintFile {
-    /// What was found in a file.
+    /// Builds the report of a file's findings.
     pub(crate) fn new(
         file: String,
         document: &Document,

@@ -134,7 +134,7 @@ impl WhoReport {
     }
 }
 
-/// The answer in one sentence, of so many seconds.
+/// Returns the result in one sentence, for so many seconds.
 pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String {
     let totals = &profile.totals;
     if totals.samples == 0 && totals.cpu_seconds > 0.0 {
@@ -182,7 +182,7 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
     )
 }
 
-/// What the savings rest on where there is no fast clock to measure.
+/// Returns the assumption behind the savings where no fast clock can be measured.
 fn assumed(costs: &Costs) -> Option<String> {
     costs.fast_assumed.then(|| {
         "a fast clock cannot be measured here: savings assume one on this machine's counter, if that \

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Where the document goes: standard output as it was, closed in the program.
+/// The descriptor for the document: the original standard output, closed in the program.
 #[derive(Debug)]
 pub(crate) struct Apart(OwnedFd);
 
@@ -30,7 +30,7 @@ impl Apart {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Writes the document, and closes it: a reader then has all of it.
+    /// Writes the document, and closes the descriptor: a reader then has all of it.
     pub(crate) fn write<T: Serialize>(self, document: &T) {
         if let Ok(mut text) = serde_json::to_string_pretty(document) {
             text.push('\n');

@@ -1,4 +1,4 @@
-//! Programs that do not go together with what `run` does: said when they are started.
+//! Programs that do not work together with `run`: a warning is printed when they are started.
 
 use std::ffi::OsStr;
 use std::path::Path;

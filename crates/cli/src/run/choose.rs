@@ -1,4 +1,4 @@
-//! Which clock a program gets, and why not another one.
+//! Which clock a program gets, and the reasons against another one.
 
 use super::Source;
 use clocksmith_facts::tree::LiveTree;
@@ -11,10 +11,10 @@ const TESTS: [Duration; 3] =
     [Duration::from_millis(300), Duration::from_secs(2), Duration::from_secs(6)];
 /// The pause before the last of them.
 const PAUSE: Duration = Duration::from_millis(700);
-/// How many times each way is tried.
+/// The number of tries of each path.
 const TRIES: usize = 16;
 
-/// What was chosen.
+/// The chosen source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) source: Source,
@@ -28,9 +28,9 @@ pub(crate) struct Refused(pub(crate) String);
 
 /// The evidence for the choice; [`Live`] is that of this machine.
 pub(crate) trait Evidence {
-    /// Whether the kernel serves its clock without a system call.
+    /// Returns whether the kernel serves its clock without a system call.
     fn is_fast(&self) -> bool;
-    /// Whether the counters of all processors can be used as one, or why not.
+    /// Returns whether the counters of all processors can be used as one, or why not.
     fn counter(&self) -> Result<String, String>;
 }
 
@@ -138,7 +138,7 @@ impl Evidence for Live {
     }
 }
 
-/// What an earlier `verify` says of the counter of these CPUs; `None` if it proves nothing for all of
+/// Returns the result of an earlier `verify` for the counter of these CPUs; `None` if it proves nothing for all of
 /// them.
 fn proof(result: Option<&VerifyResult>, cpus: &[u32]) -> Option<Result<String, String>> {
     let result = result?;

@@ -1,5 +1,5 @@
-//! What `run` decides before there is a program: which clock, by which way, and whether it may. The
-//! verb itself is in `verbs/run.rs`.
+//! The decisions of `run` before it starts a program: which clock, by which path, and whether it is allowed. The verb
+//! itself is in `verbs/run.rs`.
 
 pub(crate) mod apart;
 pub(crate) mod caution;
@@ -19,7 +19,7 @@ pub(crate) enum Via {
     Preload,
 }
 
-/// What its clock is made of.
+/// The source of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
     /// The kernel's own clock, as it is

@@ -47,7 +47,7 @@ pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
     Ok(found)
 }
 
-/// `LD_PRELOAD` with the library behind what is there already.
+/// Returns `LD_PRELOAD` with the library after its present value.
 pub(crate) fn environment(library: &Path, present: Option<OsString>) -> OsString {
     let mut value = present.filter(|value| !value.is_empty()).unwrap_or_default();
     if !value.is_empty() {

@@ -1,28 +1,28 @@
-//! `--as`: what a read costs elsewhere.
+//! `--as`: read costs of other clocksources.
 
 /// A clock that is slow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slow {
-    /// As it was given.
+    /// The argument as given.
     pub(crate) name: String,
     /// Whether every read is a system call.
     pub(crate) by_call: bool,
-    /// What a read takes at least, in nanoseconds.
+    /// The least cost of a read, in nanoseconds.
     pub(crate) least_ns: u64,
-    /// What a read takes more than here, in nanoseconds.
+    /// The additional cost of a read compared with this machine, in nanoseconds.
     pub(crate) extra_ns: u64,
-    /// Where the figure is from.
+    /// The source of the figure.
     pub(crate) basis: String,
 }
 
-/// A clocksource, and what one read of it takes through `clock_gettime`.
+/// A clocksource, and the cost of one read of it through `clock_gettime`.
 struct Typical {
     name: &'static str,
     ns: u64,
     basis: &'static str,
 }
 
-/// Published measurements. Each machine has its own figure, so a figure can be given instead.
+/// Published measurements. Each machine has a different figure, so the user can give one instead.
 const TYPICAL: [Typical; 2] = [
     Typical {
         name: "hpet",

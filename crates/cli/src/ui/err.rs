@@ -1,6 +1,6 @@
-//! Standard error. Where it is gone there is no place left to say so: what cannot be written is dropped, and no run ends
-//! in the middle of a change because of it.
-// The one place that may name it: see `super`.
+//! Standard error. If it is closed, its loss cannot be reported: unwritable text is dropped, and no run ends in the
+//! middle of a change because of it.
+// This module is the only one that may name it: see `super`.
 #![allow(clippy::disallowed_methods)]
 
 use clocksmith_facts::visible::{self, Ink};
@@ -24,7 +24,7 @@ pub(crate) fn line(line: &str) {
 /// Columns of a line of progress.
 const PROGRESS: usize = 70;
 
-/// Shows where a long run is, in place of what was shown before.
+/// Shows the progress of a long run, in place of the previous text.
 pub(crate) fn progress(words: &str) {
     let words: String = visible::line(words).chars().take(PROGRESS).collect();
     let _ = super::put(stderr().lock(), format!("\r{words:<PROGRESS$}").as_bytes());

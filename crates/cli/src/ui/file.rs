@@ -1,8 +1,8 @@
 //! Files that a verb writes by a name from the command line.
 //!
 //! The name may lie in a directory that others can write, and the verb may be root. So a file is made beside its place
-//! and moved there ([`clocksmith_watch::edge::files`]): nothing that lies at the name is opened, no link is followed that
-//! another user made, and a disk that is full leaves nothing behind.
+//! and moved there ([`clocksmith_watch::edge::files`]): no file that already has the name is opened, no link of another
+//! user is followed, and a full disk leaves nothing behind.
 
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::trusted;
@@ -53,7 +53,7 @@ fn cannot(path: &Path) -> String {
     format!("cannot write {}. Name a file in a directory that is there", path.display())
 }
 
-/// Whether a name is that of something that is open already, or takes everything: only root makes such names.
+/// Returns whether a name is that of an open stream or of `/dev/null`: only root makes such names.
 fn is_stream(path: &Path) -> bool {
     let named = ["/dev/null", "/dev/stdout", "/dev/stderr"].map(Path::new).contains(&path);
     let below = |directory: &str| {

@@ -1,9 +1,10 @@
 //! The one place that writes to standard output and standard error, and to files that the command line names ([`mod@file`]).
 //!
-//! Most of what is printed was written by others: names of processes, kernel logs, files of virtual machines, error
-//! messages that quote them. Everything passes [`clocksmith_facts::visible`] here, at the last moment, so that no verb
-//! has to remember it: what a terminal would act on is shown by name, and only the colours of [`Ink::of_run`](clocksmith_facts::visible::Ink::of_run) are colours.
-//! `crates/cli/clippy.toml` and `main.rs` forbid every other way.
+//! Most printed text was written by others: names of processes, kernel logs, files of virtual machines, error messages
+//! that quote them. Everything passes [`clocksmith_facts::visible`] here, at the last moment, so that no verb has to
+//! remember it: characters that a terminal would act on are shown by name, and only the colours of
+//! [`Ink::of_run`](clocksmith_facts::visible::Ink::of_run) are colours. `crates/cli/clippy.toml` and `main.rs` forbid
+//! every other way.
 
 use clocksmith_measure::interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,12 +17,12 @@ pub(crate) mod out;
 pub(crate) mod panic;
 pub(crate) mod screen;
 
-/// As much as a pipe takes at once when it takes anything (`PIPE_BUF` of pipe(7)).
+/// The bytes that a pipe accepts at once when it is writable (`PIPE_BUF` of pipe(7)).
 const PIECE: usize = 4096;
-/// How often a wish to end is looked for while nothing is taken, in nanoseconds.
+/// How often a request to end is checked while a write waits, in nanoseconds.
 const BEAT: i64 = 100_000_000;
 
-/// Writes all of it. Where nothing reads the other end, a signal that asks to end is an error, and no write goes on
+/// Writes all of it. If the other end is not read, a signal that requests the end is an error, so that no write blocks
 /// forever.
 fn put(mut out: impl Write + AsFd, bytes: &[u8]) -> io::Result<()> {
     for piece in bytes.chunks(PIECE) {
@@ -40,13 +41,13 @@ fn wait_for_a_reader(out: &impl AsFd) -> io::Result<()> {
                 return Err(io::Error::new(ErrorKind::TimedOut, Unread));
             }
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // A write says what is wrong.
+            // The next write returns the error.
             Ok(_) | Err(_) => return Ok(()),
         }
     }
 }
 
-/// Nothing reads what is written, and a signal asks to end.
+/// The output is not read, and a signal requests the end.
 #[derive(Debug)]
 pub(crate) struct Unread;
 

@@ -10,11 +10,11 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the verb goes on without a reader.
+/// Whether the verb continues without a reader.
 static GOES_ON: AtomicBool = AtomicBool::new(false);
 
-/// From here on nothing fails because a reader has gone away (`clocksmith fix --apply | head`): what was asked is done, and
-/// the exit code is that of the result. For verbs that print an answer and end.
+/// From here on nothing fails because a reader has gone away (`clocksmith fix --apply | head`): the request is carried
+/// out, and the exit code is that of the result. For verbs that print a result and end.
 pub(crate) fn go_on_without_reader() {
     GOES_ON.store(true, Ordering::Relaxed);
 }
@@ -29,12 +29,12 @@ pub(crate) fn text(text: &str) -> Result<()> {
     write(visible::terminal(text, Some(Ink::of_run())).as_bytes())
 }
 
-/// Prints a page of help: its colours are those of the parser of the command line, and no word of it is from outside.
+/// Prints a page of help: its colours are those of the parser of the command line, and all its words are the program's.
 pub(crate) fn help(page: &str) -> Result<()> {
     text(&Ink::of_run().adopt(page))
 }
 
-/// Prints one JSON document. What is invisible in it is escaped, which changes no value.
+/// Prints one JSON document. Invisible characters in it are escaped, which changes no value.
 pub(crate) fn json<T: Serialize>(document: &T) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
@@ -48,10 +48,10 @@ pub(crate) fn json_line<T: Serialize>(document: &T) -> Result<()> {
     write(visible::json(&text).as_bytes())
 }
 
-/// What goes out byte by byte, because others read it and not a person.
+/// Output that is written byte by byte, because a program reads it and not a person.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bytes<'a> {
-    /// Packed: `collect` gives it to no terminal.
+    /// Compressed: `collect` does not write it to a terminal.
     Bundle(&'a [u8]),
     /// A manual page in roff, of our own words only; `man` reads it.
     Manual(&'a [u8]),
@@ -78,7 +78,7 @@ pub(crate) fn pipe() -> io::Stdout {
     stdout()
 }
 
-/// The standard library takes a write to what is open for reading only (`1< FILE`) for done.
+/// The standard library reports success for a write to a file that is open for reading only (`1< FILE`).
 fn writable(out: &impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(out)?;
     if flags & OFlags::RWMODE == OFlags::RDONLY || flags.contains(OFlags::PATH) {
@@ -122,7 +122,7 @@ impl JsonLines {
         self.0.write_all(b"\n")
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.0.flush()
     }

@@ -3,7 +3,7 @@
 use super::err;
 use clocksmith_facts::panicked;
 
-/// From now on a panic puts the terminal back, and its message is made visible.
+/// From now on a panic restores the terminal, and invisible characters of its message are shown by name.
 pub(crate) fn listen() {
     std::panic::set_hook(Box::new(|info| {
         super::screen::put_back();

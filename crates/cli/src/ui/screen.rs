@@ -41,7 +41,7 @@ impl Screen {
     pub(crate) fn take() -> std::io::Result<Self> {
         use std::os::fd::{AsRawFd, IntoRawFd};
         let mut terminal = std::io::stdin().as_raw_fd();
-        // SAFETY: asks about a file descriptor, whatever it is.
+        // SAFETY: queries a file descriptor, which may be any number.
         if unsafe { libc::isatty(terminal) } == 0 {
             terminal = std::fs::File::open("/dev/tty")?.into_raw_fd();
         }
@@ -58,7 +58,7 @@ impl Screen {
     }
 }
 
-/// Whether the terminal that keys come from has gone: a read of it ends at once, for ever.
+/// Returns whether the terminal of the keyboard has gone: a read of it ends at once, for ever.
 #[cfg(feature = "who")]
 pub(crate) fn has_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What a terminal was given, and whether its settings are what they were.
+    /// Returns the terminal's output, and whether the terminal's settings are restored.
     fn ended_by(child: &str) -> Option<(String, bool)> {
         let program = std::env::current_exe().unwrap();
         let program = program.to_str().unwrap();
@@ -177,10 +177,10 @@ mod tests {
         super::super::panic::listen();
         let _screen = draw();
         let hook = std::panic::take_hook();
-        // As the shipped program, which ends at once.
+        // As in the shipped program, which ends at once.
         std::panic::set_hook(Box::new(move |info| {
             hook(info);
-            // SAFETY: ends this process, whatever its threads do.
+            // SAFETY: ends this process, independent of its threads.
             unsafe { libc::_exit(101) }
         }));
         panic!("on purpose");

@@ -1,5 +1,5 @@
-//! `check`: one line and an exit code for monitoring. Whatever goes wrong is UNKNOWN, with exit code 3:
-//! monitoring takes 2 for CRITICAL.
+//! `check`: one line and an exit code for monitoring. Every failure is UNKNOWN, with exit code 3: monitoring treats 2
+//! as CRITICAL.
 
 use crate::args::{self, Check, CheckFormat, Common};
 use crate::exit::{self, Code};
@@ -58,12 +58,12 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
             err::line(&render::error(&error));
             Ok(Code::Monitoring(State::Unknown.code()))
         }
-        // Who does not read to the end still sees the exit code.
+        // A program that does not read to the end still sees the exit code.
         _ => Ok(Code::Monitoring(code(state, format))),
     }
 }
 
-/// The exit code of a state. node-problem-detector knows 0 (OK), 1 (a problem) and everything else
+/// Returns the exit code of a state. node-problem-detector supports 0 (OK), 1 (a problem) and everything else
 /// (unknown): `pkg/custompluginmonitor/plugin/plugin.go`, 2026.
 fn code(state: State, format: CheckFormat) -> u8 {
     match (format, state) {
@@ -72,12 +72,12 @@ fn code(state: State, format: CheckFormat) -> u8 {
     }
 }
 
-/// The assessment, or an error after the time that was allowed. What is late then ends with the process.
+/// Returns the assessment, or an error after the time-out. An assessment that is late then ends with the process.
 fn in_time(common: &Common, check: &Check) -> Result<Assessment> {
     let Some(timeout) = check.timeout else { return assess(common, check) };
     let late =
         || anyhow!("not done after {timeout:?} (--timeout): a file or a mount may not answer");
-    // Whether an answer is there at once is chance.
+    // Whether a result is available at once depends on chance.
     if timeout.is_zero() {
         return Err(late());
     }
@@ -110,13 +110,13 @@ fn assess(common: &Common, check: &Check) -> Result<Assessment> {
     Ok(assess::of(gather::facts(from)?, None))
 }
 
-/// Prints what clap has to say: help, the version, or what is wrong with the command line. For `check` the latter is
-/// UNKNOWN, with a line on standard output, where monitoring looks.
+/// Prints clap's message: help, the version, or the error of the command line. For `check` an error is UNKNOWN, with a
+/// line on standard output, which monitoring reads.
 pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let checking = args::verb_of(words).is_some_and(|verb| verb == "check");
-    // Messages quote words of the command line, so they have no colours; help has our own words only.
+    // Messages quote words of the command line, so they have no colours; help has only the program's own words.
     let message = error.render();
     if asked {
         let page = match Style::of(&Common::default()).is_plain() {
@@ -132,7 +132,8 @@ pub(crate) fn wrong_usage(error: clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    // With all that the words have: without colours, nothing in the message is ours.
+    // Words of the command line keep all their characters: without colours, no escape sequence of the message is the
+    // program's.
     let mut first = args::plain_error().unwrap_or(message).ansi().to_string();
     // A line break of a word, of a file's name for example, makes no line of the message.
     for word in std::env::args_os().skip(1) {

@@ -60,13 +60,13 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
     Ok(Code::Done)
 }
 
-/// What reads of the clocks cost here, as `why` measures it.
+/// Measures the read costs of the clocks here, as `why` does.
 fn measure() -> Result<Vec<u8>> {
     let measured = light(clocksmith_measure::light::BUDGET);
     Ok(serde_json::to_vec(&clocksmith_watch::assess::measured(&measured))?)
 }
 
-/// A name that does not identify the host: a hash with its machine id, which no other machine knows.
+/// Returns a name that does not identify the host: a hash with its machine id, which is unique to the machine.
 fn alias(name: &str, machine_id: &str) -> String {
     let digest = Sha256::digest(format!("clocksmith host name\n{machine_id}\n{name}\n"));
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! `completions`: what a shell completes, from the one definition of the command line.
+//! `completions`: the completions of a shell, from the one definition of the command line.
 
 use crate::args::{Common, Completions, visible};
 use crate::exit::Code;

@@ -30,7 +30,7 @@ pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
     Ok(code)
 }
 
-/// Without a word: everything that there is.
+/// Prints all entries, if no word is given.
 fn list(common: &Common) -> Result<Code> {
     let mut all = clocksmith_diagnose::explain::all();
     all.extend(clocksmith_vm::rules().map(rule));

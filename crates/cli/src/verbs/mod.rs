@@ -1,4 +1,4 @@
-//! One file a verb: gather, ask the crates below, render.
+//! One file for each verb: gather, call the crates below, render.
 
 mod bench;
 pub(crate) mod check;
@@ -22,7 +22,7 @@ use crate::exit::Code;
 use crate::ui::out;
 use anyhow::Result;
 
-/// Runs the verb that was asked for; without one, `why`.
+/// Runs the requested verb; without one, `why`.
 pub(crate) fn run(args: Args) -> Result<Code> {
     if answers(args.verb.as_ref()) {
         out::go_on_without_reader();
@@ -54,7 +54,7 @@ pub(crate) fn run(args: Args) -> Result<Code> {
     }
 }
 
-/// Says that the clocks that a verb measures are not the kernel's: the verb is below `clocksmith run`.
+/// Prints that the clocks that a verb measures are not the kernel's, if the verb is below `clocksmith run`.
 fn say_if_below_run() {
     if clocksmith_measure::bench::vdso::is_replaced() {
         crate::ui::err::line(
@@ -64,8 +64,8 @@ fn say_if_below_run() {
     }
 }
 
-/// Whether a verb does one thing and ends: its exit code is an answer, or it has changed something. The others go on until
-/// their reader has gone, or give their output alone.
+/// Returns whether a verb does one thing and ends: its exit code is a result, or it has changed something. The others
+/// go on until their reader has gone, or only print their output.
 fn answers(verb: Option<&Verb>) -> bool {
     match verb {
         None

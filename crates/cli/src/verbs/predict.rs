@@ -1,4 +1,4 @@
-//! `predict`: the kernel model, with what-if changes.
+//! `predict`: the kernel model, with hypothetical changes.
 
 use crate::args::{Common, Predict};
 use crate::exit::Code;

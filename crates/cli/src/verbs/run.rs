@@ -67,7 +67,7 @@ pub(crate) fn run(common: &Common, args: &Run) -> Result<Code> {
 struct Start<'a> {
     common: &'a Common,
     args: &'a Run,
-    /// Where the document goes, with `--json`, until it is written.
+    /// The descriptor for the document, with `--json`, until it is written.
     apart: Option<Apart>,
     baseline: Baseline,
     command: Command,
@@ -144,7 +144,7 @@ impl Start<'_> {
         not_run(&self.command.exec(), &self.command)
     }
 
-    /// What does not go together with the program.
+    /// Warns of programs that do not work together with `run`.
     fn caution(&self) {
         if self.common.quiet {
             return;
@@ -160,7 +160,7 @@ impl Start<'_> {
         }
     }
 
-    /// The document, where it is asked for.
+    /// Writes the document, if it is requested.
     fn tell(&mut self, report: &RunReport) {
         if let Some(apart) = self.apart.take() {
             apart.write(report);

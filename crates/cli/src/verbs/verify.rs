@@ -53,7 +53,7 @@ pub(super) fn quick(common: &Common) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The machine as it is now, and what is kept from round to round.
+/// The machine as it is now, and the state that is kept between rounds.
 struct Watch<'a> {
     args: &'a Verify,
     facts: Facts,
@@ -72,8 +72,8 @@ impl<'a> Watch<'a> {
         Ok(Self { args, facts, options, history: History::default() })
     }
 
-    /// One run. If the kernel changes its clocksource meanwhile, what was measured belongs to neither,
-    /// and it is measured again: a second after boot it goes from tsc-early to tsc, at another rate.
+    /// Runs one measurement. If the kernel changes its clocksource meanwhile, the measurement belongs to neither, and
+    /// it is repeated: a second after boot the kernel goes from tsc-early to tsc, at another rate.
     fn measure(&mut self) -> Result<Outcome> {
         let name = |facts: &Facts| facts.current_clocksource().value().map(|n| (*n).to_owned());
         for last in [false, true] {
@@ -111,7 +111,7 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
     let mut rounds = 0u64;
     loop {
         let outcome = watch.measure()?;
-        // A round that was cut short says nothing.
+        // A round that was cut short proves nothing.
         if interrupt::wished() {
             break;
         }
@@ -170,9 +170,9 @@ fn finish(
     Ok(code(args, &outcome))
 }
 
-/// Keeps the result for `why` and others; what became of it, if that succeeded.
+/// Saves the result for `why` and others; returns where it was saved, if that succeeded.
 fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
-    // An interrupted run has no result to save.
+    // An interrupted run has nothing to save.
     if args.no_save || !outcome.complete {
         return None;
     }
@@ -207,8 +207,7 @@ fn gravity(trust: Trust) -> u8 {
     }
 }
 
-/// The CPUs that were asked for. One that is not there is a mistake: a run without it would look like a
-/// proof for it.
+/// Returns the requested CPUs. A CPU that does not exist is an error: a run without it would look like a proof for it.
 fn cpus(text: &str, online: Option<&CpuList>) -> Result<Vec<u32>> {
     let list = match CpuList::parse(text) {
         Ok(list) if list.0.is_empty() => {
@@ -241,7 +240,7 @@ mod tests {
         assert!(error("0-99").contains("no CPU 2-99 online; online are 0-1"), "{}", error("0-99"));
         assert!(error("99").contains("no CPU 99"));
         assert!(error("").contains("empty") && error("x").contains("expected"));
-        // Where sysfs does not say which there are, the kernel says it for each.
+        // If sysfs does not list the CPUs, the kernel checks each of them.
         assert_eq!(cpus("99", None).unwrap(), [99]);
     }
 }

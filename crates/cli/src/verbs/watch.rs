@@ -1,4 +1,4 @@
-//! `watch`: the daemon. What it says goes to standard output, for a terminal or the journal.
+//! `watch`: the daemon. Its messages go to standard output, for a terminal or the journal.
 
 use crate::args::{Common, Watch};
 use crate::exit::Code;
@@ -19,7 +19,7 @@ const PORT: u16 = 9988;
 pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
     let root = common.root.as_deref();
     if root.is_some() {
-        // Report a directory that is not a mirror now, with what to do about it.
+        // Reports an unusable mirror directory now, with the next step.
         gather::facts(From { root, ..From::default() })?;
     }
     let or = |given: Option<Duration>, seconds| given.unwrap_or(Duration::from_secs(seconds));
@@ -89,7 +89,7 @@ fn priority(state: State) -> &'static str {
     }
 }
 
-/// Where the history is kept.
+/// Returns the directory of the history.
 fn state(args: &Watch) -> Result<Option<PathBuf>> {
     if let Some(dir) = &args.state_dir {
         return Ok(Some(dir.clone()));
@@ -116,7 +116,7 @@ fn first_directory(dirs: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.split(':').next().filter(|dir| !dir.is_empty()).map(PathBuf::from))
 }
 
-/// The name of the machine, for people.
+/// Returns the name of the machine, for output.
 fn host(common: &Common) -> String {
     match &common.root {
         Some(root) => root.display().to_string(),

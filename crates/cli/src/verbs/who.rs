@@ -1,4 +1,4 @@
-//! `who`: who reads the clock.
+//! `who`: which programs read the clock.
 
 use crate::args::{Common, Who};
 use crate::exit::{Code, NotRun, NotSeen};
@@ -30,9 +30,9 @@ use std::time::{Duration, Instant};
 
 /// How long a process or the machine is watched.
 const DURATION: Duration = Duration::from_secs(5);
-/// How long after Ctrl-C there may still be a report; then the program ends without one.
+/// How long after Ctrl-C a report may still be written; then the program ends without one.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// The same after another signal: a service manager waits.
+/// The same after another signal: a service manager waits for the end.
 const SOON: Duration = Duration::from_secs(2);
 /// How long a command may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
@@ -70,7 +70,7 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     if args.command.is_empty() { about.watch() } else { about.run() }
 }
 
-/// Ends the program when a process does not answer a question: its user can make that take for ever.
+/// Ends the program when a process does not answer a question: its user can delay the answer for ever.
 fn end_without_answer() -> std::io::Result<()> {
     const BEAT: Duration = Duration::from_millis(250);
     /// A page from a slow disk comes sooner.
@@ -96,9 +96,8 @@ fn end_without_answer() -> std::io::Result<()> {
     std::thread::Builder::new().name("answers".to_owned()).spawn(wait).map(|_| ())
 }
 
-/// Lets this thread run ahead of others, where that is allowed (root, `RLIMIT_NICE`): on a busy machine its few percent
-/// of a processor would come late. Threads and processes that exist already are not affected, those that this thread makes
-/// are.
+/// Lets this thread run before others, where that is allowed (root, `RLIMIT_NICE`): on a busy machine its few percent
+/// of a processor would come late. Existing threads and processes are not affected; those that this thread creates are.
 fn ahead() {
     let _ = rustix::process::nice(AHEAD);
 }
@@ -106,7 +105,7 @@ fn ahead() {
 /// Makes a file of a recording.
 type Maker = fn(&Recording) -> Result<Vec<u8>>;
 
-/// What a run knows.
+/// The context of a run.
 struct About<'a> {
     common: &'a Common,
     args: &'a Who,
@@ -128,7 +127,7 @@ impl About<'_> {
         options
     }
 
-    /// Watches what runs already.
+    /// Watches processes that already run.
     fn watch(&self) -> Result<Code> {
         let (target, name) = if self.args.all {
             (Target::Machine, "the machine".to_owned())
@@ -150,7 +149,7 @@ impl About<'_> {
         Ok(if recording.all.samples == 0 { Code::Undetermined } else { Code::Done })
     }
 
-    /// The processes that are named by their ids, or by what they are.
+    /// Returns the processes that are named by their ids, or by their properties.
     fn processes(&self) -> Result<Vec<u32>> {
         let args = self.args;
         let users = args
@@ -240,7 +239,7 @@ impl About<'_> {
                 return Err(error).context(asks);
             }
         };
-        // Ctrl-C reaches the command as well, and it may have an end of its own to make.
+        // Ctrl-C reaches the command as well, and the command may need time to end in order.
         let spared = |signal| signal != libc::SIGINT;
         let status = until_ended(&mut running, self.args.duration, spared, || {
             session.watch(Duration::from_millis(50), || false);
@@ -313,9 +312,9 @@ fn stop(calls: &mut Option<Result<Tracepoints, NoTracepoints>>) {
     }
 }
 
-/// Waits until the command has ended, or the time is up; then how it ended, if it did. After a signal of which
-/// `terminates` says so, the command gets SIGTERM; after any, it is waited for no longer than [`GRACE`]. `pause` lets
-/// time go by between two looks.
+/// Waits until the command has ended, or the time is up; returns its exit status, if it has ended. If `terminates` is
+/// true for a signal, the command gets SIGTERM; after any signal, the wait is limited to [`GRACE`]. `pause` lets time
+/// go by between two looks.
 fn until_ended(
     running: &mut Running,
     at_most: Option<Duration>,
@@ -343,7 +342,7 @@ fn until_ended(
     }
 }
 
-/// The code by which a shell would tell it.
+/// Returns the exit code that a shell would use.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(255);
     u8::try_from(code & 0xff).unwrap_or(255)
@@ -360,7 +359,7 @@ fn refused(refusal: Refusal) -> anyhow::Error {
 /// Processes that are named.
 const NAMED: usize = 4;
 
-/// Names of processes for people.
+/// Returns names of processes for output.
 fn name(pids: &[u32]) -> String {
     let one = |pid: &u32| match short_name(*pid) {
         Some(name) => format!("{name} ({pid})"),

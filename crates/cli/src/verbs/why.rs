@@ -60,7 +60,7 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     }
     if why.host_name.is_some() {
         report.host.clone_from(&why.host_name);
-        // Only a machine, or all the files of one, has an id; and without a name it is not asked for.
+        // Only a machine, or all the files of one, has an id; without a host name it is not read.
         if from.is_live() {
             report.machine_id = machine_id::of(&LiveTree::new());
         } else if let Some(root) = from.root {
@@ -99,8 +99,8 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     Ok(code)
 }
 
-/// The answer about a text: of the gravest of its machines, with the answers of all where there are several. A part that is
-/// quoted does not stand for one that quotes it and says what is in use.
+/// Returns the verdict about a text: that of the gravest of its machines, with the verdicts of all if there are
+/// several. A quoted part does not replace a part that quotes it and names the clocksource in use.
 fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     let several = parts.len() > 1;
     let quotes = parts.iter().any(|part| part.is_older);
@@ -109,7 +109,7 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     for part in parts {
         let is_older = part.is_older;
         let mut seen = clocksmith_watch::assess::of(part.facts, None);
-        // A text in prose that says nothing of the clocksource: what is known of its subject is in the pages.
+        // A text in prose without a clocksource: the pages have the information about its subject.
         if let (Some(wall), None) = (&mut seen.report.wall_clock, &seen.report.clocksource.current)
         {
             wall.settles.extend(part.about.iter().map(|word| Settle {
@@ -153,11 +153,11 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     Ok(seen)
 }
 
-/// Whether the part is newer than the others, and what `gravity()` says of it: the greatest one leads.
+/// Whether the part is newer than the others, and the result of `gravity()`: the greatest one leads.
 type Gravity = (bool, u8, bool, bool);
 
-/// What a reader asks about first: what is wrong, then what is open, then what is fine; what is explained before what is
-/// not; and of equals a wall clock that is not kept before one that is.
+/// Returns the order of importance to a reader: faults come before open questions, and those before healthy states;
+/// explained ones before unexplained ones; among equals an unsynchronised wall clock comes first.
 fn gravity(report: &Report) -> (u8, bool, bool) {
     let grave = match report.verdict {
         Verdict::Untrustworthy => 4,
@@ -186,7 +186,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The evidence of the answer, in words: without the directory of a file, which a reader of the page does not need.
+/// Returns the source of the verdict, in words, without the directory of a file, which the page's reader does not need.
 fn of(from: From<'_>) -> String {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
     match (from.log, from.bundle, from.root) {

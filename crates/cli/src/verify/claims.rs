@@ -1,4 +1,4 @@
-//! What the facts claim about the counter's frequency, each with how far off it may be.
+//! The facts' claims about the counter's frequency, each with its possible error.
 
 use clocksmith_facts::log::{Event, rates};
 use clocksmith_facts::{Facts, log::KernelLog};
@@ -35,8 +35,8 @@ pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
             let refined = matches!(entry.event, Event::Refined { .. });
             let doubt = if refined { REFINED_PPM } else { QUICK_PPM };
             let said = log.source(entry);
-            // A refined figure was measured against the HPET or the PM timer. The other one is the belief itself, unless the
-            // hypervisor stated it.
+            // A refined figure was measured against the HPET or the PM timer. An unrefined figure is the kernel's
+            // assumption itself, unless the hypervisor stated it.
             if stated_by_pvclock(facts) && !refined {
                 let source = format!("the hypervisor in the page of kvm-clock, {said}");
                 claim(source, hz, HYPERVISOR_PPM, true, true);
@@ -60,8 +60,8 @@ pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
             claim("CPUID 0x16".to_owned(), f64::from(base.base_mhz) * 1e6, BASE_PPM, false, true);
         }
     }
-    // What a second processor's delay loop was timed at; the first one's is computed. A hypervisor may
-    // have taken that processor away meanwhile.
+    // The measured rate of a second processor's delay loop; the first one's is computed. A hypervisor may have taken
+    // that processor away meanwhile.
     if facts.hypervisor.value() == Some(&None)
         && let Some(khz) = facts.cpu.measured_khz.value().filter(|khz| **khz > 0)
         && cfg!(any(target_arch = "x86", target_arch = "x86_64"))
@@ -77,10 +77,10 @@ pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
     claims
 }
 
-/// Whether the kernel's figure is what the hypervisor states in the page of kvm-clock: `kvmclock_init()` in
-/// arch/x86/kernel/kvmclock.c sets `x86_platform.calibrate_tsc` to `kvm_get_tsc_khz()`, which computes it from that page.
-/// `tsc_early_khz=` takes its place (`determine_cpu_tsc_frequencies()` in arch/x86/kernel/tsc.c): then it is what an
-/// administrator believes.
+/// Whether the kernel's figure is the one that the hypervisor publishes in the page of kvm-clock: `kvmclock_init()` in
+/// arch/x86/kernel/kvmclock.c sets `x86_platform.calibrate_tsc` to `kvm_get_tsc_khz()`, which computes it from that
+/// page. `tsc_early_khz=` replaces it (`determine_cpu_tsc_frequencies()` in arch/x86/kernel/tsc.c): then an
+/// administrator chose the figure.
 fn stated_by_pvclock(facts: &Facts) -> bool {
     let registered = facts
         .available_clocksources()

@@ -1,5 +1,4 @@
-//! What `verify` needs besides the measurement: claims from facts, its document, its state file
-//! and progress.
+//! The parts of `verify` besides the measurement: claims from facts, its document, its state file and progress.
 
 pub(crate) mod claims;
 pub(crate) mod duration;

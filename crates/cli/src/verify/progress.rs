@@ -1,4 +1,4 @@
-//! A line on standard error, on a terminal, for what takes longer than two seconds.
+//! A line on standard error, on a terminal, for work that takes longer than two seconds.
 
 use crate::args::Common;
 use crate::ui::err;
@@ -23,7 +23,7 @@ pub(crate) fn during<R>(common: &Common, expected: Duration, work: impl FnOnce()
             }
             err::progress_done();
         };
-        // Without a thread there is no progress, and everything else goes on.
+        // Without a thread there is no progress line, and everything else goes on.
         let _ = std::thread::Builder::new().spawn_scoped(scope, show);
         let result = work();
         drop(done);

@@ -90,7 +90,7 @@ impl VerifyReport {
     }
 }
 
-/// The answer in one sentence.
+/// Returns the result in one sentence.
 pub(crate) fn headline(outcome: &Outcome) -> String {
     let sure = outcome.confidence;
     let what = outcome.findings.iter().find(|finding| finding.weight != Weight::Note);

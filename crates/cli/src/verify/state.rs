@@ -11,10 +11,10 @@ use clocksmith_watch::edge::files::{Durable, Over, put};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where root's result goes: the first that can be written.
+/// The files for root's result: the first that can be written is used.
 const ROOT: [&str; 2] = ["/var/lib/clocksmith/verify.json", "/run/clocksmith/verify.json"];
 
-/// What became of a result.
+/// Where a result was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// It is in this file.
@@ -111,7 +111,7 @@ fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
         || format!("cannot keep the result in {} (--no-save does without)", path.display());
     let dir = path.parent().with_context(failed)?;
     let name = path.file_name().with_context(failed)?;
-    // Where another user could change it, it is not read either.
+    // A result in a place that another user could change would not be read either.
     let dir = trusted::open_directory(dir, Missing::Make(mode), Part::Home).with_context(failed)?;
     put(dir, name, content, 0o644, Durable::Yes, Over::Former).with_context(failed)
 }

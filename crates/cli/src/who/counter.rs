@@ -1,5 +1,5 @@
-//! Counts every read of a command, by the vDSO that counts. The tracer, another process, tells what each
-//! process has read when it ends: a line of JSON each, by a pipe.
+//! Counts every read of a command, by the vDSO that counts. The tracer, another process, reports the reads of each
+//! process when it ends: a line of JSON each, by a pipe.
 
 use clocksmith_raw::layout::{GETTIMEOFDAY, OTHER, TIME};
 use clocksmith_run::{Act, Baseline, Counted as Process, Launch, Totals};
@@ -12,16 +12,16 @@ use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long the end of the command is waited for, once it has ended.
+/// How long to wait for the tracer's last line after the command has ended.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long processes are waited for that the command has left behind.
+/// How long to wait for processes that the command has left.
 const STRAGGLERS: Duration = Duration::from_millis(300);
 
 /// A line of the tracer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
-    /// What a process has read: calls by kind, and intervals by class of cycles.
+    /// The reads of a process: calls by kind, and intervals by class of cycles.
     Process { calls: Vec<u64>, intervals: Vec<u64>, rate: u64 },
     /// The command has ended: programs that were started, and those that were left alone.
     End { programs: u64, untouched: u64, uncounted: u64, reasons: Vec<String> },
@@ -65,7 +65,7 @@ pub(crate) fn waiting(command: &[OsString], aside: bool) -> io::Result<(Waiting,
     Ok((waiting, Exact { lines, refused: None }))
 }
 
-/// In the new process: asks to be followed. The pipe reports the result.
+/// Runs in the new process: requests to be traced. The pipe reports the result.
 fn attach(baseline: Baseline, writer: &PipeWriter) {
     let Ok(copies) = (|| -> io::Result<_> {
         Ok((writer.try_clone()?, writer.try_clone()?, writer.try_clone()?))
@@ -136,7 +136,7 @@ impl Counter for Exact {
     }
 }
 
-/// What the lines say together.
+/// The sums of all lines.
 #[derive(Debug, Default)]
 struct Sums {
     calls: Vec<u64>,
@@ -165,8 +165,8 @@ impl Sums {
         }
     }
 
-    /// Adds a class of intervals: from 2^class cycles up to twice that. Rates of processes differ by
-    /// what is measured of them, so a class keeps the bounds that it got first.
+    /// Adds a class of intervals: from 2^class cycles up to twice that. The measured rates of processes differ
+    /// slightly, so a class keeps the bounds that it got first.
     fn interval(&mut self, class: usize, reads: u64, rate: u64) {
         let ns =
             |cycles: u128| u64::try_from((cycles * u128::from(rate)) >> 48).unwrap_or(u64::MAX);
@@ -204,7 +204,7 @@ impl Sums {
     }
 }
 
-/// What is counted at an index.
+/// Returns the read that is counted at an index.
 fn kind_of(kind: usize) -> Option<(Api, Option<ClockId>)> {
     match kind {
         GETTIMEOFDAY => Some((Api::Gettimeofday, None)),
@@ -215,7 +215,7 @@ fn kind_of(kind: usize) -> Option<(Api, Option<ClockId>)> {
     }
 }
 
-/// What the counts do not hold.
+/// Returns the reads that the counts do not include.
 fn lost(end: Option<(u64, u64, u64, Vec<String>)>, complete: bool) -> Vec<String> {
     let mut lost = vec![
         "exact counts hold calls through the vDSO: not system calls that a program makes itself, nor \
@@ -266,7 +266,7 @@ mod tests {
         let (mut a, mut b) = ([0; 16], [0; 16]);
         (a[1], a[GETTIMEOFDAY], b[1], b[TIME], b[OTHER]) = (5, 2, 6, 3, 4);
         let mut sums = Sums::default();
-        // One cycle is half a nanosecond; nearly so for the other.
+        // One cycle is half a nanosecond; nearly so in the other process.
         sums.add(process(a, 10, 4, 1 << 47));
         sums.add(process(b, 10, 5, (1 << 47) + (1 << 40)));
         sums.add(Line::End { programs: 2, untouched: 0, uncounted: 0, reasons: Vec::new() });

@@ -1,5 +1,5 @@
-//! Machines as an attacker would write them: recorded ones, with what a terminal, a shell or a parser could act on put
-//! into their files; and files of virtual machines of the same kind.
+//! Machines as an attacker would write them: recorded ones, with sequences in their files that a terminal, a shell or a
+//! parser could act on; and files of virtual machines of the same kind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// What is put in. `pwned` is a program that leaves a mark, where the checks run a command.
+/// The strings that are inserted. `pwned` is a program that leaves a mark, where the checks run a command.
 const EVIL: &[&str] = &[
     "\x1b]0;pwn\x07",
     "\x1b[31mRED",
@@ -80,12 +80,12 @@ const EVIL: &[&str] = &[
     "é\u{301}",
 ];
 
-/// A text of one to three pieces.
+/// A text of one to three of the strings.
 pub(crate) fn evil(dice: &mut Dice) -> String {
     (0..=dice.below(3)).map(|_| *dice.one(EVIL)).collect()
 }
 
-/// A text with something put in, at `many` places.
+/// Inserts such texts into a text, at `many` places.
 fn spoil(text: &str, many: usize, dice: &mut Dice) -> String {
     let mut text = text.to_owned();
     for _ in 0..many {
@@ -127,7 +127,7 @@ fn copy(from: &Path, to: &Path, gentle: bool, dice: &mut Dice) {
 /// A machine's mirror.
 pub(crate) fn machine(dir: &Path, dice: &mut Dice) {
     let boots = boots();
-    // Every second machine keeps what was recorded, so that there is a verdict, and advice with commands.
+    // Every second machine keeps its recorded values, so that there is a verdict, and advice with commands.
     let gentle = dice.below(2) == 0;
     copy(dice.one(&boots).as_path(), dir, gentle, dice);
     let put = |path: &str, text: String| {
@@ -143,7 +143,7 @@ pub(crate) fn machine(dir: &Path, dice: &mut Dice) {
     if gentle {
         for word in ["clocksource=", "tsc=", "notsc ", "clocksource=jiffies,"] {
             if dice.below(2) == 0 {
-                // One word, as the kernel takes it.
+                // One word, as the kernel splits the command line.
                 let evil = evil(dice).replace([' ', '\n', '\t', '\r', '\0'], "");
                 grown("proc/cmdline", format!(" {word}{evil}"));
             }

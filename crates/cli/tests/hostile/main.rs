@@ -1,5 +1,5 @@
-//! Hostile machines: everything that another one may have written holds what a terminal, a shell or a parser could act
-//! on; every verb reads it, in every form of output. Nothing of it may come through.
+//! Hostile machines: every text that another machine may have written has sequences that a terminal, a shell or a
+//! parser could act on; every verb reads it, in every form of output. None of them may come through.
 //!
 //! `CLOCKSMITH_HOSTILE_SECONDS=1200` for a long run, `CLOCKSMITH_HOSTILE_SEED=N` for other machines; a fault names the
 //! seed of its machine.
@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Machines of a run that has no time given.
+/// Machines of a run without `CLOCKSMITH_HOSTILE_SECONDS`.
 const MACHINES: u64 = 8;
 
 /// The machines' first seed.
@@ -76,7 +76,7 @@ fn runs(dir: &Path, dice: &mut Dice) -> Vec<(Vec<OsString>, bool)> {
         all.push((words(&["--json", "vm", "lint"], &[file]), true));
         all.push((words(&["vm", "migrate", "--to"], &[file]), false));
     }
-    // The command line itself: a name may come from a list that somebody else made.
+    // The command line itself: a name may come from a list that another person made.
     let (one, two) = (argument(dice), argument(dice));
     all.push((words(&["explain", "--", &one], &[]), false));
     all.push((words(&["explain", "--json", "--", &one], &[]), true));
@@ -89,7 +89,7 @@ fn runs(dir: &Path, dice: &mut Dice) -> Vec<(Vec<OsString>, bool)> {
     all
 }
 
-/// What is asked of a document, besides: it is one, and its commands are commands.
+/// Checks a document, besides: it is one document, and its commands are commands.
 fn document(dir: &Path, run: &Run) -> Result<usize, String> {
     if run.code == Some(2) && run.stdout.is_empty() {
         return Ok(0);
@@ -104,7 +104,7 @@ fn document(dir: &Path, run: &Run) -> Result<usize, String> {
     Ok(commands.len())
 }
 
-/// Everything in a document that is made for a shell.
+/// Collects all commands for a shell in a document.
 fn gather(value: &Value, commands: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| gather(item, commands)),
@@ -186,7 +186,7 @@ fn hostile_machines_on_a_terminal_have_our_colours_only() {
         let dir = tempfile::tempdir().unwrap();
         let mut dice = Dice(seed);
         for (arguments, json) in runs(dir.path(), &mut dice).into_iter().take(40) {
-            // Bundles are not for terminals, which is said; the rest is for people.
+            // A bundle is not written to a terminal, and a message reports that; the rest is for people.
             if json || !["why", "predict", "fix", "vm"].iter().any(|verb| arguments[0] == *verb) {
                 continue;
             }
@@ -222,7 +222,7 @@ fn help_to_a_full_device_is_an_error() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains("cannot write to standard output"), "{arguments:?}: {stderr}");
-        // A reader that has gone away is no error.
+        // A reader that has gone away is not an error.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let status = Command::new(env!("CARGO_BIN_EXE_clocksmith"))

@@ -1,4 +1,4 @@
-//! Runs of the program, and what is asked of every one of them.
+//! Runs of the program, and the checks of every one of them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run takes some hundredths of a second. Longer than this is a hang, also on a machine that has much else to do.
+/// A run takes some hundredths of a second. Longer than this is a hang, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most memory that a run may take.
 const MOST_KIB: i64 = 150 << 10;
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -22,7 +22,7 @@ pub(crate) struct Run {
 /// Why a run is not as it must be.
 pub(crate) type Fault = String;
 
-/// Characters that a terminal acts on, or that are not seen. Written anew, so that it proves the program's own table.
+/// Characters that a terminal acts on, or that are invisible. A second list, to check the program's.
 fn acts(c: char) -> bool {
     let code = u32::from(c);
     (c.is_control() && c != '\n' && c != '\t')
@@ -31,7 +31,7 @@ fn acts(c: char) -> bool {
         || matches!(code, 0xfe00..=0xfe0f | 0xe0000..=0xe0fff)
 }
 
-/// A text without what must not be in it.
+/// Checks that a text has no forbidden character.
 pub(crate) fn clean(what: &str, text: &str) -> Result<(), Fault> {
     match text.char_indices().find(|(_, c)| acts(*c)) {
         None => Ok(()),
@@ -44,7 +44,7 @@ pub(crate) fn clean(what: &str, text: &str) -> Result<(), Fault> {
 }
 
 /// Runs the program in a directory; faults are those that no input may cause.
-// `wait` waits for it, and learns how much memory it had.
+// `wait` waits for the child, and reads its memory use.
 #[allow(clippy::zombie_processes)]
 pub(crate) fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> Result<Run, Fault> {
     let (out, err) = (dir.join("stdout"), dir.join("stderr"));
@@ -90,7 +90,7 @@ fn wait(pid: u32, begun: Instant) -> Result<(i32, i64), Fault> {
         }
         assert_eq!(ended, 0, "wait4: {}", std::io::Error::last_os_error());
         if begun.elapsed() > PATIENCE {
-            // SAFETY: it is still our child, since nobody has waited for it.
+            // SAFETY: the process is still a child of this one, since it has not been waited for.
             unsafe {
                 libc::kill(pid, libc::SIGKILL);
                 libc::wait4(pid, &raw mut status, 0, &raw mut usage);
@@ -101,7 +101,7 @@ fn wait(pid: u32, begun: Instant) -> Result<(i32, i64), Fault> {
     }
 }
 
-/// Runs the program on a terminal of its own; what it showed there. `None` where there is no script(1).
+/// Runs the program on a separate terminal; returns the terminal's output. `None` where there is no script(1).
 pub(crate) fn on_terminal(dir: &Path, arguments: &[OsString]) -> Option<String> {
     let quote = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
     let mut command = quote(OsStr::new(env!("CARGO_BIN_EXE_clocksmith")));
@@ -119,7 +119,7 @@ pub(crate) fn on_terminal(dir: &Path, arguments: &[OsString]) -> Option<String> 
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// What a terminal was given, without our own colours and the terminal's line ends; how many colours there were.
+/// Returns a terminal's output without the program's colours and the terminal's line ends, and the number of colours.
 pub(crate) fn without_colours(shown: &str) -> (String, usize) {
     let mut text = shown.replace("\r\n", "\n");
     let mut found = 0;
@@ -131,8 +131,8 @@ pub(crate) fn without_colours(shown: &str) -> (String, usize) {
     (text, found)
 }
 
-/// Runs a command that the program advises, as somebody would who copies it: in a shell that may neither write files
-/// nor start anything but stand-ins that do nothing. Any program called `pwned` leaves a mark.
+/// Runs a command that the program advises, as a user would who copies it: in a shell that may neither write files nor
+/// start anything but stand-ins that do nothing. Any program called `pwned` leaves a mark.
 pub(crate) fn try_command(dir: &Path, command: &str) -> Result<(), Fault> {
     let syntax = Command::new("bash").args(["-n", "-c", command]).output().unwrap();
     if !syntax.status.success() {

@@ -1,9 +1,8 @@
-//! The verbs agree: over the recorded machines, with each clocksource in use, with faults in the log, measured
-//! and not, what one verb says no other verb denies. `why` and `fix`: nothing is proposed to a person that
-//! `propose` refuses, and nothing advises the TSC where the evidence is against it. `check`: its state is that of
-//! the verdict. `watch`: it judges as `check`, and tells a demotion where `why` found one and sysfs does not
-//! disprove it. `fleet`: what it reads from the document is what `why` wrote, and the change that it advises is one
-//! that `fix` makes.
+//! The verbs agree: over the recorded machines, with each clocksource in use, with faults in the log, measured and not,
+//! no verb contradicts another. `why` and `fix`: nothing is proposed to a person that `propose` refuses, and nothing
+//! advises the TSC where the evidence is against it. `check`: its state is that of the verdict. `watch`: it judges as
+//! `check`, and reports a demotion where `why` found one and sysfs does not disprove it. `fleet`: the values that it
+//! reads from the document are those that `why` wrote, and the change that it advises is one that `fix` makes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use clocksmith_change::accept::UNVERIFIED;
@@ -79,7 +78,7 @@ struct Variant {
     reads: Vec<Read>,
 }
 
-/// What a measurement would give with this clocksource.
+/// Returns the measurement that this clocksource would give.
 fn read_of(current: &str) -> Vec<Read> {
     let slow = names::is_slow_by_nature(current);
     let (path, ns) = if slow { (Way::Syscall, 1_100.0) } else { (Way::Vdso, 25.0) };
@@ -147,7 +146,7 @@ fn each(mut look: impl FnMut(&Assessment, &'static str, &str)) -> usize {
     machines
 }
 
-/// What `fix` has against an advice; empty: it does it.
+/// Returns the objections of `fix` to a remedy; empty if it makes the change.
 fn refusals(seen: &Assessment, wish: &Wish) -> Vec<String> {
     let system = system(&seen.facts);
     let situation = Situation {
@@ -170,7 +169,7 @@ fn system(facts: &Facts) -> System {
     system.with("/proc/cmdline", &format!("{line}\n")).with("/etc/default/grub", &settings)
 }
 
-/// What `clocksmith fix` is asked to do for an advice; `None`: it is not done by it.
+/// Returns the request to `clocksmith fix` for a remedy; `None` if it is not made by `fix`.
 fn wish(remedy: &Remedy) -> Option<Wish> {
     let parameters = &remedy.parameters;
     if !parameters.add.is_empty() || !parameters.remove.is_empty() {
@@ -223,7 +222,7 @@ fn what_why_refuses_fix_does_not_do_without_an_accepted_risk() {
     each(|seen, _, what| {
         for remedy in seen.report.remedies.iter().filter(|r| r.refused_because.is_some()) {
             let Some(wish) = wish(remedy) else { continue };
-            // What is chosen already needs no choice.
+            // A clocksource in use need not be chosen.
             if wish.to.is_some() && seen.report.clocksource.current.as_deref() == Some("tsc") {
                 continue;
             }
@@ -268,7 +267,7 @@ fn state_of_check_is_that_of_the_verdict() {
         let marked = report.timeline.iter().any(|moment| moment.step == Step::Unstable);
         let warned = state("demotion") == Some(State::Warning);
         assert!(if demoted { warned } else { !warned || marked }, "{what}");
-        // Nothing is said to be well of which something is advised to be changed.
+        // A healthy state has no remedy against a demotion.
         if judgement.state == State::Ok {
             assert_eq!(report.verdict, Verdict::Ok, "{what}");
             let wanted = advised(report).filter(|remedy| {
@@ -289,11 +288,11 @@ fn watch_judges_as_check_and_reports_what_why_found() {
     let (mut told, mut contradicted) = (0, 0);
     each(|seen, fault, what| {
         let Some(devices) = seen.facts.clocksources.value().cloned() else { return };
-        // The kernel says that at boot alone, before there is a TSC to give up: nothing happens under watch.
+        // The kernel prints that at boot alone, before there is a TSC to demote: nothing happens under watch.
         if fault.contains("running on Hyper-V") {
             return;
         }
-        // Kernels of other architectures have no TSC to give up, and `why` takes such a line for none of theirs.
+        // Kernels of other architectures have no TSC to demote, and `why` does not attribute such a line to them.
         if !fault.is_empty() && seen.facts.arch.value().is_some_and(|arch| !arch.is_x86()) {
             return;
         }
@@ -438,7 +437,7 @@ fn what_why_prints_as_decided_is_what_is_in_use() {
     assert!(printed > 10, "{printed}");
 }
 
-/// Faults in the log, and clocksources that the rules do not end with: the last rule names what they end with.
+/// Faults in the log, and clocksources that the rules do not end with: the last rule names the expected clocksource.
 #[test]
 fn rules_of_every_variant_end_with_what_they_expect() {
     let seen = each(|seen, _, what| {

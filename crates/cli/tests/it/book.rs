@@ -1,4 +1,4 @@
-//! The pages of the book that are made from the program are there, and are what would be made now.
+//! The pages of the book that are made from the program exist, and are up to date.
 #![allow(clippy::unwrap_used)]
 
 use clocksmith_diagnose::CauseId;

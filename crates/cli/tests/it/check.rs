@@ -73,11 +73,11 @@ fn each_state_has_its_code_and_its_word() {
         assert!(ran.out.starts_with(&format!("CLOCKSMITH {word} - ")), "{}", ran.out);
     }
     let line = on(fallen.path(), &["-q"]).out;
-    // One interval, without the TSC's frequency, does not say which clock was wrong.
+    // One interval, without the TSC's frequency, does not show which clock was wrong.
     assert_eq!(line, "CLOCKSMITH WARNING - hpet is slow (insufficient-evidence)\n");
 }
 
-/// Whatever this machine is, a read takes more than nothing, and less than a second.
+/// On any machine, a read takes more than nothing, and less than a second.
 #[test]
 fn ranges_of_monitoring_plugins_are_those_of_the_read_cost() {
     let ok = check(&["-w", "1000000000", "-c", "~:1000000000"]);

@@ -1,4 +1,4 @@
-//! `collect` measures the machine, and what reads the bundle shows it.
+//! `collect` measures the machine, and the readers of the bundle show the measurement.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

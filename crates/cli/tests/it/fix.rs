@@ -1,4 +1,4 @@
-//! `fix` in systems that lie in a directory: applied, seen, taken back to the byte.
+//! `fix` in systems that lie in a directory: applied, checked, reverted to the byte.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// A system's root directory.
 struct Root(tempfile::TempDir);
 
-/// What a run said.
+/// The output and the exit code of a run.
 struct Said {
     code: i32,
     out: String,
@@ -83,7 +83,7 @@ impl Root {
 
 const WORD: &str = "--param tsc=nowatchdog --accept-unverified-counter";
 
-/// Plans, applies, looks, takes back; `check` sees the system while the change is in force.
+/// Plans, applies, checks, reverts; `check` sees the system while the change is in force.
 fn there_and_back(files: &[(&str, &str)], check: impl Fn(&Root)) {
     let root = Root::new(files);
     let before = root.files();
@@ -206,7 +206,7 @@ fn change_of_another_process_is_kept() {
     let undone = root.fix("--undo");
     assert_eq!(undone.code, 0, "{}", undone.out);
     assert_eq!(root.text("boot/cmdline.txt"), "ro other\n");
-    // Which of two words is the one of the change is not certain.
+    // It is not certain which of two equal parameters the change added.
     let root = applied();
     let twice = "ro tsc=nowatchdog other tsc=nowatchdog\n";
     fs::write(root.0.path().join("boot/cmdline.txt"), twice).unwrap();
@@ -236,7 +236,7 @@ fn what_is_refused_changes_nothing() {
     assert!(unknown.out.contains("boot loader"), "{}", unknown.out);
 }
 
-/// The plan is a good answer; a change that was asked for and not made is not.
+/// A plan alone is a success; a change that was requested and not made is not.
 #[test]
 fn apply_of_what_only_a_person_can_do_says_that_nothing_was_done() {
     let root = Root::new(&[("boot/efi/EFI/Linux/arch.efi", "MZ")]);
@@ -257,7 +257,7 @@ fn formats_for_many_machines() {
     assert_eq!(root.fix("--format floppy --to tsc").code, 2);
 }
 
-/// A run that is killed in its watch leaves a change that nobody vouches for.
+/// A run that is killed in its watch leaves a change that was not confirmed.
 #[test]
 fn a_watch_that_did_not_end() {
     use clocksmith_change::journal::{Journal, Place, Silent, Wait};
@@ -279,7 +279,7 @@ fn a_watch_that_did_not_end() {
     let mut journal = Journal::open(&place, Wait::No).unwrap();
     journal.apply(&write("first\n"), &mut Silent).unwrap();
     journal.attempt(&write("second\n"), &mut Silent).unwrap();
-    // As long as it runs, nothing is wrong.
+    // While it runs, there is no fault.
     let status = root.fix("--status --json");
     assert_eq!((status.code, &status.json()["result"]), (3, &"undetermined".into()));
     assert!(status.out.contains("Another run is watching change 2 now"), "{}", status.out);
@@ -294,7 +294,7 @@ fn a_watch_that_did_not_end() {
     assert!(plan["notes"].to_string().contains("change 2 of an earlier run"), "{plan}");
     assert_eq!(root.text("etc/a"), "second\n", "a plan and a status change nothing");
 
-    // It alone is taken back, not the one before it.
+    // Only this change is reverted, not the one before it.
     let undone = root.fix("--undo");
     assert_eq!(undone.code, 0, "{}", undone.err);
     assert!(undone.out.starts_with("Reverted: write second."), "{}", undone.out);

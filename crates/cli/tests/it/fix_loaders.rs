@@ -47,7 +47,7 @@ fn fix_with_two_loaders_names_the_one_that_boots_and_why() {
     write(root, "boot/grub/grub.cfg", b"menuentry x {\nlinux /v root=UUID=1 quiet\n}\n");
     write(root, "boot/efi/loader/entries/a.conf", ENTRY.as_bytes());
     let wish = "--param tsc=nowatchdog --boot cmdline --accept-unverified-counter";
-    // Nothing says which one boots.
+    // Nothing shows which one boots.
     let (code, said) = fix(root, &format!("{wish} --apply"));
     assert_eq!(code, 1, "{said}");
     assert!(has(&said, "--loader grub|entries"), "{said}");

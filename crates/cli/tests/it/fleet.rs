@@ -1,5 +1,5 @@
-//! `fleet` up to the engine: a script in its place writes down what it is given. The engine itself is
-//! tested where it lives, and both together by `fleet/test.sh`.
+//! `fleet` up to the engine: a script in its place records its input. The engine itself is tested in its own directory,
+//! and both together by `fleet/test.sh`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn bundle(dir: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// An engine that keeps its words, its list of inputs and what comes by the pipe, and ends with `code`.
+/// Writes an engine that records its arguments, its list of inputs and its standard input, and ends with `code`.
 fn engine(dir: &Path, code: u8) -> PathBuf {
     let path = dir.join("engine");
     let script = format!(
@@ -95,7 +95,7 @@ fn the_engine_decides_how_it_ends() {
     assert_eq!(out.status.code(), Some(2));
 }
 
-/// An engine that does not want all of it is no hang and no broken pipe of ours.
+/// An engine that does not read all of it causes neither a hang nor a broken pipe.
 #[test]
 fn an_engine_that_ends_early_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
@@ -111,11 +111,12 @@ fn an_engine_that_ends_early_is_waited_for() {
 
 #[test]
 fn without_the_engine_it_says_what_to_install() {
-    // Where a link to the program can be made: a copy that is still open in a child of another test cannot be run.
+    // A directory in which a link to the program can be made: a copy that is still open in a child of another test
+    // cannot be run.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("a.jsonl");
     std::fs::write(&file, "{}\n").unwrap();
-    // Alone in a directory, as it may lie beside an engine that was built.
+    // Alone in a directory, otherwise it may lie beside an engine that was built.
     let alone = dir.path().join("clocksmith");
     std::fs::hard_link(env!("CARGO_BIN_EXE_clocksmith"), &alone).unwrap();
     let out =
@@ -172,7 +173,7 @@ fn a_name_is_in_the_document_only_when_it_is_asked_for() {
     assert_eq!(document(&["--host-name", "web1"])["host"], "web1");
 }
 
-/// What is no bundle, whatever its name, is named; it keeps no other one out.
+/// A file that is not a bundle is named in a message, even if its name is a bundle's; the other inputs are still read.
 #[test]
 fn lines_names_inputs_that_are_not_bundles_and_continues() {
     let dir = tempfile::tempdir().unwrap();

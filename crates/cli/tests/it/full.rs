@@ -1,4 +1,4 @@
-//! A full disk: nothing is left that looks like a result, and it is said.
+//! A full disk: nothing is left that looks like a result, and an error reports it.
 #![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ fn collect_on_a_full_disk_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     fs::create_dir_all(root.join("proc")).unwrap();
-    // More than fits, however well it is packed.
+    // More than fits, even compressed.
     let mut noise = 1u64;
     let words = (0..200).map(|_| {
         noise =
@@ -19,7 +19,7 @@ fn collect_on_a_full_disk_leaves_nothing_behind() {
     fs::write(root.join("proc/cmdline"), words.collect::<String>()).unwrap();
     let out = dir.path().join("out");
     fs::create_dir(&out).unwrap();
-    // A limit for files of a process stands for the disk; it ends one that does not ignore the signal.
+    // A limit for files of a process represents the disk; it ends a process that does not ignore the signal.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" collect --root \"$1\" --output \"$2\"";
     let mut limited = Command::new("/bin/sh");
     limited.args(["-c", script, env!("CARGO_BIN_EXE_clocksmith")]);

@@ -1,5 +1,5 @@
-//! A filesystem whose server goes silent, by the kernel's own protocol (`include/uapi/linux/fuse.h`): every wait for it has
-//! an end. Only root mounts one; elsewhere these tests say that they did nothing.
+//! A filesystem whose server goes silent, by the kernel's own protocol (`include/uapi/linux/fuse.h`): every wait for it
+//! has an end. Only root mounts one; elsewhere these tests print that they did nothing.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -63,12 +63,12 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         let path = CString::new(self.at.path().to_str().unwrap()).unwrap();
-        // SAFETY: the pointer is to a live text that ends in NUL. Forced, whatever waits for an answer gets an error.
+        // SAFETY: the pointer is to a live text that ends in NUL. Forced, so that every waiting request gets an error.
         unsafe { libc::umount2(path.as_ptr(), libc::MNT_FORCE | libc::MNT_DETACH) };
     }
 }
 
-/// Answers until it shall be silent; then it takes requests and answers none.
+/// Replies until it is to be silent; then it reads requests and replies to none.
 fn serve(device: &OwnedFd, silent: &AtomicBool, program: &[u8]) {
     let mut request = vec![0; MAX + 4096];
     loop {
@@ -76,7 +76,7 @@ fn serve(device: &OwnedFd, silent: &AtomicBool, program: &[u8]) {
         let word = |at: usize| u32::from_ne_bytes(request[at..at + 4].try_into().unwrap());
         let long = |at: usize| u64::from_ne_bytes(request[at..at + 8].try_into().unwrap());
         let (code, unique, node) = (word(4), long(8), long(16));
-        // FORGET, INTERRUPT, BATCH_FORGET have no answer.
+        // FORGET, INTERRUPT, BATCH_FORGET have no reply.
         if silent.load(Ordering::Relaxed) || [2, 36, 42].contains(&code) {
             continue;
         }
@@ -139,7 +139,7 @@ fn not_here() {
     eprintln!("skipped: no FUSE filesystem can be mounted here");
 }
 
-/// How a child ends by itself, in time.
+/// Waits for a child to end by itself, in time; returns its exit status.
 fn end(child: &mut std::process::Child, what: &str) -> std::process::ExitStatus {
     let begun = Instant::now();
     loop {
@@ -282,7 +282,7 @@ fn verbs_end_beside(words: &[&str], files: &[&str], of_child: &str) {
         Ok(status) => assert!(status.success(), "cc: {status}"),
         Err(error) => return eprintln!("skipped: cc: {error}"),
     }
-    // Another user starts it, whatever the umask is.
+    // Another user starts it, independent of the umask.
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut program = Command::new(&locked)
         .args(words)

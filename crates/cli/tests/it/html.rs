@@ -1,4 +1,4 @@
-//! `why --html`: one page that holds what the document of `--json` holds, and where it is written.
+//! `why --html`: one page with the content of the document of `--json`, and where it is written.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn a_file_that_is_not_ours_stays() {
     for _ in 0..2 {
         let out = clocksmith(&args);
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
-        // The text is said as well.
+        // The text is printed as well.
         assert!(String::from_utf8(out.stdout).unwrap().contains("tsc-warp"));
         assert!(std::fs::read_to_string(&path).unwrap().contains("tsc-warp"));
     }

@@ -1,4 +1,4 @@
-//! Limits of the process that leave a verb less than it wants: an answer in words, not a panic.
+//! Limits of the process that leave a verb less than it needs: an error in words, not a panic.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -54,7 +54,7 @@ fn without_threads_no_verb_panics() {
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(!said.contains("panicked"), "{words:?}: {said}");
         let code = output.status.code();
-        // By a signal or with 134, it would have panicked.
+        // A signal or code 134 would mean a panic.
         assert!(code.is_some_and(|code| code < 126), "{words:?}: {code:?} {said}");
         assert!(
             code == Some(0) || !(said.trim().is_empty() && shown.trim().is_empty()),
@@ -81,7 +81,7 @@ fn with_descriptors(command: &mut Command, most: u64) -> &mut Command {
 fn idle_clients_keep_no_client_out_where_descriptors_are_few() {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpStream;
-    // Of the least that it begins with, and of more: 30 leaves some for what is inherited.
+    // The least that it begins with, and more: 30 leaves some for inherited descriptors.
     for most in [30, 40, 70] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
         command.args(["watch", "--listen", "127.0.0.1:0", "--no-history"]);
@@ -125,7 +125,7 @@ fn watch_refuses_to_begin_with_fewer_descriptors_than_it_serves_with() {
         rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
     });
     let needed = needed.unwrap_or_else(|| panic!("{said}"));
-    // One fewer than it names is not enough, either.
+    // One fewer than the named number is not enough, either.
     assert_eq!(with(needed - 1).wait().unwrap().code(), Some(2));
     let mut enough = with(needed);
     std::thread::sleep(std::time::Duration::from_millis(300));

@@ -1,4 +1,4 @@
-//! Memory that hostile machines take: files far larger than any machine has, and bundles of them.
+//! Memory use with hostile machines: files far larger than any machine has, and bundles of them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -16,10 +16,10 @@ const LINES: usize = 10 << 20;
 /// The words of a verb whose memory is wanted, a line each.
 const WORDS: &str = "CLOCKSMITH_MEMORY_OF";
 
-/// The exit code of a verb, and the most memory that it took, in MiB.
+/// Returns the exit code of a verb, and its peak memory, in MiB.
 ///
-/// A process begins with the most that the one before it in the same process took (`begin_new_exec()`), which is all
-/// that the tests beside this one need. So another process starts it, which is small.
+/// A new program's peak begins with that of the program before it in the same process (`begin_new_exec()`), which
+/// includes all memory of the tests beside this one. So another, small process starts it.
 fn peak(words: &[&str]) -> (i32, i64) {
     let asked = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "memory::of_a_verb_that_another_test_wants", "--nocapture"])
@@ -32,7 +32,7 @@ fn peak(words: &[&str]) -> (i32, i64) {
     (code.parse().unwrap(), peak.parse().unwrap())
 }
 
-// It is waited for by `wait4`, which tells the memory.
+// `wait4` waits for it and returns the memory.
 #[allow(clippy::zombie_processes)]
 #[test]
 fn of_a_verb_that_another_test_wants() {

@@ -1,5 +1,5 @@
-//! `why FILE` with what people paste: profiles, traces, benchmarks, warnings of servers, shell transcripts. The figures
-//! are those of real machines, the words are not.
+//! `why FILE` with text that people paste: profiles, traces, benchmarks, warnings of servers, shell transcripts. The
+//! figures are those of real machines, the words are not.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A text, and what its answer must have. A verdict in the second place is one that would mislead.
+/// A text, and the required parts of the output. A verdict in the second place is one that would mislead.
 struct Case {
     name: &'static str,
     verdict: &'static str,
@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
         Some("tsc"),
         &["32-bit kernel", "45 % of the time is read_tsc", "cmdline-tsc-reliable"],
     ),
-    // What is wrong comes before what is fine.
+    // Faults come before healthy states.
     case(
         "two-hosts-one-without-its-choice",
         "unknown",

@@ -104,7 +104,7 @@ fn check_warns_where_the_machine_is_not_as_asked() {
             let out = run(&["check", "--root", root, "--policy", vendor.id, "--json"]);
             let json: Value = serde_json::from_str(&text(&out)).unwrap();
             let points = json["points"].as_array().unwrap();
-            // Of a machine whose clocksource is not known nothing is judged.
+            // A machine whose clocksource is not known is not judged.
             let known = json["clocksource"]["current"].is_string();
             let point = points.iter().find(|point| point["id"] == "policy");
             assert_eq!(point.is_some(), known, "{root}");
@@ -126,7 +126,7 @@ fn check_warns_where_the_machine_is_not_as_asked() {
     assert_eq!(out.status.code(), Some(1), "{}", text(&out));
     let line = "CLOCKSMITH WARNING - Oracle asks for tsc for Oracle Database";
     assert!(text(&out).starts_with(line), "{}", text(&out));
-    // What the files do not show, the host's stable bit, leaves the reads unknown.
+    // The host's stable bit, which is not in the files, leaves the reads unknown.
     for vendor in ["scylladb", "sap", "aws"] {
         let out = run(&["check", "--root", root, "--policy", vendor]);
         assert_eq!(out.status.code(), Some(3), "{vendor}: {}", text(&out));
@@ -134,7 +134,7 @@ fn check_warns_where_the_machine_is_not_as_asked() {
     }
 }
 
-/// An Intel guest of KVM on kvm-clock whose host says that the clock is stable.
+/// An Intel guest of KVM on kvm-clock whose host reports that the clock is stable.
 fn guest_of_kvm() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, content) in [

@@ -133,7 +133,7 @@ fn vm_migrate_of_files() {
     assert_eq!(value["hosts"][2]["clock"]["multiplier"], 0xd555_5555_5555u64);
     let value = validate(name, &["vm", "migrate", "--json", "--fleet", "--to", &same, &scales]);
     assert_eq!(value["fleet"]["frequency_hz"], 2_500_000_000u64);
-    // With this machine among them the frequency depends on its own.
+    // With this machine among the hosts the frequency depends on this machine's.
     let value =
         validate(name, &["vm", "migrate", "--json", "--fleet", "--to", &same, &scales, &report]);
     assert_eq!(value["counts"]["hosts"], 3);

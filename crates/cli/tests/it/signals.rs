@@ -1,4 +1,4 @@
-//! Signals, whatever the parent has left of them: a verb ends by them, and learns of its children.
+//! Signals, with any settings that the parent left: a verb ends by them, and sees the end of its children.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -36,8 +36,8 @@ fn inheriting(blocked: Option<i32>, ignored: Option<i32>) -> Command {
     command
 }
 
-/// As a program that a person starts: signals end it, also where a script in the background runs the tests, for which a
-/// shell ignores SIGINT.
+/// Starts a program as an interactive user does: signals end it, also where a script in the background runs the tests,
+/// for which a shell ignores SIGINT.
 pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
     let hook = || {
         default_signals();
@@ -47,7 +47,7 @@ pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(hook) }
 }
 
-/// The signals that a shell ignores for what it runs in the background end a program again.
+/// Restores the signals that a shell ignores for background programs, so that they end a program again.
 fn default_signals() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
         // SAFETY: a system call that no memory depends on.
@@ -57,11 +57,11 @@ fn default_signals() {
 
 /// Sends a signal to a process or a group that this test started and has not waited for; `false` if it is gone.
 pub(crate) fn send_to(target: libc::pid_t, signal: libc::c_int) -> bool {
-    // SAFETY: the numbers of processes that were not waited for are no others'.
+    // SAFETY: a process id that was not waited for belongs to no other process.
     unsafe { libc::kill(target, signal) == 0 }
 }
 
-/// The same for a child.
+/// Sends a signal to a child.
 pub(crate) fn send(child: &std::process::Child, signal: libc::c_int) -> bool {
     send_to(libc::pid_t::try_from(child.id()).unwrap(), signal)
 }
@@ -156,7 +156,7 @@ fn first_process_of_a_container_ends_by_signals() {
     }
 }
 
-/// As for a command in the background of a script: Ctrl-C is not meant for it, at any moment.
+/// As for a background command of a script: Ctrl-C is not meant for it, at any moment.
 #[test]
 fn ignored_interrupt_stays_ignored() {
     let mut command = inheriting(None, Some(libc::SIGINT));
@@ -376,12 +376,12 @@ fn terminal_that_has_gone_ends_who_top() {
         unsafe { command.pre_exec(hook) };
         let mut child = command.spawn().unwrap();
         drop((command, slave));
-        // Until it draws, or says why it cannot; then for a second.
+        // Waits until it draws, or prints why it cannot; then for a second.
         let begun = Instant::now();
         let mut bytes = [0; 4096];
         let mut fd = libc::pollfd { fd: master.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         while begun.elapsed() < Duration::from_secs(3) {
-            // SAFETY: both are given live memory and its length.
+            // SAFETY: both pointers are to live memory of the given length.
             unsafe {
                 if libc::poll(&raw mut fd, 1, 100) > 0 {
                     libc::read(fd.fd, bytes.as_mut_ptr().cast(), bytes.len());
@@ -409,7 +409,7 @@ fn fix_apply_that_reads_large_file_is_ended_by_first_signal() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     std::fs::create_dir_all(root.join("etc/default")).unwrap();
-    // It takes far longer to read than the signal may take.
+    // Reading it takes far longer than the signal may take.
     let line = "[    1.000000] clocksource: Switched to clocksource hpet\n";
     let chunk = line.repeat((1 << 20) / line.len());
     let mut log = std::fs::File::create(root.join("dmesg")).unwrap();

@@ -1,5 +1,5 @@
-//! `verify` on this machine: its document, its codes, its file, and what `why` makes of it. Nothing
-//! here depends on the machine being good or idle.
+//! `verify` on this machine: its document, its codes, its file, and the use that `why` makes of it. Nothing here
+//! depends on the machine being good or idle.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::signals::{send, with_default_signals};
@@ -94,7 +94,7 @@ fn cpus_that_are_not_there_are_wrong_usage() {
         assert!(error.contains("--cpu") && error.contains("65000"), "{error}");
         assert!(out.stdout.is_empty());
     }
-    // Before anything is measured: one of them alone would take its minute.
+    // Before any measurement: a single one would take its whole minute.
     assert!(begun.elapsed() < std::time::Duration::from_secs(60));
 }
 

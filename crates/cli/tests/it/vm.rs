@@ -52,7 +52,7 @@ fn lint_says_what_where_and_exits_by_it() {
     assert_eq!(finding["where"], "<timer name='hpet' present='yes'/>");
     assert_eq!(value["files"][0]["kind"], "libvirt");
     assert_eq!(value["files"][0]["guest"], "linux");
-    // The others are looked at all the same.
+    // The other files are still checked.
     let out = run(&["vm", "lint", &junk, &bad, "--json"]);
     assert_eq!(out.status.code(), Some(2));
     let value = document("clocksmith.vm-lint.v1", &out);
@@ -172,7 +172,7 @@ fn fix_apply_follows_no_link_of_another_user() {
         chown(&theirs, Some(1000), Some(1000)).unwrap();
         symlink(&path, theirs.join("file.xml")).unwrap();
         symlink(dir.path(), theirs.join("way")).unwrap();
-        // One of ours that leads to theirs.
+        // A link of this user that leads to the other user's file.
         let ours = dir.path().join(format!("ours{number}.xml"));
         symlink(theirs.join("file.xml"), &ours).unwrap();
         for link in ["file.xml", "way"] {

@@ -1,4 +1,4 @@
-//! `why FILE` with prose about a wall clock: the refusal names the pages that exist, and what settles it.
+//! `why FILE` with prose about a wall clock: the refusal names the existing pages, and the facts that settle it.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -8,7 +8,7 @@ fn clocksmith(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_clocksmith")).args(args).output().unwrap()
 }
 
-/// What `why` says of a text, on both outputs.
+/// Returns the output of `why` about a text, from both streams.
 fn said_of(text: &str) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("post.txt");

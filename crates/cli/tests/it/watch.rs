@@ -1,4 +1,4 @@
-//! `watch` as it is run: what it tells, signals, and what it leaves behind.
+//! `watch` as it is run: its messages, signals, and the files that it leaves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,4 +1,4 @@
-//! `who --exact`: what is counted is what a program says that it did.
+//! `who --exact`: the counts are those that a program reports of itself.
 #![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -109,13 +109,13 @@ fn counts_are_those_of_the_program() {
         let summary = &document["exact_summary"];
         assert_eq!(summary["processes"], 2);
         assert_eq!(summary["calls"], 300_000 + 1234 + 77 + 55 + 500 + 9);
-        // Nearly all come in loops; what has no coarse sibling, or is coarse, is no candidate.
+        // Nearly all come in loops; a clock that is coarse, or has no coarse sibling, is not a candidate.
         let coarse = &summary["coarse"]["reads"];
         let candidates = coarse.as_u64().unwrap();
         assert!(candidates > 200_000 && candidates <= 300_000 + 1234 + 500, "{summary}");
         assert!(!gaps(&document).contains("exec"), "{}", gaps(&document));
 
-        // Who becomes another program loses its counts, which is said; its child's are there.
+        // A process that becomes another program loses its counts, which is reported; its child's are there.
         let Some((status, document)) = who(&[&program, "and then"]) else { return };
         assert_eq!(status, 0);
         assert_eq!(calls(&document, "CLOCK_REALTIME"), 500);
@@ -161,7 +161,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// By the kernel's tracepoints, where they may be used; else the reason is said, and what would help.
+/// By the kernel's tracepoints, where they may be used; otherwise the reason is reported, with a remedy.
 #[test]
 fn system_calls_are_counted_one_by_one() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `who`: which processes it watches, and what it says where it may not.
+//! `who`: which processes it watches, and its message where it may not.
 #![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -33,7 +33,7 @@ impl Drop for Busy {
     }
 }
 
-/// By another process: a program that this one has open for writing cannot be run, and other tests fork.
+/// Copies by another process: a program that this one has open for writing cannot be run, and other tests fork.
 fn copy(from: &str, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
@@ -59,7 +59,7 @@ fn who_of_a_command_needs_no_dashes() {
     if document(&out).is_some() {
         assert_eq!(out.status.code(), Some(7), "{}", text(&out.stderr));
     }
-    // Behind the command all words are its own.
+    // After the command all words are its own.
     let out = who(&["--json", "sh", "-c", "exit $#", "sh", "--json", "--all"]);
     if document(&out).is_some() {
         assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
@@ -100,7 +100,7 @@ fn rustix_user() -> String {
     line.split_whitespace().next().unwrap().to_owned()
 }
 
-/// Missing rights are no wrong usage, and the level is not named as the reason where it is not.
+/// Missing rights are not wrong usage, and the level is named as the reason only where it is the reason.
 #[test]
 fn who_of_another_users_process_ends_with_3() {
     if rustix_user() != "0" {
@@ -112,7 +112,7 @@ fn who_of_another_users_process_ends_with_3() {
     copy(env!("CARGO_BIN_EXE_clocksmith"), &program);
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // Of one process alone: the children of this one come and go.
+    // One process alone: the children of this one come and go.
     let mut target = Command::new("sleep").arg("60").spawn().unwrap();
     let out = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])

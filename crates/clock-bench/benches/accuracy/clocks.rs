@@ -66,7 +66,7 @@ fn others() -> Result<Vec<Clock>> {
     let quanta = quanta::Instant::now();
     let minstant = minstant::Instant::now();
     let fastant = fastant::Instant::now();
-    // As in its documentation.
+    // As its documentation recommends.
     let tsc = Tsc::try_new_assume_stable().ok().context("no TSC")?;
     let (calibration, _) = U64Calibration::new_with_std_instant(&tsc, Duration::from_millis(100));
     let first = tsc.now();

@@ -104,10 +104,10 @@ pub(crate) fn run() -> Result<()> {
     write_json(arguments.json.as_deref(), &report)
 }
 
-/// The drift of all sets at once, each in a process of its own.
+/// Measures the drift of all sets at once, each in a separate process.
 ///
-/// `line, unpinned` may be moved between processors; `line, at 0.1 s` is read so seldom that each
-/// read starts a new line.
+/// `line, unpinned` may be moved between processors; `line, at 0.1 s` is read so seldom that each read starts a new
+/// line.
 fn watch(seconds: u64) -> Result<Vec<Drift>> {
     let processors = processors()?;
     let on = |index: usize| processors.get(index % processors.len()).copied().unwrap_or(0);
@@ -140,7 +140,7 @@ pub(crate) fn child(arguments: &[&str]) -> Result<Running> {
 }
 
 impl Running {
-    /// Waits for its end, and takes what it printed.
+    /// Waits for its end, and parses its output.
     pub(crate) fn result<T: DeserializeOwned>(self) -> Result<T> {
         let output = self.0.wait_with_output()?;
         if !output.status.success() {

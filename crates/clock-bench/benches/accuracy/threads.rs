@@ -1,7 +1,7 @@
-//! Whether a thread can read a time that is earlier than one which another thread took before.
+//! Whether a thread can read a time earlier than a time that another thread took before.
 //!
-//! One thread reads a clock and publishes the time; another takes the published time and then reads
-//! the clock itself. That time must not be earlier.
+//! One thread reads a clock and publishes the time; another takes the published time and then reads the clock itself.
+//! That time must not be earlier.
 
 use anyhow::{Result, anyhow, bail};
 use clocksmith_clock_bench::report::Target;

@@ -44,7 +44,7 @@ pub(crate) fn by_page(sampler: &Sampler) -> Result<Vec<Cost>> {
     Ok(clocks.measure(sampler))
 }
 
-/// This library with another source.
+/// Measures this library with another source.
 pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Cost>> {
     clocksmith::restrict(source);
     let costs = settle(source).map(|()| {
@@ -56,7 +56,7 @@ pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Co
         clocks.measure(sampler)
     });
     clocksmith::restrict(Source::Vvar);
-    // Finds the page again before anything else is measured.
+    // Finds the page again before the next measurement.
     let _ = clocksmith::source();
     costs
 }

@@ -1,9 +1,9 @@
 //! The read cost of the clock: `cargo bench -p clocksmith-clock-bench --bench read_cost`.
 //!
-//! One process on one processor; all clocks take turns in short batches, and the medians count. Three
-//! figures for each clock, because each hides something: reads back to back (the processor overlaps
-//! them: throughput), a read with fences around it (what a read that is waited for takes), and what
-//! a read adds to a loop of additions (what a busy program pays).
+//! One process on one processor; all clocks take turns in short batches, and the medians count. Three figures for each
+//! clock, because each hides something: reads back to back (the processor overlaps them: throughput), a read with
+//! fences around it (the cost if the program waits for the read), and the addition of a read to a loop of additions
+//! (the cost for a busy program).
 //!
 //! `line` and `vdso` are this library with its own line and with the vDSO (`restrict`).
 //!

@@ -1,10 +1,9 @@
 //! The choice of the source, and the change to another one when it fails.
 //!
-//! The hot path is [`View::now`]. Everything it cannot answer comes here: the first read, a
-//! page that is being written, a counter that is far from the page, a window that is over, a kernel
-//! that has left the counter, a time namespace. There is no lock in here, no allocation, and no
-//! waiting but a bounded spin, so all of it may run in a signal handler and after a fork; two
-//! threads that do the same at once come to the same result.
+//! The hot path is [`View::now`]. Every read that it cannot serve comes here: the first read, a page that is being
+//! written, a counter that is far from the page, a window that is over, a kernel that has left the counter, a time
+//! namespace. There is no lock in here, no allocation, and no waiting but a bounded spin, so all of it may run in a
+//! signal handler and after a fork; two threads that do the same at once come to the same result.
 
 mod exact;
 mod follow;
@@ -207,7 +206,7 @@ impl Engine {
             if let Some(ns) = served.or_else(|| self.in_namespace::<C, ORDERED>(id)) {
                 return ns;
             }
-            // Reconsiders, because the pages do not serve; the answer is still the kernel's.
+            // Reconsiders, because the pages do not serve; the result is still the kernel's.
             let now = self.ask::<K>(ClockId::Monotonic);
             self.reconsider::<C, K>(now);
             if matches!(id, ClockId::Monotonic) { now } else { self.ask::<K>(id) }
@@ -385,7 +384,7 @@ impl Engine {
         }
     }
 
-    /// The kernel's answer; and if it refuses even that, the last tick.
+    /// Returns the kernel's time; if the kernel refuses even that, the last tick.
     fn ask<K: Kernel>(&self, id: ClockId) -> u64 {
         asked::<K>(id).unwrap_or_else(|| {
             let tick = match id {
@@ -493,8 +492,8 @@ impl Engine {
         }
     }
 
-    /// Ends the line for a source that gives this time. The line may have been a little ahead: the
-    /// source serves when it has reached that, so `false` asks for another try.
+    /// Ends the line for a source that gives this time. The line may have been a little ahead: the source serves when
+    /// it has reached that; until then the result is `false`, and the caller tries again.
     fn hand_over<C: Counter>(&self, time: impl Fn() -> Option<u64>) -> bool {
         let has_reached = || time().is_some_and(|time| self.not_before_floor(time) == time);
         self.leave_line::<C>() && (0..PATIENCE).any(|_| has_reached())

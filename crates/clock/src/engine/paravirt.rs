@@ -83,7 +83,7 @@ impl Served {
         self.raw.show(nothing());
     }
 
-    /// Whether the next read can be served, as far as both pages say.
+    /// Returns whether the next read can be served, by the state of both pages.
     fn may_serve<C: Counter>(&self) -> bool {
         let page = self.page.page();
         self.now_by(page).is_some_and(|(kind, host)| {
@@ -223,8 +223,8 @@ impl Engine {
                 Proof::Wrong => wrong = true,
             }
         }
-        // Other pages are there, too, and are wrong as this clock. A wrong page counts only if no page says
-        // that the kernel must be used, which may change at any time.
+        // Other pages are there, too, and are wrong as this clock. A wrong page counts only if no page requires the
+        // kernel to be used, which may change at any time.
         if wrong {
             self.retry_ns.store(now_ns.saturating_add(IDLE_NS), Ordering::Relaxed);
         }

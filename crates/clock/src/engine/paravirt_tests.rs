@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 
 thread_local! {
-    /// Cycles of the counter (2 GHz), the kernel's time, what it is rounded to, and its readings.
+    /// Cycles of the counter (2 GHz), the kernel's time, its rounding, and its readings.
     static COUNTER: Cell<u64> = const { Cell::new(0) };
     static KERNEL: Cell<u64> = const { Cell::new(0) };
     static QUANTUM: Cell<u64> = const { Cell::new(1) };

@@ -16,7 +16,7 @@ struct World {
     kernel_rate: f64,
     /// The read cost of the kernel's clock, in nanoseconds.
     cost: f64,
-    /// Whether the kernel answers.
+    /// Whether the kernel serves reads.
     answers: bool,
     reads: u64,
 }
@@ -178,7 +178,7 @@ fn a_counter_that_keeps_failing_is_left_alone() {
 fn without_a_page_the_price_of_the_kernels_clock_tells() {
     let engine = follower();
     let _ = engine.monotonic::<Made, Made>();
-    // As if the page had not been found, and sysfs and behaviour had said that it is the counter.
+    // As if the page had not been found, and sysfs and behaviour had shown that it is the counter.
     engine.trust::<Made>(false);
     let _ = engine.monotonic::<Made, Made>();
     engine.front.show(nothing());
@@ -306,7 +306,7 @@ fn a_counter_that_begins_to_lie_is_caught() {
 
 #[test]
 fn every_source_agrees_with_the_kernel() {
-    // (`Syscall` is set for the whole process: it is tested in one of its own.)
+    // (`Syscall` is set for the whole process: it is tested in a separate one.)
     for best in [Source::Vvar, Source::Disciplined, Source::Vdso] {
         let engine = Engine::new();
         engine.restrict::<clocksmith_raw::counter::Hardware>(best);

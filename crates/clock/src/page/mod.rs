@@ -242,7 +242,7 @@ impl Page {
         if was == RUNNING {
             floor.fetch_max(self.latest::<C>(&self.line(1)), Ordering::Relaxed);
         }
-        // Even, with a mode that is no counter: a reader in the middle sees a change.
+        // Even, with a mode that is not a counter: a reader in the middle sees a change.
         *sequence = sequence.wrapping_add(2);
         self.word.store(Word::new(*sequence, 0).0, Ordering::Release);
         Renewed::Wrong

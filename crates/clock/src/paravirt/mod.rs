@@ -23,7 +23,7 @@
 //! 100 ns units = (tsc * scale >> 64) + offset
 //! ```
 //!
-//! A sequence of 0 says that the page is not valid, and that reads must use the kernel (the hypervisor's MSR).
+//! A sequence of 0 means that the page is not valid, and that reads must use the kernel (the hypervisor's MSR).
 
 #[cfg(all(test, clocksmith_loom))]
 mod model;
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The clock with that mode. Only x86 has any: elsewhere the numbers mean something else.
+    /// Returns the clock with that mode. Only x86 has any: elsewhere the numbers have another meaning.
     pub(crate) const fn of_mode(mode: u32) -> Option<Self> {
         match mode {
             _ if !cfg!(any(target_arch = "x86_64", target_arch = "x86")) => None,
@@ -203,7 +203,7 @@ pub(crate) fn span<W: Words>(host: &W, kind: Kind, ns: u64) -> u64 {
     u64::try_from(cycles).unwrap_or(u64::MAX >> 1).min(u64::MAX >> 1)
 }
 
-/// Why there is no time.
+/// The reason for a missing time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoTime {
     /// One of the pages is being written, or has been meanwhile.

@@ -43,7 +43,7 @@ use core::time::Duration;
 /// - **It does not count leap seconds**: a day has 86,400 s. Where the kernel inserts one, 23:59:59 is shown twice, and a
 ///   moment in it cannot be distinguished from one a second earlier. Where the time servers smear it, the clock differs from UTC by up
 ///   to a second for about a day, and nothing marks the moments of that day. No text with `:60` is parsed.
-/// - How wrong it may be, [`realtime_bounded`](crate::realtime_bounded) says, if the kernel knows.
+/// - [`realtime_bounded`](crate::realtime_bounded) returns the bound of its error, if the kernel knows it.
 ///
 /// ```
 /// use clocksmith::Timestamp;

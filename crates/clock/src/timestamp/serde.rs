@@ -18,8 +18,8 @@ impl Serialize for Timestamp {
 }
 
 impl<'de> Deserialize<'de> for Timestamp {
-    /// What was written; in formats that people read also any other text of RFC 3339. A number there is refused: it does not
-    /// say its unit.
+    /// Reads the text that was written; in formats that people read also any other text of RFC 3339. A number there is
+    /// refused: it has no unit.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             deserializer.deserialize_str(Text)

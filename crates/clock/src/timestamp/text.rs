@@ -120,7 +120,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// What is left of a text.
+/// The rest of a text.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

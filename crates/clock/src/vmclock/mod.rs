@@ -1,4 +1,4 @@
-//! What the hypervisor says of this machine's clock: whether the machine was migrated or restored, and the time.
+//! The hypervisor's data about this machine's clock: whether the machine was migrated or restored, and the time.
 //!
 //! A VMCLOCK device is a page that the hypervisor writes and programs map (Linux 6.13 and later on x86 and arm64,
 //! `/dev/vmclock0`, `drivers/ptp/ptp_vmclock.c`). When the machine has been moved to another host, or loaded from
@@ -20,10 +20,10 @@
 //! }
 //! ```
 //!
-//! Nothing is opened before the first call of [`VmClock::open`]. Most machines have no such device, and in many only root may
-//! open it: then the result says so.
+//! Nothing is opened before the first call of [`VmClock::open`]. Most machines have no such device, and in many only
+//! root may open it: the error reports either case.
 //!
-//! # What is not done with it
+//! # Where it is not used
 //!
 //! [`realtime_bounded`](crate::realtime_bounded) does not use it. That is the kernel's clock with the kernel's bound; the
 //! device is the hypervisor's statement about UTC ([`VmClock::utc_bounded`]). If the two exclude each other nothing here
@@ -111,8 +111,8 @@ impl VmClock {
         Disruptions { clock: *self, seen: self.disruption_marker() }
     }
 
-    /// What the page says, all of it at one moment. `None` if the hypervisor was writing it for the whole time that this
-    /// function looked (some microseconds): ask again.
+    /// Returns the content of the page, all of it at one moment. `None` if the hypervisor was writing it for the whole
+    /// time that this function looked (some microseconds): call it again.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         #[cfg(engine)]
@@ -151,8 +151,8 @@ impl VmClock {
         #[cfg(engine)]
         {
             use core::sync::atomic::{Ordering, compiler_fence};
-            // The order in the program is enough: a processor that is stopped has done what comes before, and nothing
-            // of what comes after.
+            // The order in the program is enough: a processor that is stopped has done everything before, and nothing
+            // after.
             compiler_fence(Ordering::SeqCst);
             let word = crate::paravirt::Words::word(&self.0, index);
             compiler_fence(Ordering::SeqCst);
@@ -185,7 +185,7 @@ impl Disruptions {
     }
 }
 
-/// What the page says at one moment.
+/// The content of the page at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct State {
@@ -215,7 +215,7 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// It does not say.
+    /// The hypervisor does not report it.
     Unknown,
     /// It is being synchronised for the first time.
     Initialising,
@@ -342,7 +342,7 @@ pub enum Maintenance {
     Imminent,
 }
 
-/// Why there is no VMCLOCK device to read. The text says what would change that.
+/// The reason why no VMCLOCK device can be read. The text has the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unavailable {

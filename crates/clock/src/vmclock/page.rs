@@ -60,7 +60,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copied([u64; WORDS]);
 
-/// Reads what belongs to one state; `None` if it is being written for all that time.
+/// Reads the values of one state; `None` if the page is being written for all that time.
 #[inline]
 pub(super) fn consistent<W: Words, T>(page: &W, take: impl Fn(&W) -> T) -> Option<T> {
     for _ in 0..TRIES {
@@ -149,7 +149,7 @@ impl Copied {
         if self.has(4) { Leap::of(self.byte(38)) } else { Leap::None }
     }
 
-    /// What programs see of it.
+    /// Returns the state in the form that programs see.
     pub(super) fn state(&self) -> State {
         let flags = self.flags();
         let maintenance = if flags & DISRUPTION_IMMINENT != 0 {

@@ -75,7 +75,7 @@ fn state_is_what_the_page_says() {
         ..expected
     };
     assert_eq!(Copied::new(words).state(), plain);
-    // Fields that the size does not reach are absent, whatever their flags say.
+    // Fields beyond the size are absent, even if their flags are set.
     words[3] = u64::MAX;
     words[0] = u64::from(page::LEAST) << 32 | u64::from(page::MAGIC);
     let short = State { status: Status::Unknown, leap: Leap::None, is_monotonic: true, ..plain };
@@ -135,8 +135,8 @@ proptest! {
         prop_assert_eq!(Leap::of(number).number(), number);
     }
 
-    /// Whatever the true rate and the true time at the reference are, within what the page states: they are in the
-    /// interval, on both sides of the reference.
+    /// For any true rate and true time at the reference, within the page's bounds: the true times are in the interval,
+    /// on both sides of the reference.
     #[test]
     fn utc_holds_the_true_time(
         cycles in prop_oneof![-(1i64 << 36)..0, 0..1i64 << 48], rate in -1.0..1.0f64, offset in -1.0..1.0f64, shift in 20u32..32,
@@ -163,7 +163,7 @@ proptest! {
         prop_assert!((latest - earliest) as f64 <= 2.0 * (error + 5.0) + 2.0 * slack);
     }
 
-    /// The hypervisor writes at any moments between the reader's loads, several states in turn: what is read is one of
+    /// The hypervisor writes at any moments between the reader's loads, several states in turn: the result is one of
     /// them, or nothing.
     #[test]
     fn states_are_not_mixed(steps in proptest::collection::vec(0usize..40, 1..200)) {
@@ -223,7 +223,7 @@ impl Words for Interleaved {
     }
 }
 
-/// A file that stands for the device.
+/// A file in place of the device.
 struct Device {
     path: std::ffi::CString,
     memory: &'static [AtomicU64],

@@ -1,5 +1,5 @@
-//! What the hosts with one change have in common, and hosts without it have not. This is a comparison of counts: it shows where
-//! to look, and is not a cause.
+//! Properties that the hosts with one change have in common, and other hosts lack. This is a comparison of counts: it
+//! shows where to look, and is not a cause.
 
 use super::{Kind, What, Words};
 use serde::Serialize;
@@ -100,7 +100,7 @@ impl Property {
         }
     }
 
-    /// Whether it says more than the change itself.
+    /// Returns whether it adds information to the change itself.
     fn tells_of(self, what: What) -> bool {
         match self {
             Self::KernelChange | Self::Kernel => what != What::Kernel,
@@ -173,7 +173,7 @@ fn common(
         };
         let with = share(&|kind| property.of(kind) == Some(value));
         let without = Share { changed: whole.changed - with.changed, of: whole.of - with.of };
-        // The kernel that a change of kernel led to says nothing more.
+        // The kernel that a change of kernel led to adds no information.
         let repeats = property == Property::Kernel
             && found.iter().any(|(known, pair, hosts)| {
                 *known == Property::KernelChange && pair.1 == value.1 && *hosts == with.changed
@@ -182,7 +182,8 @@ fn common(
             found.push((property, value, with.changed));
         }
     }
-    // A property that another one implies says nothing more: all hosts of a processor are bare metal, and not the other way round.
+    // A property that another one implies adds no information: all hosts of a processor are bare metal, and not the
+    // other way round.
     let of = |all: &[(Property, (u32, u32))]| {
         share(&|kind| all.iter().all(|(property, value)| property.of(kind) == Some(*value)))
     };

@@ -1,11 +1,11 @@
-//! What changed between the reports of a host, and what the hosts that changed have in common.
+//! Changes between the reports of a host, and the common properties of the hosts that changed.
 //!
-//! Two reports of each host are compared: its newest one and the one before, or the last one before a date. A value that one of
-//! them does not know has not changed. Reads cost more, or less, where the difference is beyond what one host measures on two
-//! days: over twice as much and 20 ns more, or less than half and 20 ns less.
+//! Two reports of each host are compared: its newest one and the one before, or the last one before a date. A value
+//! that is unknown in one of them has not changed. Reads cost more, or less, where the difference is beyond the
+//! variation of one host between two days: over twice as much and 20 ns more, or less than half and 20 ns less.
 //!
-//! Hosts are counted by what was and what is, so the memory grows with the kinds of hosts and not with their number. What they have
-//! in common is found in these counts (`common`).
+//! Hosts are counted by their former and present values, so the memory grows with the kinds of hosts and not with their
+//! number. Their common properties are found in these counts (`common`).
 
 mod common;
 mod page;
@@ -23,9 +23,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Its schema.
 pub const CHANGES: &str = "clocksmith.fleet-changes.v1";
 
-/// Different texts that are told apart; further ones count as not known.
+/// Different texts that are distinguished; further ones count as not known.
 const WORDS: usize = 1 << 16;
-/// Kinds of hosts that are told apart when common properties are searched.
+/// Kinds of hosts that are distinguished when common properties are searched.
 const KINDS: usize = 1 << 20;
 
 /// A report of a host, as far as it is compared.
@@ -33,7 +33,7 @@ const KINDS: usize = 1 << 20;
 pub struct State {
     /// The id of the machine.
     pub machine_id: Option<String>,
-    /// What is compared.
+    /// The values that are compared.
     pub values: Values,
 }
 
@@ -167,7 +167,7 @@ pub struct Values {
     pub hypervisor: Option<String>,
 }
 
-/// What was and what is of one host, as numbers of words; 0 is not known.
+/// The former and present values of one host, as numbers of words; 0 is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Kind {
     verdict: (u32, u32),
@@ -178,7 +178,7 @@ struct Kind {
     hypervisor: u32,
 }
 
-/// Whether reads cost something else.
+/// The change of the read cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Cost {
     NotKnown,
@@ -347,7 +347,7 @@ impl Compare {
     /// Adds a machine.
     fn machine(&mut self, host: &str, states: &[&State]) {
         let Some(after) = states.last() else { return };
-        // Of several of one moment the first one serves.
+        // Of several reports of one moment the first one is used.
         let first_of =
             |moment: &str| states.iter().find(|state| state.values.taken_at == moment).copied();
         let Some(after) = first_of(&after.values.taken_at) else { return };
@@ -387,7 +387,7 @@ impl Compare {
             (self.words.number(of(before)), self.words.number(of(after)))
         };
         let kind = Kind {
-            // `unknown` says that this report does not know, and nothing of the host.
+            // `unknown` means that this report has no verdict, and nothing about the host.
             verdict: pair(|values| {
                 values.verdict.as_deref().filter(|verdict| *verdict != "unknown")
             }),
@@ -449,7 +449,7 @@ impl Compare {
         (report.input, report.undated) = (input, undated);
         report.common = common::find(&found, &self.kinds, &self.words, self.rows);
         report.transitions_more = found.len().saturating_sub(self.rows) as u64;
-        // The most frequent ones of each, so that many kernels do not hide what became of the clocksource.
+        // The most frequent ones of each, so that many kernels do not hide changes of the clocksource.
         let most = self.rows;
         let mut place: HashMap<What, usize> = HashMap::new();
         let mut ranked: Vec<(usize, usize)> = (0..found.len())

@@ -6,7 +6,7 @@ use crate::columns::{clip, counted, wrap};
 use crate::render::{self, Look};
 use std::fmt::Write;
 
-/// The answer in one sentence.
+/// Returns the result in one sentence.
 pub(super) fn sentence(report: &ChangesReport) -> String {
     let day = |at: &Option<String>| {
         at.as_deref().and_then(|at| at.get(..10)).unwrap_or("an unknown day").to_owned()
@@ -40,7 +40,7 @@ pub fn page(report: &ChangesReport, look: Look) -> String {
     out
 }
 
-/// What was compared, and what was not.
+/// Appends which reports were compared, and which were not.
 fn compared(out: &mut String, report: &ChangesReport) {
     let mut line = |text: &str| out.push_str(&wrap(text, "  ", "    "));
     match report.since.as_deref().and_then(|since| since.get(..10)) {

@@ -121,17 +121,17 @@ const fn metal(
 
 /// A fault, and its report.
 pub(super) struct Fault {
-    /// Of 10 000 machines; the first one is nothing wrong.
+    /// The number among 10 000 machines; the first kind has no fault.
     pub(super) weight: u64,
     pub(super) verdict: &'static str,
     pub(super) clocksource: &'static str,
     pub(super) vdso: bool,
     pub(super) ns: f64,
-    /// Where it occurs: hypervisors.
+    /// The hypervisors on which it occurs.
     on: &'static [&'static str],
     /// Id and severity.
     causes: &'static [(&'static str, &'static str)],
-    /// Id, layer, whether it is refused, how many of the causes it answers (from the first).
+    /// Id, layer, whether it is refused, how many of the causes it removes (from the first).
     remedies: &'static [(&'static str, &'static str, bool, usize)],
     /// The change that is advised first.
     pub(super) chosen: Option<&'static str>,

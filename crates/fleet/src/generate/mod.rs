@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 /// A fleet.
 #[derive(Clone, Copy, Debug)]
 pub struct Fleet {
-    /// How many machines.
+    /// The number of machines.
     pub hosts: u64,
-    /// The seed, which determines everything else.
+    /// The seed, which determines all other values.
     pub seed: u64,
-    /// The day of its reports, after [`FIRST_DAY`]. The machines are the same on every day; what they measure differs a little,
-    /// and some change: see [`Made::changed`].
+    /// The day of its reports, after [`FIRST_DAY`]. The machines are the same on every day; their measurements differ a
+    /// little, and some change: see [`Made::changed`].
     pub day: u16,
 }
 
@@ -39,8 +39,8 @@ pub struct Made {
     pub remedy: Option<&'static str>,
     /// Whether it was planted as one whose reads cost far more than its neighbours'.
     pub costly: bool,
-    /// What was planted as changed since the day before: on day 1 one in ten machines of Debian's kernel 6.1 gets an update, with which
-    /// one kind of processor loses its TSC; on day 2 some hosts of hpet are repaired.
+    /// The change that was planted since the day before: on day 1 one in ten machines of Debian's kernel 6.1 gets an
+    /// update, with which one kind of processor loses its TSC; on day 2 some hosts of hpet are repaired.
     pub changed: Planted,
 }
 
@@ -75,20 +75,20 @@ impl Numbers {
         self.next() % n.max(1)
     }
 
-    /// From 0 to below 1.
+    /// Returns a number from 0 to below 1.
     #[allow(clippy::cast_precision_loss)]
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One of them, the first ones more often: the smaller of two draws.
+    /// Returns one of the list, the first ones more often: the smaller of two draws.
     fn skewed<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
         let n = list.len() as u64;
         let at = self.below(n).min(self.below(n));
         list.get(usize::try_from(at).ok()?)
     }
 
-    /// One of them, by weight.
+    /// Returns one of the list, by weight.
     fn weighted<'a, T>(&mut self, list: &'a [T], weight: fn(&T) -> u64) -> Option<&'a T> {
         let mut at = self.below(list.iter().map(weight).sum());
         list.iter().find(|one| {
@@ -111,7 +111,7 @@ impl Fleet {
         let kind = numbers.weighted(KINDS, |kind| kind.weight)?;
         let mut kernel = *numbers.skewed(kind.kernels)?;
         let mut fault = numbers.weighted(FAULTS, |fault| fault.weight).filter(|f| f.fits(kind));
-        // One in 4000, and only where nothing else is wrong.
+        // One in 4000, and only without another fault.
         let costly = fault.is_none() && numbers.below(4000) == 0;
         let mut changed = Planted::Nothing;
         if self.day >= 1 && number % 10 == 3 && kernel == "6.1.0-50-amd64" {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const TURNS: usize = 9;
 /// Reads of each loop in C.
 const READS: u32 = 2_000;
-/// From here on the two do not agree.
+/// The difference, as a share, above which the two do not agree.
 const LIMIT: f64 = 0.05;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             figures.entry(name.to_owned()).or_default()[0].push(ns.parse()?);
         }
         let measured = run(&plan, &|_, _| true);
-        // The loop in C is timed with what the loop itself takes.
+        // The loop in C is timed with the cost of the loop itself.
         let turn = measured.loops_ns[Shape::Throughput as usize].map_or(0.0, |turn| turn.ns);
         for row in &measured.rows {
             if let Some(cost) = row.cost(Shape::Throughput)

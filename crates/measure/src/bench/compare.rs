@@ -1,8 +1,9 @@
-//! Two runs compared, by what their starts can show. Pure.
+//! Compares two runs, as far as their starts allow. Pure.
 //!
-//! The figures of starts are compared as logarithms. What changes all figures of a start alike (another frequency of the
-//! processor, a neighbour) is seen in the reads of the counter, and taken out; it is said apart. Where these reads changed
-//! against a loop of additions, the counter itself costs something else, and the additions are the control.
+//! The figures of starts are compared as logarithms. A change that affects all figures of a start alike (another
+//! frequency of the processor, a neighbour) shows in the reads of the counter; it is removed from the figures, and
+//! reported separately. Where these reads changed against a loop of additions, the cost of the counter itself changed,
+//! and the additions are the control.
 
 use super::starts::{Start, StartRow};
 use super::stats::{Difference, Estimate, Ratio, median};
@@ -14,7 +15,7 @@ pub const CONFIDENCE: f64 = 0.99;
 pub const SMALLEST: f64 = 0.02;
 /// The same for the control, which decides about all rows.
 const SMALLEST_CONTROL: f64 = 0.05;
-/// A row below that is not compared, in nanoseconds: where the code lies changes it by a cycle, which is a third.
+/// A row below that is not compared, in nanoseconds: the position of the code changes it by a cycle, which is a third.
 pub const SHORTEST_NS: f64 = 2.0;
 /// Starts of the present run that are needed to know how far starts differ.
 pub const LEAST_STARTS: usize = 3;
@@ -72,7 +73,7 @@ pub enum Control {
 pub struct Compared {
     /// Starts of the former run, and of this one.
     pub starts: (usize, usize),
-    /// What was taken for the change of the whole machine.
+    /// The measurement that shows the change of the whole machine.
     pub control: Control,
     /// The change of the whole machine.
     pub machine: Option<Ratio>,
@@ -200,9 +201,9 @@ impl Change {
     }
 }
 
-/// Between two sides. What disturbs a start only adds to it, and comes in spells that last for several: so the calm starts
-/// of either side are compared, and how far starts differ is taken from their lower halves. Where a side is one start there is
-/// nothing to choose from, and it is compared with the other side's median. `None` with too few starts.
+/// Compares two sides. A disturbance of a start only adds to it, and lasts for several starts: so the calm starts of
+/// either side are compared, and the spread of starts is taken from their lower halves. Where a side is one start it is
+/// compared with the other side's median. `None` with too few starts.
 fn change(before: &[f64], now: &[f64], spells: f64) -> Option<Change> {
     let (n, m) = (before.len(), now.len());
     let freedom = (n + m).checked_sub(2)?;
@@ -228,7 +229,7 @@ fn change(before: &[f64], now: &[f64], spells: f64) -> Option<Change> {
     Some(Change { by: at(now)? - at(before)?, half })
 }
 
-/// The value below which the share `q` of the figures lies, between two of them in proportion.
+/// Returns the value below which the share `q` of the figures lies, interpolated between two of them.
 fn quantile(figures: &[f64], q: f64) -> Option<f64> {
     let mut sorted = figures.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -39,12 +39,12 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of costs in nanoseconds; `None` without any. `step_ns` is the step of what timed them: no figure is finer.
+    /// The distribution of costs in nanoseconds; `None` without any. `step_ns` is the timer's step: no figure is finer.
     #[must_use]
     pub fn of(costs: impl IntoIterator<Item = f64>, step_ns: f64) -> Option<Self> {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, MOST, 3).ok()?;
         for ns in costs {
-            // Saturates; what is below a tenth of a nanosecond is nothing.
+            // Saturates; a cost below a tenth of a nanosecond counts as that.
             histogram.saturating_record(((ns.max(0.0) * PER_NS).round() as u64).clamp(1, MOST));
         }
         if histogram.is_empty() {
@@ -149,8 +149,8 @@ impl Timer {
     }
 }
 
-/// Times up to `most` single calls within `limit`, in turns with timing nothing; gives the costs in
-/// units of the timer, and what timing nothing takes (the median), not yet subtracted.
+/// Times up to `most` single calls within `limit`, alternating with empty timings; returns the costs in units of the
+/// timer, and the cost of an empty timing (the median), not yet subtracted.
 ///
 /// # Errors
 /// Why the row cannot be read.
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn of_coarse_timer_has_no_figure_between_its_steps() {
-        // A counter of 24 MHz: what takes 20 ns is seen as nothing or as a step.
+        // A counter of 24 MHz: a read of 20 ns is seen as 0 or as a step.
         let step = 1e3 / 24.0;
         let costs = (0..1_000).map(|i| if i % 3 == 0 { step } else { 0.0 });
         let d = Distribution::of(costs, step).unwrap();

@@ -1,5 +1,4 @@
-//! Loops that people have written by hand for years, with their counts, so that old figures can be
-//! compared with this machine.
+//! Traditional hand-written loops, with their counts, so that old figures can be compared with this machine.
 
 use super::row::{ClockId, Row, Via, What};
 use super::shape::{Loops, Shape};
@@ -49,7 +48,7 @@ impl Preset {
         }
     }
 
-    /// By one of its names, in any case.
+    /// Finds a loop by one of its names, in any case.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL
@@ -67,7 +66,7 @@ impl Preset {
         }
     }
 
-    /// What its loops read.
+    /// The reads of its loops.
     #[must_use]
     pub fn rows(self) -> Vec<Row> {
         let gettimeofday = Row { what: What::Gettimeofday, via: Via::Libc };
@@ -91,7 +90,7 @@ impl Preset {
 /// One loop that ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed {
-    /// What was read.
+    /// The read that was timed.
     pub row: Row,
     /// The thread, from 0.
     pub thread: usize,
@@ -145,7 +144,7 @@ pub fn run(
         let count = count.unwrap_or_else(|| fitting(row, &vdso).min(preset.original_count()));
         let timed = together::run(threads, |thread, start| {
             if bound {
-                // Where that is refused it runs unbound, as the rest says.
+                // Where binding is refused the thread runs unbound, and its figures state that.
                 let _ = cpu.map_or_else(pin::here, pin::to);
             }
             start.wait().then(|| one(row, thread, count, &vdso, go_on)).flatten()

@@ -1,8 +1,8 @@
 //! The whole measurement: every way to read the time, three costs each, their distribution, several
 //! threads.
 //!
-//! Reading is [`read`], [`shape`], [`vdso`]; [`mod@run`] puts the parts together. What follows from
-//! figures ([`stats`], [`distribution`], [`compare`], [`gain`]) is pure.
+//! [`read`], [`shape`] and [`vdso`] read the time; [`mod@run`] puts the parts together. The modules that evaluate
+//! figures ([`stats`], [`distribution`], [`compare`], [`gain`]) are pure.
 
 pub mod compare;
 pub mod distribution;

@@ -1,10 +1,10 @@
-//! What a measurement is to do, and how its time is shared out. Pure.
+//! The work of a measurement, and the distribution of its time. Pure.
 
 use super::row::Row;
 use super::scaling;
 use std::time::Duration;
 
-/// What to measure, and for how long.
+/// The rows to measure, and for how long.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The rows.
@@ -41,8 +41,8 @@ impl Plan {
         }
     }
 
-    /// Everything within so long: each part gets its share of the time. Below two seconds the split of CPU time and several
-    /// threads are left out; what is left shows the same rows.
+    /// Everything within so long: each part gets its share of the time. Below two seconds the split of CPU time and
+    /// several threads are left out; the rest shows the same rows.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
         let share = |part: f64| time.mul_f64(part);

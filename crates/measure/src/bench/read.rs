@@ -11,14 +11,13 @@ pub trait Read: Copy + Send + 'static {
     /// Reads once; the result is kept from being optimised away.
     fn read(self);
 
-    /// Reads once and tells what was read: nanoseconds, or ticks of the counter. `None` if the read
-    /// failed.
+    /// Reads once and returns the value: nanoseconds, or ticks of the counter. `None` if the read failed.
     fn value(self) -> Option<u64>;
 }
 
-/// An operation on a read whose type only the row knows.
+/// An operation on a read whose type only the row determines.
 pub trait Visitor {
-    /// What comes out.
+    /// The result of the operation.
     type Out;
     /// Does it.
     fn visit<R: Read>(self, read: R) -> Self::Out;
@@ -27,7 +26,7 @@ pub trait Visitor {
 /// Calls the visitor with the read of this row.
 ///
 /// # Errors
-/// Why there is no such read here.
+/// Why this read does not exist here.
 pub fn visit<V: Visitor>(row: Row, vdso: &Vdso, visitor: V) -> Result<V::Out, String> {
     const NO_FUNCTION: &str = "the kernel maps no such function";
     match (row.what, row.via) {
@@ -86,7 +85,7 @@ fn microseconds(time: libc::timeval) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(within)
 }
 
-/// Two longs are what the old system calls write on every architecture.
+/// The old system calls write two longs on every architecture.
 type Longs = [libc::c_long; 2];
 
 fn from_longs(longs: Longs, unit: u64) -> Option<u64> {
@@ -94,12 +93,12 @@ fn from_longs(longs: Longs, unit: u64) -> Option<u64> {
     seconds?.checked_mul(1_000_000_000)?.checked_add(within?.checked_mul(unit)?)
 }
 
-/// In one cache line, wherever the stack happens to be: else some runs would pay for two.
+/// In one cache line at any position of the stack: otherwise some runs would pay for two.
 #[repr(align(32))]
 struct Aligned<T>(T);
 
-/// Defines reads of a time into a buffer. The buffer stays where it is: to copy what has just been
-/// written costs more than some of these reads.
+/// Defines reads of a time into a buffer. The buffer stays in place: copying the value that was just written costs more
+/// than some of these reads.
 macro_rules! reads_into {
     ($($(#[$doc:meta])* $name:ident ($($field:ty),*), $buffer:ty, $convert:expr,
        |$self:ident, $to:ident| $call:expr;)+) => {$(
@@ -171,7 +170,7 @@ reads_into! {
         unsafe { libc::syscall(libc::SYS_clock_gettime, self.0.number(), to) }
     };
     LibcGettimeofday(), libc::timeval, microseconds, |self, to| {
-        // SAFETY: `to` points to a live, exclusively borrowed `timeval`; no time zone is asked for.
+        // SAFETY: `to` points to a live, exclusively borrowed `timeval`; the pointer for the time zone is null.
         unsafe { libc::gettimeofday(to, NO_ZONE.cast()) }
     };
     VdsoGettimeofday(Gettimeofday), libc::timeval, microseconds, |self, to| {
@@ -193,11 +192,11 @@ reads_returning! {
         // SAFETY: without a pointer the time is only returned.
         unsafe { (self.0)(std::ptr::null_mut()) }
     };
-    /// By system call; only old architectures have it.
+    /// `time` by system call; only old architectures have it.
     SyscallTime(), seconds, |self| time_by_call();
     /// The bare counter.
     Plain(), Some, |self| counter::read();
-    /// Behind a fence.
+    /// The counter after a fence.
     Fenced(), Some, |self| {
         super::shape::fence();
         counter::read()
@@ -206,12 +205,12 @@ reads_returning! {
     Rdtscp(), Some, |self| counter::read_rdtscp();
 }
 
-/// Keeps a result from being optimised away, in a register: to store it would cost more than some of
+/// Prevents the compiler from removing a result, and keeps it in a register: storing it would cost more than some of
 /// these reads.
 #[inline(always)]
 fn keep(value: usize) {
     #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))]
-    // SAFETY: does nothing.
+    // SAFETY: the instruction is empty.
     unsafe {
         std::arch::asm!("/* {} */", in(reg) value, options(nomem, nostack, preserves_flags));
     }
@@ -219,7 +218,7 @@ fn keep(value: usize) {
     std::hint::black_box(value);
 }
 
-/// Seconds as nanoseconds; a failed call gives -1.
+/// Converts seconds to nanoseconds; a failed call returns -1.
 fn seconds(time: impl TryInto<u64>) -> Option<u64> {
     time.try_into().ok()?.checked_mul(1_000_000_000)
 }
@@ -254,7 +253,7 @@ fn time_by_call() -> libc::c_long {
     }
 }
 
-/// Whether the processor has `rdtscp`, as the kernel says.
+/// Returns whether the processor has `rdtscp`, by `/proc/cpuinfo`.
 fn has_rdtscp() -> bool {
     cfg!(any(target_arch = "x86_64", target_arch = "x86"))
         && std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| {

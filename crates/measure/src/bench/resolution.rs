@@ -3,7 +3,7 @@
 use super::shape::Loops;
 use std::time::{Duration, Instant};
 
-/// Looks at a fine clock for at most that long.
+/// The longest time for which a fine clock is observed.
 const PATIENCE: Duration = Duration::from_millis(25);
 /// Steps of a fine clock that are enough.
 const STEPS: usize = 2_000;
@@ -25,8 +25,8 @@ fn smallest_step(readings: &[u64]) -> Option<u64> {
 /// The smallest step of a read, in its own unit; `None` if none was seen.
 ///
 /// `claimed` is the step that the kernel claims, in nanoseconds, where the read is in nanoseconds. A coarse clock is
-/// observed for some ticks; if every observed step is several ticks, it is not the step of the clock, and the answer
-/// is `None`.
+/// observed for some ticks; if every observed step is several ticks, it is not the step of the clock, and the result is
+/// `None`.
 pub(crate) fn observe(loops: &Loops, claimed: Option<u64>) -> Option<u64> {
     let coarse = claimed.filter(|step| *step >= COARSE_NS);
     let (patience, steps) = coarse.map_or((PATIENCE, STEPS), |step| {
@@ -47,7 +47,7 @@ pub(crate) fn observe(loops: &Loops, claimed: Option<u64>) -> Option<u64> {
     best.filter(|step| believed(*step, coarse))
 }
 
-/// Whether what was seen of a coarse clock is one step.
+/// Returns whether the observed step of a coarse clock is one step.
 fn believed(seen: u64, coarse: Option<u64>) -> bool {
     coarse.is_none_or(|claimed| seen < claimed.saturating_add(claimed / 2))
 }

@@ -1,4 +1,4 @@
-//! What is measured: a time or a counter, and the way to it.
+//! The subject of a measurement: a time or a counter, and the path to it.
 
 pub use clocksmith_raw::clock_id::ClockId;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub const CLOCKS: [ClockId; 9] = [
 pub enum Instruction {
     /// The bare read, which the processor may move: `rdtsc`, `mrs cntvct_el0`.
     Plain,
-    /// `rdtscp`: waits for what came before. x86 only.
+    /// `rdtscp`: waits for earlier instructions. x86 only.
     Rdtscp,
     /// The bare read behind a fence: `lfence; rdtsc`, `isb; mrs cntvct_el0`.
     Fenced,
@@ -74,7 +74,7 @@ impl LibraryRead {
     }
 }
 
-/// What is read.
+/// The subject of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// A clock, by `clock_gettime`.
@@ -123,9 +123,9 @@ impl Via {
 /// One line of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// What is read.
+    /// The subject of the read.
     pub what: What,
-    /// The way to it.
+    /// The path to it.
     pub via: Via,
 }
 
@@ -160,7 +160,7 @@ impl Row {
         rows
     }
 
-    /// The rows that tell one clocksource from another, and for which threads are compared.
+    /// The rows that distinguish clocksources, and for which threads are compared.
     #[must_use]
     pub fn few() -> Vec<Self> {
         vec![
@@ -175,7 +175,7 @@ impl Row {
         ]
     }
 
-    /// What is read, without the way.
+    /// Returns the subject of the read, without the path.
     #[must_use]
     pub fn subject(self) -> &'static str {
         match self.what {

@@ -15,7 +15,7 @@ use crate::{pin, reads};
 use clocksmith_raw::counter;
 use std::time::{Duration, Instant};
 
-/// What is being done.
+/// The present stage of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The three costs, in batches.
@@ -26,7 +26,7 @@ pub enum Stage {
     Shares,
     /// Several threads.
     Threads,
-    /// Processes of their own, for comparisons.
+    /// Separate processes, for comparisons.
     Starts,
     /// Waits.
     Timers,
@@ -35,12 +35,12 @@ pub enum Stage {
 /// Gets the present stage and its progress (0 to 1) from time to time; returns whether to continue.
 pub type Watch<'a> = dyn Fn(Stage, f64) -> bool + Sync + 'a;
 
-/// What was measured of one row.
+/// The results of one row.
 #[derive(Clone, Debug)]
 pub struct RowResult {
     /// The row.
     pub row: Row,
-    /// Why there is no such read here.
+    /// Why this read does not exist here.
     pub missing: Option<String>,
     /// The costs, in the order of [`Shape::ALL`], without the loop; `None` where the batches took
     /// less time than timing them.
@@ -49,9 +49,9 @@ pub struct RowResult {
     pub calls: u32,
     /// Batches of each loop.
     pub batches: usize,
-    /// What served it.
+    /// The path that served it.
     pub served: Served,
-    /// Where its CPU time went.
+    /// The split of its CPU time.
     pub shares: Option<Shares>,
     /// Why that is not known.
     pub no_shares: Option<String>,
@@ -90,7 +90,7 @@ impl RowResult {
     }
 }
 
-/// The step that the kernel claims for what a row reads, in nanoseconds.
+/// Returns the step that the kernel claims for the clock of a row, in nanoseconds.
 fn claimed_step(row: Row) -> Option<u64> {
     let id = match row.what {
         What::Clock(id) => id,
@@ -100,22 +100,22 @@ fn claimed_step(row: Row) -> Option<u64> {
     u64::try_from(reads::resolution(id).as_nanos()).ok()
 }
 
-/// What was measured.
+/// The results of a measurement.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The CPU that it ran on, or why it could not be bound to one.
     pub cpu: Result<u32, String>,
     /// The rows.
     pub rows: Vec<RowResult>,
-    /// What timing a batch takes, in nanoseconds, already subtracted.
+    /// The cost of timing a batch, in nanoseconds, already subtracted.
     pub timing_ns: f64,
-    /// What one turn of each loop takes without a read, in nanoseconds, already subtracted.
+    /// The cost of one turn of each loop without a read, in nanoseconds, already subtracted.
     pub loops_ns: [Option<Estimate>; 3],
-    /// What timing a single call takes (median), in nanoseconds, already subtracted.
+    /// The cost of timing a single call (median), in nanoseconds, already subtracted.
     pub single_timing_ns: Option<f64>,
     /// How single calls are timed.
     pub timer: Timer,
-    /// The step of what times them, in nanoseconds: no figure of a single call is finer.
+    /// The step of their timer, in nanoseconds: no figure of a single call is finer.
     pub single_step_ns: f64,
     /// Ticks of the counter in a nanosecond.
     pub ticks_per_ns: Option<f64>,
@@ -160,7 +160,7 @@ impl Bench {
 /// A clock with larger steps than this cannot time batches of 20 us.
 const COARSE: Duration = Duration::from_micros(100);
 
-/// Measures. Runs in threads of its own; the caller's waits, and stays where it is.
+/// Measures. Runs in separate threads; the caller's thread waits, and keeps its binding.
 #[must_use]
 pub fn run(plan: &Plan, watch: &Watch<'_>) -> Bench {
     let begun = Instant::now();
@@ -202,7 +202,7 @@ fn in_scope<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
-/// Everything that one thread measures, bound to one CPU.
+/// Measures everything that a single thread can, bound to one CPU.
 fn one_thread(plan: &Plan, vdso: &Vdso, watch: &Watch<'_>) -> Bench {
     let cpu = plan.cpu.map_or_else(pin::here, pin::to);
     let timer = Timer::best(cpu.is_ok());
@@ -309,15 +309,16 @@ fn costs(
     (sampled, loops_ns, complete)
 }
 
-/// The share of batches that took a quarter longer than the lower quartile: something else ran, or the processor was slower.
+/// Returns the share of batches that took a quarter longer than the lower quartile: another task ran, or the processor
+/// was slower.
 fn disturbed(samples: &Samples) -> Option<f64> {
     let calm = samples.quantile(0.25).filter(|ns| *ns > 0.0)?;
     let over = samples.ns.iter().filter(|ns| **ns > calm * 1.25).count();
     Some(over as f64 / samples.ns.len() as f64)
 }
 
-/// The step of the clock that times batches, as it is seen. What the kernel says of it is the step of
-/// its timers, a whole tick without high resolution, while the clock itself may well be finer.
+/// Returns the observed step of the clock that times batches. The kernel reports the step of its timers, a whole tick
+/// without high resolution, while the clock itself may well be finer.
 fn step_of_the_clock() -> Duration {
     let monotonic = Row::clock(ClockId::Monotonic, Via::Libc);
     let seen = Loops::of(monotonic, &Vdso::default())
@@ -331,7 +332,7 @@ fn net(samples: &Samples, empty: &Samples) -> Option<Estimate> {
     if samples.is_measured() { Estimate::beyond(&samples.in_order, &empty.in_order) } else { None }
 }
 
-/// Asks where the CPU time of each row goes, each in a thread of its own.
+/// Measures the split of each row's CPU time, each in a separate thread.
 fn split_cpu_time(bench: &mut Bench, plan: &Plan, vdso: &Vdso, watch: &Watch<'_>) {
     let cpu = bench.cpu.clone().ok();
     let all = bench.rows.len().max(1) as f64;
@@ -358,7 +359,7 @@ fn split_cpu_time(bench: &mut Bench, plan: &Plan, vdso: &Vdso, watch: &Watch<'_>
     }
 }
 
-/// What served each row: compared with its own system call, or with that of `CLOCK_MONOTONIC`.
+/// Determines the path that served each row: compared with its own system call, or with that of `CLOCK_MONOTONIC`.
 fn judge(rows: &mut [RowResult]) {
     let cost = |rows: &[RowResult], row: Row| {
         let result = rows.iter().find(|result| result.row == row)?;

@@ -1,4 +1,4 @@
-//! The same reads in several threads at once: whether they get in each other's way.
+//! The same reads in several threads at once: whether they slow each other down.
 
 use super::row::{ClockId, Instruction, LibraryRead, Row, Via};
 use super::run::{Stage, Watch};
@@ -35,8 +35,8 @@ pub struct Scaling {
 /// Length of a batch.
 const BATCH: Duration = Duration::from_micros(20);
 
-/// Measures the rows with so many threads, each bound to a CPU of its own as far as there are enough.
-/// Says also whether it could go on to the end.
+/// Measures the rows with so many threads, each bound to a separate CPU as far as there are enough. Also returns
+/// whether it could go on to the end.
 ///
 /// # Errors
 /// Not all threads could be started.
@@ -61,7 +61,7 @@ pub(crate) fn scale(
     Ok((out, true))
 }
 
-/// One thread's batches: nanoseconds a read, and reads.
+/// Measures one thread's batches: nanoseconds a read, and reads.
 fn one(row: Row, cpu: Option<u32>, each: Duration, vdso: &Vdso, start: &Start) -> Vec<(f64, u64)> {
     // A thread that cannot be bound still measures.
     let _ = cpu.map(pin::to);

@@ -1,4 +1,4 @@
-//! By which way a read was really served: by what it cost and where its CPU time went.
+//! The path that served a read: determined by its cost and by its CPU time.
 
 use super::row::Via;
 use crate::Path;
@@ -36,7 +36,7 @@ impl Served {
         }
     }
 
-    /// From the behaviour of a read, and the way that it was to go.
+    /// Determines the path by the behaviour of a read, and by the path that was requested.
     #[must_use]
     pub fn of(via: Via, behaviour: Path) -> Self {
         match (behaviour, via) {
@@ -44,8 +44,8 @@ impl Served {
             (Path::Syscall, _) => Self::Syscall,
             (Path::Vdso, Via::Counter) => Self::Counter,
             (Path::Vdso, Via::Library) => Self::Library,
-            // Nothing else serves the kernel's clocks in user space. A system call that costs far
-            // less than itself cannot be.
+            // No other path serves the kernel's clocks in user space. A read that costs far less than a system call
+            // cannot be one.
             (Path::Vdso, Via::Libc | Via::Vdso) => Self::Vdso,
             (Path::Vdso, Via::Syscall) => Self::Unknown,
         }
@@ -64,11 +64,11 @@ pub struct Shares {
 
 /// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
 const ENOUGH_TICKS: u32 = 5;
-/// That many times as long as planned a thread may take to get its CPU time.
+/// By which factor a thread may exceed the planned time to get its CPU time.
 const MORE: u32 = 6;
 
 impl Shares {
-    /// From CPU time, and the length of a tick; `None` if that is too little to be believed.
+    /// Computes the shares from CPU time, and the length of a tick; `None` if that is too little to be reliable.
     #[must_use]
     pub fn of(user: Duration, system: Duration, tick: Duration) -> Option<Self> {
         let total = user + system;
@@ -79,8 +79,8 @@ impl Shares {
         })
     }
 
-    /// Runs a loop for so long and asks where its CPU time went. In a fresh thread only: the split
-    /// is scaled by all ticks since a thread began.
+    /// Runs a loop for so long and measures the split of its CPU time. In a fresh thread only: the split is scaled by
+    /// all ticks since a thread began.
     ///
     /// # Errors
     /// Why the split is not known.
@@ -89,7 +89,7 @@ impl Shares {
         let enough = tick * (ENOUGH_TICKS + 1);
         let total = || reads::cpu_time().map(|(user, system)| user + system);
         let begun = Instant::now();
-        // On a busy machine a thread gets less than the time that passes; it is given some more.
+        // On a busy machine a thread gets less CPU time than the time that passes; it runs some time longer.
         while begun.elapsed() < wall
             || (begun.elapsed() < wall * MORE && total().is_some_and(|total| total < enough))
         {

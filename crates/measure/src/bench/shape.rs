@@ -1,11 +1,11 @@
 //! The three loops in which a read is measured, and the same loops without the read.
 //!
-//! Back to back the processor overlaps one read with the next, which hides most of what a read
-//! costs a program that waits for it; and a program that does other work pays a cost in between. So:
+//! Back to back the processor overlaps one read with the next, which hides most of the cost of a read for a program
+//! that waits for it; and a program that does other work pays a cost in between. So:
 //!
 //! - *throughput*: nothing but reads;
 //! - *serialised*: a fence before and after each, as code that waits for the time sees it;
-//! - *in work*: between [`ADDS`] additions, which keep the adders busy. What comes on top of them.
+//! - *in work*: between [`ADDS`] additions, which keep the adders busy. The cost is the time beyond theirs.
 
 use super::read::{Read, Visitor};
 use super::row::Row;
@@ -41,12 +41,12 @@ impl Loops {
     /// The loops around the read of a row.
     ///
     /// # Errors
-    /// Why there is no such read here.
+    /// Why this read does not exist here.
     pub fn of(row: Row, vdso: &Vdso) -> Result<Self, String> {
         super::read::visit(row, vdso, Build)
     }
 
-    /// The loops around nothing: what has to be subtracted.
+    /// The loops without a read: their cost is subtracted.
     #[must_use]
     pub fn empty() -> Self {
         Build.visit(Nothing)
@@ -126,7 +126,7 @@ fn in_work<R: Read>(read: R, times: u32) {
     black_box(sums);
 }
 
-/// Waits until everything before it is done.
+/// Waits until all earlier instructions are done.
 #[inline(always)]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -155,7 +155,7 @@ pub fn fence_name() -> &'static str {
     }
 }
 
-/// [`ADDS`] additions in four chains: about what a core does in ten nanoseconds.
+/// Does [`ADDS`] additions in four chains: about the work of a core in ten nanoseconds.
 #[inline(always)]
 fn add(sums: &mut [usize; 4]) {
     let [mut a, mut b, mut c, mut d] = *sums;

@@ -1,8 +1,8 @@
-//! One start of a program: what a process of its own sees of every row.
+//! One start of a program: the costs of every row in a separate process.
 //!
-//! Two processes on an unchanged machine differ by more than the batches of one tell: where code and stack lie, and what
-//! the machine did meanwhile. So runs are compared by starts. A start keeps the lower quartile of its batches: what
-//! disturbs a batch only ever adds to it.
+//! Two processes on an unchanged machine differ by more than the batches of one show: by the addresses of code and
+//! stack, and by other activity of the machine. So runs are compared by starts. A start keeps the lower quartile of its
+//! batches: a disturbance of a batch only ever adds to it.
 
 use super::row::Row;
 use super::shape::{Loops, Shape};
@@ -60,8 +60,8 @@ impl Start {
     }
 }
 
-/// Measures the rows for so long, bound to a CPU if one is named. In a process of its own; a binding stays. `burden` is a
-/// number of percent by which every row but the counter's does more than it counts: a change that is known, for tests.
+/// Measures the rows for so long, bound to a CPU if one is named. In a separate process; a binding stays. `burden` is a
+/// number of percent by which every row but the counter's does more than it counts: a known change, for tests.
 ///
 /// # Errors
 /// Why it cannot be bound.

@@ -1,15 +1,14 @@
-//! Medians with intervals, and what follows from two of them. Pure.
+//! Medians with intervals, and comparisons of two of them. Pure.
 //!
-//! The interval is that of order statistics: it assumes nothing about how the figures are
-//! distributed. What disturbs a machine comes in spells, so neighbouring batches are alike and
-//! counting each as independent would promise too much. Therefore the run is cut into
-//! [`PARTS`] consecutive parts, and the interval goes from the smallest to the largest of their
-//! medians.
+//! The interval is that of order statistics: it assumes nothing about the distribution of the figures. Disturbances of
+//! a machine last for some time, so neighbouring batches are alike and counting each as independent would promise too
+//! much. Therefore the run is cut into [`PARTS`] consecutive parts, and the interval goes from the smallest to the
+//! largest of their medians.
 
 use serde::{Deserialize, Serialize};
 
-/// Parts of a run. The smallest and the largest of eight independent figures enclose the median of
-/// what they come from in all but 2 of 2^8 cases.
+/// Parts of a run. The smallest and the largest of eight independent figures enclose the median of their distribution
+/// in all but 2 of 2^8 cases.
 pub const PARTS: usize = 8;
 
 /// The confidence that intervals have at least, where there are enough figures for it.
@@ -28,7 +27,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of figures in the order in which they were taken; `None` without any.
+    /// The median of figures in the order in which they were taken; `None` without any.
     #[must_use]
     pub fn of(in_order: &[f64]) -> Option<Self> {
         let ns = median(in_order)?;
@@ -39,8 +38,8 @@ impl Estimate {
         Some(Self { ns, low: low.min(ns), high: high.max(ns) })
     }
 
-    /// This cost without another one, both taken in turns in one run: part by part, so that what
-    /// disturbed both cancels.
+    /// Returns this cost less another one, both measured in turns in one run: part by part, so that a disturbance of
+    /// both cancels.
     #[must_use]
     pub fn beyond(in_order: &[f64], baseline: &[f64]) -> Option<Self> {
         let ns = median(in_order)? - median(baseline)?;
@@ -48,12 +47,12 @@ impl Estimate {
             parts(in_order).iter().zip(parts(baseline)).map(|(cost, less)| cost - less).collect();
         differences.sort_unstable_by(f64::total_cmp);
         let (low, high, _) = median_interval(&differences, CONFIDENCE)?;
-        // What costs nothing comes out a little below zero now and then.
+        // A cost of zero sometimes comes out a little below zero.
         let [ns, low, high] = [ns, low.min(ns), high.max(ns)].map(|ns| ns.max(0.0));
         Some(Self { ns, low, high })
     }
 
-    /// How many times this is of another one; `None` where that one may be zero.
+    /// Returns how many times this is of another one; `None` where that one may be zero.
     #[must_use]
     pub fn ratio_to(&self, other: &Self) -> Option<Ratio> {
         let usable = other.low > 0.0 && other.high.is_finite() && self.low >= 0.0;
@@ -91,7 +90,7 @@ pub enum Difference {
 }
 
 impl Ratio {
-    /// What it says.
+    /// Returns the result of the comparison.
     #[must_use]
     pub fn difference(&self) -> Difference {
         if self.high < 1.0 {
@@ -124,7 +123,7 @@ fn parts(in_order: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The interval of the median of what the figures (sorted) come from: its ends and its confidence,
+/// Returns the interval of the median of the distribution behind the figures (sorted): its ends and its confidence,
 /// which is the least that is at least `wanted`, or the most that so few figures give.
 #[must_use]
 pub fn median_interval(sorted: &[f64], wanted: f64) -> Option<(f64, f64, f64)> {
@@ -142,7 +141,7 @@ pub fn median_interval(sorted: &[f64], wanted: f64) -> Option<(f64, f64, f64)> {
     Some((*sorted.get(k)?, *sorted.get(last - k)?, confidence.clamp(0.0, 1.0)))
 }
 
-/// The probability that at most `k` of `n` figures lie below the median.
+/// Returns the probability that at most `k` of `n` figures lie below the median.
 fn below(n: usize, k: usize) -> f64 {
     // Far fewer than 2^52 figures.
     let mut term = 0.5f64.powf(n as f64);

@@ -1,13 +1,13 @@
-//! How late waits end: `clock_nanosleep`, `timerfd`, `futex` and `epoll` with a time-out, each asked for the same time many
-//! times. What they are late by is the timer's slack, the interrupt, the idle state that the processor leaves, and the
-//! scheduler; the clock is read by `CLOCK_MONOTONIC` before and after.
+//! How late waits end: `clock_nanosleep`, `timerfd`, `futex` and `epoll` with a time-out, each with the same time many
+//! times. The delay comes from the timer's slack, the interrupt, the idle state that the processor leaves, and the
+//! scheduler; `CLOCK_MONOTONIC` is read before and after.
 
 use super::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long each wait is asked to take.
+/// The requested duration of each wait.
 pub const ASKED: Duration = Duration::from_millis(1);
 /// Waits of each kind.
 pub const WAITS: usize = 100;
@@ -66,7 +66,7 @@ pub struct Late {
     pub missing: Option<String>,
 }
 
-/// Waits in every way, as long as `go_on` says so.
+/// Waits in every way, as long as `go_on` returns true.
 #[must_use]
 pub fn run(go_on: &dyn Fn(f64) -> bool) -> Vec<Late> {
     let mut out = Vec::new();
@@ -118,7 +118,7 @@ fn asked() -> libc::timespec {
 
 fn nanosleep(id: libc::clockid_t) -> Result<(), String> {
     let time = asked();
-    // SAFETY: the pointer is to a live `timespec`; what is left is not asked for.
+    // SAFETY: the pointer is to a live `timespec`; the pointer for the remaining time is null.
     let error = unsafe { libc::clock_nanosleep(id, 0, &raw const time, std::ptr::null_mut()) };
     match error {
         0 | libc::EINTR => Ok(()),
@@ -136,14 +136,14 @@ fn timerfd(id: libc::clockid_t) -> Result<(), String> {
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let time = libc::itimerspec { it_interval: none, it_value: asked() };
-    // SAFETY: the pointer is to a live `itimerspec`; the old value is not asked for.
+    // SAFETY: the pointer is to a live `itimerspec`; the pointer for the old value is null.
     if unsafe { libc::timerfd_settime(fd.as_raw_fd(), 0, &raw const time, std::ptr::null_mut()) }
         != 0
     {
         return failed("timerfd_settime");
     }
     let mut count = [0u8; 8];
-    // SAFETY: the buffer is live, exclusively borrowed, and eight bytes long, which is what is read.
+    // SAFETY: the buffer is live, exclusively borrowed, and eight bytes long, and eight bytes are read.
     if unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) } < 0 {
         return failed("read of a timerfd");
     }

@@ -4,16 +4,16 @@ use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 
-/// Where threads wait for each other.
+/// A barrier for the start of threads.
 pub(super) struct Start {
     threads: usize,
-    /// How many have come, and whether the start is called off.
+    /// How many have arrived, and whether the start is called off.
     state: Mutex<(usize, bool)>,
     changed: Condvar,
 }
 
 impl Start {
-    /// Waits for all others; says whether all of them are there.
+    /// Waits for all others; returns whether all of them started.
     pub(super) fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 += 1;
@@ -30,7 +30,7 @@ impl Start {
     }
 }
 
-/// Runs `work` in so many threads, each with its number. Each must call [`Start::wait`], and end if that says so.
+/// Runs `work` in so many threads, each with its number. Each must call [`Start::wait`], and end if that returns false.
 ///
 /// # Errors
 /// Not all of them could be started.

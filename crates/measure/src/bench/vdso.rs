@@ -29,8 +29,8 @@ impl Vdso {
         // SAFETY: reads the auxiliary vector, which was written before the program began.
         let address = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
         let Some(length) = mapped_length(address) else { return Self::default() };
-        // SAFETY: the kernel maps the image at this address, that long, readable, for the life of the
-        // process, and nothing writes to it.
+        // SAFETY: the kernel maps the image at this address, of that length, readable, for the life of the process, and
+        // it is never written.
         let image = unsafe { std::slice::from_raw_parts(address as *const u8, length) };
         let exports = vdso_elf::exports(image).unwrap_or_default();
         let at = |function| {
@@ -52,7 +52,7 @@ impl Vdso {
     }
 }
 
-/// Whether the functions that this process finds as the kernel's are others: `clocksmith run` gives a program its own.
+/// Returns whether the vDSO of this process is not the kernel's: `clocksmith run` gives a program its own.
 #[must_use]
 pub fn is_replaced() -> bool {
     // SAFETY: reads the auxiliary vector, which was written before the program began.
@@ -65,7 +65,7 @@ fn is_other(maps: &str, address: u64) -> bool {
     address != 0 && maps::around(maps, address).is_some_and(|found| found.name != "[vdso]")
 }
 
-/// How long the mapping is that begins at this address.
+/// Returns the length of the mapping that begins at this address.
 fn mapped_length(address: usize) -> Option<usize> {
     let begin = u64::try_from(address).ok().filter(|begin| *begin != 0)?;
     let maps = std::fs::read("/proc/self/maps").ok()?;

@@ -1,6 +1,6 @@
-//! The edges of the kernel's interface: unknown clock ids, null pointers, pointers to nothing. The functions that the kernel
-//! maps into every process must answer as its system calls do; where a system call says EFAULT, a function may be ended by
-//! SIGSEGV, since it writes to the address itself. Each call is made in a child.
+//! The edges of the kernel's interface: unknown clock ids, null pointers, pointers to nothing. The functions that the
+//! kernel maps into every process must return the results of its system calls; where a system call returns EFAULT,
+//! SIGSEGV may end a function, since it writes to the address itself. Each call is made in a child.
 
 use crate::bench::vdso::Vdso;
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub fn abi() -> Vec<AbiCase> {
     };
     day("gettimeofday(NULL, NULL)", 0, 0);
     day("gettimeofday(bad pointer, NULL)", NOWHERE, libc::EFAULT);
-    // SAFETY: a null pointer asks for nothing.
+    // SAFETY: with a null pointer the call writes nothing.
     let resolution = in_child(|| unsafe {
         number(libc::syscall(
             libc::SYS_clock_getres,
@@ -103,7 +103,7 @@ fn pointer(to: usize) -> *mut libc::c_void {
     if to == 0 { (&raw mut BUFFER).cast() } else { std::ptr::without_provenance_mut(to) }
 }
 
-/// The kernel's answer as the C library gives it, as a function of the vDSO gives it.
+/// Returns the kernel's result in the form of a vDSO function, from that of the C library.
 fn number(result: libc::c_long) -> i32 {
     if result == 0 { 0 } else { -std::io::Error::last_os_error().raw_os_error().unwrap_or(0) }
 }
@@ -112,11 +112,11 @@ fn case(call: String, vdso: Option<Ended>, syscall: Ended, expected: i32) -> Abi
     AbiCase { call, vdso, syscall, right: right(vdso, syscall, expected) }
 }
 
-/// Whether both are as promised.
+/// Returns whether both results are as promised.
 fn right(vdso: Option<Ended>, syscall: Ended, expected: i32) -> Option<bool> {
     let faults = |ended| expected == libc::EFAULT && ended == Ended::Signal(libc::SIGSEGV);
     let is = |ended: Ended| match ended {
-        // A filter of seccomp answers in place of the kernel.
+        // A filter of seccomp returns the error in place of the kernel.
         Ended::Unknown
         | Ended::Answered(libc::EPERM | libc::EACCES | libc::ENOSYS)
         | Ended::Signal(libc::SIGSYS) => None,
@@ -126,10 +126,10 @@ fn right(vdso: Option<Ended>, syscall: Ended, expected: i32) -> Option<bool> {
     Some(kernel && vdso.map_or(Some(true), is)?)
 }
 
-/// Makes a call in a child and says how it ended.
+/// Makes a call in a child and returns how it ended.
 fn in_child(call: impl Fn() -> i32) -> Ended {
-    // SAFETY: between fork and exit the child makes system calls and one call of a function of the kernel's, which are allowed
-    // there whatever other threads do.
+    // SAFETY: between fork and exit the child makes system calls and one call of a function of the kernel's, which are
+    // allowed there for any activity of other threads.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: take plain numbers. The end of this child is not a crash to record, and the parent's handlers are not
@@ -140,7 +140,7 @@ fn in_child(call: impl Fn() -> i32) -> Ended {
         }
         let answer = call();
         // Error numbers are below 128.
-        // SAFETY: ends the child at once, without running anything of its parent's.
+        // SAFETY: ends the child at once, without running its parent's exit handlers.
         unsafe { libc::_exit(answer.unsigned_abs().min(255) as i32) };
     }
     if child < 0 {

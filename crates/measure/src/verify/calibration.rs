@@ -1,5 +1,6 @@
-//! Whether each size that a run states is honest: a fault of that size is found in 95 of 100 runs. On synthetic streams of
-//! readings; a table of what is found at which size: `cargo test -p clocksmith-measure calibration_table -- --ignored --nocapture`.
+//! Whether each size that a run states is honest: a fault of that size is found in 95 of 100 runs. On synthetic streams
+//! of readings; a table of detection by size: `cargo test -p clocksmith-measure calibration_table -- --ignored
+//! --nocapture`.
 
 use super::analyse;
 use super::outcome::{Detectable, Outcome, Trust};
@@ -7,7 +8,7 @@ use super::sim::{Machine, Random};
 
 const SEEDS: u64 = 100;
 
-/// A kind of fault: its name, what the healthy run says of it, and how it is put into a machine.
+/// A kind of fault: its name, its detectable size by the healthy run, and a function that adds it to a machine.
 struct Kind {
     name: &'static str,
     said: fn(&Detectable) -> Option<f64>,

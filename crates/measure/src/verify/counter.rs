@@ -2,18 +2,18 @@
 
 use clocksmith_raw::counter::read_ordered;
 
-/// Whether a read of the counter is answered although the kernel makes it fault: a tracer of this
-/// process (an emulator, a debugger) may emulate it. A child tries it, because the signal of an unanswered read
-/// ends the process.
+/// Returns whether a read of the counter succeeds although the kernel makes it fault: a tracer of this process (an
+/// emulator, a debugger) may emulate it. A child tries it, because the signal of a read that is not emulated ends the
+/// process.
 pub(crate) fn is_answered() -> bool {
-    // SAFETY: between fork and exit the child only makes system calls and reads the counter, which is
-    // allowed there whatever other threads do.
+    // SAFETY: between fork and exit the child only makes system calls and reads the counter, which is allowed there for
+    // any activity of other threads.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: takes plain numbers. The end of this child is not a crash to record.
         unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
         std::hint::black_box(read_ordered());
-        // SAFETY: ends the child at once, without running anything of its parent's.
+        // SAFETY: ends the child at once, without running its parent's exit handlers.
         unsafe { libc::_exit(0) };
     }
     if child < 0 {

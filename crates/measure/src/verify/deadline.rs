@@ -1,21 +1,21 @@
-//! When to stop. Whatever waits for another thread asks here, so nothing waits for ever.
+//! The end of waits. Every wait for another thread checks it, so no wait is endless.
 
 use super::source::{ClockId, Source};
 use crate::interrupt;
 use std::time::Duration;
 
-/// A moment of the kernel's own monotonic clock, asked by system call: a clock that is read in user
-/// space may be what is wrong.
+/// A moment of the kernel's own monotonic clock, read by system call: a clock that is read in user space may be the
+/// faulty one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline(i64);
 
 impl Deadline {
-    /// That long from now.
+    /// The moment after this time from now.
     pub(crate) fn after<S: Source>(source: &S, time: Duration) -> Self {
         Self(now(source).saturating_add(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)))
     }
 
-    /// This one, or that long from now, whichever is sooner.
+    /// This moment, or the one after this time from now, whichever is sooner.
     pub(crate) fn sooner<S: Source>(self, source: &S, time: Duration) -> Self {
         Self(self.0.min(Self::after(source, time).0))
     }
@@ -24,7 +24,7 @@ impl Deadline {
         now(source) >= self.0 || interrupt::breaks()
     }
 
-    /// What is left.
+    /// Returns the remaining time.
     pub(crate) fn left<S: Source>(self, source: &S) -> Duration {
         if interrupt::breaks() {
             return Duration::ZERO;
@@ -41,13 +41,13 @@ pub(crate) fn now<S: Source>(source: &S) -> i64 {
     source.kernel_clock(id).or_else(|| source.clock(id)).unwrap_or(0)
 }
 
-/// A place in a loop that waits for another thread: mostly spins, sometimes lets others run, and
-/// says when the time is up.
+/// A place in a loop that waits for another thread: mostly spins, sometimes lets others run, and reports when the time
+/// is up.
 #[derive(Debug, Default)]
 pub(crate) struct Patience(u32);
 
 impl Patience {
-    /// One turn of the loop; whether to go on.
+    /// Makes one turn of the loop; returns whether to go on.
     #[inline]
     pub(crate) fn turn<S: Source>(&mut self, source: &S, deadline: Deadline) -> bool {
         self.0 = self.0.wrapping_add(1);

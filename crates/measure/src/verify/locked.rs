@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Reads between two looks at the time, at most.
 const BATCH: u32 = 64;
-/// How long a thread waits for another one to take its turn, in turns of a loop.
+/// Turns of a loop for which a thread waits for another one to take its turn.
 const TURNS: u32 = 64;
 
 /// The last value that any thread read, under a lock.
@@ -21,7 +21,7 @@ pub(crate) struct Last {
     reader: AtomicU32,
 }
 
-/// What one thread saw.
+/// The observations of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Against its own read before.
@@ -47,8 +47,7 @@ impl Locked {
 }
 
 impl Last {
-    /// Reads as thread number `me` until the time is up. `read` gives `None` where there is no such
-    /// clock.
+    /// Reads as thread number `me` until the time is up. `read` returns `None` where the clock does not exist.
     pub(crate) fn run<S: Source>(
         &self,
         source: &S,
@@ -100,8 +99,8 @@ impl Last {
         }
     }
 
-    /// Waits a moment for another thread to take its turn: who gave the lock back is the first to get
-    /// it again, and one thread alone finds no warp.
+    /// Waits a moment for another thread to take its turn: the thread that released the lock is the first to get it
+    /// again, and one thread alone finds no warp.
     fn let_in(&self, me: u32) {
         for _ in 0..TURNS {
             if self.reader.load(Ordering::Relaxed) != me || self.locked.load(Ordering::Relaxed) {
@@ -136,7 +135,7 @@ impl Seen {
         }
     }
 
-    /// Adds what another thread saw.
+    /// Adds the observations of another thread.
     pub(crate) fn merge(&mut self, other: Self) {
         self.within.merge(other.within);
         self.across.merge(other.across);

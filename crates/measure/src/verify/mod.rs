@@ -1,18 +1,17 @@
 //! Whether the counter and the clocks can be trusted.
 //!
-//! Threads take samples (`samples`); what they mean is decided afterwards, by functions of the
-//! samples alone (`analyse`). Each says how small a fault it would have seen, so that "nothing
-//! found" is worth something.
+//! Threads take samples (`samples`); afterwards functions of the samples alone (`analyse`) evaluate them. Each reports
+//! how small a fault it would have detected, so that "nothing found" is worth something.
 //!
 //! - Every pair of processors exchanges messages with their counters, which bounds how far the two
 //!   counters are apart (`exchange`), and reads the counter in turn under a lock, as the kernel
 //!   does when a processor comes up (`locked`).
-//! - One thread reads the counter and the kernel's clocks all the while (`series`): rate, jumps,
-//!   stalls. The kernel's clocks are read by system call, so a counter that is wrong in user space
-//!   is seen even where the kernel makes its clocks of the same counter.
+//! - One thread reads the counter and the kernel's clocks all the time (`series`): rate, jumps, stalls. The kernel's
+//!   clocks are read by system call, so a counter that is wrong in user space is seen even where the kernel derives its
+//!   clocks from the same counter.
 //! - All threads read every clock in turn: steps back, step size.
 //!
-//! Everything that waits has a deadline. Nothing here changes the machine.
+//! Every wait has a deadline. Nothing here changes the machine.
 
 mod abi;
 mod analyse;

@@ -1,5 +1,4 @@
-//! What `verify` says: findings with their evidence, a verdict, and how small a fault it could have
-//! seen.
+//! The result of `verify`: findings with their evidence, a verdict, and how small a fault it could have detected.
 
 use super::source::ClockId;
 pub use clocksmith_facts::Confidence;

@@ -1,5 +1,5 @@
-//! The real-time clock of the board as a reference: its seconds, counted by the counter. It has a crystal of its own (in a
-//! virtual machine it is its host's time), so it shows a rate that the kernel has wrong.
+//! The real-time clock of the board as a reference: its seconds, counted by the counter. It has a separate crystal (in
+//! a virtual machine it is its host's time), so it shows that the kernel has a wrong rate.
 
 use super::deadline::Deadline;
 use super::outcome::Frequency;
@@ -10,7 +10,7 @@ use std::time::Duration;
 const LEAST: usize = 2;
 /// An RTC is right to that, in millionths; an emulated one follows its host's clock, which NTP steers.
 const DOUBT_PPM: f64 = 2_000.0;
-/// Between two looks.
+/// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The moment at which the RTC went on to the next second: the counter before and after.
@@ -29,7 +29,7 @@ pub(super) fn take<S: Source>(source: &S, end: Deadline) -> Vec<Edge> {
         {
             edges.push((at, ended));
         } else if before.is_some_and(|(known, _)| second != known) {
-            // It was set.
+            // The clock was set.
             edges.clear();
         }
         before = Some((second, begun));
@@ -38,7 +38,7 @@ pub(super) fn take<S: Source>(source: &S, end: Deadline) -> Vec<Edge> {
     edges
 }
 
-/// What the edges say of the counter's frequency; `None` with too few, or where they do not agree.
+/// Returns the counter's frequency by the edges; `None` with too few, or where they do not agree.
 pub(super) fn claim(edges: &[Edge]) -> Option<Frequency> {
     let count = edges.len().checked_sub(1).filter(|count| *count >= LEAST)?;
     let between = |a: &Edge, b: &Edge| {

@@ -1,4 +1,4 @@
-//! The threads of one run, and what is kept from run to run.
+//! The threads of one run, and the data that is kept between runs.
 
 use super::analyse;
 use super::deadline::{Deadline, Patience, now};
@@ -14,17 +14,17 @@ use crate::interrupt;
 use clocksmith_raw::exchange::{Meeting, Side};
 use std::time::Duration;
 
-/// What to do.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long it should take in all.
+    /// The intended length of the run.
     pub duration: Duration,
     /// The processors to test; all that this process may run on if there is nothing.
     pub cpus: Option<Vec<u32>>,
     /// The CPUs of the machine that are online; empty where that is not known. A run that leaves some of
     /// them out is partial.
     pub machine_cpus: Vec<u32>,
-    /// What others claim about the counter's frequency.
+    /// Claims of other sources about the counter's frequency.
     pub claims: Vec<Frequency>,
     /// Whether the kernel's current clock is made of the counter: then a wrong counter is a wrong
     /// clock.
@@ -32,12 +32,12 @@ pub struct Options {
     /// How early a read of the counter may be taken although it is ordered, in nanoseconds: 0 on real
     /// processors. An emulator's read is not ordered as the instruction promises.
     pub early_ns: f64,
-    /// By how much the rate of what the kernel makes its clock of may wander for a moment, as a share,
-    /// if that is more than a device of its own does: a hypervisor makes an HPET of its host's clock.
+    /// By how much the rate of the device behind the kernel's clock may wander for a moment, as a share, if that is
+    /// more than a separate device does: a hypervisor derives an HPET from its host's clock.
     pub wander: f64,
 }
 
-/// What is kept from one run to the next, for a long watch.
+/// The data that is kept from one run to the next, for a long watch.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     points: Vec<Point>,
@@ -47,7 +47,7 @@ pub struct History {
 /// and after each clock all processors are compared again.
 const PAIRS: u32 = 5;
 const LAST: u32 = 3;
-/// What a comparison of all processors between two clocks takes, in parts of the time of a clock.
+/// The time of a clock, divided by the time of a comparison of all processors between two clocks.
 const VIGIL: u32 = 3;
 /// Rounds of the tour whose pairs together connect all processors (two successive rounds of the circle method are a ring).
 const RING: usize = 2;
@@ -55,7 +55,7 @@ const RING: usize = 2;
 const PASSES: u32 = 3;
 /// A bound that is good enough not to test a pair again, in cycles.
 const GOOD: u64 = 1_500;
-/// What one of the comparisons at the end of a run takes, at most.
+/// The longest time of one of the comparisons at the end of a run.
 const SHORT: Duration = Duration::from_millis(60);
 /// A run from which on seconds of the real-time clock are counted.
 const RTC: Duration = Duration::from_secs(4);
@@ -86,8 +86,8 @@ pub fn run<S: Source>(source: &S, options: &Options, history: &mut History) -> O
     analyse::outcome(&samples)
 }
 
-/// Measures this machine, and judges. What is generic is compiled in the crate that calls it, and with that crate's
-/// optimisation; this is compiled here, as everything that measures.
+/// Measures this machine, and judges. Generic code is compiled in the crate that calls it, with that crate's
+/// optimisation; this is compiled here, as all code that measures.
 #[must_use]
 pub fn run_here(options: &Options, history: &mut History) -> Outcome {
     run(&Real, options, history)
@@ -149,7 +149,7 @@ fn sample<S: Source>(source: &S, options: &Options) -> Samples {
         clocks(source, &mut samples, counter, middle, (begun, end));
         if counter && samples.cpus.len() > 1 {
             samples.ending = true;
-            // Pairs that were too busy before get half of what is left; all pairs share the end of the run.
+            // Pairs that were too busy before get half of the remaining time; all pairs share the end of the run.
             pairs(source, &mut samples, end.left(source) / 2, (begun, end));
             loop {
                 let left = end.left(source);
@@ -215,7 +215,7 @@ fn pairs<S: Source>(
     }
 }
 
-/// Adds what pairs found to what is known of them.
+/// Adds the results of pairs to the samples.
 fn keep(samples: &mut Samples, found: Vec<(Pair, Vec<Agreement>)>) {
     for (mut found, agreements) in found {
         found.ending = samples.ending;
@@ -240,7 +240,7 @@ fn vigil<S: Source>(
 ) {
     let rounds = tour::rounds(&samples.cpus);
     let few = rounds.len().min(RING);
-    // From time to time other neighbours.
+    // Other neighbours take their turn.
     let turn = samples.pairs.first().and_then(|pair| pair.heard).map_or(0, |heard| heard.times);
     let first = usize::try_from(turn).unwrap_or(0) % rounds.len().max(1);
     for index in 0..few {
@@ -263,7 +263,7 @@ fn is_good(pairs: &[Pair], one: u32, other: u32) -> bool {
     })
 }
 
-/// One round: disjoint pairs at the same time.
+/// Runs one round: disjoint pairs at the same time.
 fn meet<S: Source>(
     source: &S,
     round: &[(u32, u32)],
@@ -295,7 +295,7 @@ fn meet<S: Source>(
     })
 }
 
-/// What one side of a pair brings home.
+/// The results of one side of a pair.
 struct Heard {
     side: Side,
     seen: Seen,
@@ -322,7 +322,7 @@ fn talk<S: Source>(
             0 => meeting.ask(|| source.counter(), patience),
             _ => meeting.answer(|| source.counter(), patience),
         };
-        // What is left of the talk's time belongs to the lock, but never more than its own share.
+        // The remaining time of the talk belongs to the lock, but never more than its own share.
         let locking = begun.sooner(source, time * 3 / 8);
         let seen = last.run(source, me, locking, || Some(source.counter()));
         let agreement = series::agreement(source, cpu, AGREEMENTS);
@@ -402,7 +402,7 @@ fn steps<S: Source>(source: &S, cpus: &[u32], clock: Option<ClockId>, time: Dura
     let deadline = Deadline::after(source, time);
     let last = Last::default();
     let read = || match clock {
-        // As bits: differences stay right.
+        // The bits of the signed value: differences stay right.
         Some(clock) => source.clock(clock).map(|ns| ns as u64),
         None => Some(source.counter()),
     };

@@ -8,11 +8,11 @@ use super::source::ClockId;
 pub(crate) struct Locked {
     /// Reads in all.
     pub(crate) reads: u64,
-    /// Reads that gave less than the one before them.
+    /// Reads that returned less than the one before them.
     pub(crate) back: u64,
-    /// The largest step back, in units of what was read.
+    /// The largest step back, in units of the read.
     pub(crate) largest: u64,
-    /// How often the reader before was another thread.
+    /// How often the previous reader was another thread.
     pub(crate) handovers: u64,
 }
 
@@ -25,7 +25,7 @@ impl Locked {
     }
 }
 
-/// What passed between two processors.
+/// The messages between two processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) one: u32,
@@ -57,13 +57,13 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// A test that began at that moment. Its messages may have passed at any time until it ended, which on a busy machine is
-    /// much later: what is certain is that they passed after it began.
+    /// A test that began at that moment. Its messages may have passed at any time until it ended, which on a busy
+    /// machine is much later: only their beginning is bounded.
     pub(crate) fn once(begun: i64) -> Self {
         Self { first: begun, last: begun, times: 1, longest: 0 }
     }
 
-    /// With a later one.
+    /// Combines it with a later one.
     pub(crate) fn then(self, later: Self) -> Self {
         let pause = later.first.saturating_sub(self.last).max(0);
         Self {
@@ -91,7 +91,7 @@ impl Pair {
         }
     }
 
-    /// Adds what a later test of the same pair found.
+    /// Adds the results of a later test of the same pair.
     pub(crate) fn merge(&mut self, later: Self) {
         let least = |a: Option<i64>, b: Option<i64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -128,7 +128,7 @@ pub(crate) struct Point {
     pub(crate) mono: i64,
     /// `CLOCK_MONOTONIC` by system call, in user space, and by system call again.
     pub(crate) user: (i64, i64, i64),
-    /// `CLOCK_BOOTTIME` and `CLOCK_REALTIME`, less `CLOCK_MONOTONIC`; good to what three calls take.
+    /// `CLOCK_BOOTTIME` and `CLOCK_REALTIME`, less `CLOCK_MONOTONIC`; accurate to the time of three calls.
     pub(crate) boottime: i64,
     pub(crate) realtime: i64,
 }
@@ -158,11 +158,11 @@ pub(crate) struct Steps {
     pub(crate) across: Locked,
     /// The smallest step forward that was seen, in nanoseconds or cycles.
     pub(crate) smallest: Option<u64>,
-    /// Reads that gave the same as the one before them.
+    /// Reads that returned the same as the one before them.
     pub(crate) same: u64,
 }
 
-/// Everything that was measured.
+/// All samples of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Samples {
     /// Why the counter was not read.
@@ -186,8 +186,8 @@ pub(crate) struct Samples {
     pub(crate) early_ns: f64,
     /// By how much the rate of the kernel's clock may wander, as a share.
     pub(crate) wander: f64,
-    /// Whether programs read the kernel's clock through the counter, so that comparing both ways
-    /// tests the counter.
+    /// Whether programs read the kernel's clock through the counter, so that a comparison of both paths tests the
+    /// counter.
     pub(crate) user_clock_is_counter: bool,
     /// Sources that confirm the rate of the kernel's clock, each with the remaining uncertainty in millionths.
     pub(crate) confirmed: Vec<(String, f64)>,

@@ -1,5 +1,5 @@
-//! The counter against the kernel's clocks, over time: readings between readings, each the narrowest
-//! of a few, since whatever disturbs a reading makes it wider.
+//! The counter against the kernel's clocks, over time: readings between readings, each the narrowest of a few, since a
+//! disturbance makes a reading wider.
 
 use super::deadline::Deadline;
 use super::samples::{Agreement, Point};

@@ -17,7 +17,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -32,8 +32,7 @@ impl Random {
         if self.next().is_multiple_of(2) { size } else { -size }
     }
 
-    /// Time that something takes, in nanoseconds: mostly a little more than the least, at times a
-    /// preemption.
+    /// Returns the time of an operation, in nanoseconds: mostly a little more than the least, at times a preemption.
     fn took(&mut self, least: f64, busy: f64) -> f64 {
         let little = -self.share().max(1e-12).ln() * least / 2.0;
         let stolen = if self.share() < busy { self.between(1e4, 8e6) } else { 0.0 };
@@ -57,7 +56,7 @@ pub(crate) struct Machine {
     pub(crate) cpu_drift: (usize, f64),
     /// The counter stops for nanoseconds, after seconds, and is right again afterwards.
     pub(crate) stop: (f64, f64),
-    /// One read of so many, in turn by all processors, is wrong by nanoseconds.
+    /// One of so many reads, in turn by all processors, is wrong by so many nanoseconds.
     pub(crate) glitch: (f64, f64),
     pub(crate) rate_ppm: f64,
     /// The counter jumps by nanoseconds, after seconds.
@@ -98,7 +97,7 @@ impl Machine {
         }
     }
 
-    /// How far the counter is ahead of what it should be, in nanoseconds.
+    /// Returns how far the counter is ahead of its true value, in nanoseconds.
     fn ahead(&self, t: f64, cpu: usize) -> f64 {
         let jump = if t >= self.jump.1 * 1e9 { self.jump.0 } else { 0.0 };
         let (who, by, at) = self.cpu_step;
@@ -122,7 +121,7 @@ impl Machine {
         self.mono(t) + if self.vdso { self.ahead(t, cpu) as i64 } else { 0 }
     }
 
-    /// What the threads would have measured.
+    /// Returns the samples that the threads would have taken.
     pub(crate) fn samples(&self, random: &mut Random) -> Samples {
         let cpus: Vec<u32> = (0..self.offsets.len() as u32).collect();
         let mut samples = Samples {
@@ -278,9 +277,9 @@ pub(crate) struct Bent {
     /// How far each processor's counter is ahead, in nanoseconds.
     pub(crate) offsets: Vec<i64>,
     pub(crate) rate_ppm: f64,
-    /// Jumps by nanoseconds, that many nanoseconds after the beginning.
+    /// Jumps by so many nanoseconds, that many nanoseconds after the beginning.
     pub(crate) jump: (i64, i64),
-    /// The counter of processor 1 alone steps by nanoseconds, that many nanoseconds after the beginning.
+    /// The counter of processor 1 alone steps by so many nanoseconds, that many nanoseconds after the beginning.
     pub(crate) cpu_step: (i64, i64),
     pub(crate) begun: i64,
 }
@@ -290,13 +289,13 @@ thread_local! {
 }
 
 impl Bent {
-    /// As good as this machine is.
+    /// A copy of this machine without a fault.
     pub(crate) fn healthy() -> Self {
         let (a, begun) = (Real.counter(), super::deadline::now(&Real));
         std::thread::sleep(std::time::Duration::from_millis(50));
         let (b, end) = (Real.counter(), super::deadline::now(&Real));
         let hz = b.wrapping_sub(a) as f64 / (end - begun) as f64 * 1e9;
-        // By the clock that `ahead` is asked with: after hours of NTP the other one is a quarter of a second off.
+        // By the clock that `ahead` uses: after hours of NTP the other one is a quarter of a second off.
         let begun = Real.clock(ClockId::MonotonicRaw).unwrap();
         Self {
             hz,

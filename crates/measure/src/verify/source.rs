@@ -1,7 +1,7 @@
-//! What is verified: a counter, the clocks, and the processors on which they are read.
+//! The subject of the test: a counter, the clocks, and the processors on which they are read.
 //!
-//! Everything here is asked through [`Source`], which costs nothing on the real machine: calls are
-//! resolved when the program is built. Tests give machines that are wrong in chosen ways.
+//! All access is through [`Source`], which costs nothing on the real machine: calls are resolved when the program is
+//! built. Tests provide machines that are wrong in chosen ways.
 
 use super::counter;
 use crate::{pin, reads};
@@ -10,17 +10,17 @@ use clocksmith_raw::counter::{INSTRUCTION, read_ordered};
 
 /// A machine with a counter and clocks.
 pub trait Source: Sync {
-    /// Whether the counter may be read; the text says why not.
+    /// Checks that the counter may be read.
     ///
     /// # Errors
     /// Why not.
     fn counter_allowed(&self) -> Result<(), String>;
-    /// The counter, read after everything before it in program order. Any value, at any time.
+    /// Reads the counter after all earlier instructions. Any value, at any time.
     fn counter(&self) -> u64;
     /// A clock as programs read it, in user space where that is possible; nanoseconds, `None` if
     /// the kernel does not have the clock.
     fn clock(&self, id: ClockId) -> Option<i64>;
-    /// The same by a system call, so in the kernel.
+    /// Reads the same clock by a system call, so in the kernel.
     fn kernel_clock(&self, id: ClockId) -> Option<i64>;
     /// The step that the kernel claims for a clock, in nanoseconds.
     fn claimed_step(&self, id: ClockId) -> Option<i64>;
@@ -31,10 +31,10 @@ pub trait Source: Sync {
     /// # Errors
     /// Why it is not tied.
     fn pin(&self, cpu: u32) -> Result<(), String>;
-    /// Ticks of the counter in a second by the numbers with which the kernel makes times of it,
-    /// where it does and says so.
+    /// Returns the ticks of the counter in a second by the numbers with which the kernel computes times from it, where
+    /// it does and publishes them.
     fn kernel_hz(&self) -> Option<f64>;
-    /// Who says that the kernel's clock runs at the right rate, and how far off it may be, in millionths.
+    /// Returns the sources that confirm the rate of the kernel's clock, each with its possible error, in millionths.
     fn confirmed(&self) -> Vec<(String, f64)> {
         Vec::new()
     }
@@ -75,11 +75,9 @@ impl Source for Real {
 
     #[inline]
     fn kernel_clock(&self, id: ClockId) -> Option<i64> {
-        // Two longs are what this call writes on every architecture (a 32-bit one has a second
-        // call for 64-bit times).
+        // This call writes two longs on every architecture (a 32-bit one has a second call for 64-bit times).
         let mut time = [0 as libc::c_long; 2];
-        // SAFETY: the pointer is to two live, exclusively borrowed longs, which is what the call
-        // writes to.
+        // SAFETY: the pointer is to two live, exclusively borrowed longs, to which the call writes.
         let result =
             unsafe { libc::syscall(libc::SYS_clock_gettime, id.number(), time.as_mut_ptr()) };
         (result == 0).then(|| nanoseconds(time[0], time[1]))
@@ -115,7 +113,7 @@ impl Source for Real {
     }
 
     fn rtc_seconds(&self) -> Option<i64> {
-        // Without a device of its own, and without rights.
+        // Without a separate device, and without rights.
         std::fs::read_to_string("/sys/class/rtc/rtc0/since_epoch").ok()?.trim().parse().ok()
     }
 

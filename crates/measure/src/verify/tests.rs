@@ -89,7 +89,7 @@ fn a_single_jump_is_found_and_is_not_drift() {
     }
 }
 
-/// Near the threshold: either a fault is found, or the run says that it could not have found it.
+/// Near the threshold: either a fault is found, or the run reports that it could not have found it.
 #[test]
 fn what_is_not_found_is_below_what_is_said_to_be_detectable() {
     let mut missed = [0; 3];
@@ -229,7 +229,7 @@ mod any {
     }
 
     proptest! {
-        /// Whatever was read, there is an answer.
+        /// For any readings, there is a result.
         #[test]
         fn samples(
             points in points(),
@@ -279,7 +279,7 @@ fn outcome_of_one_cpu_of_several_has_low_confidence() {
     let whole = analyse::outcome(&samples);
     assert_eq!((whole.verdict, whole.method.partial), (Trust::Trusted, false));
     assert!(whole.confidence > Confidence::Low, "{whole:?}");
-    // One CPU is left out: what was compared holds, but not for all.
+    // One CPU is left out: the comparisons hold, but not for all.
     let most = samples.cpus.iter().copied().max().unwrap();
     samples.machine_cpus.push(most + 1);
     let part = analyse::outcome(&samples);
@@ -320,7 +320,7 @@ fn outcome_of_what_was_not_read_is_not_trusted() {
     assert_eq!(analyse::outcome(&samples).counter, Trust::Unknown);
 }
 
-/// With real threads, on whatever the machine is busy with: found, or said to be too small.
+/// With real threads, on a machine with any other load: found, or reported to be too small.
 #[test]
 fn threads_find_what_they_say_they_find() {
     if Bent::healthy().counter_allowed().is_err() {
@@ -346,8 +346,8 @@ fn threads_find_what_they_say_they_find() {
     }
 }
 
-/// The kernel takes the counter for 8 or 30 % faster than it is, as `tsc_early_khz=` can make it: all that it makes of the
-/// counter agrees with it, and only what is not made of the counter tells.
+/// The kernel takes the counter for 8 or 30 % faster than it is, as `tsc_early_khz=` can make it: all times that it
+/// computes from the counter agree with it, and only an independent clock shows the fault.
 #[test]
 fn outcome_of_wrong_kernel_rate_is_never_trusted() {
     for percent in [8.0, 30.0, -30.0] {
@@ -358,7 +358,7 @@ fn outcome_of_wrong_kernel_rate_is_never_trusted() {
             let mut samples = machine.samples(&mut random);
             let true_hz = machine.hz / (1.0 + percent / 100.0);
             samples.confirmed.clear();
-            // Nothing else: no claim of the rate, and no verdict on the clocks.
+            // Without another source: no claim of the rate, and no verdict on the clocks.
             let alone = analyse::outcome(&samples);
             assert_eq!((alone.verdict, alone.counter), (Trust::Unknown, Trust::Trusted));
             assert_eq!(alone.detectable.rate_ppm, None);
@@ -385,7 +385,9 @@ fn outcome_of_wrong_kernel_rate_is_never_trusted() {
     }
 }
 
-/// A step of one processor at any moment of a run up to a time: with real threads, on whatever the machine is busy with. What is not found must be said: that processor was not compared to the end, or the step is below the size.
+/// A step of one processor at any moment of a run up to a time: with real threads, on a machine with any other load. If
+/// a step is not found, the run must report that the processor was not compared to the end, or that the step is below
+/// the size.
 fn steps_of_one_cpu(runs: u32, most_ms: i64) -> (u32, u32) {
     let (mut found, mut said) = (0, 0);
     for run_number in 0..runs {
@@ -434,7 +436,7 @@ fn no_time_at_all_still_ends_with_an_answer() {
     assert_eq!(outcome.method.unpinned.len(), 1, "{outcome:#?}");
 }
 
-/// A machine whose kernel answers no reads of clocks: a filter of seccomp refuses the calls.
+/// A machine whose kernel serves no reads of clocks: a filter of seccomp refuses the calls.
 struct Filtered(Bent);
 
 impl Source for Filtered {

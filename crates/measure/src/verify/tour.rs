@@ -1,5 +1,4 @@
-//! Which processors are compared when: every pair once, and as many pairs at a time as there are
-//! disjoint ones.
+//! The order in which processors are compared: every pair once, and as many disjoint pairs at a time as possible.
 
 /// The rounds in which all pairs of `cpus` meet. Within a round each processor is in one pair at most
 /// (the circle method of tournaments).

@@ -19,7 +19,7 @@ const ENOSYS: isize = 38;
 #[inline(always)]
 unsafe fn call(number: usize, one: usize, two: usize, three: usize) -> isize {
     let result: isize;
-    // SAFETY: the kernel's convention: rcx and r11 are lost. The rest is up to the caller.
+    // SAFETY: the kernel's convention: rcx and r11 are overwritten. The caller is responsible for the rest.
     unsafe {
         asm!("syscall", inlateout("rax") number => result, in("rdi") one, in("rsi") two,
             in("rdx") three, lateout("rcx") _, lateout("r11") _, options(nostack));

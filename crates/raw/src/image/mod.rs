@@ -69,7 +69,7 @@ impl<const IN_ORDER: bool> Environment for Real<IN_ORDER> {
     }
 }
 
-/// The line's time, or the kernel's where there is no line any more.
+/// Returns the line's time, or the kernel's where there is no line any more.
 #[inline(always)]
 fn line(clock: Clock) -> Result<u64, i32> {
     let config = config();
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64)
 /// As of `time(2)`: null, or can be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_time(time: *mut i64) -> i64 {
-    // It is coarse by itself: the kernel's own answer is cheap with any clocksource.
+    // It is coarse by itself: the kernel's own function is cheap with any clocksource.
     if is(Mode::Count) {
         count::read(crate::layout::TIME);
     }

@@ -17,10 +17,10 @@
 //! - Where the kernel's time is earlier than that (the counter jumped, or was set back), the new
 //!   piece begins at `f(end)`, and rises more slowly until the kernel's time has come up.
 //!
-//! Counters of different processors agree (that is proven before, see `clocksmith::test_counters`), and an
-//! ordered read of the counter is not earlier than what came before it. So a read that follows
-//! another one, in whatever thread, has a counter that is not less; hence its value is not less. It does
-//! not matter which of several states a reader has seen: they agree where both are defined.
+//! Counters of different processors agree (that is proven before, see `clocksmith::test_counters`), and an ordered read
+//! of the counter is not earlier than the instructions before it. So a read that follows another one, in any thread,
+//! has a counter that is not less; hence its value is not less. It does not matter which of several states a reader has
+//! seen: they agree where both are defined.
 //!
 //! No value comes from the kernel directly, not even the first one: that would be another function, and
 //! the two differ by the error of the line. If the line must be given up ([`Answer::Retired`]), it stays
@@ -35,11 +35,10 @@
 //!
 //! # Publication
 //!
-//! A state is in one of several slots, and one word says which slot. A writer takes a free slot, fills it
-//! and exchanges the word; if another writer was faster, the word stays as it is. So no reader waits for
-//! a writer that has been stopped, or interrupted by a signal handler that reads the clock. A slot that
-//! is lost with its writer (a thread that was cancelled in these few instructions) is never used again;
-//! there are enough slots.
+//! A state is in one of several slots, and one word has the number of the slot. A writer takes a free slot, fills it
+//! and exchanges the word; if another writer was faster, the word stays as it is. So no reader waits for a writer that
+//! has been stopped, or interrupted by a signal handler that reads the clock. A slot that is lost with its writer (a
+//! thread that was cancelled in these few instructions) is never used again; there are enough slots.
 //!
 //! The measured rate (`discipline.rs`) is behind a lock that is only tried, never waited for: without
 //! it, the last rate is good enough. It is in memory that a forked child finds empty.
@@ -115,7 +114,7 @@ pub trait Environment {
 pub struct Parameters {
     /// Nanoseconds per cycle, times 2^48.
     pub rate: u64,
-    /// By how many cycles a counter may be behind without anything being wrong.
+    /// By how many cycles a counter may be behind without a fault.
     pub slack: u64,
 }
 
@@ -153,7 +152,7 @@ pub enum Answer {
     },
 }
 
-/// A line that is so far ahead of the kernel's clock is another one's.
+/// A line that is so far ahead of the kernel's clock belongs to another time namespace.
 const ANOTHER_NS: u64 = 50_000_000;
 
 /// The kernel's time after a line has been given up: not before the line's last time.
@@ -168,7 +167,7 @@ const LOOKS: u32 = 64;
 /// How long another thread may take to read the kernel's clock, in nanoseconds.
 const PATIENCE_NS: u64 = 40_000;
 
-/// The clock: where its memory is, and what is known before the first read.
+/// The clock: the addresses of its memory, and its data from before the first read.
 #[derive(Clone, Copy)]
 pub struct Timeline<'a> {
     /// The part that a forked child keeps.
@@ -240,7 +239,7 @@ impl Timeline<'_> {
             self.renew(env, word, &state, false);
         }
         // This thread is preempted after each of its attempts, for longer than its published state lasts.
-        // The end of an expired state is in order, if late; without a state there was no other time.
+        // The end of an expired state is in order, though late; without a state there was no other time.
         good.map_or(Answer::Retired { floor: 0 }, Answer::Time)
     }
 

@@ -10,7 +10,7 @@ const SLOTS: usize = 16;
 #[cfg(clocksmith_loom)]
 const SLOTS: usize = 3;
 
-/// Says which slot is in force: the lower 8 bits; the others count publications. 0: none yet.
+/// The number of the slot in force: the lower 8 bits; the others count publications. 0: none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
@@ -26,7 +26,7 @@ impl Word {
     }
 }
 
-/// Slots with states, and the word that says which is in force. Zero bytes are a new one.
+/// Slots with states, and the word with the number of the one in force. Zero bytes are a new one.
 #[repr(C)]
 #[cfg_attr(not(clocksmith_loom), derive(Default))]
 pub struct Shared {
@@ -261,10 +261,10 @@ impl Shared {
         Word(self.word.load(order))
     }
 
-    /// Whether that word is still in force, after everything that was loaded before.
+    /// Whether that word is still in force, after all earlier loads.
     ///
-    /// A slot is filled again only after its writer has seen that it is no longer in force. A
-    /// reader that loads one of the new numbers sees that here.
+    /// A slot is filled again only after its writer has seen that it is no longer in force. A reader that loads one of
+    /// the new numbers sees that here.
     #[inline(always)]
     pub(crate) fn is_still(&self, word: Word) -> bool {
         fence(Ordering::Acquire);
@@ -296,7 +296,7 @@ impl Shared {
             }
             // The slot is not the one in force, and only its holder can make it that.
             let published = self.word(Ordering::Acquire) == word && {
-                // A reader that sees one of these numbers also sees what was loaded above.
+                // A reader that sees one of these numbers also sees the values that were loaded above.
                 fence(Ordering::Release);
                 for (place, number) in slot.numbers.iter().zip(state.numbers()) {
                     place.store(number, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use crate::edge::own;
 use crate::state::Observation;
 use std::time::{Duration, Instant};
 
-/// A sleep, and what was known before it.
+/// A sleep, and the state before it.
 #[derive(Debug)]
 pub(super) struct Lateness {
     bound: f64,
@@ -20,14 +20,14 @@ impl Lateness {
         Self { bound: bound.as_secs_f64(), until: None, waited: None, suspended: 0.0 }
     }
 
-    /// From now on it sleeps, at most so long.
+    /// Records that it sleeps from now on, at most so long.
     pub(super) fn sleeps(&mut self, patience: Duration) {
         self.until = Some(Instant::now() + patience);
         self.waited = own::waited();
         self.suspended = own::since_boot() - own::awake();
     }
 
-    /// It woke.
+    /// Records that it woke.
     pub(super) fn woke(&mut self) -> Option<Observation<'static>> {
         let until = self.until.take()?;
         let late = Instant::now().saturating_duration_since(until).as_secs_f64();

@@ -29,25 +29,25 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Looks that an event asks for are at least that far apart.
+/// Looks that events request are at least that far apart.
 const BREATH: Duration = Duration::from_millis(500);
 /// After a kernel message, how long others may join it before they are read together.
 const GATHER: Duration = Duration::from_millis(50);
-/// The same while the kernel says more than that: a flood of messages is read once a second.
+/// The same while the kernel logs more than that: a flood of messages is read once a second.
 const CROWD: Duration = Duration::from_secs(1);
-/// How soon sysfs is read again when it has neither confirmed nor contradicted the kernel's log.
+/// The time until sysfs is read again when it has neither confirmed nor contradicted the kernel's log.
 const CONFIRM: Duration = Duration::from_millis(700);
-/// How soon a sample of the cost is repeated that was unlike the others.
+/// The time until a sample of the cost is repeated that was unlike the others.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What to do.
+/// The options of a watch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What counts as how bad.
+    /// The limits of each state.
     pub thresholds: Thresholds,
     /// A mirror of another machine; `None`: this one.
     pub root: Option<PathBuf>,
-    /// Where to listen; nowhere if empty.
+    /// The addresses to listen on; none if empty.
     pub listen: Vec<SocketAddr>,
     /// The web configuration file.
     pub web_config: Option<PathBuf>,
@@ -63,9 +63,9 @@ pub struct Options {
     pub test: Option<Duration>,
     /// How late the watch itself must be for a stall.
     pub stall: Duration,
-    /// Names by which clients may ask at a loopback address, besides `localhost` and the machine's.
+    /// Names by which clients may address this server at a loopback address, besides `localhost` and the machine's.
     pub names: Vec<String>,
-    /// Name of the machine, for people.
+    /// Name of the machine, for output.
     pub host: String,
     /// Version of the program.
     pub version: String,
@@ -91,9 +91,9 @@ pub enum WatchError {
          `LimitNOFILE=` of the service)"
     )]
     Descriptors {
-        /// How many there may be.
+        /// The limit.
         limit: u64,
-        /// How many are enough.
+        /// The number that is sufficient.
         needed: u64,
     },
     /// Signals, or waiting.
@@ -105,7 +105,7 @@ pub enum WatchError {
 /// one.
 pub type Say<'a> = dyn FnMut(State, &str, Option<&Event>) + 'a;
 
-/// One look, as metrics.
+/// Looks once, and returns the metrics.
 ///
 /// # Errors
 /// A mirror that cannot be read.
@@ -120,7 +120,7 @@ pub fn once(options: &Options) -> io::Result<String> {
     Ok(text.finish())
 }
 
-/// One look, for a document of it.
+/// Looks once, and returns the assessment for a document.
 ///
 /// # Errors
 /// A mirror that cannot be read.
@@ -128,10 +128,10 @@ pub fn assessment(options: &Options) -> io::Result<Assessment> {
     Daemon::new(options.clone(), History::default()).machine.look()
 }
 
-/// Watches until it is asked to end.
+/// Watches until a signal requests the end.
 ///
 /// # Errors
-/// It cannot begin; later nothing is an error that it cannot go on with.
+/// It cannot begin; after that, a failure is reported and does not end it.
 pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
     server::enough_descriptors(options.listen.len())
         .map_err(|(limit, needed)| WatchError::Descriptors { limit, needed })?;
@@ -161,8 +161,8 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
             }
         }
     }
-    // Until here a signal ends the process, whatever file system it waits for. Before the first thread, since threads
-    // inherit what is blocked.
+    // Until here a signal ends the process, even while it waits for a file system. Before the first thread, since
+    // threads inherit the blocked signals.
     let mut signals = Signals::new()?;
     let mut daemon = Daemon::new(options, history);
     daemon.store = store;
@@ -220,7 +220,7 @@ struct Daemon {
     machine: Machine,
     /// The wall clock of this machine; `None` for a mirror.
     wall: Option<WallEdge>,
-    /// It was set since it was read last.
+    /// Whether the wall clock was set since it was last read.
     wall_was_set: bool,
     watch: Arc<Mutex<Watch>>,
     store: Option<Store>,
@@ -291,7 +291,7 @@ impl Daemon {
         self.settle(&mut true, say);
     }
 
-    /// Sleeps until something is to be done.
+    /// Sleeps until some work is due.
     fn wait(&mut self, signals: &Signals) -> io::Result<()> {
         let now = Instant::now();
         let mut until = self.next_poll.min(self.next_look);
@@ -337,7 +337,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Does what is due; says whether a whole look is wanted.
+    /// Does the work that is due; returns whether a whole look is wanted.
     fn turn(&mut self) -> bool {
         let now = Instant::now();
         let mut wanted = false;
@@ -347,7 +347,7 @@ impl Daemon {
             if self.quiet.take().is_some() {
                 self.last_read = Some(now);
             }
-            // The kernel's words first: what they say must show in what is read after them.
+            // The kernel's messages first: their effect must show in the files that are read after them.
             let text = self.machine.kernel_lines();
             let mut confirm = false;
             if !text.is_empty() {
@@ -380,7 +380,7 @@ impl Daemon {
         wanted
     }
 
-    /// Reads the wall clock; says whether a whole look is wanted.
+    /// Reads the wall clock; returns whether a whole look is wanted.
     fn read_wall_clock(&mut self) -> bool {
         let Some(wall) = &self.wall else { return false };
         let reading = wall.read(self.machine.is_guest());
@@ -407,7 +407,7 @@ impl Daemon {
         Ok(want.again)
     }
 
-    /// Looks if that is due or wanted, and passes on what happened.
+    /// Looks if that is due or wanted, and passes the events on.
     fn settle(&mut self, wanted: &mut bool, say: &mut Say<'_>) {
         let now = Instant::now();
         let breathed = self.last_look.is_none_or(|last| now >= last + BREATH);
@@ -450,7 +450,7 @@ impl Daemon {
         }
     }
 
-    /// Says once what would otherwise be said every minute, until it has gone well again.
+    /// Reports a trouble once, not every minute, until it has ended.
     fn tell(&mut self, say: &mut Say<'_>, about: Complaint, trouble: Option<String>) {
         match trouble {
             Some(what) if self.complained.insert(about) => say(State::Warning, &what, None),
@@ -495,7 +495,7 @@ impl Daemon {
         notify.say("READY=1");
     }
 
-    /// Tells the service manager what changed, and from time to time that this program lives.
+    /// Reports changes to the service manager, and regularly that this program is alive.
     fn tell_manager(&mut self, notify: &Notify) {
         let line = self.lock().latest().map(|latest| latest.judgement.line.clone());
         let line = line.unwrap_or_default();
@@ -519,7 +519,7 @@ fn spoken(event: &Event) -> String {
     }
 }
 
-/// What answers requests.
+/// Returns the handler of requests.
 fn handler(daemon: &Daemon) -> Box<crate::http::server::Handler> {
     let watch = Arc::clone(&daemon.watch);
     let (host, version) = (daemon.options.host.clone(), daemon.options.version.clone());

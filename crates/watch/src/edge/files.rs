@@ -12,8 +12,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Length at which the file of the history is put aside, in bytes. With the one before, that is the most
-/// it takes.
+/// Length at which the file of the history is rotated, in bytes. Together with the former file, the history takes about
+/// twice this at most.
 const ROTATE: u64 = 1 << 20;
 const NAME: &str = "history.jsonl";
 const BEFORE: &str = "history.jsonl.1";
@@ -28,11 +28,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens it, and makes the directory if it is not there; also gives what was kept, oldest first.
+    /// Opens it, and makes the directory if it does not exist; also returns the kept text, oldest first.
     ///
     /// # Errors
-    /// The directory or the file cannot be made or written, or another user could have made or changed them: what is
-    /// at such a name may be a link to any file, or a pipe.
+    /// The directory or the file cannot be made or written, or another user could have made or changed them: a file of
+    /// such a name may be a link to any file, or a pipe.
     pub fn open(dir: &Path) -> io::Result<(Self, String)> {
         let directory = trusted::open_directory(dir, Missing::Make(0o755), Part::Home)?;
         let path = dir.join(NAME);
@@ -77,7 +77,7 @@ fn append(directory: &OwnedFd, path: &Path) -> Result<File, Untrusted> {
     trusted::open_file(directory, NAME.as_ref(), flags, 0o644, path).map(File::from)
 }
 
-/// How much of a file is read at most, in bytes: a line of any length must not take those before it with it.
+/// Bytes of a file that are read at most: a line of any length must not hide the lines before it.
 const READ: u64 = 256 << 20;
 /// Takes the place of a line that is too long to be an event.
 const TOO_LONG: &[u8] = b"too long";
@@ -120,7 +120,7 @@ fn last_lines(mut reader: impl BufRead) -> io::Result<Vec<u8>> {
     Ok(lines.into_iter().flatten().collect())
 }
 
-/// Skips the rest of a line; whether it has an end.
+/// Skips the rest of a line; returns whether the line has an end.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = reader.fill_buf()?;
@@ -135,16 +135,16 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<bool> {
 /// Whether a file must outlive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durable {
-    /// It is on the disk before it takes its place.
+    /// It is on the disk before it replaces the old file.
     Yes,
-    /// It is written again soon.
+    /// It may be lost: it is written again soon.
     No,
 }
 
-/// What a new file does to one that is there.
+/// The effect of a new file on an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Takes its place. A link is replaced, never followed.
+    /// Replaces the file. A link is replaced, never followed.
     Former,
     /// Leaves it there: an error.
     Nothing,
@@ -173,11 +173,11 @@ pub fn put(
     over: Over,
 ) -> io::Result<()> {
     let directory = directory.as_fd();
-    // Its name does not end in .prom, so node_exporter passes it over.
+    // The name does not end in .prom, so node_exporter ignores the file.
     let mut beside = OsString::from(".");
     beside.push(name);
     beside.push(format!(".{}", std::process::id()));
-    // One that a killed program of the same number left behind.
+    // Removes a file that a killed program of the same number left.
     let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(directory, &beside, flags, Mode::from_raw_mode(mode))?;
@@ -203,7 +203,7 @@ fn give_name(at: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
             match rustix::fs::linkat(at, from, at, to, AtFlags::empty()) {
                 Ok(()) => Ok(rustix::fs::unlinkat(at, from, AtFlags::empty())?),
                 Err(Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
-                // One without second names: a look, and a rename.
+                // A filesystem without hard links: checks, then renames.
                 Err(_) => match rustix::fs::statat(at, to, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
                     Err(_) => Ok(rustix::fs::renameat(at, from, at, to)?),
@@ -326,7 +326,7 @@ mod tests {
         let (precious, path) = (dir.path().join("precious"), dir.path().join("out"));
         std::fs::write(&precious, "precious").unwrap();
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-        // One where the file goes, and one where it is written first.
+        // One link at the file's name, and one at the temporary name.
         symlink(&precious, &path).unwrap();
         symlink(&precious, dir.path().join(format!(".out.{}", std::process::id()))).unwrap();
         replace(&path, b"new", Durable::No).unwrap();

@@ -20,12 +20,12 @@ const CLOCKSOURCES: &str = "sys/devices/system/clocksource";
 const DEVICES: usize = 16;
 /// Bytes of a file of one short line.
 const SMALL: u64 = 1024;
-/// Kernel messages that are taken at once, in bytes; the rest comes next time.
+/// Kernel messages that are read at once, in bytes; the rest is read the next time.
 const LINES: usize = 256 << 10;
-/// What one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
+/// The time that one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
 const READING: Duration = Duration::from_millis(4);
-/// Readings in a row that may leave messages for the next one. After them the rest is given up: what is read must
-/// be fresh, because sysfs, which confirms or contradicts it, shows what is now.
+/// Readings in a row that may leave messages for the next one. After them the rest is given up: messages must be fresh,
+/// because sysfs, which confirms or contradicts them, shows the present state.
 const BEHIND: u32 = 3;
 /// How long a short test of two processors takes.
 const TEST: Duration = Duration::from_millis(40);
@@ -44,10 +44,10 @@ pub struct Machine {
     facts: Option<Facts>,
 }
 
-/// Where the kernel's messages come from.
+/// The source of the kernel's messages.
 #[derive(Debug)]
 enum Kernel {
-    /// The ring buffer, and how many readings in a row left something of it.
+    /// The ring buffer, and how many successive readings left some messages.
     Ring(Follower, u32),
     /// A mirror's `dmesg`, and how far it was read.
     File(u64),
@@ -62,8 +62,8 @@ impl Machine {
         Self::running(PathBuf::from("/"), Live::new())
     }
 
-    /// The machine whose files are below `root`: this one, if they are its mounted `/proc` and `/sys`, else one that
-    /// they mirror, whose `dmesg` may grow.
+    /// The machine whose files are below `root`: this one, if they are its mounted `/proc` and `/sys`, otherwise one
+    /// that they mirror, whose `dmesg` may grow.
     #[must_use]
     pub fn below(root: PathBuf) -> Self {
         match Live::below(&root) {
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// A descriptor that is readable when the kernel has said something.
+    /// Returns a descriptor that is readable when the kernel has logged a message.
     #[must_use]
     pub fn kernel_fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kernel {
@@ -110,15 +110,15 @@ impl Machine {
         }
     }
 
-    /// Whether it is a guest, by what the last look found.
+    /// Returns whether it is a guest, by the result of the last look.
     #[must_use]
     pub fn is_guest(&self) -> bool {
         let hypervisor = self.facts.as_ref().and_then(|facts| facts.hypervisor.value());
         matches!(hypervisor, Some(Some(_)))
     }
 
-    /// What the kernel said since the last time, as far as it may be about clocks. If its log cannot be read any
-    /// more, that is the end of following it.
+    /// Returns the kernel's messages since the last time, as far as they may be about clocks. If its log cannot be read
+    /// any more, it is no longer followed.
     pub fn kernel_lines(&mut self) -> String {
         let read = match &mut self.kernel {
             Kernel::Ring(follower, behind) => fresh(follower, behind),
@@ -156,7 +156,7 @@ impl Machine {
         Ok(devices)
     }
 
-    /// Looks at all of it, and measures what a read costs where that can be done.
+    /// Looks at all of it, and measures the cost of a read where that can be done.
     ///
     /// # Errors
     /// The mirror cannot be read.
@@ -179,15 +179,15 @@ impl Machine {
         self.facts = Some(Facts { log: clocksmith_facts::Fact::default(), ..facts });
     }
 
-    /// Tests two processors' counters and clocks for some hundredths of a second; another pair each time.
-    /// What is wrong must be found twice. `None` where there is nothing to test.
+    /// Tests two processors' counters and clocks for some hundredths of a second; another pair each time. A fault must
+    /// be found twice. `None` where there is nothing to test.
     pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
         self.live.as_ref()?;
         let all = Real.cpus();
         let first = self.tests.checked_rem(all.len())?;
         self.tests = self.tests.wrapping_add(1);
         let mut cpus = vec![*all.get(first)?];
-        // The partner changes with each round, so that in time every pair has its turn.
+        // The partner changes with each round, so that every pair is tested eventually.
         let round = self.tests / all.len();
         let step = 1 + round.checked_rem(all.len().saturating_sub(1)).unwrap_or(0);
         cpus.extend(all.get((first + step) % all.len()).filter(|cpu| !cpus.contains(cpu)));
@@ -213,14 +213,14 @@ fn faults(facts: &Facts, cpus: Vec<u32>, duration: Duration) -> Vec<String> {
     grave.map(|finding| finding.summary).collect()
 }
 
-/// By how much a clock that a hypervisor makes of its host's may wander: hosts are steered by NTP.
+/// By how much a clock that a hypervisor derives from its host's may wander: hosts are steered by NTP.
 const HOST_WANDER: f64 = 5e-3;
-/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own
-/// processor's counter without waiting for what comes before.
+/// How early an emulated read of the counter may be, in nanoseconds: the emulator reads its own processor's counter
+/// without waiting for earlier instructions.
 const EMULATED_NS: f64 = 200.0;
 
-/// What a test of counters and clocks must know of a machine. Claims about the counter's frequency are
-/// left to the caller.
+/// Returns the properties of a machine that a test of counters and clocks needs. Claims about the counter's frequency
+/// are left to the caller.
 #[must_use]
 pub fn verify_options(
     facts: &Facts,

@@ -1,8 +1,7 @@
-//! The thin edges: what the watch reads, and where it writes to beside the network.
+//! The thin edges: the inputs of the watch, and its outputs besides the network.
 //!
-//! What lives here: the machine that is watched ([`machine`]), the files that are written ([`files`]),
-//! signals ([`signals`]), the service manager ([`notify`]), what this process uses ([`own`]). What must
-//! not: any judgement.
+//! They are the machine that is watched ([`machine`]), the files that are written ([`files`]), signals ([`signals`]),
+//! the service manager ([`notify`]) and the resources of this process ([`own`]). No judgement is made here.
 
 pub mod files;
 pub mod machine;

@@ -5,16 +5,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// The way to the service manager, if one started this program.
+/// The connection to the service manager, if one started this program.
 #[derive(Debug, Default)]
 pub struct Notify {
     to: Option<(UnixDatagram, SocketAddr)>,
-    /// How often it wants to hear that this program lives.
+    /// The interval at which the service manager expects a sign of life.
     pub watchdog: Option<Duration>,
 }
 
 impl Notify {
-    /// As the environment says.
+    /// Reads the address from the environment.
     #[must_use]
     pub fn from_environment() -> Self {
         let to = std::env::var_os("NOTIFY_SOCKET").and_then(|path| {

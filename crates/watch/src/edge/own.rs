@@ -1,8 +1,8 @@
-//! What this process uses, and whether it was let to run.
+//! The resources of this process, and whether it was scheduled.
 
 use crate::metrics::Process;
 
-/// CPU time, memory and descriptors of this process; what cannot be read is 0.
+/// Returns CPU time, memory and descriptors of this process; a value that cannot be read is 0.
 #[must_use]
 pub fn process() -> Process {
     let mut own = Process::default();
@@ -20,7 +20,7 @@ pub fn process() -> Process {
         own.resident_bytes = number(21).unwrap_or(0) as f64 * page as f64;
     }
     if let Ok(list) = std::fs::read_dir("/proc/self/fd") {
-        // One of them is the directory itself.
+        // One of them is the descriptor of the directory itself.
         own.open_fds = f64::from(u32::try_from(list.count().saturating_sub(1)).unwrap_or(u32::MAX));
     }
     own
@@ -57,7 +57,7 @@ pub fn now() -> f64 {
     since.map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// Gives memory back that was needed for a moment, where the C library keeps it otherwise.
+/// Returns freed memory to the system, where the C library would keep it.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the function takes a number, and changes nothing that a program can see.

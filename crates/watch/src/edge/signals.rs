@@ -1,5 +1,4 @@
-//! Signals that can be read: SIGTERM and SIGINT ask the program to end, SIGHUP to reload the
-//! configuration.
+//! Signals that can be read: SIGTERM and SIGINT request the end of the program, SIGHUP a reload of the configuration.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
@@ -18,8 +17,8 @@ pub enum Wish {
     Reload,
 }
 
-/// Signals that wait. A thread reads them, so that a signal ends the process also while the thread that asks for wishes
-/// hangs in a system call: of a file system that answers no more, or a write to a pipe that is not read.
+/// Pending signals. A thread reads them, so that a signal ends the process also while the main thread hangs in a system
+/// call: on a file system that does not respond, or in a write to a pipe that is not read.
 #[derive(Debug)]
 pub struct Signals {
     shared: Arc<Shared>,
@@ -33,19 +32,19 @@ struct Shared {
     reload: AtomicBool,
 }
 
-/// How long an end may take that the first signal began. A second signal ends the process at once.
+/// How long the end may take after the first signal. A second signal ends the process at once.
 const ORDERLY: Duration = Duration::from_secs(2);
 
 impl Signals {
     /// From now on these signals wait to be read, in this thread and in those that it starts.
     ///
     /// # Errors
-    /// The system has no descriptor left, or starts no thread.
+    /// The system has no descriptor left, or cannot start a thread.
     pub fn new() -> io::Result<Self> {
         let wakes = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: the pointer is to a live set, which sigemptyset initialises before anything else uses
-        // it; sigaddset changes it, and pthread_sigmask and signalfd only read it. All bits zero are a `sigaction`.
+        // SAFETY: the pointer is to a live set, which sigemptyset initialises before any other use of it; sigaddset
+        // changes it, and pthread_sigmask and signalfd only read it. All bits zero are a `sigaction`.
         let fd = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
@@ -64,7 +63,7 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: signalfd has just returned this descriptor, and nothing else owns it.
+        // SAFETY: signalfd has just returned this descriptor, and it has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let shared =
             Arc::new(Shared { wakes, end: AtomicBool::new(false), reload: AtomicBool::new(false) });
@@ -76,7 +75,7 @@ impl Signals {
 
     /// The next wish that waits.
     pub fn waiting(&mut self) -> Option<Wish> {
-        // Before the wishes are looked at: one that comes in between wakes again.
+        // Before the flags are checked: a signal that arrives in between wakes again.
         let _ = rustix::io::read(&self.shared.wakes, &mut [0u8; 8]);
         if self.shared.end.swap(false, Ordering::AcqRel) {
             return Some(Wish::End);
@@ -120,8 +119,8 @@ fn next(fd: &OwnedFd) -> Option<i32> {
     Some(i32::from_ne_bytes(*record.get(..length)?.first_chunk::<4>()?))
 }
 
-/// Ends the process by the signal itself, so that a service manager sees a stop that was asked for and no failure; nothing
-/// is waited for.
+/// Ends the process by the signal itself, so that a service manager sees a requested stop and not a failure; the
+/// process waits for nothing.
 fn end(signal: i32) -> ! {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is initialised before it is read; the other calls take plain numbers. Nothing of this program

@@ -19,8 +19,8 @@ const NEVER_S: i64 = 1 << 40;
 /// Hears when the wall clock is set, and reads it.
 #[derive(Debug)]
 pub struct WallEdge {
-    /// A timer that ends in [`Errno::CANCELED`] when the clock is set; `None` where the system has no such timer: then a
-    /// step is seen at the next reading.
+    /// A timer that ends in [`Errno::CANCELED`] when the clock is set; `None` where the system lacks such a timer: then
+    /// a step is seen at the next reading.
     timer: Option<OwnedFd>,
 }
 
@@ -60,7 +60,7 @@ impl WallEdge {
         self.timer.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether the clock was set since the last call; hears again.
+    /// Returns whether the clock was set since the last call; arms the timer again.
     pub fn was_set(&self) -> bool {
         let Some(timer) = &self.timer else { return false };
         let read = rustix::io::read(timer, &mut [0_u8; 8]);
@@ -71,7 +71,7 @@ impl WallEdge {
         set
     }
 
-    /// Reads the wall clock. `guest`: a clock outside is looked at, too.
+    /// Reads the wall clock. `guest`: reads a clock outside, too.
     #[must_use]
     pub fn read(&self, guest: bool) -> WallReading {
         let ns = |clock| {
@@ -94,7 +94,7 @@ impl WallEdge {
     }
 }
 
-/// The clock outside: the host's, else the real-time clock.
+/// Returns the clock outside: the host's, otherwise the real-time clock.
 fn other() -> Option<Other> {
     let clocks = Clocks::parse(&probe::wall::clocks(Path::new("/"))).ok()?;
     if let Some(host) = clocks.host {

@@ -1,6 +1,6 @@
-//! Answers, as bytes. Pure.
+//! Responses, as bytes. Pure.
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Status code.
@@ -22,18 +22,18 @@ pub const PLAIN: &str = "text/plain; charset=utf-8";
 /// JSON Lines.
 pub const JSON_LINES: &str = "application/x-ndjson; charset=utf-8";
 
-/// What a page may load: its own style, and nothing from anywhere.
+/// The resources that a page may load: its own style, and nothing from anywhere.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 impl Answer {
-    /// An answer with a body.
+    /// A response with a body.
     #[must_use]
     pub fn new(media: &'static str, body: String) -> Self {
         Self { status: 200, media, body, headers: Vec::new() }
     }
 
-    /// A refusal, or any other answer that is its status alone.
+    /// A refusal, or any other response that consists of its status.
     #[must_use]
     pub fn status(status: u16) -> Self {
         let body = format!("{status} {}\n", phrase(status));
@@ -50,7 +50,7 @@ impl Answer {
         answer
     }
 
-    /// As it goes over the wire; `own` headers of the administrator replace those of the same name.
+    /// Returns the bytes to send; the administrator's headers `own` replace those of the same name.
     #[must_use]
     pub fn bytes(&self, head: bool, own: &[(String, String)]) -> Vec<u8> {
         let mut headers: Vec<(&str, String)> = vec![

@@ -1,11 +1,12 @@
-//! Who may ask: basic authentication against bcrypt hashes.
+//! Authentication of clients: basic authentication against bcrypt hashes.
 //!
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
-//! digest, also when the configuration is reloaded; and comparisons of other pairs have a budget of CPU
-//! time, one for each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at
-//! once. For the rest of a user's budget, addresses wait in turn: first one that sent a right pair before, then one where
-//! nothing was compared yet, then the one that was served longest ago. So however many addresses guess without end, a right pair of another one waits for
-//! as many comparisons as new addresses came before it, and no longer. Nothing is compared while a lock is held.
+//! digest, also when the configuration is reloaded; and comparisons of other pairs have a budget of CPU time, one for
+//! each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at once. For the
+//! rest of a user's budget, addresses wait in turn: first one that sent a right pair before, then one for which nothing
+//! was compared yet, then the one that was served longest ago. So even if many addresses guess without end, a right
+//! pair from another one waits only for as many comparisons as new addresses came before it. No comparison is made
+//! while a lock is held.
 
 use super::budget::Place;
 use super::turns::{Doorkeeper, Right};
@@ -17,23 +18,23 @@ use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// More than what a share of CPU time is short by, so that it is enough then.
+/// Added to the wait for a share of CPU time, so that the share is sufficient when the wait ends.
 const BEAT: Duration = Duration::from_millis(2);
-/// How long one may wait for its turn.
+/// How long a request may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// bcrypt takes no more of a password, and what follows would be anything.
+/// bcrypt uses no more bytes of a password, so that the bytes after them would not matter.
 const LONGEST: usize = 72;
 /// A hash without its cost, of an unknown password.
 const NOBODY: &str = "6VPoYVz6rxkzRagSjt4xtOFqxZrsHg4bdwrRUM9K6T1GelbUY6CQe";
-/// The cost where no user tells one.
+/// The cost if no user defines one.
 const COST: u32 = 10;
 
-/// The answer to a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Come in.
     Granted,
-    /// Wrong, or nothing was said.
+    /// A wrong pair, or none.
     Denied,
     /// Too many wrong ones lately from there or for this user; nothing was compared.
     Later,
@@ -43,12 +44,12 @@ pub enum Access {
 #[derive(Debug, Default)]
 pub struct Users {
     hashes: BTreeMap<String, String>,
-    /// The largest cost of a hash: a wrong password takes as long, whatever user it was for.
+    /// The largest cost of a hash: a wrong password takes as long for every user.
     cost: u32,
     memory: Arc<Memory>,
 }
 
-/// What outlives a configuration.
+/// The state that outlives a configuration.
 #[derive(Debug, Default)]
 struct Memory {
     state: Mutex<Doorkeeper>,
@@ -63,21 +64,21 @@ impl Users {
         Self { hashes, cost, memory: Arc::default() }
     }
 
-    /// The same users with what is remembered of former ones. A pair is remembered with its hash: one whose hash
-    /// has changed is forgotten.
+    /// Returns the same users with the remembered state of former ones. A pair is remembered with its hash: one whose
+    /// hash has changed is forgotten.
     #[must_use]
     pub fn after(mut self, former: &Self) -> Self {
         self.memory = Arc::clone(&former.memory);
         self
     }
 
-    /// Whether requests need a user and a password.
+    /// Returns whether requests need a user and a password.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.hashes.is_empty()
     }
 
-    /// Whether a request from an address with this header `Authorization` may be answered, at `now`.
+    /// Returns whether a request from an address with this header `Authorization` may be served, at `now`.
     pub fn admit(&self, from: IpAddr, authorization: Option<&str>, now: Instant) -> Access {
         if !self.any() {
             return Access::Granted;
@@ -104,7 +105,7 @@ impl Users {
         if good { Access::Granted } else { Access::Denied }
     }
 
-    /// Whether a pair was right before.
+    /// Returns whether a pair was right before.
     fn knows(&self, right: &Right, exists: bool) -> bool {
         exists && self.memory.lock().knows(right)
     }
@@ -135,7 +136,7 @@ impl Users {
                     let (memory, cost) = (&self.memory, self.cost);
                     return Some(Turn { memory, from, user, reserved, cost });
                 }
-                // Its own guesses, not those of others.
+                // This client's guesses count, not those of others.
                 state.leave(number);
                 self.memory.free.notify_all();
                 return None;
@@ -318,7 +319,7 @@ mod tests {
         let users = Users::new(hashes).after(&users);
         exhaust(&users, here(), "a", now);
         assert_eq!(users.admit(here(), Some(&header("a:secret")), now), Access::Granted);
-        // With another password the old one is not right any more, nor without the user.
+        // After a change of the password the old one is no longer right; nor is it after the user was removed.
         let users =
             Users::new([("a".to_owned(), bcrypt::hash("other", 4).unwrap())].into()).after(&users);
         let later = now + Duration::from_secs(60);
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn a_wrong_password_takes_as_long_for_any_user() {
         let users = users_of(&[("cheap", "x", 4), ("costly", "x", 8)]);
-        // By the thread's own clock: others may keep the machine busy.
+        // By the thread's own CPU time: other programs may keep the machine busy.
         let spent = || {
             let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
             time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

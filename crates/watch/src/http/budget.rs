@@ -6,29 +6,29 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// Share of one CPU for the guesses of one address, and what may be saved up.
+/// Share of one CPU for the guesses of one address, and the most seconds that it may save up.
 const ADDRESS: Rate = Rate { share: 0.25, most: 2.0 };
 /// The same for one user, of all addresses that have not sent a right pair yet.
 const USER: Rate = Rate { share: 0.5, most: 4.0 };
 /// Addresses that are remembered; beyond, the one that has guessed least lately is forgotten.
 const ADDRESSES: usize = 1024;
-/// Users share so many budgets, also those that do not exist: an answer must not tell who does.
+/// Users share so many budgets, also those that do not exist: a response must not reveal which users exist.
 const USERS: u64 = 256;
 
-/// Where a client is: its address, or its network where one client has many addresses.
+/// The origin of a client: its address, or its network where one client has many addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place(IpAddr);
 
 impl Place {
-    /// Of an address that asks with a password: as [`Place::of`], but each address of loopback is one of its own, since
-    /// guesses at one of them must keep no other out.
+    /// The place of an address that sends a password: as [`Place::of`], but each loopback address is a separate place,
+    /// since guesses at one of them must not keep others out.
     #[must_use]
     pub fn of_guess(address: IpAddr) -> Self {
         let address = address.to_canonical();
         if address.is_loopback() { Self(address) } else { Self::of(address) }
     }
 
-    /// Of an address: IPv6 addresses of one /64 are one place, and so is all of loopback.
+    /// The place of an address: IPv6 addresses of one /64 are one place, and so is all of loopback.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         let address = address.to_canonical();
@@ -47,8 +47,8 @@ impl Place {
         matches!(self.0, IpAddr::V6(address) if !address.is_loopback() && u128::from(address) as u64 != 0)
     }
 
-    /// The networks around an IPv6 one, each with the number of places that may be of different clients in it: who has a
-    /// /48 or a /32 has a new /64 for each connection.
+    /// Returns the networks around an IPv6 one, each with the number of places that may be of different clients in it:
+    /// a client with a /48 or a /32 has a new /64 for each connection.
     pub fn around(self) -> impl Iterator<Item = (Self, f64)> {
         let address = match self.0 {
             IpAddr::V6(address) if !address.is_loopback() => Some(u128::from(address)),
@@ -56,7 +56,7 @@ impl Place {
         };
         let network = move |(length, share): (u32, f64)| {
             let network = address? >> (128 - length) << (128 - length);
-            // The lower half tells it from a /64 of the same beginning.
+            // The lower half distinguishes it from a /64 of the same beginning.
             Some((Self(Ipv6Addr::from(network | u128::from(length)).into()), share))
         };
         [(48, 8.0), (32, 64.0)].into_iter().filter_map(network)
@@ -74,7 +74,7 @@ struct Rate {
 struct Account {
     seconds: f64,
     at: Instant,
-    /// When something was compared last.
+    /// When a comparison for it was last made.
     served: Option<Instant>,
     /// Since when one waits for a comparison.
     waits: Option<Instant>,
@@ -85,7 +85,8 @@ impl Account {
         Self { seconds: rate.most, at: now, served: None, waits: None }
     }
 
-    /// Whether there is enough. What costs more than can be saved up is allowed when all is saved.
+    /// Returns whether there is enough. A comparison that costs more than the maximum is allowed when the maximum is
+    /// saved up.
     fn has(&self, reserved: Duration, rate: Rate) -> bool {
         self.seconds >= reserved.as_secs_f64().min(rate.most)
     }
@@ -98,11 +99,11 @@ impl Account {
     }
 }
 
-/// All of it.
+/// The budgets of all addresses and users.
 #[derive(Debug, Default)]
 pub struct Budget {
     addresses: HashMap<Place, Account>,
-    /// When something was compared last for any place of a network.
+    /// When a comparison was last made for any place of a network.
     networks: HashMap<Place, Instant>,
     users: HashMap<u64, Account>,
     keys: RandomState,
@@ -124,10 +125,10 @@ impl Budget {
         true
     }
 
-    /// The turn of a place that waits: one where nothing was compared yet comes first, then the one that was served
-    /// longest ago. Of those where nothing was compared, the one that came last is first: a hundred that guess have all
-    /// waited before, and would keep a new one behind them for as many comparisons. What was compared for another place of
-    /// its network counts, too: who guesses from ever new ones is not new.
+    /// Returns the turn of a place that waits: one where nothing was compared yet comes first, then the one that was
+    /// served longest ago. Of those where nothing was compared, the one that came last is first: a hundred that guess
+    /// have all waited before, and would keep a new one behind them for as many comparisons. Comparisons for another
+    /// place of its network count, too: a client that guesses from ever new places is not new.
     #[must_use]
     pub fn rank(&self, from: Place) -> (Option<Instant>, Reverse<Option<Instant>>) {
         let account = self.addresses.get(&from);
@@ -198,7 +199,7 @@ impl Budget {
         least.map(|place| self.addresses.remove(&place));
     }
 
-    /// What was taken was reserved only: this is what was spent.
+    /// Replaces the reserved time by the time that was spent.
     pub fn settle(&mut self, from: Place, user: &str, reserved: Duration, spent: Duration) {
         let back = reserved.as_secs_f64() - spent.as_secs_f64();
         let key = self.keys.hash_one(user) % USERS;
@@ -210,7 +211,7 @@ impl Budget {
         }
     }
 
-    /// A comparison of a cost took so long.
+    /// Records how long a comparison of a cost took.
     pub fn learn(&mut self, cost: u32, took: Duration) {
         self.takes.insert(cost, took);
     }
@@ -264,7 +265,7 @@ mod tests {
         }
         assert!(budget.wait(place(5), 10, now + 6 * second));
         assert!(budget.wait(place(4), 10, now + 5 * second));
-        // Who asks again keeps the moment of the first time.
+        // A place that waits again keeps the moment of the first time.
         assert!(budget.wait(place(4), 10, now + 7 * second));
         let mut order = [1, 2, 3, 4, 5];
         order.sort_by_key(|from| budget.rank(place(*from)));

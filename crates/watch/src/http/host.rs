@@ -1,12 +1,12 @@
-//! The names by which a client may have asked for this server. Pure.
+//! The names by which a client may have addressed this server. Pure.
 //!
-//! A page from anywhere can have its own name resolved to a loopback address (DNS rebinding), and then its scripts
-//! read what a server there answers. The name is in the request, and it is not one of this server's.
+//! A page from anywhere can have its own name resolved to a loopback address (DNS rebinding), and then its scripts read
+//! the responses of a server there. The name is in the request, and it is not one of this server's.
 
 use std::net::IpAddr;
 
-/// Whether a request to a loopback address may be answered that has this header `Host`. Without one it is no browser's.
-/// `names` are allowed besides `localhost` and addresses of loopback.
+/// Returns whether a request to a loopback address with this header `Host` may be served. A request without the header
+/// is not a browser's. `names` are allowed besides `localhost` and addresses of loopback.
 #[must_use]
 pub fn allowed(host: Option<&str>, names: &[String]) -> bool {
     let Some(host) = host else { return true };

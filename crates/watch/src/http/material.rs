@@ -1,8 +1,8 @@
-//! Files of the configuration: it, certificates, keys. They decide who may enter, so who can write them matters.
+//! The files of the configuration: it, certificates, keys. They control access, so who can write them matters.
 //!
-//! The rule is that of everything that is obeyed ([`clocksmith_facts::trusted`]): a file that another user than root and
-//! that of this program can have made or changed is refused. A key or a file with password hashes that every user can
-//! read causes a warning.
+//! The rule is that of every trusted file ([`clocksmith_facts::trusted`]): a file that a user other than root and this
+//! program's can have made or changed is refused. A key or a file with password hashes that every user can read causes
+//! a warning.
 
 use clocksmith_facts::trusted;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub(super) enum Content {
     Public,
 }
 
-/// Reads a file, and adds what is loose about it to `warnings`.
+/// Reads a file, and adds its loose permissions to `warnings`.
 ///
 /// # Errors
 /// The file cannot be read, is not a regular file, is too long, or another user may have made or changed it.

@@ -1,9 +1,9 @@
 //! The watch over HTTP/1.1: reading only, one request a connection, every step with a limit and an end.
 //!
-//! What lives here: requests ([`request`]), answers ([`answer`]) and names of this server ([`host`]), all pure; who may
-//! ask ([`auth`], [`budget`]); the web configuration file of Prometheus' exporters ([`web_config`], `yaml`), the
-//! files it names (`material`) and its TLS part (`tls`); the server ([`server`]), its places ([`slots`]) and
-//! which addresses come first (`standing`). What must not: what the pages say.
+//! The pure modules are requests ([`request`]), responses ([`answer`]) and names of this server ([`host`]). The others
+//! are authentication ([`auth`], [`budget`]); the web configuration file of Prometheus' exporters ([`web_config`],
+//! `yaml`), the files it names (`material`) and its TLS part (`tls`); the server ([`server`]), its places ([`slots`])
+//! and the order of addresses (`standing`). The content of the pages is elsewhere.
 
 pub mod answer;
 pub mod auth;

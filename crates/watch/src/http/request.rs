@@ -7,10 +7,10 @@ pub const HEAD: usize = 8 << 10;
 /// Most headers.
 const HEADERS: usize = 64;
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// `HEAD`: the answer has no body.
+    /// `HEAD`: the response has no body.
     pub head: bool,
     /// The path without the query.
     pub path: String,
@@ -18,23 +18,23 @@ pub struct Request {
     pub authorization: Option<String>,
     /// The header `Host`, if there is one.
     pub host: Option<String>,
-    /// The client that a proxy says it speaks for: the last address of the last `X-Forwarded-For`, if that is one. The
+    /// The client that a proxy forwards for: the last address of the last `X-Forwarded-For`, if that is one. The
     /// nearest proxy adds it; the client may have written the addresses before it.
     pub forwarded: Option<IpAddr>,
 }
 
-/// What the bytes are.
+/// The result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// More must come.
     More,
     /// A whole request head.
     Whole(Request),
-    /// Nothing that will be answered with anything but this status.
+    /// A request that gets only this status.
     Refused(u16),
 }
 
-/// Parses what has come so far.
+/// Parses the bytes received so far.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Parsed {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];

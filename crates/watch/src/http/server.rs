@@ -1,8 +1,8 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
-//! A client has [`PATIENCE`] for its whole request and as long for reading the answer, and there are
-//! [`AT_ONCE`] of them, or fewer where the process may have few descriptors; the next one takes the place of the least
-//! useful ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
+//! A client has [`PATIENCE`] for its whole request and as long for reading the response, and there are [`AT_ONCE`] of
+//! them, or fewer where the process may have few descriptors; the next one takes the place of the least useful
+//! ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
 //! small stack for some seconds at most, and keeps no other client out.
 
 use super::answer::Answer;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How long a request may take to come, and how long its answer to be taken.
+/// How long a request may take to arrive, and how long its response to be read.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 pub use super::slots::AT_ONCE;
 /// Connections that may wait to be accepted.
@@ -28,7 +28,7 @@ const QUEUE: i32 = 1024;
 const THREADS: usize = 2;
 /// Stack of a connection's thread: a TLS handshake needs most of it.
 const STACK: usize = 256 << 10;
-/// Who may ask and how, as the web configuration says.
+/// Which clients may send requests and how, by the web configuration.
 #[derive(Debug, Default)]
 pub struct Gate {
     users: Users,
@@ -42,7 +42,7 @@ impl Gate {
     /// From a configuration whose files are relative to `dir`.
     ///
     /// # Errors
-    /// What cannot be used.
+    /// A value or a file cannot be used.
     pub fn new(config: WebConfig, dir: &Path) -> Result<Self, ConfigError> {
         #[cfg(not(feature = "tls"))]
         if config.tls_server_config.is_some() {
@@ -70,7 +70,7 @@ impl Gate {
     /// Reads a configuration file.
     ///
     /// # Errors
-    /// What cannot be read or used.
+    /// The file, or one that it names, cannot be read or used.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let failed = |error: io::Error| {
             ConfigError::Field(format!(
@@ -85,27 +85,27 @@ impl Gate {
         let config = WebConfig::parse(&text)?;
         let secret = !config.basic_auth_users.is_empty()
             || config.tls_server_config.as_ref().is_some_and(|tls| tls.key.is_some());
-        // Who can read a file without secrets is no matter.
+        // A file without secrets may be readable by every user.
         warnings.retain(|warning| secret || !warning.ends_with("o-r"));
         let mut gate = Self::new(config, path.parent().unwrap_or(Path::new(".")))?;
         gate.warnings.splice(0..0, warnings);
         Ok(gate)
     }
 
-    /// What is loose about the files of the configuration, a line each.
+    /// The loose permissions of the configuration's files, a line each.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Whether clients must say who they are.
+    /// Returns whether clients must authenticate.
     #[must_use]
     pub fn asks_who(&self) -> bool {
         self.users.any()
     }
 
-    /// What another configuration protected and this one does not: that is rarely meant, and is what a file looks like
-    /// that was emptied, or is just being written.
+    /// Returns the protection of another configuration that this one lacks: that is rarely intended, and a file looks
+    /// so if it was emptied, or is just being written.
     #[must_use]
     pub fn opens(&self, former: &Self) -> Option<&'static str> {
         if former.asks_who() && !self.asks_who() {
@@ -119,10 +119,10 @@ impl Gate {
     }
 }
 
-/// What answers.
+/// Returns the response to a request.
 pub type Handler = dyn Fn(&Request, &Server) -> Answer + Send + Sync;
 
-/// What is shared by all connections.
+/// The state that all connections share.
 pub struct Server {
     gate: RwLock<Arc<Gate>>,
     handler: Box<Handler>,
@@ -141,8 +141,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// A server that listens nowhere yet. At a loopback address it answers to `localhost`, to addresses, and to
-    /// `names`.
+    /// A server that does not listen yet. At a loopback address it serves `localhost`, addresses, and `names`.
     #[must_use]
     pub fn new(gate: Gate, names: Vec<String>, handler: Box<Handler>) -> Arc<Self> {
         Arc::new(Self {
@@ -156,10 +155,10 @@ impl Server {
         })
     }
 
-    /// From now on this is who may ask. Who was right before and still is need not prove it again.
+    /// Replaces the access rules. A client that was right before and still is need not prove it again.
     ///
     /// # Errors
-    /// The present configuration protects what this one does not: it stays.
+    /// The present configuration protects more than this one does: it stays.
     pub fn replace(&self, gate: Gate) -> Result<(), &'static str> {
         let mut present = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = gate.opens(&present) {
@@ -169,13 +168,13 @@ impl Server {
         Ok(())
     }
 
-    /// Answers by status code.
+    /// The number of responses by status code.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<u16, u64> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Listens; says where, which matters for port 0.
+    /// Listens; returns the address, which matters for port 0.
     ///
     /// # Errors
     /// The address cannot be listened on, or no thread can be started.
@@ -261,7 +260,7 @@ impl Server {
             let connection =
                 rustls::ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
             let mut tls = rustls::StreamOwned::new(connection, timed);
-            // Where it fails, so does the read of a request.
+            // If the handshake fails, so does the read of a request.
             let _ = self.greet(&mut tls, slot);
             let (out, good) = self.answer(&mut tls, &gate, &client);
             tls.sock.end = Instant::now() + PATIENCE;
@@ -278,7 +277,7 @@ impl Server {
         timed.finish()
     }
 
-    /// An answer was written; whether it was what the client wanted.
+    /// Records that a response was written, and whether it was the one that the client wanted.
     fn ended(&self, slot: u64, good: bool) {
         if good {
             self.slots.served(slot);
@@ -306,7 +305,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads a request, and makes its answer; says whether it is what was asked for.
+    /// Reads a request, and makes its response; returns whether it is the requested one.
     fn answer(&self, stream: &mut impl Read, gate: &Gate, client: &Client) -> (Vec<u8>, bool) {
         let (answer, head) = match read(stream) {
             Ok(request) => {
@@ -347,11 +346,11 @@ const EACH: u64 = 3;
 /// Places without which a client that is idle would keep the next one out.
 const LEAST: usize = 2;
 /// Descriptors that are open besides those of connections while the machine is looked at: the kernel log, signals, a
-/// clock that tells steps, a wake-up, the history, and four of files on the way.
+/// clock that reports steps, a wake-up, the history, and four of files on the way.
 const OWN: usize = 9;
 
-/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: one
-/// that begins with fewer would accept connections and answer none.
+/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: a
+/// process that begins with fewer would accept connections and serve none.
 ///
 /// # Errors
 /// The limit, and the one that would do.
@@ -373,25 +372,26 @@ pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
     Ok(())
 }
 
-/// The limit that allows so many descriptors more: what was inherited may have larger numbers than this one allows.
+/// Returns the limit that allows so many more descriptors: inherited ones may have larger numbers than this limit
+/// allows.
 fn limit_with(mut more: usize, mut limit: u64) -> u64 {
     while more > 0 {
         let number = libc::c_int::try_from(limit).unwrap_or(-1);
-        // SAFETY: asks for the flags of a number, which need not be open.
+        // SAFETY: queries the flags of a number, which need not be open.
         more -= usize::from(unsafe { libc::fcntl(number, libc::F_GETFD) } < 0);
         limit += 1;
     }
     limit
 }
 
-/// How many connections there may be with so many descriptors.
+/// Returns how many connections there may be with so many descriptors.
 fn places(descriptors: u64) -> usize {
     let most = descriptors.saturating_sub(RESERVE) / EACH;
     usize::try_from(most).unwrap_or(AT_ONCE).clamp(LEAST, AT_ONCE)
 }
 
-/// How many descriptors this process may have, after its limit was raised to what all places need, as far as that is
-/// allowed.
+/// Returns how many descriptors this process may have, after its limit was raised to the need of all places, as far as
+/// that is allowed.
 fn descriptors() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let wanted = RESERVE + EACH * AT_ONCE as u64;
@@ -407,8 +407,9 @@ fn descriptors() -> u64 {
     current
 }
 
-/// Whose guesses at a password count together: those of one address. A reverse proxy on this machine speaks for many,
-/// and says for whom; from anywhere else that is only a word. One that does not say it is one client.
+/// Returns the address whose guesses at a password count together. A reverse proxy on this machine forwards for many
+/// clients, and names them; from any other address that name is not proven. A proxy that does not name them is one
+/// client.
 fn guesser(peer: IpAddr, request: &Request) -> IpAddr {
     match request.forwarded {
         Some(client) if peer.to_canonical().is_loopback() => client,
@@ -416,7 +417,7 @@ fn guesser(peer: IpAddr, request: &Request) -> IpAddr {
     }
 }
 
-/// Who asks.
+/// The sender of a request.
 struct Client {
     from: IpAddr,
     slot: u64,
@@ -424,7 +425,7 @@ struct Client {
     local: bool,
 }
 
-/// One request head; the status of the refusal if it is none, or does not come in time.
+/// Reads one request head; returns the status of the refusal if it is not one, or does not arrive in time.
 fn read(from: &mut impl Read) -> Result<Request, u16> {
     let mut head = Vec::with_capacity(1024);
     let mut buffer = [0u8; 1024];
@@ -443,8 +444,8 @@ fn read(from: &mut impl Read) -> Result<Request, u16> {
     }
 }
 
-/// A connection on which everything must be over at `end`: a limit for each read alone would let a
-/// client that sends a byte now and then stay for ever.
+/// A connection with a single deadline `end`: a limit for each read alone would let a client that sends single bytes
+/// with pauses stay for ever.
 #[derive(Debug)]
 struct Timed {
     stream: TcpStream,
@@ -457,8 +458,8 @@ impl Timed {
         if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
 
-    /// Says that nothing follows, and takes what the client still sends for a moment: closing with
-    /// unread bytes would reset the connection before the answer is read.
+    /// Shuts down writing, and reads for a moment the rest that the client still sends: closing with unread bytes would
+    /// reset the connection before the response is read.
     fn finish(&mut self) -> io::Result<()> {
         self.stream.shutdown(std::net::Shutdown::Write)?;
         self.end = Instant::now() + Duration::from_millis(500);
@@ -518,7 +519,7 @@ mod tests {
         }
         assert_eq!(server.replace(gate(&users.replace("alice", "bob"))), Ok(()));
         assert!(asks());
-        // One without a password may get one, and lose it only by a new start.
+        // A server without a password may get one, and loses it only by a restart.
         let open = Server::new(gate(""), Vec::new(), Box::new(|_, _| Answer::status(404)));
         assert_eq!(open.replace(gate("")), Ok(()));
         assert_eq!(open.replace(gate(&users)), Ok(()));

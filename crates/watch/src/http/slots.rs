@@ -1,8 +1,8 @@
-//! Places for connections. When there are none left, one that keeps the server waiting makes room for the new one: of
-//! the address that has taken most places for nothing, the one that takes longest. An address that was served lately
-//! comes before all others (`standing`), so those that only hold connections, however many they are, keep it
-//! out no more than they keep out one that comes for the first time. A connection is not held responsible for data that the server
-//! has not read yet.
+//! Places for connections. When none is left, a connection that keeps the server waiting makes room for the new one: of
+//! the address that has wasted most places, the one that takes longest. An address that was served lately comes before
+//! all others (`standing`), so any number of addresses that only hold connections keep it out no more than they keep
+//! out one that comes for the first time. A connection is not held responsible for data that the server has not read
+//! yet.
 
 use super::budget::Place;
 use super::standing::{Records, Standing};
@@ -13,30 +13,31 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections of one address at the same time; twice as many while the server has not read what they have sent.
+/// Connections of one address at the same time; twice as many while the server has not read their bytes.
 pub const OF_ONE: usize = 32;
 /// Connections at the same time.
 pub const AT_ONCE: usize = 64;
 /// How long a connection may be silent at its beginning.
 const YOUNG: Duration = Duration::from_millis(20);
-/// How long the server may take to read what has come.
+/// How long the server may take to read the bytes that have arrived.
 const SLOW: Duration = Duration::from_secs(1);
-/// How often a new connection looks for a place, and how many times.
+/// How often a new connection tries to get a place, and how many times.
 const PAUSE: Duration = Duration::from_millis(5);
 const TRIES: u32 = 100;
 
-/// What a connection does.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The request was answered, and the server waits for the next one; closing the connection loses nothing.
+    /// The response was sent, and the client's end of the connection is awaited; closing the connection loses nothing.
     Ending,
-    /// Its request comes, or the beginning of its TLS handshake.
+    /// Its request is arriving, or the beginning of its TLS handshake.
     Unknown,
-    /// Its half of a TLS handshake has begun as one does; its request comes. A client that dribbles a handshake makes room first.
+    /// Its half of a TLS handshake has begun as usual; its request is arriving. A client that dribbles a handshake
+    /// makes room first.
     Greeted,
     /// The server sends a refusal, or a public page.
     Unproven,
-    /// The answer that it may have goes.
+    /// The response that it may have is being sent.
     Answered,
     /// The server works for it.
     Working,
@@ -45,11 +46,12 @@ pub enum Phase {
 #[derive(Debug)]
 struct Slot {
     from: Place,
-    /// What shares [`OF_ONE`] where places are short: all of loopback, since one user of this machine has all of it.
+    /// The place that shares [`OF_ONE`] where places are short: all of loopback, since one local user can use all of
+    /// it.
     share: Place,
     phase: Phase,
     since: Instant,
-    /// It was answered with what its address may have.
+    /// It got a response that its address may have.
     served: bool,
     stream: TcpStream,
 }
@@ -63,19 +65,19 @@ pub struct Slots {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// How many there ever were.
+    /// The number of connections so far.
     numbers: u64,
     slots: BTreeMap<u64, Slot>,
     records: Records,
 }
 
-/// What became of the wish for a place.
+/// The result of a request for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Made,
     /// Nothing waits.
     None,
-    /// What waits is of addresses that are clearly better.
+    /// The connections that wait are of clearly better addresses.
     Better,
 }
 
@@ -86,19 +88,19 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// So many places.
+    /// Makes so many places.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { open: Mutex::default(), most }
     }
 
-    /// How many places there are.
+    /// Returns the number of places.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Ends the connection that makes room next. Says whether there was one.
+    /// Ends the connection that makes room next. Returns whether there was one.
     pub fn make_room(&self) -> bool {
         self.lock().evict(Standing::FRESH, |_| true) == Room::Made
     }
@@ -121,7 +123,7 @@ impl Slots {
             {
                 of_it -= 1;
             }
-            // Of one address none waits for another one's place.
+            // A connection beyond its address's share does not wait for the place of another address.
             if of_it >= 2 * OF_ONE {
                 drop(open);
                 // Connections that have just come are not young for long.
@@ -131,7 +133,7 @@ impl Slots {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            // What has its share already takes no place of another one.
+            // A client that already has its share does not get the place of another one.
             let of_share = open.slots.values().filter(|slot| slot.share == share).count();
             let own = of_share >= OF_ONE.min(self.most);
             let room = if open.slots.len() < self.most {
@@ -166,7 +168,7 @@ impl Slots {
         }
     }
 
-    /// A connection got what its address may have, or proved that it may have it.
+    /// A connection got a response that its address may have, or proved that it may have it.
     pub fn served(&self, number: u64) {
         let mut open = self.lock();
         let open = &mut *open;
@@ -187,7 +189,8 @@ impl Slots {
 }
 
 impl Slot {
-    /// Whether it keeps the server waiting; whether it does even if one waits for its place that is clearly better.
+    /// Returns whether it may be ended, because it keeps the server waiting. `better`: also young ones, for a better
+    /// one.
     fn waits(&self, better: bool) -> bool {
         let age = self.since.elapsed();
         match self.phase {
@@ -196,10 +199,10 @@ impl Slot {
             _ if better => true,
             _ if age < YOUNG => false,
             Phase::Unknown | Phase::Greeted if age < SLOW => {
-                // Its request may be here, and its thread have had no processor yet.
+                // Its request may have arrived, while its thread has not run yet.
                 rustix::io::ioctl_fionread(&self.stream).unwrap_or(0) == 0
             }
-            // The answer may not have been written yet.
+            // The response may not have been written yet.
             Phase::Unproven | Phase::Answered if age < SLOW => unread(&self.stream) > 0,
             _ => true,
         }
@@ -249,7 +252,7 @@ impl Open {
                 better = true;
                 continue;
             }
-            // A connection that was answered loses nothing when it ends, from whichever address it is.
+            // A connection whose response was sent loses nothing when it ends, from any address.
             let key = (!ending, standing, slot.phase, Reverse(all), slot.since);
             if chosen.as_ref().is_none_or(|(least, _)| key < *least) {
                 chosen = Some((key, *number));
@@ -259,7 +262,7 @@ impl Open {
             return if better { Room::Better } else { Room::None };
         };
         if let Some(slot) = self.end(number) {
-            // Its thread sees the end of the stream.
+            // Its thread sees the end of the stream, and ends.
             let _ = slot.stream.shutdown(Shutdown::Both);
         }
         Room::Made
@@ -391,15 +394,16 @@ mod tests {
         for _ in 0..2 * OF_ONE {
             add();
         }
-        // What they have sent was not read yet.
+        // Their bytes were not read yet.
         assert!(many() > OF_ONE, "{}", many());
         std::thread::sleep(SLOW + 2 * YOUNG);
         add();
         assert_eq!(many(), OF_ONE);
     }
 
-    /// Twice as many addresses as there are places come again and again, say one half of a handshake and go. An address
-    /// that was served before, and one that comes for the first time, are as slow as those, and keep their places.
+    /// Twice as many addresses as there are places come again and again, send one half of a handshake and go. An
+    /// address that was served before, and one that comes for the first time, are as slow as those, and keep their
+    /// places.
     #[test]
     fn addresses_that_only_hold_connections_keep_no_other_out() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -432,7 +436,7 @@ mod tests {
         for from in [served, [127, 0, 9, 2].into()] {
             let (number, _client, _stream) = take(from);
             let number = number.unwrap();
-            // It says nothing yet, and then no more than those.
+            // It has sent nothing yet, and then no more than those.
             storm(1);
             assert!(slots.lock().slots.contains_key(&number), "{from} at the beginning");
             slots.set(number, Phase::Greeted);

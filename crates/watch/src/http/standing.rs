@@ -21,10 +21,10 @@ pub(super) struct Standing(i16);
 
 impl Standing {
     const SERVED: Self = Self(2);
-    /// Of an address that comes for the first time.
+    /// The standing of an address that comes for the first time.
     pub(super) const FRESH: Self = Self(0);
 
-    /// Whether it is better by more than what a retry or a second connection makes.
+    /// Returns whether it is better by more than the effect of a retry or a second connection.
     #[must_use]
     pub(super) fn clearly_better(self, than: Self) -> bool {
         self.0 >= than.0.saturating_add(2)
@@ -50,7 +50,7 @@ impl Record {
     }
 }
 
-/// What is remembered of addresses.
+/// The records of addresses.
 #[derive(Debug, Default)]
 pub(super) struct Records(HashMap<Place, Record>);
 
@@ -66,12 +66,12 @@ impl Records {
             .around()
             .filter_map(|(network, share)| Some(self.0.get(&network)?.wasted(now) / share));
         let weight = around.fold(own, f64::max);
-        // Steps of a factor of two: an address that has one more than another one is not worse.
+        // Steps of a factor of two: an address with one more failure than another is not worse.
         #[expect(clippy::cast_possible_truncation, reason = "a logarithm is small")]
         Standing(-(weight.max(1.0).log2() as i16))
     }
 
-    /// An address was served: what it took places for before is forgiven.
+    /// Records that an address was served: places that it wasted before no longer count.
     pub(super) fn served(&mut self, place: Place, now: Instant) {
         let record = self.record(place, now);
         (record.served, record.wasted) = (Some(now), 0.0);
@@ -88,7 +88,8 @@ impl Records {
 
     fn record(&mut self, place: Place, now: Instant) -> &mut Record {
         if self.0.len() >= ADDRESSES && !self.0.contains_key(&place) {
-            // Of those heard of at the same moment, not the network of the others, and of networks not the worst one.
+            // Removes, among those last seen at the same moment, the single addresses rather than their networks, and
+            // not the worst network.
             let least = self.0.iter().min_by(|(a, one), (b, other)| {
                 let key = |place: &Place, record: &Record| {
                     (record.is_good(now), record.at, place.is_network())
@@ -124,7 +125,7 @@ mod tests {
         }
         let bad = records.standing(place(1), 1, now);
         assert!(Standing::FRESH.clearly_better(bad));
-        // What was long ago is forgotten.
+        // Old records no longer count.
         assert_eq!(records.standing(place(1), 1, now + 10 * minute), Standing::FRESH);
         records.served(place(1), now);
         let good = records.standing(place(1), 1, now);
@@ -165,7 +166,7 @@ mod tests {
             records.wasted(of(&format!("2001:db8:{number:x}::1")), now);
         }
         assert!(Standing::FRESH.clearly_better(records.standing(of("2001:db8:ffff::1"), 1, now)));
-        // A few failures of neighbours are no matter.
+        // A few failures of neighbours do not matter.
         let mut records = Records::default();
         for number in 0..8 {
             records.wasted(of(&format!("2001:db8:1:{number:x}::1")), now);

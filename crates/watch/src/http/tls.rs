@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The server's side, of a configuration whose files are relative to `dir`.
 ///
 /// # Errors
-/// What cannot be used.
+/// A certificate, a key or an option cannot be used.
 pub(super) fn config(
     tls: &TlsConfig,
     dir: &Path,
@@ -133,7 +133,7 @@ fn versions(tls: &TlsConfig) -> Result<Vec<&'static SupportedProtocolVersion>, C
     Ok(chosen)
 }
 
-/// Suites and groups: those that were asked for, in rustls' order of preference.
+/// Suites and groups: the requested ones, in rustls' order of preference.
 fn provider(tls: &TlsConfig) -> Result<CryptoProvider, ConfigError> {
     let mut provider = ring::default_provider();
     if !tls.cipher_suites.is_empty() {

@@ -1,8 +1,8 @@
-//! Who may have a password compared next. Pure, but for the moments that it is given.
+//! The order in which passwords are compared. Pure, except for the moments that it is given.
 //!
-//! Addresses wait in turn: first one that sent a right pair before, then one where nothing was compared yet, then
-//! the one that was served longest ago ([`Budget::rank`]). So an address that guesses, and any number of them, is behind one
-//! that comes for the first time, and none keeps one out that was right.
+//! Addresses wait in turn: first one that sent a right pair before, then one where nothing was compared yet, then the
+//! one that was served longest ago ([`Budget::rank`]). So any number of addresses that guess are behind one that comes
+//! for the first time, and none of them keeps out an address that was right.
 
 use super::budget::{Budget, Place};
 use std::collections::VecDeque;
@@ -17,16 +17,16 @@ const WAITING: usize = 2;
 /// Requests that may wait in all: fewer than there are connections ([`super::slots::AT_ONCE`]).
 const IN_ALL: usize = 32;
 
-/// What is remembered, and who waits.
+/// The remembered pairs, and the waiting requests.
 #[derive(Debug, Default)]
 pub(super) struct Doorkeeper {
     known: VecDeque<Right>,
     pub(super) budget: Budget,
-    /// Addresses for which something is compared.
+    /// Addresses whose passwords are being compared.
     pub(super) busy: Vec<Place>,
-    /// Who waits for that, in the order in which they came.
+    /// The requests that wait for that, in the order in which they came.
     waiting: Vec<Waiter>,
-    /// How many ever waited.
+    /// The number of requests that have waited so far.
     numbers: u64,
 }
 
@@ -36,12 +36,12 @@ struct Waiter {
     number: u64,
     from: Place,
     user: String,
-    /// It made room for one whose turn is before its own.
+    /// It made room for a request whose turn is before its own.
     put_off: bool,
 }
 
 impl Doorkeeper {
-    /// Whether a pair was right before.
+    /// Returns whether a pair was right before.
     pub(super) fn knows(&self, right: &Right) -> bool {
         self.known.iter().any(|known| known.digest == right.digest)
     }
@@ -55,7 +55,7 @@ impl Doorkeeper {
         self.known.push_back(right);
     }
 
-    /// Whether a user was right at an address: guesses from elsewhere are no matter of it.
+    /// Returns whether a user was right at an address: guesses from elsewhere do not affect it.
     pub(super) fn trusts(&self, from: Place) -> bool {
         self.known.iter().any(|known| known.from == from)
     }
@@ -99,7 +99,7 @@ impl Doorkeeper {
         self.waiting.retain(|waiter| waiter.number != number);
     }
 
-    /// Whose turn it is: of those for which something can be compared now, the one that comes first.
+    /// Returns the request whose turn it is: of those whose password can be compared now, the first in order.
     pub(super) fn next(&mut self, cost: u32, now: Instant) -> Option<u64> {
         if self.busy.len() >= AT_ONCE {
             return None;
@@ -121,7 +121,7 @@ impl Doorkeeper {
     }
 }
 
-/// A pair that was right, and where it came from.
+/// A pair that was right, and its address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Right {
     pub(super) digest: [u8; 32],
@@ -175,7 +175,7 @@ mod tests {
                 state.enter(from, "a", 10, at(number)).unwrap();
             }
         };
-        // Something was compared for one of them.
+        // A comparison was made for one of them.
         assert!(state.budget.take(place("2001:db8:1::1"), "a", false, 10, now).is_some());
         // The one that was right was compared lately, with a password that has changed since.
         assert!(state.budget.take(right, "a", true, 10, at(50)).is_some());

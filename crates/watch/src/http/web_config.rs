@@ -38,7 +38,7 @@ pub struct WebConfig {
     pub rate_limit: Option<serde_json::Value>,
 }
 
-/// Its part for TLS. Files are relative to the directory of the configuration.
+/// The TLS part. Files are relative to the directory of the configuration.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsConfig {
@@ -46,7 +46,7 @@ pub struct TlsConfig {
     pub cert: Option<String>,
     /// Private key, PEM.
     pub key: Option<String>,
-    /// Certificates of those who may sign clients' ones, PEM.
+    /// Certificates of the authorities that may sign clients' certificates, PEM.
     pub client_ca: Option<String>,
     /// The same from files.
     pub cert_file: Option<String>,
@@ -70,13 +70,13 @@ pub struct TlsConfig {
     pub prefer_server_cipher_suites: Option<bool>,
 }
 
-/// Its part for HTTP.
+/// The HTTP part.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
     /// The server does not support HTTP/2, so the value has no effect.
     pub http2: Option<bool>,
-    /// Headers of every answer.
+    /// Headers of every response.
     pub headers: BTreeMap<String, String>,
 }
 
@@ -93,14 +93,14 @@ impl WebConfig {
     /// Parses the text of a file.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault, and its place.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let mut value = super::yaml::parse(text).map_err(ConfigError::Format)?;
         let users = value.get("basic_auth_users");
         let nobody = users.is_some_and(|users| {
             users.is_null() || users.as_object().is_some_and(serde_json::Map::is_empty)
         });
-        // Who writes it wants a password, and the file may have been cut.
+        // The author of such a section wants a password, and the file may have been cut.
         if nobody {
             return Err(ConfigError::Field(
                 "basic_auth_users has no user, so every client could read this; add one with htpasswd -nBC 10 USER, or remove \
@@ -108,11 +108,11 @@ impl WebConfig {
                     .to_owned(),
             ));
         }
-        // A part without anything is as if it were not there.
+        // An empty part is the same as an absent one.
         if let Some(parts) = value.as_object_mut() {
             parts.retain(|_, part| !part.is_null());
         }
-        // An empty file is a configuration without anything.
+        // An empty file is an empty configuration.
         let config: Option<Self> = serde_json::from_value(value)
             .map_err(|error| ConfigError::Format(error.to_string()))?;
         let config = config.unwrap_or_default();
@@ -123,7 +123,7 @@ impl WebConfig {
         for (user, hash) in &config.basic_auth_users {
             let cost = hash.split('$').nth(2).and_then(|cost| cost.parse::<u32>().ok());
             let known = hash.starts_with("$2") && hash.len() == 60;
-            // Its makers hashed some passwords alike, by mistake; crypt(5) calls it unsafe.
+            // The original implementation hashed some passwords alike, by a bug; crypt(5) calls it unsafe.
             if hash.starts_with("$2x$") {
                 return refuse(format!(
                     "basic_auth_users: the hash of {user:?} begins with $2x$, which stands for a faulty bcrypt; make a \

@@ -46,7 +46,7 @@ fn a_fast_clock_is_ok() {
     let judgement = judge(&healthy, &Thresholds::default());
     assert_eq!(judgement.state, State::Ok);
     assert_eq!(judgement.line, "CLOCKSMITH OK - tsc, 23 ns a read");
-    // Its log was not read: that is said, and does not count.
+    // Its log was not read: the point reports that, and does not count.
     let demotion = point(&judgement, "demotion").unwrap();
     assert!(!demotion.looked_at && demotion.state == State::Unknown);
     assert!(demotion.text.contains("the kernel log could not be read"), "{}", demotion.text);
@@ -70,7 +70,7 @@ fn with_ntp_says_it_and_does_not_judge() {
     assert!(point(&judgement.with_ntp(None), "ntp").is_none());
 }
 
-/// What a fault of the counter means for the time is the diagnosis' word.
+/// The diagnosis decides how a fault of the counter affects the time.
 #[test]
 fn judge_keeps_the_severity_of_a_cause() {
     let mut slow = report("hpet", "tsc hpet acpi_pm", None, read(1_300.0, Path::Syscall));
@@ -212,7 +212,7 @@ fn machine_that_is_not_as_a_vendor_asks_is_a_warning() {
     assert_eq!((state, oracle.state), (State::Warning, State::Warning));
     assert!(oracle.text.contains("asks for tsc for Oracle Database"), "{}", oracle.text);
     assert_eq!(point("scylladb").1.state, State::Ok);
-    // Of an unknown processor nothing is known of SAP's rules; the judgement does not depend on it.
+    // For an unknown processor SAP's rules cannot be checked; the judgement does not depend on them.
     let (_, sap) = point("sap");
     assert!(!sap.looked_at, "{}", sap.text);
     let without = assess(facts.clone(), Measured::default());

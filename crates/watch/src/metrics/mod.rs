@@ -1,10 +1,9 @@
 //! Metrics in Prometheus' text format, version 0.0.4: names in base units, `_info` with value 1,
-//! `_total` for what only grows. Clocksources have the labels `device` and `clocksource`, as
+//! `_total` for a counter that only grows. Clocksources have the labels `device` and `clocksource`, as
 //! node_exporter's `node_time_clocksource_available_info` and `node_time_clocksource_current_info` have
 //! (`collector/time_linux.go`, 1.5 and later), so that the two can be joined.
 //!
-//! What lives here: one function a group of families. What must not: anything that is measured or
-//! judged here.
+//! There is one function for each group of families. Nothing is measured or judged here.
 
 mod text;
 mod timex;
@@ -24,7 +23,7 @@ pub fn build(text: &mut Text, version: &str) {
     text.sample(&[("version", version)], 1.0);
 }
 
-/// The judgement, as states of which one is 1.
+/// Appends the judgement, as states of which one is 1.
 pub fn judgement(text: &mut Text, judgement: &Judgement) {
     text.family(
         "clocksmith_state",
@@ -42,7 +41,7 @@ pub fn judgement(text: &mut Text, judgement: &Judgement) {
     }
 }
 
-/// Which clocksources there are, and which is in use.
+/// Appends the available clocksources and the one in use.
 pub fn clocksources(text: &mut Text, devices: &[ClocksourceDevice]) {
     text.family(
         "clocksmith_clocksource_available_info",
@@ -119,7 +118,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
     }
 }
 
-/// Whether the kernel log could be read: without it demotions are only seen by their effect.
+/// Appends whether the kernel log could be read: without it demotions are only seen by their effect.
 pub fn kernel_log(text: &mut Text, readable: bool) {
     text.family(
         "clocksmith_kernel_log_readable",

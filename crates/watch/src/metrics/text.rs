@@ -62,7 +62,7 @@ impl Text {
     }
 }
 
-/// A value for the text, which people also read on a terminal: invisible characters are shown by name.
+/// Escapes a value for the text, which may also be shown on a terminal: invisible characters are shown by name.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in visible::line(value).chars() {

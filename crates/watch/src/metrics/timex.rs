@@ -65,7 +65,7 @@ fn discipline(text: &mut Text, prefix: &str, timex: Timex) {
     );
 }
 
-/// What the diagnosis says of the wall clock.
+/// Appends the diagnosis of the wall clock.
 pub fn wall_clock(text: &mut Text, report: &Report) {
     let Some(wall) = &report.wall_clock else { return };
     text.family(

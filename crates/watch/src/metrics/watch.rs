@@ -1,10 +1,10 @@
-//! What only `watch` can tell: events since it began, and itself.
+//! The metrics that only `watch` has: events since it began, and its own process.
 
 use super::{Kind, Text};
 use crate::state::Watch;
 use std::collections::BTreeMap;
 
-/// Everything about the watched machine.
+/// Appends all metrics of the watched machine.
 pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
     super::build(text, version);
     super::clocksources(text, watch.devices());
@@ -97,8 +97,8 @@ fn events(text: &mut Text, watch: &Watch) {
     }
 }
 
-/// What the process uses, for the names that every exporter has. Not for node_exporter's textfile
-/// collector, which has these names for itself.
+/// The resources of the process, with the names that every exporter has. Not for node_exporter's textfile collector,
+/// which uses these names for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Process {
     /// Seconds of CPU time.
@@ -119,7 +119,7 @@ pub fn process(text: &mut Text, process: &Process) {
     text.sample(&[], process.open_fds);
 }
 
-/// Answered requests, by status code.
+/// Appends the served requests, by status code.
 pub fn requests(text: &mut Text, counts: &BTreeMap<u16, u64>) {
     text.family("clocksmith_http_requests_total", Kind::Counter, "Answered requests.");
     for (code, count) in counts {

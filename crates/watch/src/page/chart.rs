@@ -1,5 +1,5 @@
-//! The two pictures of the page: which clocksource was in use when, and what a read cost. Inline SVG that
-//! stretches with the page; words are beside it as HTML, so that they do not stretch.
+//! The two pictures of the page: the clocksource in use over time, and the cost of a read. Inline SVG that stretches
+//! with the page; words are beside it as HTML, so that they do not stretch.
 
 use super::text;
 use super::time::{length, utc};
@@ -14,19 +14,19 @@ const SPAN: f64 = 86_400.0;
 /// The shortest.
 const LEAST: f64 = 600.0;
 
-/// Time from which on the pictures show, so that they begin with what is known.
+/// Returns the time at which the pictures begin, so that they begin with known values.
 fn begin(first: Option<f64>, now: f64) -> f64 {
     first.unwrap_or(now).clamp(now - SPAN, now - LEAST)
 }
 
-/// A piece of time with one clocksource.
+/// A period with one clocksource.
 struct Piece {
     from: f64,
     to: f64,
     name: Option<String>,
 }
 
-/// Which clocksource was in use.
+/// Renders the clocksource in use over time.
 pub(super) fn strip(watch: &Watch, now: f64) -> String {
     let first = watch.history().events().next().map(|event| event.time);
     let begin = begin(first, now);
@@ -79,7 +79,7 @@ pub(super) fn strip(watch: &Watch, now: f64) -> String {
     )
 }
 
-/// The colour of a clocksource: by whether it is slow, since that is what one looks for.
+/// Returns the colour of a clocksource: it shows whether the clocksource is slow, which matters to a reader.
 fn class(name: &str) -> &'static str {
     match name {
         "not known" => "none",
@@ -91,7 +91,7 @@ fn class(name: &str) -> &'static str {
     }
 }
 
-/// What a read cost, on a logarithmic scale: what matters are factors.
+/// Renders the cost of a read, on a logarithmic scale, since factors matter.
 pub(super) fn costs(watch: &Watch, now: f64) -> String {
     let samples: Vec<_> = watch.history().costs().copied().collect();
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {

@@ -3,14 +3,14 @@
 use clocksmith_facts::visible::hides;
 
 /// Text as HTML, on one line: nothing in it is markup, in an attribute or outside. Line ends and tabs become spaces;
-/// other control characters, and those that are invisible or turn the order of letters around, are shown by name, so
-/// that nothing looks like what it is not.
+/// other control characters, and those that are invisible or reverse the order of letters, are shown by name, so that
+/// no text can pass for a different one.
 #[must_use]
 pub fn text(text: &str) -> String {
     escaped(text, false)
 }
 
-/// The same with its line ends and tabs, for `<pre>`.
+/// The same, but keeps line ends and tabs, for `<pre>`.
 #[must_use]
 pub fn verbatim(text: &str) -> String {
     escaped(text, true)
@@ -26,7 +26,7 @@ fn escaped(text: &str, lines: bool) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(if lines { c } else { ' ' }),
-            // Unicode has pictures of them.
+            // Unicode has symbols for control characters.
             '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or(' ')),
             '\x7f' => out.push('\u{2421}'),
             c if hides(c) => {

@@ -17,7 +17,7 @@ pub use time::utc;
 
 /// Events on the page, at most.
 const EVENTS: usize = 100;
-/// How this page and others of the program look: light and dark, narrow and wide, nothing from elsewhere.
+/// The style of this page and others of the program: light and dark, narrow and wide, no external resources.
 pub const STYLE: &str = include_str!("style.css");
 
 /// The page as it is at `now`, in seconds since 1970, of the machine of this name.

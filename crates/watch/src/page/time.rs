@@ -1,4 +1,4 @@
-//! Times for people.
+//! Times in readable form.
 
 /// `2026-11-21 12:17:01Z`, from seconds since 1970.
 #[must_use]

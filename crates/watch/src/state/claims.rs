@@ -1,12 +1,12 @@
-//! What the kernel's log claims, until sysfs confirms or contradicts it. Any user can write lines into
-//! that log that look like the kernel's; only the kernel writes the list of clocksources.
+//! Claims of the kernel's log, until sysfs confirms or contradicts them. Any user can write lines into that log that
+//! look like the kernel's; only the kernel writes the list of clocksources.
 
 use crate::reason::Meaning;
 use clocksmith_facts::clockdev::ClocksourceDevice;
 
-/// How long sysfs may take to show what the kernel's log says, in seconds. The kernel changes both under
-/// one lock; only the thread that changes the rating of a clocksource (`clocksource_watchdog_kthread()`)
-/// runs a moment later.
+/// How long sysfs may take to show a change that the kernel's log reports, in seconds. The kernel changes both under
+/// one lock; only the thread that changes the rating of a clocksource (`clocksource_watchdog_kthread()`) runs a moment
+/// later.
 const CONFIRM: f64 = 2.0;
 /// How long ago a clocksource may have been lost to confirm a line that is read now, in seconds: sysfs
 /// may be read before the log.
@@ -16,14 +16,14 @@ const WAITING: usize = 16;
 /// Clocksources that are remembered as lost, at most.
 const LOST: usize = 16;
 
-/// What a line claims.
+/// The claim of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// This clocksource is in use now.
     Switch(String),
-    /// The kernel gave up this clocksource.
+    /// The kernel demoted this clocksource.
     Demotion(String),
-    /// Clocks made of this clocksource disagree, for which the kernel gives it up.
+    /// Clocks made of this clocksource disagree, for which the kernel demotes it.
     Warp(String),
     /// Clocks disagree, but the kernel demotes nothing: sysfs does not show it.
     Apart,
@@ -39,18 +39,18 @@ pub(super) struct Claim {
     pub(super) line: String,
 }
 
-/// What became of a claim.
+/// The result for a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Settled {
     /// sysfs shows it.
     Confirmed(Claim),
-    /// sysfs shows something else.
+    /// sysfs contradicts it.
     Contradicted(Claim),
     /// sysfs can neither confirm nor contradict it.
     Open(Claim),
 }
 
-/// Claims that wait for sysfs, and what sysfs showed lately.
+/// Claims that wait for sysfs, and recent states of sysfs.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     waiting: Vec<Claim>,
@@ -66,13 +66,13 @@ impl Claims {
         }
     }
 
-    /// Whether one waits.
+    /// Returns whether a claim waits.
     pub(super) fn wait(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The kernel's log itself says that this clocksource is in use again: what it said of others before
-    /// is over. Returns the last other one, of which sysfs shows nothing any more.
+    /// Records that the kernel's log reports this clocksource in use again: earlier claims of others are settled.
+    /// Returns the last other one, which sysfs no longer shows.
     pub(super) fn switched_back(&mut self) -> Option<Claim> {
         let switch = |claim: &Claim| matches!(claim.what, What::Switch(_));
         let last = self.waiting.iter().rfind(|claim| switch(claim)).cloned();
@@ -80,7 +80,7 @@ impl Claims {
         last
     }
 
-    /// Takes note of what sysfs shows, after what it showed before.
+    /// Records the present state of sysfs, after the former one.
     pub(super) fn seen(
         &mut self,
         time: f64,
@@ -89,9 +89,9 @@ impl Claims {
     ) {
         let (Some(before), Some(now)) = (before, now) else { return };
         for name in &before.available {
-            // A clocksource that the kernel gave up loses CLOCK_SOURCE_VALID_FOR_HRES, and is not listed
-            // while ticks are one shot (`available_clocksource_show()`); where they are periodic, its
-            // rating becomes 0, and the list is sorted by rating.
+            // A clocksource that the kernel demoted loses CLOCK_SOURCE_VALID_FOR_HRES, and is not listed while ticks
+            // are one shot (`available_clocksource_show()`); where they are periodic, its rating becomes 0, and the
+            // list is sorted by rating.
             let off = !now.available.contains(name);
             let last = |device: &ClocksourceDevice| device.available.last() == Some(name);
             if off || last(now) && !last(before) && now.available.len() > 1 {
@@ -108,7 +108,7 @@ impl Claims {
         }
     }
 
-    /// What sysfs has settled by now; `device` is what it shows.
+    /// Returns the claims that sysfs has settled by now; `device` is its present state.
     pub(super) fn settle(&mut self, time: f64, device: &ClocksourceDevice) -> Vec<Settled> {
         let mut settled = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {
@@ -119,7 +119,7 @@ impl Claims {
             let shown = match &claim.what {
                 What::Apart => false,
                 What::Switch(to) => device.current == *to,
-                // Also where the first line that claims it was false: a later one is part of it.
+                // Also if the first line that claims it was forged: a later one is part of the claim.
                 What::Demotion(name) | What::Warp(name) => {
                     self.lost.iter().any(|(lost, _)| lost == name)
                 }
@@ -137,7 +137,7 @@ impl Claims {
 }
 
 impl What {
-    /// What a message of this meaning claims of a clocksource.
+    /// Returns the claim of a message of this meaning about a clocksource.
     pub(super) fn of(meaning: Meaning, name: &str) -> Option<Self> {
         match meaning {
             Meaning::Demotion => Some(Self::Demotion(name.to_owned())),
@@ -146,7 +146,7 @@ impl What {
         }
     }
 
-    /// What the kernel's log says, in words.
+    /// Returns the claim of the kernel's log, in words.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Switch(to) => format!("the kernel switched to {to}"),

@@ -1,4 +1,4 @@
-//! What is read out of what was kept: the last clocksource of a history, a line without its stamp.
+//! Reads the history file's contents: the last clocksource of a history, a line without its stamp.
 
 use crate::event::Kind;
 use crate::history::History;

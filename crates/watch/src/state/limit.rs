@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 const WINDOW: f64 = 60.0;
 /// Events of one kind in it.
 const MOST: usize = 10;
-/// The same for what sysfs shows: only root can make more of it, and each one is true.
+/// The same for changes that sysfs shows: only root can cause more of them, and each one is true.
 const MOST_SHOWN: usize = 60;
 /// The same for contradicted evidence: it is reported once, because any user can make more of it.
 const CONTRADICTED_WINDOW: f64 = 3600.0;
 
-/// One kind's events.
+/// The events of one kind.
 #[derive(Clone, Debug, Default)]
 struct Told {
     times: VecDeque<f64>,
@@ -27,7 +27,7 @@ struct Told {
 pub(super) struct Limit([Told; Kind::ALL.len()]);
 
 impl Limit {
-    /// Whether an event may be reported now, and how many of its kind were left out since the last one.
+    /// Returns whether an event may be reported now, and how many of its kind were left out since the last one.
     pub(super) fn admit(&mut self, kind: Kind, time: f64) -> Option<u64> {
         let (window, most) = match kind {
             Kind::ContradictedEvidence => (CONTRADICTED_WINDOW, 1),

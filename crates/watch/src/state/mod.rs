@@ -27,14 +27,14 @@ use std::collections::VecDeque;
 use wall::Wall;
 pub use wall::{Other, WallReading};
 
-/// Lines by which the kernel gives up one clocksource belong together for that long, in seconds.
+/// Lines by which the kernel demotes one clocksource belong together for that long, in seconds.
 const TOGETHER: f64 = 5.0;
 /// How long a change waits for its diagnosis before it is reported without one, in seconds.
 const PATIENCE: f64 = 10.0;
 /// Changes that wait for their diagnosis, at most.
 const WAITING: usize = 1024;
 
-/// What was seen.
+/// An observation.
 #[derive(Debug)]
 pub enum Observation<'a> {
     /// The clocksources in sysfs.
@@ -43,7 +43,7 @@ pub enum Observation<'a> {
     KernelSaid(&'a str),
     /// A whole look at the machine.
     Assessed {
-        /// The report, with what was measured.
+        /// The report, with the measurement.
         report: Box<Report>,
         /// Whether the kernel's log could be read.
         log: bool,
@@ -55,27 +55,27 @@ pub enum Observation<'a> {
         /// Faults that were found, and found again.
         faults: Vec<String>,
     },
-    /// The wall clock, against the clock since boot and what goes on while a guest does not run.
+    /// The wall clock, compared with the clock since boot and with clocks that continue while a guest does not run.
     WallClock(WallReading),
     /// The watch itself went on so much later than it wanted to.
     Late {
         /// Seconds late.
         seconds: f64,
-        /// Seconds of it that this program could run and was not let to; `None` if that is not known.
+        /// Seconds of it that this program was ready to run and was not scheduled; `None` if that is not known.
         waited: Option<f64>,
         /// Seconds of it that the machine was suspended.
         suspended: f64,
     },
 }
 
-/// What the state machine wants to be done next.
+/// The next actions that the state machine wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
     /// A whole look at the machine, now.
     pub assess: bool,
     /// Another one soon, since the last sample of the cost was unlike the others.
     pub again: bool,
-    /// The clocksources in sysfs, now: the kernel's log says something that they must confirm.
+    /// The clocksources in sysfs, now: they must confirm a message of the kernel's log.
     pub confirm: bool,
 }
 
@@ -89,7 +89,7 @@ struct Pending {
     demotion: Option<String>,
 }
 
-/// What the last look gave.
+/// The result of the last look.
 #[derive(Debug)]
 pub struct Latest {
     /// When, in seconds since 1970.
@@ -124,7 +124,7 @@ pub struct Watch {
     devices: Vec<ClocksourceDevice>,
     current: Option<String>,
     pending: VecDeque<Pending>,
-    /// What the kernel's log says and sysfs has not confirmed.
+    /// The claims of the kernel's log that sysfs has not confirmed.
     claims: Claims,
     limit: Limit,
     /// A demotion that waits for its diagnosis: when, and the first line.
@@ -146,7 +146,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins at `time`, with what an earlier watch left.
+    /// Begins at `time`, with the history of an earlier watch.
     #[must_use]
     pub fn new(time: f64, thresholds: Thresholds, follows_log: bool, history: History) -> Self {
         Self {
@@ -195,7 +195,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of what was seen at `time` (seconds since 1970); says what to do next.
+    /// Records an observation at `time` (seconds since 1970); returns the next actions.
     pub fn observe(&mut self, time: f64, observation: Observation<'_>) -> Want {
         let mut want = Want::default();
         match observation {
@@ -230,7 +230,7 @@ impl Watch {
         &self.devices
     }
 
-    /// What the last look gave.
+    /// The result of the last look.
     #[must_use]
     pub fn latest(&self) -> Option<&Latest> {
         self.latest.as_ref()
@@ -242,7 +242,7 @@ impl Watch {
         self.test.as_ref()
     }
 
-    /// What was kept.
+    /// The history.
     #[must_use]
     pub fn history(&self) -> &History {
         &self.history
@@ -323,7 +323,7 @@ impl Watch {
         }
     }
 
-    /// This clocksource is in use.
+    /// Records that this clocksource is in use.
     fn now_in_use(&mut self, time: f64, now: String, before: Vec<String>) {
         let Some(from) = self.current.replace(now.clone()) else { return };
         if from == now {

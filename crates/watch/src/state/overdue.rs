@@ -1,4 +1,4 @@
-//! A look that does not end: what was judged before is no answer any more.
+//! A look that does not end: the former judgement is no longer valid.
 
 use super::Watch;
 use crate::event::{Event, Kind};
@@ -22,13 +22,13 @@ impl Watch {
         self.look = Look::Since(awake);
     }
 
-    /// It has ended, with or without a report.
+    /// Records that the look has ended, with or without a report.
     pub fn look_ended(&mut self) {
         self.look = Look::None;
     }
 
-    /// If the present look takes too long: the state is unknown from now on, until one has ended. `time`: now, in seconds
-    /// since 1970.
+    /// Checks whether the present look takes too long: then the state is unknown from now on, until a look has ended.
+    /// `time`: now, in seconds since 1970.
     pub fn notice_overdue(&mut self, time: f64, awake: f64) {
         let Look::Since(begun) = self.look else { return };
         if awake - begun < LONGEST {

@@ -1,5 +1,5 @@
-//! What the kernel's log says: which lines may concern clocks, and what becomes of a claim when sysfs confirms it,
-//! contradicts it, or tells neither way.
+//! The kernel's log: which lines may concern clocks, and the result for a claim when sysfs confirms it, contradicts it,
+//! or does neither.
 
 use super::claims::{Claim, What};
 use super::kept::without_stamp;
@@ -12,7 +12,7 @@ use clocksmith_facts::log::{Event as Said, KernelLog};
 /// Characters of a line of the kernel's that are kept.
 const LINE: usize = 400;
 
-/// How messages begin that mean something here: all that [`reason::meaning`] knows, and switches.
+/// The beginnings of relevant messages: all that [`reason::meaning`] knows, and switches.
 const BEGINNINGS: [&str; 15] = [
     "clocksource",
     "Clocksource",
@@ -31,25 +31,25 @@ const BEGINNINGS: [&str; 15] = [
     "random: crng reseeded",
 ];
 
-/// Whether a message of the kernel, without its stamp, may be about clocks. Almost all are not, and cost a look
-/// at their beginning; so does a text of a user in a message that begins otherwise.
+/// Returns whether a kernel message, without its stamp, may be about clocks. Almost all are not: only their beginning
+/// is compared, whichever text of a user follows.
 pub(crate) fn may_concern(message: &[u8]) -> bool {
     let message = message.trim_ascii_start();
     BEGINNINGS.iter().any(|beginning| message.starts_with(beginning.as_bytes()))
 }
 
-/// The same of a line.
+/// The same for a line.
 pub(super) fn line_may_concern(line: &str) -> bool {
     match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
         Some((_, message)) => may_concern(message.as_bytes()),
-        // Of a mirror, with what a log daemon puts in front.
+        // A line of a mirror, with the prefix of a log daemon.
         None => BEGINNINGS.iter().any(|beginning| line.contains(beginning)),
     }
 }
 
 impl Watch {
-    /// A line of the kernel's log. It claims something, and sysfs has the last word; where there never
-    /// was a sysfs (a mirror without it), the line is all there is.
+    /// Handles a line of the kernel's log. Its claim waits for sysfs, which decides; without sysfs (a mirror that lacks
+    /// it), the line alone counts.
     pub(super) fn kernel_said(&mut self, time: f64, line: &str) {
         let Some(said) = KernelLog::message(line) else { return };
         let line: String = line.chars().take(LINE).collect();
@@ -90,13 +90,13 @@ impl Watch {
         }
     }
 
-    /// The kernel's log says it, and sysfs shows it.
+    /// Records a claim of the kernel's log that sysfs confirms.
     pub(super) fn confirmed(&mut self, time: f64, what: &What, line: String) {
         match what {
             // Already reported, when sysfs showed it.
             What::Switch(name) => self.now_in_use(time, name.clone(), Vec::new()),
             What::Demotion(_) => {
-                // The kernel first switches and then says so, or the other way around.
+                // The kernel may log the switch before or after it switches.
                 match self.pending.back_mut() {
                     Some(pending)
                         if pending.demotion.is_none() && pending.from.starts_with("tsc") =>
@@ -123,7 +123,7 @@ impl Watch {
         }
     }
 
-    /// The kernel's log says it, and sysfs shows something else: it did not happen.
+    /// Records a claim of the kernel's log that sysfs contradicts: the event did not happen.
     pub(super) fn contradicted(&mut self, time: f64, what: &What, line: String) {
         let device = self.devices.first();
         let current = device.map_or("", |device| device.current.as_str());
@@ -136,7 +136,7 @@ impl Watch {
         self.log_alone(time, text, why, line);
     }
 
-    /// The kernel's log says it, and sysfs would look the same either way.
+    /// Records a claim of the kernel's log that sysfs can neither confirm nor contradict.
     pub(super) fn open(&mut self, time: f64, what: &What, line: String) {
         let text = format!("a line of the kernel log says that {}", what.text());
         let why = "sysfs neither confirms nor disproves it, because the clocksource stays on its list; the test of \
@@ -144,7 +144,7 @@ impl Watch {
         self.log_alone(time, text, why.to_owned(), line);
     }
 
-    /// The kernel's log says that it switched and switched back since the last look at sysfs.
+    /// Records that, by the kernel's log, it switched and switched back since the last look at sysfs.
     pub(super) fn there_and_back(&mut self, time: f64, current: &str, claim: Claim) {
         let What::Switch(other) = claim.what else { return };
         let text = format!(
@@ -157,7 +157,7 @@ impl Watch {
         self.log_alone(time, text, why, claim.line);
     }
 
-    /// Tells what nothing but the kernel's log says, which any user can write into.
+    /// Reports an event that only the kernel's log claims, which any user can write into.
     pub(super) fn log_alone(&mut self, time: f64, text: String, why: String, line: String) {
         let mut event = Event::new(time, Kind::ContradictedEvidence, State::Ok, text);
         event.reason = Some(Reason { cause: None, text: why, evidence: Some(line) });

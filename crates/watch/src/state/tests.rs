@@ -201,7 +201,7 @@ fn time_that_went_backwards_is_reported_without_a_verdict() {
     );
 }
 
-/// With periodic ticks the kernel lists a clocksource that it gave up, at the end.
+/// With periodic ticks the kernel lists a demoted clocksource, at the end.
 #[test]
 fn demotion_with_periodic_ticks_is_reported() {
     let mut watch = watching();
@@ -245,7 +245,7 @@ fn a_switch_counts_when_sysfs_shows_it() {
     watch.observe(220.0, assessed("hpet", ALL, LOG, 1_200.0));
     let events = watch.take_events();
     assert_eq!(kinds(&events), [Kind::ClocksourceChange, Kind::StateChange]);
-    // And the other way around: sysfs first, the log later.
+    // The reverse order: sysfs first, the log later.
     let mut watch = watching();
     watch.observe(201.0, devices("hpet", ALL));
     watch.observe(201.0, Observation::KernelSaid(said));

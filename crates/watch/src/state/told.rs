@@ -8,7 +8,7 @@ use crate::judge::{self, State};
 use crate::reason;
 
 impl Watch {
-    /// Tells a demotion, with the reason that the diagnosis found.
+    /// Reports a demotion, with the reason that the diagnosis found.
     pub(super) fn demoted(&mut self, time: f64, line: String) {
         let cause = self
             .latest
@@ -24,7 +24,7 @@ impl Watch {
         self.tell(event);
     }
 
-    /// Tells the oldest change that waits, with what is known by now.
+    /// Reports the oldest pending change, with the information available by now.
     pub(super) fn explain_first(&mut self, now: f64) {
         let Some(pending) = self.pending.pop_front() else { return };
         let Pending { time, from, to, before, demotion } = pending;

@@ -1,4 +1,4 @@
-//! The wall clock: set, synchronised or not any more, left behind by a pause. Pure.
+//! The wall clock: set, synchronised or no longer synchronised, behind after a pause. Pure.
 //!
 //! `CLOCK_REALTIME` less `CLOCK_BOOTTIME` changes by steps alone: the kernel slews both alike, and counts a suspension in
 //! both (`timekeeping_adjust()` and `tk_set_wall_to_mono()` in `kernel/time/timekeeping.c`). So neither a slew nor a smeared
@@ -10,15 +10,16 @@ use crate::judge::State;
 use clocksmith_diagnose::CauseId;
 use clocksmith_facts::ntp::{NtpState, Timex};
 
-/// A step below which nothing is said, in nanoseconds.
+/// A step below this size is not reported, in nanoseconds.
 const STEP_NS: i64 = 1_000_000;
 /// How far a clock outside must have run ahead between two readings for a pause, in nanoseconds: the host's clock, and a
 /// real-time clock, which counts whole seconds.
 const PAUSE_HOST_NS: i64 = 500_000_000;
 const PAUSE_RTC_NS: i64 = 3_000_000_000;
-/// For so long after a restore a step that makes up for it is expected, in seconds.
+/// Seconds after a restore during which a step that corrects the clock is expected.
 const AFTER: f64 = 900.0;
-/// For so long after the kernel said that the guest is a copy, another clock that ran ahead says the same again, in seconds.
+/// Seconds after the kernel reported that the guest is a copy, during which another clock that ran ahead means the
+/// same.
 const SAME: f64 = 10.0;
 /// A leap second, and how near to one a step is one, in nanoseconds.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -31,9 +32,9 @@ pub struct WallReading {
     pub offset_ns: i64,
     /// The error of that, in nanoseconds.
     pub window_ns: i64,
-    /// The kernel's discipline, where the system tells.
+    /// The kernel's discipline, where the system provides it.
     pub timex: Option<Timex>,
-    /// A clock that goes on while this guest does not run, if it is a guest and has one.
+    /// A clock that continues while this guest does not run, if it is a guest and has one.
     pub other: Option<Other>,
 }
 
@@ -48,7 +49,7 @@ pub struct Other {
     pub is_host: bool,
 }
 
-/// What the watch knows of the wall clock.
+/// The state of the wall clock.
 #[derive(Debug, Default)]
 pub(super) struct Wall {
     last: Option<WallReading>,
@@ -57,7 +58,7 @@ pub(super) struct Wall {
     unsynchronised_at: Option<f64>,
     /// The last restore or pause, until a step of the clock corrects it.
     stale: Option<Stale>,
-    /// When the kernel said so.
+    /// When the kernel reported that.
     forked_at: Option<f64>,
     /// An outside clock ran ahead; this is reported at the next reading if it is still ahead.
     ran_ahead: Option<i64>,
@@ -72,12 +73,12 @@ pub(super) struct Wall {
 struct Stale {
     /// Since when, by the wall clock.
     since: f64,
-    /// By how much, in nanoseconds, as far as a clock outside showed it.
+    /// By how much the wall clock is behind, in nanoseconds, if a clock outside showed it.
     behind_ns: Option<i64>,
 }
 
 impl Stale {
-    /// Whether a step, seen at a time by the clock after it, makes up for it.
+    /// Returns whether a step, seen at a time by the clock after it, corrects the wall clock.
     fn is_mended_by(self, time: f64, step: i64) -> bool {
         // By the clock before the step, too.
         let soon = |time: f64| (0.0..AFTER).contains(&(time - self.since));
@@ -88,7 +89,7 @@ impl Stale {
         nearer && (soon(time) || soon(time - step_s(step)))
     }
 
-    /// What is left of it after such a step; a real-time clock does not show less than some seconds.
+    /// Returns the rest of it after such a step; a real-time clock does not show less than some seconds.
     fn after(self, step: i64) -> Option<Self> {
         let behind = self.behind_ns?.saturating_sub(step);
         let behind_ns = Some(behind).filter(|behind| behind.saturating_abs() >= PAUSE_RTC_NS)?;
@@ -97,7 +98,7 @@ impl Stale {
 }
 
 impl Wall {
-    /// Whether a whole look is wanted; asks once.
+    /// Returns whether a whole look is wanted, and clears the wish.
     pub(super) fn look(&mut self) -> bool {
         std::mem::take(&mut self.look)
     }
@@ -110,7 +111,7 @@ impl Watch {
         self.wall.last.as_ref()
     }
 
-    /// The kernel says that this guest was restored, or is a copy.
+    /// Records the kernel's message that this guest was restored, or is a copy.
     pub(super) fn forked(&mut self, time: f64, line: String) {
         let text = "this guest was restored from a snapshot, or is a copy";
         let mut event = Event::new(time, Kind::Restored, State::Warning, text);
@@ -151,7 +152,7 @@ impl Watch {
             self.wall.stale = stale.after(step);
             true
         } else {
-            // It may come before the reading that confirms the pause, or with the first one that shows it.
+            // The step may come before the reading that confirms the pause, or with the first one that shows it.
             let shown = ran_ahead(before, now, step).filter(|(ahead, least)| ahead >= least);
             let ahead = self.wall.ran_ahead.or(shown.map(|(ahead, _)| ahead));
             ahead.is_some_and(|ns| mends(&Stale { since: time, behind_ns: Some(ns) }))
@@ -242,7 +243,7 @@ impl Watch {
         };
         let Some(now) = &now.other else { return };
         let told = match (self.wall.ran_ahead.take(), ahead) {
-            // It went back as far: a reading that was wrong.
+            // The outside clock went back as far: the first reading was wrong.
             (Some(first), ahead) if ahead <= -first / 2 => None,
             (Some(first), _) => Some(first),
             (None, ahead) if ahead >= least => {
@@ -255,7 +256,7 @@ impl Watch {
         let Some(ahead) = told else { return };
         let forked = self.wall.forked_at.take();
         if forked.is_some_and(|at| (time - step_s(step) - at).abs() < SAME) {
-            // Unless something has set it meanwhile.
+            // Unless a program has set the clock meanwhile.
             self.wall.stale = self.wall.stale.map(|it| Stale { behind_ns: Some(ahead), ..it });
             self.wall.look = true;
             return;
@@ -284,7 +285,8 @@ impl Watch {
     }
 }
 
-/// How far a clock outside ran ahead of the guest's own between two readings, and from where on that is a pause, in nanoseconds.
+/// Returns how far a clock outside ran ahead of the guest's own between two readings, and the limit of a pause, in
+/// nanoseconds.
 fn ran_ahead(before: &WallReading, now: &WallReading, step: i64) -> Option<(i64, i64)> {
     let (before, now) = (before.other.as_ref()?, now.other.as_ref()?);
     // A step of the wall clock moves it against all others.
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(events[0].state, State::Warning);
         sim.set(-5_000_000);
         assert!(sim.second()[0].text.contains("-5.000 ms"));
-        // A reading during which the program was not let to run tells nothing of less than its window.
+        // A reading during which the program was not scheduled shows nothing smaller than its window.
         sim.reading.window_ns = 20_000_000;
         sim.set(6_000_000);
         assert!(sim.second().is_empty());
@@ -421,7 +423,7 @@ mod tests {
         let events = sim.second();
         assert_eq!(kinds(&events), [Kind::Restored]);
         assert!(events[0].text.contains("60."), "{}", events[0].text);
-        // What sets the clock then is expected.
+        // After that, a step of the clock is expected.
         sim.set(60_000_000_000);
         let events = sim.second();
         assert_eq!((kinds(&events), events[0].state), (vec![Kind::WallClockStep], State::Ok));

@@ -1,5 +1,5 @@
-//! The cost of being watched for a program, by its own count of work for each second of its CPU time,
-//! with and without a watcher in turns: `cargo bench -p clocksmith-who`.
+//! Measures how much being watched slows a program down: the program counts its work for each second of its CPU time,
+//! with and without a watcher in turns. `cargo bench -p clocksmith-who`.
 #![allow(clippy::unwrap_used, reason = "a benchmark may end where something is missing")]
 
 use clocksmith_who::session::{Options, Session, Target};

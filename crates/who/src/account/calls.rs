@@ -1,6 +1,6 @@
-//! Numbers of calls, by the span of what one takes. Pure.
+//! Numbers of calls, with the bounds that the span of a call's cost gives. Pure.
 
-/// A number of calls, by the span of what one takes.
+/// A number of calls, with the bounds that the span of a call's cost gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Calls {
     pub(super) value: f64,
@@ -34,7 +34,7 @@ impl Calls {
         }
     }
 
-    /// How far the number may be off, relative to it, by the cost of one: down and up.
+    /// Returns the possible error of the number by the cost of a call, relative to it: down and up.
     pub(super) fn relative(self) -> (f64, f64) {
         if self.value <= 0.0 {
             return (0.0, 0.0);
@@ -42,9 +42,10 @@ impl Calls {
         (1.0 - self.behind.min(self.low) / self.value, self.high / self.value - 1.0)
     }
 
-    /// How far the share that these are of all may be off, relative to it, `rest` being the others: down and up. The cost
-    /// of one is more or less than reckoned with on both sides, independently. Reads of one kind wait alike for what is before
-    /// them; of a read in user space the wait is a larger part than of a system call.
+    /// The relative uncertainty, down and up, of the share of these calls among all, where `rest` is the others. The
+    /// cost of one call may be higher or lower than assumed for both, independently. Reads of one kind wait equally
+    /// long for the instructions before them; for a read in user space the wait is a larger part than for a system
+    /// call.
     pub(super) fn beside(self, rest: Self) -> (f64, f64) {
         if self.value <= 0.0 || rest.value <= 0.0 {
             return (0.0, 0.0);

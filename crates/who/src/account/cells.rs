@@ -34,13 +34,14 @@ pub(super) struct Cell {
     pub(super) ns: Option<f64>,
     /// The uncertainty of the split by hits, by the hits that it rests on: samples less and more.
     pub(super) splits: Vec<(usize, f64, f64)>,
-    /// The uncertainty of the split by what reads of other clocks at the same place take: samples less and more.
+    /// The uncertainty of the split because reads of other clocks at the same place cost differently: samples less and
+    /// more.
     pub(super) uneven: (f64, f64),
 }
 
-/// Everything, for certain.
+/// The whole, without uncertainty.
 const WHOLE: Estimate = Estimate { value: 1.0, low: 1.0, high: 1.0 };
-/// Draws in which a call named the same clock each time that are enough to take it for the only one.
+/// Number of draws in which a call always named the same clock, after which it is taken for the only one.
 const ALWAYS: usize = 8;
 
 /// Hits by draw and clock.
@@ -93,7 +94,7 @@ impl Draws {
 
 /// The calls that resemble a sample, closest first: those from the same place in the same process, ..., those of the
 /// same function of programs of one name (children of a server have the addresses of their parent). The calls of other
-/// functions say nothing.
+/// functions are not used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Alike<'a> {
     Callers(usize, Api, &'a [u64]),
@@ -156,7 +157,7 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         sums.0 += stack.tally.samples;
         sums.1 += stack.tally.ns;
     }
-    // What a process does beside its reads, as a multiple of their time.
+    // The CPU time that a process spends on anything but reads, as a multiple of the time of its reads.
     let mut reading: HashMap<usize, u64> = HashMap::new();
     for stack in &recording.stacks {
         *reading.entry(stack.process).or_default() += stack.tally.ns;
@@ -200,7 +201,7 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         };
         let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
         let mean = mean(|seen| seen.ns);
-        // Reads of one program wait alike, so that this is about their number and not about shares of it.
+        // Reads of one program wait alike, so that this affects their number and not shares of it.
         let waits: f64 = parts
             .iter()
             .filter(|(clock, ..)| in_order(path, api, *clock, own.as_ref()))
@@ -262,7 +263,7 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
             let seconds = all_seconds * part;
             cell.samples += samples * part;
             cell.seconds += seconds;
-            // Of all calls at this place, not of the seconds of this clock: those have the same error.
+            // The number of all calls at this place, not the seconds of this clock: those have the same error.
             let number = |mean: Option<f64>| {
                 let mean = mean.filter(|mean| *mean > 0.0)?;
                 Some(all_seconds * 1e9 * share.value / mean)
@@ -332,7 +333,7 @@ fn in_order(path: Path, api: Api, clock: Option<ClockId>, own: Option<&Own>) -> 
     !coarse && path != Path::Counter
 }
 
-/// What a read takes where samples find it.
+/// Returns the span of a read's cost, in nanoseconds, as far as samples see it.
 fn seen(
     path: Path,
     api: Api,
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn cells_by_frames_need_no_hits() {
-        // One moment has seen one of the two loops only.
+        // One moment has sampled only one of the two loops.
         let stacks: [(&str, &[u64], u64); 2] =
             [("os::javaTimeNanos()", &[1, 2], 60), ("os::javaTimeMillis()", &[3, 4], 40)];
         let hits = [("os::javaTimeNanos()", &[1u64, 2][..], ClockId::MONOTONIC, 0, 30)];

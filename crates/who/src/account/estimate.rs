@@ -32,7 +32,7 @@ fn student(freedom: usize) -> f64 {
 
 /// Draws with fewer of the rarer kind do not show how much draws differ.
 const FEW: usize = 4;
-/// So few draws do not show it either.
+/// Fewer draws than this do not show it either.
 const MANY: usize = 10;
 
 impl Estimate {

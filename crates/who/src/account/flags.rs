@@ -1,4 +1,4 @@
-//! Suspicious reads. Each flag says how sure it is; all rest on observations from outside. Pure.
+//! Suspicious reads. Each flag has a confidence; all are based on observations from outside. Pure.
 
 use super::cells::Cell;
 use super::waits::{self, Confidence};
@@ -61,7 +61,7 @@ const WAITING: [&str; 14] = [
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;
-/// Samples that a rate must rest on: one alone would stand for a hundred thousand reads.
+/// Samples that a rate needs at least: a single sample would represent a hundred thousand reads.
 const FEW: f64 = 10.0;
 /// Least share of the CPU time that a clock of the last tick must save.
 const WORTH: f64 = 0.02;
@@ -127,7 +127,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         }
         let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time())
             && !(cell.path == Path::ClocksmithRun && cell.own == Some(OwnClock::Coarse));
-        // By a clock of the last tick an interval below a tick is 0, so that it is no answer to a clock that measures
+        // A clock of the last tick measures an interval below a tick as 0. So it does not replace a clock that measures
         // intervals, unless each read is a system call.
         let slow = matches!(cell.path, Path::VdsoFallback | Path::Syscall);
         if fine
@@ -143,8 +143,8 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     }
     if let Some(tick) = costs.tick_ns {
         for ((process, function), (calls, seconds, samples)) in rates {
-            // All threads together can have a tick each; how many read there is not counted, so as many
-            // as could have run are taken.
+            // All threads together can have a tick each; the number of reading threads is not counted, so the number
+            // that could have run is used.
             let threads = recording.processes.get(process).map_or(1.0, |seen| {
                 (seen.tally.ns as f64 * 1e-9 / recording.seconds.max(1e-9)).ceil().max(1.0)
             });

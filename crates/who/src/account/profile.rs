@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Least part of a read's cost that is worth a remedy.
 const SMALL: f64 = 0.1;
-/// Least share of a program's time for which a setting of it is worth a word.
+/// Least share of a program's time for which a setting is mentioned.
 const NOTABLE: f64 = 0.01;
 /// Ids of processes that are listed.
 const PIDS: usize = 100;
@@ -297,7 +297,7 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     }
 }
 
-/// A share of the CPU time, if a part of that was spent on something that is not known.
+/// Returns a share of the CPU time, if a part of that was spent on unknown functions.
 fn with_missing(share: Estimate, missing: f64) -> Estimate {
     Estimate { high: share.high + missing, ..share }.within_one()
 }
@@ -438,7 +438,7 @@ mod tests {
                 .collect();
             let mut stack = first.clone();
             stack.callers = [1, 2].into();
-            // It does nothing else.
+            // The process does nothing else.
             made.processes[first.process].tally = stack.tally;
             made.stacks = vec![stack];
             profile(&made, &costs).totals
@@ -446,7 +446,7 @@ mod tests {
         let relative = |totals: &Totals| {
             let said = totals.reads_per_second_interval.unwrap();
             assert_eq!(Some(said.value), totals.reads_per_second);
-            // Without what chance in sampling does: as many reads as fit into their seconds.
+            // Without the sampling error: as many reads as fit into their seconds.
             (said.high / said.value, said.value / said.low)
         };
         let (fine, coarse) = (of(fine), of(coarse));

@@ -117,7 +117,7 @@ const SETTINGS: [Setting; 9] = [
 
 /// The setting for a program, by the short name of a process and the functions that read there.
 pub(super) fn setting(name: &str, functions: &[&str]) -> Option<&'static Setting> {
-    // A server's worker may add what it does behind its name (`postgres: writer`).
+    // A server's worker may append its task to its name (`postgres: writer`).
     let is = |known: &str| {
         name.strip_prefix(known).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     };
@@ -144,7 +144,7 @@ mod tests {
         assert!(of("nginx", &["ngx_time_update"]).unwrap().contains("timer_resolution"));
         assert!(of("redis-server", &["serverCron"]).unwrap().contains("lower hz"));
         assert!(of("redis-server", &["call"]).unwrap().contains("USE_PROCESSOR_CLOCK"));
-        // Reads of the program's own Java code have no setting.
+        // No setting changes reads of the program's own Java code.
         assert_eq!(of("java", &["App.hot"]), None);
         assert_eq!(of("postgrest", &["f"]), None);
         assert!(of("clickhouse-serv", &["DB::QueryProfilerBase::tryCleanup"]).is_some());

@@ -37,7 +37,7 @@ const MONOTONIC: [&str; 33] = [
     "std::time::Instant::elapsed",
     "std::chrono::_V2::steady_clock::now",
     "std::__1::chrono::steady_clock::now",
-    // libuv (uv_hrtime asks for the precise clock), V8, Ruby, PHP.
+    // libuv (`uv_hrtime` reads the precise clock), V8, Ruby, PHP.
     "uv_hrtime",
     "v8::base::TimeTicks::Now",
     "rb_hrtime_now",
@@ -127,7 +127,7 @@ mod tests {
             ("std::time::SystemTime::now", Native),
         ]);
         assert_eq!(rust, Some(ClockId::REALTIME));
-        // Its argument decides; what calls a script is not the reader.
+        // The argument of the call decides; the caller of a script is not the reader.
         assert_eq!(of(&[vdso, libc, ("main", Native)]), None);
         assert_eq!(of(&[vdso, libc, ("f", Jit), ("os::javaTimeNanos()", Native)]), None);
         let seconds = [vdso, ("os::javaTimeMillis()", Native)];

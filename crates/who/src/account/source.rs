@@ -111,14 +111,14 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether a name says only where in a file a function begins.
+/// Returns whether a name is only a file and the offset at which the function begins.
 pub(crate) fn is_nameless(function: &str, module: &str) -> bool {
     function.strip_prefix(module).is_some_and(|rest| rest.starts_with("+0x"))
 }
 
 /// The nearest callers by which chains differ, each with its samples; empty if they do not differ.
 fn callers<'a>(chains: &[(&'a [Frame], u64)], all: u64, depth: usize) -> Vec<(&'a str, u64)> {
-    /// Samples, and what is above.
+    /// Samples, and the frames above.
     type Above<'a> = (u64, Vec<(&'a [Frame], u64)>);
     let mut by_name: BTreeMap<&str, Above<'_>> = BTreeMap::new();
     for (chain, samples) in chains {
@@ -133,7 +133,7 @@ fn callers<'a>(chains: &[(&'a [Frame], u64)], all: u64, depth: usize) -> Vec<(&'
     for (name, (sum, rests)) in by_name {
         let further = if depth > 1 { callers(&rests, all, depth - 1) } else { Vec::new() };
         match further.is_empty() {
-            // The only caller tells nothing apart.
+            // A single caller distinguishes nothing.
             true if one => {}
             true => found.push((name, sum)),
             false => found.extend(further),

@@ -17,7 +17,7 @@ pub(super) struct Sum {
     pub(super) saving: Option<f64>,
     /// Samples less and more, by the hits that split them.
     splits: BTreeMap<usize, (f64, f64)>,
-    /// The same by what reads of several clocks at one place take.
+    /// The same, because reads of several clocks at one place cost differently.
     pub(super) uneven: (f64, f64),
 }
 
@@ -68,7 +68,7 @@ impl Sum {
         let share = Estimate::share(self.samples, all);
         let factor = if share.value > 0.0 { value / share.value } else { 0.0 };
         let scaled = share.scaled(factor);
-        // The same number as where it is given alone, to the last digit.
+        // The same number as in the separate figure, to the last digit.
         let (low, high) = (scaled.low.min(value), scaled.high.max(value));
         Estimate { value, low, high }.widened(down, up)
     }

@@ -41,7 +41,7 @@ impl Cost {
 /// processors of 2021 (AMD family 25, `rdtscp` and `lfence; rdtsc`).
 const ORDERED: f64 = 2.4;
 
-/// What the functions of the vDSO take inside of it.
+/// The time that the vDSO's functions spend inside the vDSO, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Served {
     /// `clock_gettime` of a clock that reads the counter.
@@ -63,7 +63,7 @@ pub struct Costs {
     pub gettimeofday: Cost,
     /// Of `time`.
     pub time: Cost,
-    /// Of a call of the vDSO, what is spent inside of it, where samples see it; null where it was not measured.
+    /// The part of a vDSO call that is spent inside the vDSO, where samples see it; empty where it was not measured.
     pub served: Served,
     /// Of the counter itself.
     pub counter_ns: Option<f64>,
@@ -78,15 +78,15 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What a read through the vDSO takes there, where samples find it. Where it was not measured the call may be most of
-    /// a cheap read.
+    /// Returns the time of a read inside the vDSO, where samples see it. Where it was not measured, the call itself may
+    /// be most of a cheap read.
     #[must_use]
     pub fn served(&self, api: Api, clock: Option<ClockId>) -> Option<Span> {
         let library = self.of(api, clock).library_ns?;
         let clock = clock.unwrap_or(ClockId::MONOTONIC);
         let measured = match api {
             Api::ClockGettime if clock.is_coarse() => self.served.coarse,
-            // Of one piece of code, but for clocks with a rate of their own.
+            // One function serves all of them, except clocks with a rate of their own.
             Api::ClockGettime => self.served.fine.map(|span| {
                 let monotonic = self.of(api, Some(ClockId::MONOTONIC)).library_ns;
                 let factor = monotonic.map_or(1.0, |ns| library / ns);
@@ -99,15 +99,16 @@ impl Costs {
         Some(measured.unwrap_or_else(|| Span::of_loops(library, span::CALL, library)))
     }
 
-    /// What an instruction that reads the counter takes; one that waits for everything before it takes longer.
+    /// Returns the time of an instruction that reads the counter; an instruction that waits for all earlier ones is
+    /// slower.
     #[must_use]
     pub fn counted(&self, api: Api) -> Option<Span> {
         let most = |ns: f64| if api == Api::Rdtscp { ns * ORDERED } else { ns + span::OVERLAP };
         self.counter_ns.map(|ns| Span::of_loops(ns, 0.0, most(ns)))
     }
 
-    /// The cost of a function, for a clock if it takes one. Clocks that are not measured get the cost
-    /// of the CPU clocks: all of them are answered by system calls.
+    /// Returns the cost of a function, for a clock if it takes one. Clocks that are not measured get the cost of the
+    /// CPU clocks: system calls serve all of them.
     #[must_use]
     pub fn of(&self, api: Api, clock: Option<ClockId>) -> Cost {
         match api {
@@ -125,7 +126,7 @@ impl Costs {
     }
 }
 
-/// Measures the costs within about `budget`, in a thread of its own.
+/// Measures the costs within about `budget`, in a separate thread.
 #[must_use]
 pub fn costs(budget: Duration) -> Costs {
     let measured = std::thread::Builder::new()
@@ -136,7 +137,7 @@ pub fn costs(budget: Duration) -> Costs {
     measured.unwrap_or_default()
 }
 
-/// Costs that differ less are those of one piece of code.
+/// Costs that differ less are those of one function.
 const ALIKE: f64 = 0.2;
 
 fn measure(budget: Duration) -> Costs {
@@ -183,9 +184,9 @@ fn measure(budget: Duration) -> Costs {
     }
 }
 
-/// The cost of one function by both ways. A system call is slower for a while after the kernel has switched to the thread:
-/// a clock of CPU time takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its cost lies
-/// between the quartiles, and the account allows for both.
+/// The cost of one function by both paths. A system call is slower for a while after the kernel has switched to the
+/// thread: a clock of CPU time takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its
+/// cost lies between the quartiles, and the account allows for both.
 fn of_both(library: Option<&Samples>, call: Option<&Samples>) -> Cost {
     let between = |samples: &Samples| {
         let (fast, slow) = (samples.quantile(0.25)?, samples.quantile(0.75)?);
@@ -205,8 +206,8 @@ fn of_both(library: Option<&Samples>, call: Option<&Samples>) -> Cost {
     }
 }
 
-/// The vDSO reads its fine clocks by one piece of code (`do_hres`, `lib/vdso/gettimeofday.c`, since 5.3; one for each
-/// before, alike): small differences are chance, and get the median.
+/// The vDSO reads its fine clocks by one function (`do_hres`, `lib/vdso/gettimeofday.c`, since 5.3; before, one for
+/// each, alike): small differences are random, and get the median.
 fn level(clocks: &mut [(ClockId, Cost)]) {
     let fine = |clock: ClockId, cost: &Cost| {
         !clock.is_coarse() && !clock.is_cpu_time() && cost.in_user_space() == Some(true)
@@ -233,7 +234,7 @@ const COARSE: &str = "clock_gettime coarse";
 const DAY: &str = "gettimeofday";
 const TIME: &str = "time";
 
-/// Functions of this process's vDSO, with the clock that each is asked for.
+/// Returns the functions of this process's vDSO, each with the clock that it is to read.
 fn direct() -> Vec<(&'static str, Option<ClockId>, Function)> {
     let text = crate::watched::guard::text("/proc/self/maps", u64::MAX).unwrap_or_default();
     let maps = crate::watched::maps::parse(&text);
@@ -291,7 +292,7 @@ mod tests {
     #[test]
     fn of_both_allows_for_fast_and_slow_system_calls() {
         let samples = |ns: &[f64]| Samples { ns: ns.to_vec(), ..Samples::default() };
-        // Whether most of the batches were fast or slow is chance.
+        // Whether most of the batches were fast or slow is random.
         let mostly_fast = samples(&[510.0, 512.0, 515.0, 520.0, 800.0, 810.0]);
         let mostly_slow = samples(&[508.0, 512.0, 790.0, 800.0, 803.0, 810.0]);
         let cost = of_both(Some(&mostly_fast), Some(&mostly_slow));

@@ -52,7 +52,8 @@ fn measure(settings: Settings) -> [Option<Span>; 2] {
     let Some(loaded) = Loaded::new(settings) else { return [None; 2] };
     let clock = Some(libc::CLOCK_MONOTONIC);
     let mut subjects = Vec::new();
-    // SAFETY: functions of the image, as their names say; it is loaded until the loops have run.
+    // SAFETY: these are functions of the image with these names and signatures; it stays loaded until the loops have
+    // run.
     unsafe {
         subjects.extend(loops::of_function("clock_gettime", loaded.clock_gettime, clock));
         subjects.extend(loops::of_function("gettimeofday", loaded.gettimeofday, None));

@@ -1,29 +1,31 @@
-//! What a read takes where samples find it: a span, since it depends on the instructions around the call. A read of a few
-//! nanoseconds overlaps with them as far as the processor allows; one of hundreds does not notice them.
+//! The cost of a read, as samples see it: a span, since it depends on the instructions around the call. A read of a few
+//! nanoseconds overlaps with them as far as the processor allows; a read of hundreds of nanoseconds is unaffected.
 
 /// The least and the most that one read takes, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The least.
     pub low: f64,
-    /// The value to reckon with.
+    /// The value to calculate with.
     pub ns: f64,
     /// The most.
     pub high: f64,
 }
 
-/// The cost of each read differs by so much with what is done around it: it waits for the instructions before it.
+/// The relative variation of a read's cost by the code around it: a read waits for the instructions before it.
 const SURROUNDINGS: f64 = 0.15;
-/// A read in a loop without anything else is followed by the next; elsewhere so much of it, in nanoseconds, is done while
-/// the processor waits for instructions before it, and samples find those: 0.8 to 2 ns of 3 on processors of 2024.
+/// In a loop of nothing but reads, each read is followed by the next. Elsewhere so many nanoseconds of it are done
+/// while the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
+/// 2024.
 pub(super) const OVERLAP: f64 = 2.0;
 /// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a clock of the last tick.
 const LEAST: f64 = 0.07;
 /// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns and more of slow
 /// ones on processors of 2024. Samples find the wait at the read.
 const WAIT: f64 = 40.0;
-/// So long it may wait in a program that does nearly nothing else, too: an atomic addition beside each read, as a counter
-/// of events has, is done while the read waits for it, so that samples find all of it at the read.
+/// Nanoseconds that a read may wait even in a program that does almost nothing else: an atomic addition beside each
+/// read, such as a counter of events, runs while the read waits for it, so that samples attribute all of it to the
+/// read.
 pub const BESIDE: f64 = 10.0;
 /// The most that a call itself takes, in nanoseconds; a loop of empty calls that takes longer does so for its own sake.
 pub(super) const CALL: f64 = 3.0;
@@ -36,8 +38,8 @@ impl Span {
     }
 
     /// From a loop of calls, one of empty calls, and one in which each call waits for the result of the one before.
-    /// Samples find what is behind the call and does not overlap with what is before it; at most all of it, one after
-    /// the other.
+    /// Samples see the part of a call that does not overlap with the instructions before it; at most the whole call, if
+    /// the calls run one after the other.
     #[must_use]
     pub fn of_loops(apart: f64, empty: f64, chained: f64) -> Self {
         let high = apart.max(chained) - (empty - CALL).max(0.0);
@@ -89,7 +91,7 @@ mod tests {
         for span in [cheap, free, fine, loose, slow] {
             assert!(span.low < span.ns && span.ns < span.high, "{span:?}");
         }
-        // A read that is alone waits for what is before it; how long is bounded.
+        // A read on its own waits for the instructions before it; the wait is bounded.
         assert_eq!((fine.wait(1000.0), fine.wait(0.0)), (WAIT, BESIDE));
         assert_eq!(Span::around(10.0).scaled(2.0), Span::around(20.0));
         assert_eq!(Span::around(10.0).uneven(0.0), Span::around(10.0));

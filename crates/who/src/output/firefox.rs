@@ -56,14 +56,14 @@ pub fn firefox(recording: &Recording) -> Result<Vec<u8>, serde_json::Error> {
     Ok(visible::json(&json.to_string()).into_owned().into_bytes())
 }
 
-/// Between a name, its file and its line in a label, until these get places of their own: the library has none for
-/// them. No name has it: it would be escaped.
+/// Separates a name, its file and its line in a label, until they get fields of their own: the library has none for
+/// them. A name cannot contain it: it would be escaped.
 const BETWEEN: char = '\u{1f}';
 
 /// The functions of a stack, outermost first, with their places.
 fn labels<'a>(recording: &'a Recording, stack: &'a Stack) -> impl Iterator<Item = String> {
     let own = |name: &str| name.replace(BETWEEN, "?");
-    // The process is first; what is above the frames has no place.
+    // The process is first; an entry above the frames has no place.
     let places =
         std::iter::once(None).chain(stack.frames.iter().rev().map(|frame| frame.place.as_ref()));
     let places = places.chain(std::iter::repeat(None));

@@ -47,7 +47,7 @@ pub enum Refusal {
     Denied {
         /// The processes to sample.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
         /// `kernel.perf_event_paranoid`.
         paranoid: Option<i32>,
@@ -71,7 +71,7 @@ pub enum Refusal {
     Impossible {
         /// The processes to sample.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
     },
     /// Sampling with registers is written for this architecture only.
@@ -95,7 +95,7 @@ impl Refusal {
     }
 }
 
-/// The way without more rights, if there is one.
+/// Returns the alternative without more rights, if there is one.
 fn denied(other: Option<u32>, paranoid: Option<i32>, what: &str) -> String {
     match (other, paranoid) {
         (Some(user), _) => {

@@ -47,8 +47,8 @@ impl Breakpoints {
     /// Hits of one function, at some ten microseconds each, between two moments.
     const FEW: u16 = 32;
 
-    /// Arms the breakpoints of these threads (each with its vDSO's entry addresses) for a moment, and
-    /// gives the hits to `each`.
+    /// Arms the breakpoints of these threads (each with its vDSO's entry addresses) for a moment, and passes the hits
+    /// to `each`.
     pub fn moment(
         &mut self,
         threads: &[(i32, Vec<u64>)],
@@ -115,7 +115,7 @@ impl Breakpoints {
         }
     }
 
-    /// Disarms the breakpoints of [`Breakpoints::arm_few`], and gives the hits to `each`.
+    /// Disarms the breakpoints of [`Breakpoints::arm_few`], and passes the hits to `each`.
     pub fn collect(&mut self, mut each: impl FnMut(Sample)) {
         for mut ring in std::mem::take(&mut self.few) {
             let _ = event::switch(ring.event(), false);
@@ -127,8 +127,8 @@ impl Breakpoints {
         }
     }
 
-    /// As many of a thread's breakpoints as the processor's registers have room for: all, otherwise that of the first
-    /// function alone. Others than that one do not say which clock is read.
+    /// Opens as many of a thread's breakpoints as the processor has registers for: all of them, otherwise the one of
+    /// the first function alone. The other functions' breakpoints do not show which clock is read.
     fn open_most(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {
         match Self::open(tid, entries, round) {
             Err(error) if taken(&error) && entries.len() > 1 => {
@@ -156,8 +156,8 @@ impl Breakpoints {
         Ok(Group { ring, _others: others, used: round })
     }
 
-    /// Whether so long a time with breakpoints, during which reads took their share of `seconds`, should have seen reads:
-    /// some that take 5 us, as by the slowest clocksources.
+    /// Returns whether a time with breakpoints of this length, during which reads took their share of `seconds`, should
+    /// have hit reads: reads of 5 us, as by the slowest clocksources.
     #[must_use]
     pub fn should_have_hit(&self, read_ns: u64, seconds: f64) -> bool {
         should_have_hit(read_ns, self.armed, seconds)
@@ -169,7 +169,7 @@ impl Breakpoints {
         self.armed
     }
 
-    /// A thread that has ended says nothing about the others.
+    /// Records a refusal. That of a thread that has ended does not replace another one.
     fn refuse(&mut self, error: io::Error) {
         if self.refused.is_none() || !thread_ended(&error) {
             self.refused = Some(error);
@@ -183,19 +183,19 @@ impl Breakpoints {
     }
 }
 
-/// Whether an error says that the thread has ended.
+/// Returns whether the error means that the thread has ended.
 #[must_use]
 pub fn thread_ended(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// Whether an error says that no register is left: `ENOSPC` (`reserve_bp_slot` in `kernel/events/hw_breakpoint.c`), or
-/// `EBUSY`.
+/// Returns whether the error means that no register is left: `ENOSPC` (`reserve_bp_slot` in
+/// `kernel/events/hw_breakpoint.c`), or `EBUSY`.
 fn taken(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EBUSY))
 }
 
-/// Reads that are expected before their absence means something.
+/// Reads that are expected before their absence is significant.
 const EXPECTED: f64 = 20.0;
 /// A slow read, in nanoseconds.
 const SLOW: f64 = 5_000.0;

@@ -62,7 +62,7 @@ pub(super) fn sampling(
         Beat::CpuClock => {
             attr.type_ = b::PERF_TYPE_SOFTWARE;
             attr.config = u64::from(b::PERF_COUNT_SW_CPU_CLOCK);
-            // A fixed period, so that a sample stands for the same time always.
+            // A fixed period, so that each sample represents the same time.
             attr.__bindgen_anon_1.sample_period = 1_000_000_000 / frequency.max(1);
         }
         Beat::Cycles => {
@@ -80,7 +80,7 @@ pub(super) fn sampling(
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
-    // Where a process that ends soon had its vDSO.
+    // To know the vDSO's addresses of a process that ends soon.
     attr.set_mmap(1);
     attr
 }
@@ -129,7 +129,7 @@ pub(super) fn open(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What an event has counted, with what its heirs have: nanoseconds of CPU time for the CPU clock.
+/// Returns the count of an event, with those of its heirs: nanoseconds of CPU time for the CPU clock.
 pub(super) fn count(event: BorrowedFd<'_>) -> io::Result<u64> {
     let mut value = 0u64;
     // SAFETY: writes at most eight bytes to a live value of eight; without a format, that is all there is.

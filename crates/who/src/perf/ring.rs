@@ -63,7 +63,7 @@ impl Ring {
         unsafe { self.base.add(offset).cast::<AtomicU64>().as_ref() }
     }
 
-    /// Gives every record that is there to `each`: kind, flags, bytes behind the header.
+    /// Passes every available record to `each`: kind, flags, bytes after the header.
     pub fn drain(&mut self, buffer: &mut Vec<u8>, mut each: impl FnMut(u32, u16, &[u8])) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let mut tail = self.word(TAIL).load(Ordering::Relaxed);

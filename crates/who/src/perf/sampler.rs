@@ -32,8 +32,8 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Ends sampling now, if the time is not over yet, and gives the moment at which it ended. Must be called while the
-    /// sampler exists.
+    /// Ends sampling now, if the time is not over yet, and returns the moment at which it ended. Must be called while
+    /// the sampler exists.
     #[must_use]
     pub fn end(self) -> Option<Instant> {
         let _ = self.early.send(());
@@ -141,8 +141,8 @@ impl Sampler {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let access = Access { depth, paranoid: paranoid() };
-        // Those of a whole processor count its idle time, and those of cycles do not count time. Without the kernel's
-        // part samples are not taken of all that is counted.
+        // Events of a whole processor count its idle time, and those of cycles do not count time. Without the kernel's
+        // part, the events count more than they sample.
         let counts_time =
             beat == Beat::CpuClock && depth == Depth::Kernel && *scope != Scope::Everything;
         Ok(Self { rings, others, access, buffer: Vec::new(), frequency, counts_time })
@@ -183,8 +183,8 @@ impl Sampler {
         counts.sum::<io::Result<u64>>().ok()
     }
 
-    /// Switches all events off when the time is over, from a thread of its own: the one that takes the records may be
-    /// late on a busy machine. `None` where there can be no further thread.
+    /// Switches all events off when the time is over, from a separate thread: the thread that reads the records may be
+    /// late on a busy machine. `None` where no further thread can be started.
     #[must_use]
     pub fn switch_off_after(&self, how_long: Duration) -> Option<Deadline> {
         let rings = self.rings.iter().map(Ring::event);
@@ -218,8 +218,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Waits until a ring is a good part full, or the time is over. Says whether the sampled threads
-    /// have all ended.
+    /// Waits until a ring is about full, or the time is over. Returns whether the sampled threads have all ended.
     pub fn wait(&self, at_most: Duration) -> bool {
         let mut polls: Vec<libc::pollfd> = self
             .rings
@@ -243,7 +242,7 @@ impl Sampler {
         ended
     }
 
-    /// Gives every record that is there to `each`.
+    /// Passes every available record to `each`.
     pub fn drain(&mut self, mut each: impl FnMut(Record)) {
         for ring in &mut self.rings {
             ring.drain(&mut self.buffer, |kind, misc, body| {

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Clocks that have a count of their own; all others are counted together.
+/// Clocks with a separate count; all others are counted together.
 const CLOCKS: [ClockId; 9] = [
     ClockId::REALTIME,
     ClockId::MONOTONIC,
@@ -41,7 +41,7 @@ pub enum NoTracepoints {
          mounted: sudo mount -t tracefs nodev /sys/kernel/tracing"
     )]
     NotMounted,
-    /// It is not for this user.
+    /// This user may not use it.
     #[error(
         "system calls are not counted: only root may look at the kernel's tracepoints ({place}: {error}): \
          run it with sudo"
@@ -49,7 +49,7 @@ pub enum NoTracepoints {
     Forbidden {
         /// The file or directory that could not be read.
         place: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
     },
     /// The kernel was built without them.
@@ -63,7 +63,7 @@ pub enum NoTracepoints {
     Refused {
         /// The attempted operation.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -108,8 +108,7 @@ impl Numbers {
         for place in places {
             match Self::read(Path::new(place)) {
                 Ok(numbers) => return Ok(numbers),
-                // The more specific error is kept: an absent place says nothing about the other
-                // one.
+                // The more specific error is kept: an absent directory does not explain the error of the other one.
                 Err(NoTracepoints::NotMounted) => {}
                 Err(why) => last = why,
             }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// the time.
 const FIRST: Duration = Duration::from_millis(700);
 
-/// Addresses that tell calls apart.
+/// Addresses that distinguish calls.
 const CALLERS: usize = 4;
 
 impl Session {
@@ -42,7 +42,7 @@ impl Session {
                 Err(why) if !process.gaps.contains(&why) => process.gaps.push(why),
                 Err(_) => {}
             }
-            // A runtime that gave no names once gets no further request.
+            // A runtime that once returned no names gets no further request.
             if process.runtime != Runtime::Jvm || self.silent.contains(&process.pid) {
                 continue;
             }
@@ -100,7 +100,7 @@ impl Namer<'_> {
 }
 
 impl Namer<'_> {
-    /// The innermost addresses outside of the vDSO: they tell calls apart.
+    /// Returns the innermost addresses outside the vDSO: they distinguish calls.
     fn callers(&self, at: usize, stack: &[u64]) -> Arc<[u64]> {
         let Some(process) = self.processes.get(at) else { return Arc::new([]) };
         let outside = |address: &&u64| !process.in_vdso(**address) && !process.in_ours(**address);
@@ -142,7 +142,7 @@ fn modules(processes: &[Process], stacks: &[Stack]) -> Vec<Module> {
     modules
 }
 
-/// Everything so far.
+/// Returns the recording so far.
 pub(super) fn recording(session: &mut Session) -> Recording {
     session.resolve();
     session.sums.settle();

@@ -12,7 +12,8 @@ impl Session {
     pub(super) fn drain(&mut self) {
         let mut records = Vec::new();
         self.sampler.drain(|record| records.push(record));
-        // Of a process that has ended already this is all that is left, and its samples may come first, from another ring.
+        // For a process that has already ended only these records remain, and its samples may come first, from another
+        // ring.
         for record in &records {
             match record {
                 Record::Fork { pid, parent, .. } if pid != parent => {
@@ -29,7 +30,7 @@ impl Session {
                 _ => {}
             }
         }
-        // Those that are looked at from here on have become what they became before these records were read.
+        // Processes added from here on were read from `/proc` after the changes that these records report.
         let known = self.processes.len();
         for record in records {
             match record {
@@ -64,7 +65,7 @@ impl Session {
         }
     }
 
-    /// The process of a sample, looked at when it is first seen.
+    /// Returns the process of a sample; examines it when it is first seen.
     pub(super) fn process(&mut self, pid: u32) -> Option<usize> {
         if let Some(known) = self.current.get(&pid) {
             return *known;
@@ -74,8 +75,8 @@ impl Session {
                 self.processes.push(process);
                 Some(self.processes.len() - 1)
             }
-            // A process that has already ended had its parent's memory, unless it became another program: then it has a
-            // vDSO of its own, and nothing else of it is known.
+            // A process that has already ended had its parent's memory, unless it became another program: then it has
+            // its own vDSO, and nothing else is known about it.
             None => match self.executed.get(&pid) {
                 Some((name, Some(vdso))) => {
                     self.processes.push(Process::ended(pid, name, vdso.clone()));
@@ -178,7 +179,7 @@ impl Session {
             return;
         };
         let stack = self.stack(at, sample).into();
-        // The argument is an int: the upper half of the register is anything.
+        // The argument is an int: the upper half of the register may have any value.
         let clock = (api == Api::ClockGettime).then_some(ClockId(registers.di as i32));
         let key = HitKey { process: at, api, clock, stack, interpreted: None };
         let many = u32::try_from(self.draws.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Which functions a recording does not show, and how they would be named. Pure, except for what is known of processes.
+//! Which functions a recording does not show, and how they could be named. Pure, except for the data of processes.
 
 use crate::account::site;
 use crate::account::source::is_nameless;
@@ -71,7 +71,7 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             }
             Runtime::Native | Runtime::Go | Runtime::Jvm => {}
         }
-        // Those two have a way of their own, or a reason.
+        // The JVM and Node have their own message, or a known reason.
         let told = matches!(process.runtime, Runtime::Jvm | Runtime::Node);
         if !told && share(unnamed()) > WORTH && process.perf_map.is_empty() {
             gaps.push(format!(
@@ -85,7 +85,7 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
     gaps.dedup();
     let mut by_text: BTreeMap<String, usize> = BTreeMap::new();
     gaps.retain(|gap| {
-        // Workers of one program say it once.
+        // Workers of one program get one message.
         let text = gap.split_once(": ").map_or(gap.as_str(), |(_, text)| text).to_owned();
         let seen = by_text.entry(text).or_default();
         *seen += 1;
@@ -94,7 +94,7 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
     gaps
 }
 
-/// The files whose functions have no names although they read the time, and where names are.
+/// Returns the files whose functions have no names although they read the time, and the place of the names.
 pub(super) fn nameless(modules: &[Module], stacks: &[Stack]) -> Vec<String> {
     let all: u64 = stacks.iter().map(|stack| stack.tally.samples).sum();
     let mut by_module: BTreeMap<String, u64> = BTreeMap::new();
@@ -122,7 +122,7 @@ pub(super) fn nameless(modules: &[Module], stacks: &[Stack]) -> Vec<String> {
         .collect()
 }
 
-/// The language of an interpreter that is not looked into, and what names its functions.
+/// Returns the language of an interpreter that is not examined, and the tool that names its functions.
 fn another_way(runtime: Runtime) -> Option<(&'static str, &'static str)> {
     Some(match runtime {
         Runtime::Ruby => (

@@ -11,7 +11,7 @@ use crate::watched::waits::{self, Blocked, End};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Threads that are looked at until the next moment.
+/// Threads that are examined until the next moment.
 const LOOKED_AT: usize = 16;
 /// Threads whose reads are watched until the next moment.
 const WATCHED: usize = 2;
@@ -187,7 +187,7 @@ impl Session {
         thread.reader = thread.reader.take().or(stack);
     }
 
-    /// The functions that wait: found as those of a sample are, with what memory holds.
+    /// Returns the functions that wait, found as those of a sample are, from the contents of memory.
     fn sleeping_stack(&mut self, process: usize, tid: i32, blocked: Blocked) -> Box<[u64]> {
         let key = (process, blocked.sp, blocked.ip);
         if let Some(known) = self.waits.stacks.get(&key) {

@@ -1,11 +1,11 @@
-//! Names of functions of files, looked up in processes of their own.
+//! Looks up the names of a file's functions in separate processes.
 //!
-//! A file may be made to take any amount of memory and time: a section states how long it is uncompressed, and may be
-//! longer; one byte of a table of lines makes a row of many. And it may be shortened while it is mapped, which ends the
-//! process that reads it (SIGBUS). So a child reads it, with limits of the kernel for its memory and its processor time,
-//! and this process waits for its answers for a limited time. Debugging information that exceeds the limits is left out
-//! then: another child reads the table of symbols alone. A file of root or of the caller has larger limits, but has some:
-//! it may be of an image that another person has built.
+//! A file can be made to take any amount of memory and time: a section states its uncompressed length, and may be
+//! longer; one byte of a line table makes a row of many. And it may be shortened while it is mapped, which ends the
+//! process that reads it (SIGBUS). So a child reads it, with kernel limits on its memory and its CPU time, and this
+//! process waits for the results for a limited time. Debugging information that exceeds the limits is left out: another
+//! child reads the symbol table alone. A file of root or of the caller has larger limits, but still has limits: it may
+//! belong to an image that another user has built.
 
 mod answer;
 mod child;
@@ -23,7 +23,7 @@ const WAITING: u64 = 160 << 20;
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { TESTS_PATIENCE } else { 20 });
 /// The same in tests, whose code is not optimised, and which run beside each other.
 const TESTS_PATIENCE: u64 = 200;
-/// The same after a signal has asked this program to end.
+/// The same after a signal has requested this program to end.
 const HASTE: Duration = Duration::from_millis(500);
 /// Children that wait for questions at most.
 const CHILDREN: usize = 24;
@@ -34,16 +34,16 @@ type Id = (u64, u64);
 #[derive(Debug, Default)]
 pub(super) struct Apart {
     files: HashMap<Id, State>,
-    /// Which child was asked when.
+    /// The number of the last request, which shows the child that was used longest ago.
     asked: u64,
     spent: Duration,
     spent_on_own: Duration,
     wished: Option<Instant>,
-    /// What was left out, by the names of files.
+    /// Data that was left out, with the names of the files.
     pub(super) gaps: Vec<String>,
 }
 
-/// What is read of a file.
+/// The data to read from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
     /// Debugging information and symbols.
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// A zlib stream of so many mebibytes of zeros: one part of it again and again.
+    /// Returns a zlib stream of so many mebibytes of zeros: one part of it repeated.
     fn zeros(mebibytes: u32) -> Vec<u8> {
         let mut part = Vec::with_capacity(1 << 16);
         let mut compress = flate2::Compress::new(flate2::Compression::fast(), false);
@@ -307,7 +307,7 @@ mod tests {
         let mut read = Vec::new();
         flate2::read::ZlibDecoder::new(&zeros(2)[..]).read_to_end(&mut read).unwrap();
         assert_eq!(read, vec![0; 2 << 20]);
-        // What a section states is seen before it is read; one that lies is stopped by the kernel.
+        // The stated length of a section is checked before it is read; the kernel stops a section with a wrong length.
         for (name, states) in [
             (".debug_info", 400 << 20),
             (".debug_info", 64),
@@ -327,7 +327,7 @@ mod tests {
                 let names = names.unwrap_or_else(|| panic!("{name}"));
                 assert_eq!(&*names[0].name, "victim", "{name}");
                 assert!(data("self").unwrap() < before + MEMORY, "{name}");
-                // Where the debugging information was read at all, it was left, and that is said.
+                // Where the debugging information was read at all, it was left out, and a message reports that.
                 println!("{name} {states}: {:?}", apart.gaps);
             }
         }
@@ -390,7 +390,7 @@ mod tests {
         }
         let kept = |apart: &Apart| apart.files.values().filter(|it| it.child.is_some()).count();
         assert_eq!(kept(&apart), CHILDREN);
-        // One that takes much leaves no room for others.
+        // A child that takes much memory leaves no room for others.
         let last = apart.files.get_mut(&(1, 2 * CHILDREN as u64 - 1)).unwrap();
         last.child.as_mut().unwrap().taken = WAITING + 1;
         ask(&mut apart, &file, length / 2);

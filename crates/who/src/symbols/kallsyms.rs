@@ -41,7 +41,7 @@ impl KernelSymbols {
         symbols
     }
 
-    /// Whether nothing is known.
+    /// Returns whether no symbol is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.at.is_empty()
@@ -69,7 +69,7 @@ impl KernelSymbols {
         self.names(address).next()
     }
 
-    /// Which system call kernel frames show, innermost first.
+    /// Returns the system call that kernel frames show, innermost first.
     #[must_use]
     pub fn call(&self, frames: &[u64]) -> KernelCall {
         let mut call = KernelCall::None;

@@ -87,7 +87,7 @@ pub struct Symbols {
     kernel: KernelSymbols,
     /// By file and offset.
     known: HashMap<((u64, u64), u64), Names>,
-    /// What is looked up in other processes.
+    /// Lookups in other processes.
     apart: Apart,
 }
 
@@ -229,14 +229,14 @@ impl Symbols {
         let at = At { offset, address };
         let found = self.apart.names(&file.file, file.id, module, file.own, at);
         found.unwrap_or_else(|| {
-            // Without a symbol, a function is where the tables say that it begins.
+            // Without a symbol, the unwind tables define where a function begins.
             let begin = address.and_then(|address| file.function(address));
             let begin = begin.map(|function| function.begin).or(address).unwrap_or(offset);
             [Named { name: format!("{module}+{begin:#x}").into(), place: None }].into()
         })
     }
 
-    /// What was left out of files.
+    /// Returns the data that was left out, by file.
     #[must_use]
     pub fn gaps(&self) -> &[String] {
         &self.apart.gaps

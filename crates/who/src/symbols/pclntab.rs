@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Where the table is; the second in programs that can be loaded anywhere, by some linkers.
 pub const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
-/// What the table begins with.
+/// The first word of the table, by version of Go.
 const GO_1_18: u32 = 0xffff_fff0;
 const GO_1_20: u32 = 0xffff_fff1;
 /// Bytes of a name at most.
@@ -167,7 +167,7 @@ impl Table {
         text(self.bytes.get(self.names.checked_add(offset as usize)?..)?)
     }
 
-    /// Offsets in an entry: until 1.19 it has no first line.
+    /// Offsets in an entry: entries have no first line until 1.19.
     fn behind(&self) -> (usize, usize) {
         if self.inlines { (43, 44) } else { (39, 40) }
     }
@@ -244,7 +244,7 @@ const DATA: u64 = 320;
 /// The parts of a file by their addresses, with the values that the loader puts in.
 struct Image<'a> {
     sections: Vec<(u64, &'a [u8], bool)>,
-    /// What is stored where, in programs that can be loaded anywhere.
+    /// Relocated values by address, in position-independent programs.
     relocated: HashMap<u64, u64>,
 }
 

@@ -115,7 +115,7 @@ impl PerfMap {
         self.functions.shrink_to_fit();
     }
 
-    /// Whether it names nothing.
+    /// Returns whether it has no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
@@ -137,7 +137,7 @@ impl PerfMap {
         self.forget();
     }
 
-    /// Lets go of names that no function has any more, when they are most of it.
+    /// Frees names that no function has any more, when they are most of the memory.
     fn forget(&mut self) {
         let used: usize = self.functions.iter().map(|function| function.name.1 as usize).sum();
         if self.names.len() > 2 * used {
@@ -177,7 +177,7 @@ fn is_script(name: &str) -> bool {
     SCRIPT.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A name as people write it: without the marks of V8's and Python's maps.
+/// Returns a readable name: without the marks of V8's and Python's maps.
 #[must_use]
 pub fn readable(name: &str) -> String {
     // V8: "JS:*hotA /x/file.js:3:14", "LazyCompile:~main file:1"; Python: "py::function:/x/file.py".

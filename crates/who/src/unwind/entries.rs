@@ -1,9 +1,9 @@
 //! Which entries of unwind tables are given to the library that walks stacks.
 //!
-//! The library evaluates the expressions of an entry without a limit: one that jumps backward never ends, and may add to its
-//! stack meanwhile. So an entry is read here first, and one whose expressions branch at all or are long is not used: what
-//! is decoded then is what is evaluated, each operation once. The entry is found as the library finds it, with the same
-//! version of the same crate (gimli), so that both have the same one.
+//! The library evaluates the expressions of an entry without a limit: an expression that jumps backward never ends, and
+//! may add to its stack meanwhile. So an entry is read here first, and one whose expressions branch at all or are long
+//! is not used: then each decoded operation is evaluated exactly once. The entry is found as the library finds it, with
+//! the same version of the same crate (gimli), so that both have the same one.
 
 use super::Sections;
 use gimli::{
@@ -19,12 +19,12 @@ const EXPRESSION: usize = 256;
 const ENTRY: usize = 64 << 10;
 /// Bytes of an entry that others share at most: they have two dozen.
 const SHARED: usize = 4 << 10;
-/// Addresses whose answer is remembered at most.
+/// Addresses whose result is remembered at most.
 const KNOWN: usize = 1 << 16;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Answers, by address in a process.
+/// Results, by address in a process.
 #[derive(Debug, Default)]
 pub(super) struct Known(HashMap<u64, bool>);
 
@@ -130,7 +130,7 @@ fn shared<'a, U: UnwindSection<Slice<'a>>>(
     entry.entry_len() <= SHARED && ends(frame, entry, entry.instructions(frame, bases))
 }
 
-/// Whether what an entry has of its own may be used.
+/// Returns whether the entry's own instructions may be used.
 fn own<'a, U: UnwindSection<Slice<'a>>>(
     frame: &U,
     bases: &BaseAddresses,
@@ -145,7 +145,7 @@ fn ends<'a, U: UnwindSection<Slice<'a>>>(
     mut instructions: gimli::CallFrameInstructionIter<'_, Slice<'a>>,
 ) -> bool {
     loop {
-        // The library, too, stops at what cannot be read.
+        // The library, too, stops at an instruction that it cannot read.
         let Ok(Some(instruction)) = instructions.next() else { return true };
         let expression: UnwindExpression<usize> = match instruction {
             CallFrameInstruction::DefCfaExpression { expression }
@@ -159,8 +159,8 @@ fn ends<'a, U: UnwindSection<Slice<'a>>>(
     }
 }
 
-/// Whether an expression is short and has no branch. A branch may lead into the middle of an operation, so not even one
-/// that leads forward is known to end.
+/// Returns whether an expression is short and has no branch. A branch may lead into the middle of an operation, so not
+/// even one that leads forward is known to end.
 fn is_short_and_straight<'a, U: UnwindSection<Slice<'a>>>(
     frame: &U,
     expression: &UnwindExpression<usize>,

@@ -183,7 +183,7 @@ mod tests {
             ip in 0u64..0x3000,
             bp: u64,
         ) {
-            // A version and encodings that are usual, so that what follows is read.
+            // A usual version and usual encodings, so that the rest is read.
             index.splice(..0, [1, 0x1b, 3, 0x3b]);
             let sections = Sections {
                 text: Some(0..0x1000),

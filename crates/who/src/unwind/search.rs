@@ -11,12 +11,12 @@ use std::ops::ControlFlow;
 const FOUND: usize = 4;
 /// Jumps that are followed from the target of a call: entries of a linkage table and functions that end in a call.
 const JUMPS: usize = 3;
-/// Bytes of a function in which a jump is looked for.
+/// Bytes of a function that are searched for a jump.
 const SHORT: usize = 64;
 /// How far into a function without a known begin an address may be.
 const NEAR: u64 = 1 << 14;
 
-/// How well a call explains the frame below.
+/// How well a call matches the frame below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// It calls that function.
@@ -130,8 +130,7 @@ fn behind(at: u64, length: u64, distance: i64) -> u64 {
     at.wrapping_add(length).wrapping_add_signed(distance)
 }
 
-/// Whether a short function at an address jumps to `target`: a call that is the last thing it does leaves no return
-/// address.
+/// Returns whether a short function at an address jumps to `target`: a tail call leaves no return address.
 fn ends_in(at: u64, target: u64, code: &dyn Code) -> bool {
     let Some(bytes) = code.at(at) else { return false };
     let length = code.function(at).and_then(|function| function.end.checked_sub(at));

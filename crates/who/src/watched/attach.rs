@@ -1,10 +1,10 @@
-//! Whether a Java virtual machine will take a request for what it is.
+//! Whether a Java virtual machine recognises a request to attach.
 //!
-//! HotSpot takes SIGQUIT for a request to listen if it finds `.attach_pidPID` of its own user or root, first in its
-//! working directory, then in `/tmp` (`AttachListener::is_init_trigger`, `attachListener_posix.cpp` since JDK 9); else it
-//! dumps its threads. A file that it cannot reach, or whose owner has no number in its user namespace, is none. A
-//! process that has `libjvm.so` and runs no machine, such as the child of a machine that has not yet begun its own
-//! program, is ended by the signal, or does what it likes.
+//! HotSpot treats SIGQUIT as a request to listen if it finds `.attach_pidPID` of its own user or root, first in its
+//! working directory, then in `/tmp` (`AttachListener::is_init_trigger`, `attachListener_posix.cpp` since JDK 9);
+//! otherwise it dumps its threads. A file that it cannot reach, or whose owner has no number in its user namespace,
+//! does not count. A process that has `libjvm.so` and runs no machine, such as the child of a machine that has not yet
+//! started its own program, is ended by the signal, or handles it in its own way.
 
 use super::guard::Owners;
 use super::patient;

@@ -1,10 +1,10 @@
 //! Reads files of a watched program, whose user controls their content and may change them meanwhile.
 //!
-//! A file is read in parts, and no part is larger than the file's blocks on the disk allow: a sparse file may claim
-//! any size. All parts of a file are limited together, and so is what is kept of all files: less for those that another
-//! user could write, but also for those of root, which may be of an image that another person has built. The library that
-//! finds names maps a file as a whole, and shortening a mapped file ends the program that reads it (SIGBUS): a process of
-//! its own does that (`symbols::apart`).
+//! A file is read in parts, and no part is larger than the file's blocks on the disk allow: a sparse file may claim any
+//! size. All parts of a file are limited together, and so is the data that is kept of all files: less for files that
+//! another user could write, but also for those of root, which may be of an image that another user has built. The
+//! library that finds names maps a file as a whole, and shortening a mapped file ends the program that reads it
+//! (SIGBUS): a separate process does that (`symbols::apart`).
 
 use clocksmith_facts::trusted;
 use object::ReadRef;
@@ -23,7 +23,7 @@ const LARGEST: u64 = 256 << 20;
 const COMPRESSED: u64 = 16;
 /// Unit of `st_blocks`.
 const BLOCK: u64 = 512;
-/// Any file may have a piece of this length: small ones may have no block of their own.
+/// Bytes that a part of any file may have: a small file may have no disk block.
 const SMALL: u64 = 1 << 20;
 /// Bytes of all pieces of a file that another user could write, while it is read.
 const OTHERS: u64 = 32 << 20;
@@ -48,18 +48,18 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// Of an open file.
+    /// Wraps an open file.
     pub(super) fn new(file: File) -> Option<Self> {
         let own = is_own(&file);
         Self::of(file, own)
     }
 
-    /// Of a file of which it is known whether no other user could have written its content.
+    /// Wraps a file; `own` means that no other user could have written its content.
     pub(super) fn of(file: File, own: bool) -> Option<Self> {
         Self::of_at_most(file, if own { OWN } else { OTHERS })
     }
 
-    /// With a limit for all pieces.
+    /// Wraps a file with a limit for all parts together.
     fn of_at_most(file: File, most: u64) -> Option<Self> {
         let blocks = file.metadata().ok()?.blocks();
         let piece = blocks.saturating_mul(BLOCK).saturating_mul(COMPRESSED).clamp(SMALL, LARGEST);
@@ -85,7 +85,7 @@ impl<'a> ReadRef<'a> for &'a Bounded {
     }
 }
 
-/// Room for what is kept of files.
+/// Room for the data that is kept of files.
 #[derive(Clone, Debug)]
 pub(super) struct Room(Arc<AtomicU64>);
 
@@ -126,7 +126,7 @@ mod tests {
         std::fs::write(&path, vec![1; 2 * piece]).unwrap();
         let piece = piece as u64;
         let file = || File::open(&path).unwrap();
-        // The same bytes again and again count each time: each may be another copy.
+        // Repeated reads of the same bytes count each time: each may be another copy.
         let read = |bounded: &Bounded| {
             (0..100).take_while(|at| { bounded }.read_bytes_at(*at, piece).is_ok()).count() as u64
         };

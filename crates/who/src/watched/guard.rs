@@ -1,10 +1,9 @@
 //! Opens files that a watched program has chosen: its files in `/tmp`, and the files that it has
 //! mapped.
 //!
-//! `who` often runs as root, and the program may be any user's. So a file is not opened if it could block
-//! (a FIFO, a device), if a link leads to it, or if its owner is neither the program's user nor root.
-//! First only the place is held (`O_PATH`, which opens nothing), then it is examined, then that same file
-//! is opened.
+//! `who` often runs as root, and the program may be any user's. So a file is not opened if it could block (a FIFO, a
+//! device), if a link leads to it, or if its owner is neither the program's user nor root. First only a handle is
+//! opened (`O_PATH`, which does not open the file), then the file is examined, then that same file is opened.
 
 use super::{patient, served};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -18,7 +17,7 @@ use std::path::Path;
 pub enum NotOpened {
     /// There is none.
     Absent,
-    /// It is not to be trusted, or the system refused it; why.
+    /// It is not to be trusted, or the system refused it: the reason.
     Refused(String),
 }
 
@@ -38,12 +37,12 @@ pub struct Owners {
     pub user: u32,
     /// The effective group of the process.
     pub group: u32,
-    /// Who is root for the process: 0, or the user that its user namespace has for root.
+    /// The user that is root for the process: 0, or the user that its user namespace maps to root.
     pub root: u32,
 }
 
 impl Owners {
-    /// Of a process; `None` if it is gone.
+    /// Reads the owners of a process; `None` if it is gone.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let status = text(&format!("/proc/{pid}/status"), 1 << 16)?;
@@ -267,10 +266,10 @@ impl Temporary {
         })
     }
 
-    /// The directory itself.
+    /// Returns the metadata of the directory itself.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// The metadata cannot be read.
     pub fn stat(&self) -> Result<Stat, NotOpened> {
         Ok(rustix::fs::fstat(&self.dir)?)
     }

@@ -26,14 +26,14 @@ struct Machine {
     version: u64,
     no_attach: bool,
     no_signals: bool,
-    /// Where it keeps the code that it compiles; empty if it does not say.
+    /// The range of its compiled code; empty if it does not define one.
     code: Range<u64>,
 }
 
-/// Whether the machine was configured to take requests; then where it keeps the code that it compiles.
+/// Returns the range of the machine's compiled code, if the machine was configured to take requests.
 ///
 /// # Errors
-/// Why it is not known to.
+/// The reason why it is not known to take them.
 pub(super) fn takes_requests(process: &Process) -> Result<Range<u64>, String> {
     if process.maps.iter().any(|mapping| mapping.base_name().starts_with("libj9")) {
         return Err("it is OpenJ9, which writes a dump when it is signalled".to_owned());

@@ -1,10 +1,10 @@
 //! Whether a Java virtual machine has mapped no code but that of its JDK and of the system's own libraries.
 //!
-//! Any other code (an agent, a library for JNI or of `LD_PRELOAD`) may have set an action of its own for SIGQUIT, which
-//! may end the program, and the kernel does not show another process which action is set. HotSpot keeps its own action
-//! from Java code (`JVM_RegisterSignal`, `src/hotspot/os/posix/jvm_posix.cpp`, refuses SIGQUIT unless `-Xrs`). Java code that
-//! calls `sigaction` through the interface to foreign functions leaves no trace here, except in a machine that looks
-//! functions up in the C library by `Linker.defaultLookup`, which maps `libsyslookup.so`.
+//! Any other code (an agent, a library for JNI or of `LD_PRELOAD`) may have set a different action for SIGQUIT, which
+//! may end the program, and the kernel does not show another process which action is set. HotSpot protects its own
+//! action from Java code (`JVM_RegisterSignal`, `src/hotspot/os/posix/jvm_posix.cpp`, refuses SIGQUIT unless `-Xrs`).
+//! Java code that calls `sigaction` through the interface to foreign functions leaves no trace here, except in a
+//! machine that looks functions up in the C library by `Linker.defaultLookup`, which maps `libsyslookup.so`.
 //!
 //! Names and owners of the files decide. Pure.
 
@@ -104,7 +104,7 @@ const SYSTEM: [&str; 42] = [
 /// Where those are, directly or in one directory below (`x86_64-linux-gnu`).
 const DIRECTORIES: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
-/// Who may have written a mapped file: its owner, and whether group or others may write it.
+/// The users who may have written a mapped file: its owner, and whether group or others may write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     /// The owner.
@@ -113,19 +113,19 @@ pub(super) struct Written {
     pub(super) loose: bool,
 }
 
-/// What is known of a machine beside its map.
+/// Data about a Java virtual machine besides its map.
 pub(super) struct About<'a> {
-    /// Where it keeps the code that it compiles.
+    /// The range of its compiled code.
     pub(super) code: Range<u64>,
     /// Its effective user, whose JDK it may be.
     pub(super) user: u32,
-    /// Who may have written the file of a mapping; `None` if that is not known.
+    /// Returns the users who may have written the file of a mapping; `None` if that is not known.
     pub(super) written: &'a dyn Fn(&Mapping) -> Option<Written>,
     /// Whether an address is in the clock of `clocksmith run`.
     pub(super) ours: &'a dyn Fn(u64) -> bool,
 }
 
-/// The code in a machine's map that is neither its JDK's nor the system's, by names for people, each once.
+/// Returns the code in a machine's map that is neither its JDK's nor the system's, by readable names, each once.
 pub(super) fn strangers(maps: &[Mapping], about: &About<'_>) -> Vec<String> {
     let Some(home) = maps.iter().find_map(home) else {
         return vec!["a machine whose JDK is not known".to_owned()];
@@ -251,7 +251,7 @@ mod tests {
             ("/home/u/q.so", "q.so"),
             ("/tmp/libnetty_transport_native_epoll.so", "libnetty_transport_native_epoll.so"),
             ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "libjemalloc.so.2"),
-            // The name of the C library at another place; a library of the application in a runtime image of its own.
+            // The name of the C library in another directory; a library of the application in its own runtime image.
             ("/srv/app/libc.so.6", "libc.so.6"),
             ("/usr/lib/x86_64-linux-gnu/app/libc.so.6", "libc.so.6"),
             ("/usr/lib/jvm/java-17/lib/libapp.so", "libapp.so"),

@@ -5,8 +5,8 @@
 //! `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK 9 and
 //! later; `Compiler.perfmap` since 17). Another JVM would be ended by the signal, or would dump its
 //! threads or its memory. So the signal is sent only to a JVM that was configured to take requests (`hotspot`), would
-//! know this one (`attach`), and has mapped no code that may have set another action (`jdk`), unless the user wishes it;
-//! and only once: the file stays where no answer came, and a JVM with such a file is not signalled.
+//! recognise this one (`attach`), and has mapped no code that may have set another action (`jdk`), unless the user
+//! wishes it; and only once: the file stays if the JVM did not reply, and a JVM with such a file is not signalled.
 
 use super::attach;
 use super::guard::{NotOpened, Temporary, text};
@@ -23,7 +23,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long the machine may take to listen, and to answer.
+/// How long the machine may take to listen, and to reply.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The kernel's data about a process.
@@ -45,7 +45,7 @@ impl Status {
             .is_some_and(|mask| mask & 1 << (libc::SIGQUIT - 1) != 0)
     }
 
-    /// Whether a signal would be answered now.
+    /// Returns whether the process would handle a signal now.
     fn can_be_signalled(&self) -> Result<(), &'static str> {
         if self.line("State:").is_none_or(|state| state.starts_with(['T', 't', 'Z', 'X'])) {
             Err("it is stopped")
@@ -75,7 +75,7 @@ pub struct Version {
     changed: (i64, i64),
 }
 
-/// A map that was read, held open: when its process has ended, the map still names what was seen of it.
+/// A map that was read, held open: when its process has ended, the map still names the code of its samples.
 #[derive(Debug, Default)]
 pub struct Written {
     version: Option<Version>,
@@ -124,22 +124,22 @@ pub fn written_map(pid: u32, known: &mut Written) -> Result<Option<PerfMap>, Str
     }
 }
 
-/// Which Java virtual machines are asked for the names of their code.
+/// Which Java virtual machines are requested to name their code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requests {
     /// None.
     No,
-    /// Those in which no code can have an action of its own for the signal: see `jdk`.
+    /// Those in which no code can have set its own action for the signal: see `jdk`.
     Sure,
     /// Others as well, at the user's wish.
     Wished,
 }
 
-/// Requests the JVM's map, and removes the file again if it was not there before. After an error there must not
-/// be another request.
+/// Requests the JVM's map, and removes the file again if it was not there before. After an error there must not be
+/// another request.
 ///
 /// # Errors
-/// Why it gave none, and how to get it.
+/// The reason why it gave no map, and how to get it.
 pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
     let pid = process.pid;
     let gap = |why: &str| {
@@ -238,15 +238,15 @@ fn wake(
         format!("it may not be signalled: {error}")
     })?;
     let begun = Instant::now();
-    // Also after a signal to this program: what was made is removed when the machine has seen it.
+    // Also after a signal to this program: the file is removed when the machine has seen it.
     while begun.elapsed() < PATIENCE {
         if let Ok(socket) = tmp.socket(&format!(".java_pid{inner}")) {
             return Ok(socket);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The file stays: it shows the next run that the JVM does not answer, and, if the JVM was only busy, shows the
-    // JVM that the signal did not request a dump.
+    // The file stays: it shows the next run that the JVM does not reply, and, if the JVM was only busy, shows the JVM
+    // that the signal did not request a dump.
     request.keep();
     Err(format!("it does not listen; /tmp/{name} stays, so that it is not asked again"))
 }
@@ -290,7 +290,7 @@ fn command(pid: u32, socket: &OwnedFd) -> std::io::Result<String> {
     let mut answer = Vec::new();
     let begun = Instant::now();
     let mut buffer = [0; 4096];
-    // One limit for all of it: a byte now and then would never reach that of one read.
+    // One limit for the whole reply: single bytes with pauses would never reach the time limit of one read.
     while answer.len() < 1 << 16 && begun.elapsed() < 2 * PATIENCE {
         match stream.read(&mut buffer)? {
             0 => break,

@@ -25,7 +25,7 @@ pub struct Mapped {
     pub id: (u64, u64),
     /// Whether no other user could have written it.
     pub own: bool,
-    /// Room for what is kept of it.
+    /// Room for the data that is kept of it.
     room: Room,
     /// Its parts: offset in the file, size in the file, address.
     segments: Vec<(u64, u64, u64)>,
@@ -169,9 +169,9 @@ pub struct Files {
     /// `None` for files that could not be copied.
     copied: HashMap<(Device, u64), Option<Arc<Mapped>>>,
     served: Served,
-    /// Of files that other users could write.
+    /// Room for files that other users could write.
     room: Room,
-    /// Of all others.
+    /// Room for all others.
     own_room: Room,
 }
 
@@ -219,7 +219,7 @@ impl Files {
             if let Err(NotOpened::Refused(why)) = &copy {
                 gaps.push(format!("{UNNAMED} {} have no names: {why}", mapping.base_name()));
             }
-            // The copy is this program's, and its content another's.
+            // This program owns the copy, but another user may have written its content.
             let copied = copy.ok().and_then(|copy| Mapped::open(copy, false, &self.room));
             let copied = copied.map(Arc::new);
             self.copied.insert(id, copied.clone());

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// Bytes of all sections with names and debugging information at most, as they are uncompressed.
 const SECTIONS: u64 = 4 << 30;
-/// Bytes that compressed sections may grow to, by what they state.
+/// Bytes that compressed sections may grow to, by their stated lengths.
 const COMPRESSED: u64 = 1 << 30;
 /// Sections that name other files.
 const LINKS: [&str; 3] = [".gnu_debuglink", ".gnu_debugaltlink", ".debug_sup"];
@@ -27,14 +27,14 @@ pub struct NameSource {
 }
 
 impl NameSource {
-    /// Of an open file; `None` if it is not an ELF file.
+    /// Reads an open file; `None` if it is not an ELF file.
     #[must_use]
     pub fn of_file(file: &File) -> Option<Self> {
         let bounded = Bounded::new(file.try_clone().ok()?)?;
         object::File::parse(&bounded).map(|elf| Self::of(&elf)).ok()
     }
 
-    /// Of an ELF file.
+    /// Reads an ELF file.
     #[must_use]
     pub fn of<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>) -> Self {
         let (mut all, mut compressed, mut linked) = (0u64, 0u64, false);

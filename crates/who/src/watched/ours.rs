@@ -1,5 +1,5 @@
-//! A vDSO of this project in a process, as `clocksmith run` and `who --exact` put it there: which one it is, and where
-//! its functions are. Everything is read from the memory of the process and is not trusted.
+//! A vDSO of this project in a process, as `clocksmith run` and `who --exact` map it: which one it is, and the
+//! addresses of its functions. Everything is read from the memory of the process and is not trusted.
 
 use super::vdso::Vdso;
 use crate::clock::{Api, ClockId};
@@ -22,7 +22,7 @@ pub enum OwnClock {
 }
 
 impl OwnClock {
-    /// Whether it answers a read; other reads go to the kernel's vDSO.
+    /// Returns whether it serves a read; other reads go to the kernel's vDSO.
     #[must_use]
     pub fn serves(self, api: Api, clock: Option<ClockId>) -> bool {
         let clock = match api {
@@ -67,7 +67,7 @@ impl OwnClock {
     }
 }
 
-/// The settings that decide what a read costs.
+/// The settings that determine the cost of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The mode.
@@ -88,11 +88,11 @@ pub struct Settings {
 pub const MODULE: &str = "[clocksmith]";
 /// Rates that counters have: 1 MHz to 100 GHz.
 const POSSIBLE: Range<u64> = 1 << 41..1_100 << 48;
-/// The longest read that `run --as` takes is a second; with what rounding to cycles adds.
+/// The longest read that `run --as` accepts is a second; the rest allows for rounding to cycles.
 const LONGEST_NS: f64 = 1.001e9;
 
 impl Settings {
-    /// Reads the page of settings; `None` if it is not one, or states what cannot be.
+    /// Reads the page of settings; `None` if it is not one, or has impossible values.
     #[must_use]
     pub fn parse(page: &[u8]) -> Option<Self> {
         let long = |at: usize| -> Option<u64> {
@@ -112,7 +112,7 @@ impl Settings {
         if !POSSIBLE.contains(&rate) {
             return None;
         }
-        // The other clocks take no notice of them, so that they say nothing of a cost.
+        // The other clocks ignore these settings, so that the settings do not affect the cost.
         let of_slow = |at: usize| if mode == Mode::Slow { long(at) } else { Some(0) };
         let settings = Self {
             mode,

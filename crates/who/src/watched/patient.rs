@@ -1,7 +1,7 @@
 //! Questions about a process that its user can leave unanswered ([`clocksmith_facts::patient`]).
 //!
-//! What is asked once a process is asked by a thread that can be left behind. Memory is read too often for that: how long
-//! the present question takes is public instead ([`unanswered`]), so that the program can end.
+//! A separate thread, which can be left behind, asks each question that is asked once per process. Memory is read too
+//! often for that: [`unanswered`] publishes how long the present read has taken instead, so that the program can end.
 
 use super::guard;
 use clocksmith_facts::apart;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Milliseconds that all processes together may take beyond what is usual.
+/// Milliseconds that all processes together may take beyond the usual time.
 const ALL_MS: u64 = 2_000;
 
 static PATIENCE: Patience = Patience::new(ALL_MS);
@@ -23,19 +23,19 @@ pub(super) fn text(pid: u32, file: &str, most: u64) -> Option<String> {
     PATIENCE.one(pid, move || guard::text(&path, most))?
 }
 
-/// What a link of `/proc/PID` names; `None` if there is none, or not in time.
+/// Returns the target of a link of `/proc/PID`; `None` if there is none, or not in time.
 pub(super) fn link(pid: u32, file: &str) -> Option<PathBuf> {
     let path = format!("/proc/{pid}/{file}");
     PATIENCE.one(pid, move || std::fs::read_link(&path).ok())?
 }
 
-/// The same question about each of these processes, in their order, by a child.
+/// Asks the same question about each of these processes, in their order, in a child.
 pub(super) fn each(pids: &[u32], ask: impl Fn(u32) -> Vec<u8>) -> Vec<Option<Vec<u8>>> {
     apart::each(&PATIENCE, pids, ask)
 }
 
-/// Whether the kernel shows all of a process that is looked at: asked once, by a child, since some waits in `/proc` have
-/// no end, not even by a signal.
+/// Returns whether the kernel shows all of a process: asked once, by a child, since some waits in `/proc` have no end,
+/// not even by a signal.
 pub(crate) fn shows(pid: u32) -> bool {
     let look = |pid: u32| {
         let at = |file: &str| format!("/proc/{pid}/{file}");
@@ -55,7 +55,7 @@ pub(crate) fn shows(pid: u32) -> bool {
     each(&[pid], look).pop().flatten().is_some()
 }
 
-/// What is not known for processes that did not answer, if there is one.
+/// Returns a message about the processes that did not answer, if there are any.
 #[must_use]
 pub fn gap() -> Option<String> {
     let mut silent = patient::silent();
@@ -79,7 +79,7 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// The present question: the process, and the milliseconds from [`START`] to its beginning; 0: none.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
-/// Asks a question that may not be answered, and says so meanwhile. One thread asks at a time.
+/// Asks a question that may not be answered, and publishes its start meanwhile. One thread asks at a time.
 pub(crate) fn ask<T>(pid: u32, question: impl FnOnce() -> T) -> T {
     let since = START.elapsed().as_millis() as u64 & u64::from(u32::MAX);
     PRESENT.store(u64::from(pid) << 32 | since, Ordering::Relaxed);
@@ -88,7 +88,7 @@ pub(crate) fn ask<T>(pid: u32, question: impl FnOnce() -> T) -> T {
     answer
 }
 
-/// The process of the present question, and how long it has not been answered.
+/// Returns the process of the present question, and how long it has not been answered.
 #[must_use]
 pub fn unanswered() -> Option<(u32, Duration)> {
     let present = PRESENT.load(Ordering::Relaxed);

@@ -48,13 +48,13 @@ pub struct Process {
     pub no_python: Option<String>,
     /// Missing data about it.
     pub gaps: Vec<String>,
-    /// Whether it had ended before it could be looked at: its vDSO is all that is known of it.
+    /// Whether it had ended before it could be examined: only its vDSO is known.
     pub ended: bool,
     memory: Option<File>,
     /// The filesystems of its files.
     mounts: Mounts,
     files: HashMap<u64, Arc<Mapped>>,
-    /// The unwinder; separate, so that it can be used while the process is looked at.
+    /// The unwinder; separate, so that it can be used while the process is borrowed.
     pub unwinder: Option<Unwinder>,
     added: HashMap<u64, (u64, u64)>,
     read: Instant,
@@ -116,17 +116,17 @@ impl Process {
         }
     }
 
-    /// Reads the map again, if there is something in it.
+    /// Reads the map again; keeps the former one if the new one is empty or the kernel does not show the process.
     fn refresh(&mut self, files: &mut Files) {
         self.read = Instant::now();
-        // Its id may be another's by now.
+        // Its id may belong to another process by now.
         if self.ended {
             return;
         }
         let text = patient::text(self.at, "maps", MAPS).unwrap_or_default();
         let maps = maps::parse(&text);
-        // Newer kernels show the map without its lock (6.17, `CONFIG_PER_VMA_LOCK`), and nothing else; and a process that
-        // is becoming another program shows neither its namespaces nor its memory.
+        // Newer kernels show the map without its lock (6.17, `CONFIG_PER_VMA_LOCK`), and nothing else; and a process
+        // that is becoming another program shows neither its namespaces nor its memory.
         let shows = || {
             patient::text(self.at, "cmdline", 1).is_some() && {
                 let _ = patient::link(self.at, "ns/user");
@@ -187,7 +187,7 @@ impl Process {
         if self.runtime == Runtime::Python && self.python.is_none() {
             match Python::find(self) {
                 Ok(python) => {
-                    // It said otherwise while its library was not mapped yet.
+                    // The search failed while the library was not mapped yet.
                     (self.python, self.no_python) = (Some(python), None);
                 }
                 Err(why) => self.no_python = Some(why),
@@ -202,8 +202,8 @@ impl Process {
         }
     }
 
-    /// Reads the map again for a return address at which it has no code, and says whether it has it now. The address may be
-    /// no return address at all, so this is done more seldom as the process is watched longer.
+    /// Reads the map again for a return address at which the process has no code, and returns whether it has it now.
+    /// The value may not be a return address at all, so this is done less often as the process is watched longer.
     pub fn refresh_for_caller(&mut self, address: u64, files: &mut Files) -> bool {
         if self.read.elapsed() > (self.seen.elapsed() / 8).min(5 * PATIENCE) {
             self.refresh(files);
@@ -406,7 +406,7 @@ pub fn threads(pid: u32) -> Vec<i32> {
     patient::ask(pid, list)
 }
 
-/// The short name of a process; none if it is gone, or does not answer.
+/// Returns the short name of a process; `None` if it is gone, or does not answer.
 #[must_use]
 pub fn short_name(pid: u32) -> Option<String> {
     let read =
@@ -416,8 +416,8 @@ pub fn short_name(pid: u32) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// A thread of a process that has not ended: the first one, else any other. The kernel shows a process by the thread that
-/// is asked for, and one that has ended has no memory, program or arguments.
+/// Returns a thread of a process that has not ended: the first one, otherwise any other. `/proc` shows a process
+/// through the requested thread, and a thread that has ended has no memory, program or arguments.
 pub(super) fn living(pid: u32) -> u32 {
     let ended = |tid: u32| {
         let status = guard::text(&format!("/proc/{tid}/status"), 1 << 16).unwrap_or_default();
@@ -441,7 +441,7 @@ pub fn children(pid: u32) -> Vec<u32> {
             let path = format!("/proc/{parent}/task/{tid}/children");
             let text = std::fs::read_to_string(path).unwrap_or_default();
             for child in text.split_ascii_whitespace().filter_map(|word| word.parse().ok()) {
-                // One that does not answer is left out, and so are those that it started.
+                // A process that does not answer is left out, and so are its children.
                 if !all.contains(&child) && patient::shows(child) {
                     all.push(child);
                 }
@@ -494,7 +494,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(50));
         assert!(process.refresh_for_caller(page as u64, &mut files));
         assert!(process.is_code(page as u64));
-        // Another address is not asked for at once.
+        // Another address does not cause another read at once.
         assert!(!process.refresh_for_caller(8, &mut files));
         // SAFETY: as above; it is not used after this.
         unsafe { munmap(page, 4096).unwrap() };

@@ -1,4 +1,4 @@
-//! Which Python function a stack is in.
+//! Names the Python function of a stack.
 //!
 //! The interpreter's loop keeps two pointers: to the frame of the function that it runs, and to its next instruction. Both
 //! are in registers or in the loop's own part of the stack; the unwind tables of the functions that the loop has called
@@ -30,9 +30,9 @@ use std::sync::Arc;
 const HOMES: usize = 1 << 14;
 /// Words of one stack at most.
 const WORDS: usize = 256;
-/// Bytes between an instruction and the next one at most, with what the interpreter keeps between.
+/// Bytes between an instruction and the next one at most, with the interpreter's inline cache.
 const STEP: u64 = 24;
-/// Samples whose frames are all read; later, one of so many.
+/// Samples whose frames are all read; later, one of `LATER` is.
 const FIRST: u64 = 256;
 const LATER: u64 = 8;
 /// Confirmations that make a home known at once, and not only at the end.
@@ -92,7 +92,7 @@ pub struct Python {
     code_type: u64,
     frame_type: Option<u64>,
     main: Range<u64>,
-    /// By code object.
+    /// By the address of the code object.
     code: HashMap<u64, Arc<Code>>,
     /// By the begin of the instructions, which functions of equal code may share (3.10).
     by_instruction: BTreeMap<u64, Vec<Arc<Code>>>,
@@ -197,7 +197,7 @@ impl Python {
         Some(State { at: frame.address, words, frames: Vec::new() })
     }
 
-    /// Learns from a state: code objects by the frames in it, and which homes they confirm.
+    /// Records a state: code objects by the frames in it, and which homes they confirm.
     pub fn learn(&mut self, process: &Process, state: &mut State) {
         self.samples += 1;
         if self.samples > FIRST
@@ -239,7 +239,7 @@ impl Python {
         known.and_then(|(_, found)| found)
     }
 
-    /// The function of a state by all that was learned.
+    /// Returns the function of a state by all recorded states.
     #[must_use]
     pub fn function_at_last(&mut self, state: &State) -> Option<Script> {
         let found = self.most_confirmed(state).and_then(|(_, found)| found);
@@ -294,7 +294,7 @@ fn to_word(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.first_chunk::<8>()?))
 }
 
-/// How functions of a version are named that cannot be read.
+/// Returns how to name functions of a version that cannot be read.
 fn another_way(version: (u32, u32)) -> String {
     if version >= (3, 12) {
         format!("{} makes it write a map of them", runtime::X_PERF)

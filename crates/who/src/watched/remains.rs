@@ -15,7 +15,8 @@ use std::time::{Duration, SystemTime};
 const STEPS: u32 = 50;
 /// How the content of the file of a request begins; HotSpot does not read it.
 const MARK: &str = "clocksmith ";
-/// The mode of a map that this program made. No program sets the sticky bit of a file, so a later run knows it by that.
+/// The mode of a map that this program made. No program sets the sticky bit of a file, so a later run recognises it by
+/// that.
 const OURS: u32 = 0o1600;
 /// A younger map may be one that another run has requested just now.
 const YOUNG: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ const LONGEST: u64 = 256;
 
 /// A file that was made and is to be removed, for the handler of a signal.
 struct Made {
-    /// The directory, held open; -1: there is no such file.
+    /// The directory, held open; -1 if there is no such file.
     directory: AtomicI32,
     /// The id of the machine in its own namespace, which is in the name.
     inner: AtomicU32,
@@ -74,7 +75,7 @@ fn shown(name: &CString) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The file that tells a machine what its signal means; it is removed with this value.
+/// The file that marks the signal as a request to attach; it is removed when this value is dropped.
 pub(super) struct Request<'a> {
     tmp: &'a Temporary,
     name: CString,
@@ -101,7 +102,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// From now on the machine may look for it.
+    /// Records that the machine may look for the file from now on.
     pub(super) fn is_told(&self) {
         REQUEST.told.store(true, Ordering::SeqCst);
     }
@@ -144,7 +145,7 @@ impl<'a> Map<'a> {
         Ok(Self { tmp, name })
     }
 
-    /// From now on the machine may write it.
+    /// Records that the machine may write the file from now on.
     pub(super) fn is_told(&self) {
         MAP.told.store(true, Ordering::SeqCst);
     }
@@ -157,9 +158,10 @@ impl Drop for Map<'_> {
     }
 }
 
-/// Removes what a request has made so far; for the handler of a signal that ends the program. It waits for the machine, for
-/// half a second at most: a map is removed when the machine has begun to write it, and the file of a request when the
-/// machine listens. Where it does not, that file stays, so that its signal is not taken for another one.
+/// Removes the files that a request has made so far; for the handler of a signal that ends the program. It waits for
+/// the machine, for half a second at most: a map is removed when the machine has begun to write it, and the file of a
+/// request when the machine listens. Otherwise that file stays, so that the signal is not mistaken for a request to
+/// dump threads.
 pub fn remove() {
     // Only calls that signal-safety(7) allows: no memory is allocated.
     let waits = |made: &Made, until: &dyn Fn() -> bool| {
@@ -230,9 +232,9 @@ fn identity(pid: u32) -> Option<String> {
     Some(format!("{} {pid} {started}", boot.trim()))
 }
 
-/// Removes what a run of this user that was killed has left for a process of this id: the file of a request to a machine
-/// that `listens` by now, or that was another process; and a map. Another program's files stay, and so does the file of
-/// a request that this machine did not answer.
+/// Removes the files that a killed run of this user has left for a process of this id: the file of a request to a
+/// machine that `listens` by now, or that was another process; and a map. Another program's files stay, and so does the
+/// file of a request to which this machine did not reply.
 pub(super) fn remove_former(tmp: &Temporary, pid: u32, inner: u32, listens: bool) {
     let ours = rustix::process::geteuid().as_raw();
     let plain = |stat: &rustix::fs::Stat, user: u32| {
@@ -279,7 +281,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    /// One at a time: what a handler removes is known to the whole process.
+    /// The tests run one at a time: the files that a handler removes are shared by the whole process.
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
     fn place() -> (tempfile::TempDir, Temporary) {
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!(there(&dir), [".java_pid17"]);
         drop(request);
         fs::remove_file(at(".java_pid17")).unwrap();
-        // One that has not answered would take the signal for another one.
+        // A machine that has not replied yet would mistake the signal for a request to dump its threads.
         let request = Request::make(&tmp, me, 17).unwrap();
         request.is_told();
         remove();
@@ -344,7 +346,7 @@ mod tests {
         let at = |name: &str| dir.path().join("tmp").join(name);
         let left = |of: u32| Request::make(&tmp, of, 17).unwrap().keep();
         left(me);
-        // It was asked, and did not answer.
+        // The machine was requested, and did not reply.
         remove_former(&tmp, me, 17, false);
         assert_eq!(there(&dir), [".attach_pid17"]);
         remove_former(&tmp, me, 17, true);

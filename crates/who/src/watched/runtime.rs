@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(of("/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2.1.0"), Runtime::Lua);
         assert_eq!(of("/usr/bin/lua5.4"), Runtime::Lua);
         assert_eq!(of("/usr/bin/perldoc"), Runtime::Native);
-        // A script of that name is no interpreter.
+        // A program with a similar name is not an interpreter.
         assert_eq!(of("/usr/bin/pythonic"), Runtime::Native);
     }
 }

@@ -1,5 +1,6 @@
-//! Which processes are meant by a name, a user, a control group, a container or a pod. Matching is pure; looking through
-//! `/proc` is an edge. What names a container or pod for people is read where Docker, Podman and the kubelet keep it.
+//! Which processes are meant by a name, a user, a control group, a container or a pod. Matching is pure; looking
+//! through `/proc` is an edge. The names of containers and pods are read from the files of Docker, Podman and the
+//! kubelet.
 
 use super::process::living;
 use super::{guard, patient};
@@ -8,14 +9,14 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The processes that are meant: all conditions hold, each by any of its values; an empty list says nothing.
+/// The processes that are meant: all conditions hold, each by any of its values; an empty list is not a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Short names, or names of programs.
     pub names: Vec<String>,
     /// User ids.
     pub users: Vec<u32>,
-    /// Control groups: a path or its last parts, or one part of it; with what is below.
+    /// Control groups: a path or its last parts, or one part of it; with the groups below.
     pub cgroups: Vec<String>,
     /// Containers: ids or their beginnings, or names.
     pub containers: Vec<String>,
@@ -45,7 +46,7 @@ const ENTRIES: usize = 4096;
 const BYTES: u64 = 8 << 20;
 
 impl Wanted {
-    /// Whether everything is meant.
+    /// Returns whether no condition is set, so that every process is meant.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -150,7 +151,7 @@ fn stored(path: &Path) -> String {
 }
 
 fn docker_id(text: &str, name: &str) -> Option<String> {
-    /// What is kept of a container: all else is passed over as it is read.
+    /// The fields that are kept of a container: all others are skipped as they are read.
     #[derive(serde::Deserialize)]
     struct Container {
         #[serde(rename = "ID")]

@@ -28,12 +28,12 @@ const MOUNTS: u64 = 8 << 20;
 const SERVED: [&str; 11] =
     ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "coda", "gfs2", "ocfs2", "virtiofs"];
 
-/// Kinds of filesystems that lie over others, which may be such ones. In its own user namespace any user can mount the
-/// first (Linux 5.11, `ovl_fs_type`: `FS_USERNS_MOUNT`); elsewhere only root can.
+/// Kinds of filesystems that lie over others, which may be served ones. In its own user namespace any user can mount
+/// the first (Linux 5.11, `ovl_fs_type`: `FS_USERNS_MOUNT`); elsewhere only root can.
 const OVER: [&str; 4] = ["overlay", "aufs", "ecryptfs", "shiftfs"];
 
-/// Of a list of mounts (proc_pid_mountinfo(5)): the devices, and whether each is such a filesystem's. `foreign`: the list
-/// is of a process in another user namespace.
+/// Parses a list of mounts (proc_pid_mountinfo(5)): the devices, and whether each is such a filesystem's. `foreign`:
+/// the list is of a process in another user namespace.
 pub(super) fn devices(list: &str, foreign: bool) -> HashMap<Device, bool> {
     mounts(list.as_bytes()).map(|line| (line.device, is_served(&line, foreign))).collect()
 }
@@ -55,7 +55,7 @@ fn is_served(line: &MountLine<'_>, foreign: bool) -> bool {
 pub(super) struct Mounts(HashMap<Device, bool>);
 
 impl Mounts {
-    /// Those that a process sees, and those that this program sees.
+    /// The mounts that a process sees, and those that this program sees.
     pub(super) fn of(pid: u32) -> Self {
         let list =
             |path: &str, foreign| devices(&guard::text(path, MOUNTS).unwrap_or_default(), foreign);
@@ -131,7 +131,7 @@ impl Served {
     /// A copy in memory of the file behind a path.
     ///
     /// # Errors
-    /// Its filesystem did not answer in time, once; it is too large, no regular file, or may not be read.
+    /// Its filesystem did not answer in time, once; the file is too large, not a regular file, or may not be read.
     pub(super) fn copy(&mut self, path: &Path, on: Device) -> Result<File, NotOpened> {
         if self.silent.contains(&on) {
             return Err(silent());
@@ -160,8 +160,8 @@ fn silent() -> NotOpened {
     )
 }
 
-/// Does something in a child, and says how it ended; `None`: not in time. The child is left behind then: it ends when
-/// the kernel lets it.
+/// Runs `work` in a child, and returns its exit status; `None` if it is not done in time. The child is left behind
+/// then: it ends when the kernel lets it.
 fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>, Errno> {
     // SAFETY: `work` makes only system calls between fork and exit, by its only caller, and the child ends by _exit.
     let child = unsafe { libc::fork() };
@@ -199,7 +199,8 @@ fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>,
 
 /// In the child: a system call alone.
 fn is_local(path: &CString) -> bool {
-    // Magic numbers of linux/magic.h: FUSE, NFS, CIFS, SMB2, 9P, Ceph; and what may lie over such: overlay, eCryptfs.
+    // Magic numbers of linux/magic.h: FUSE, NFS, CIFS, SMB2, 9P, Ceph; and filesystems that may lie over such: overlay,
+    // eCryptfs.
     const SERVED: [u64; 8] = [
         0x6573_5546,
         0x6969,
@@ -280,7 +281,7 @@ torn
     fn devices_of_served_filesystems_are_known_by_the_list_of_mounts() {
         let mounts = Mounts(devices(MOUNTS, false));
         assert!(!mounts.is_served((0, 44)));
-        // Any user can have mounted that over what does not answer.
+        // Any user can have mounted overlay over a filesystem that does not answer.
         assert!(Mounts(devices(MOUNTS, true)).is_served((0, 44)));
         assert!(!Mounts(devices(MOUNTS, true)).is_served((0, 43)));
         assert!(!is_foreign(std::process::id()) && is_foreign(0));

@@ -30,7 +30,7 @@ pub struct Vdso {
 }
 
 impl Vdso {
-    /// Reads an image. Without symbols that are understood there are no functions.
+    /// Reads an image. An image without known symbols has no functions.
     #[must_use]
     pub fn new(range: Range<u64>, image: &[u8]) -> Self {
         Self { range, image: image.into(), functions: functions(image) }

@@ -13,7 +13,7 @@ pub struct Blocked {
     pub arguments: [u64; 6],
     /// The stack pointer.
     pub sp: u64,
-    /// Behind the instruction that made the call.
+    /// The address after the instruction that made the call.
     pub ip: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct Wait {
 pub enum End {
     /// At a time of a clock.
     Until(ClockId),
-    /// This number of nanoseconds after its beginning.
+    /// So many nanoseconds after its beginning.
     After(u64),
 }
 
@@ -85,7 +85,7 @@ mod futex {
 const ABSOLUTE: u64 = 1;
 
 impl Blocked {
-    /// Decodes the wait; `pair` reads two words of the program's memory. `None` for a call that is not a wait, or
+    /// Decodes the wait; `pair` reads two words of the program's memory. `None` for a call that is not a wait, or that
     /// has no time-out.
     #[must_use]
     pub fn wait(&self, pair: impl Fn(u64) -> Option<(u64, u64)>) -> Option<Wait> {
@@ -131,7 +131,7 @@ fn futex_end(operation: u64, time_out: u64, after: impl Fn(u64) -> Option<End>) 
     match operation & 0xffff_ffff & !(futex::PRIVATE | futex::CLOCK_REALTIME) {
         futex::WAIT => after(time_out),
         futex::WAIT_BITSET | futex::WAIT_REQUEUE_PI | futex::LOCK_PI2 => Some(End::Until(clock)),
-        // It has always had the wall clock (futex(2)).
+        // It has always used the wall clock (futex(2)).
         futex::LOCK_PI => Some(End::Until(ClockId::REALTIME)),
         _ => None,
     }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(end(202, [1, 0x80, 0, 0x1000, 0, 0]), Some(End::After(2_000_000_005)));
         assert_eq!(end(202, [1, 0x81, 0, 0x1000, 0, 0]), None);
         assert_eq!(end(202, [1, 0x86, 0, 0x1000, 0, 0]), wall);
-        // sleep(3) names the wall clock, and means no time of it.
+        // sleep(3) names the wall clock, but does not wait for a time of it.
         assert_eq!(end(230, [0, 0, 0x1000, 0, 0, 0]), Some(End::After(2_000_000_005)));
         assert_eq!(end(230, [0, 1, 0x1000, 0, 0, 0]), wall);
         assert_eq!(end(455, [1, 2, 3, 4, 0x1000, 0]), wall);

@@ -1,4 +1,4 @@
-//! Runs a program that counts its own reads, by function, and compares with what is reported of it.
+//! Runs a program that counts its own reads, by function, and compares its counts with the report.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
 use clocksmith_who::account::{Profile, profile};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// What was seen of a program.
+/// The counts of a program and its recording.
 pub struct Counted {
     /// Reads by function, as the program has counted them.
     pub counts: BTreeMap<String, f64>,
@@ -81,7 +81,7 @@ pub fn watch(command: &[OsString], seconds: &str) -> Option<Counted> {
 }
 
 impl Counted {
-    /// Which share of the reads a function made.
+    /// Returns the share of the reads that a function made.
     pub fn truth(&self, function: &str) -> f64 {
         self.counts.get(function).copied().unwrap_or_default() / self.counts.values().sum::<f64>()
     }

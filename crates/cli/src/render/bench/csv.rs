@@ -61,7 +61,7 @@ fn line(clocksource: &str, row: &RowReport) -> String {
     cells.join(",") + "\n"
 }
 
-/// A cell as RFC 4180 wants it, with what hides shown by name: the file may be a terminal.
+/// Returns a cell as RFC 4180 defines it, with invisible characters shown by name: the file may be a terminal.
 fn quoted(text: &str) -> String {
     let text = visible::line(text);
     if text.contains([',', '"']) {

@@ -1,4 +1,4 @@
-//! `--html`: one page with plots. No script, no network: what is not in the file is not shown.
+//! `--html`: one page with plots. No script, no network: the page shows only the content of the file.
 
 use super::svg::escape;
 use super::{
@@ -225,7 +225,7 @@ fn extras(out: &mut String, report: &BenchReport) {
     }
 }
 
-/// The comparison with a former run: the answer, the plot, the rows.
+/// The comparison with a former run: the result, the plot, the rows.
 fn compared(out: &mut String, baseline: &BaselineReport) {
     let title = format!("Compared with {}", baseline.file);
     let words = std::iter::once(baseline.summary.as_str());

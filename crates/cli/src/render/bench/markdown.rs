@@ -120,8 +120,8 @@ fn table(out: &mut String, title: &str, titles: &[&str], rows: Vec<Vec<String>>)
     }
 }
 
-/// Text within a paragraph, a title or a cell: it is shown as it is and on one line. What hides is shown by name; every
-/// sign of CommonMark and of tables that may be markup within a line gets a backslash.
+/// Escapes text within a paragraph, a title or a cell: it is shown literally and on one line. Invisible characters are
+/// shown by name; every character of CommonMark and of tables that may be markup within a line gets a backslash.
 fn inline(text: &str) -> String {
     let line = visible::line(text);
     let mut out = String::with_capacity(line.len());

@@ -13,7 +13,7 @@ use crate::report::bench::{BenchReport, RowReport};
 use clocksmith_measure::bench::row::Via;
 use clocksmith_measure::bench::stats::{Difference, Estimate, Ratio};
 
-/// A duration in nanoseconds, for people: three digits or four.
+/// Formats a duration in nanoseconds: three digits or four.
 fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -47,7 +47,7 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A ratio's interval, or a word for one that says nothing: two starts of unequal luck bound a ratio by millions.
+/// A ratio's interval, or a word for a useless one: two starts that differ by chance bound a ratio by millions.
 fn interval(ratio: Ratio, between: &str) -> String {
     if ratio.low < 0.01 || ratio.high > 99.0 {
         return "uncertain".to_owned();
@@ -65,12 +65,12 @@ fn difference(difference: Difference, ratio: Option<Ratio>) -> &'static str {
     }
 }
 
-/// The rows of the first table: what programs call.
+/// Returns the rows of the first table: the reads that programs make.
 fn main_rows(report: &BenchReport) -> impl Iterator<Item = &RowReport> {
     report.rows.iter().filter(|row| matches!(row.via, Via::Libc | Via::Counter | Via::Library))
 }
 
-/// A row's name, three costs and two ratios: the cells of the first table, but for the path.
+/// A row's name, three costs and two ratios: the cells of the first table, without the path.
 fn figures(row: &RowReport) -> Vec<String> {
     vec![
         row.clock.to_owned(),
@@ -87,12 +87,12 @@ fn by_way<'a>(report: &'a BenchReport, clock: &str, via: Via) -> Option<&'a RowR
     report.rows.iter().find(|row| row.clock == clock && row.via == via)
 }
 
-/// The answer in one sentence.
+/// Returns the result in one sentence.
 fn headline(report: &BenchReport) -> String {
     use clocksmith_measure::bench::row::{ClockId, Row};
     use clocksmith_measure::bench::served::Served;
     let name = report.clocksource.current.as_deref().unwrap_or("an unknown clocksource");
-    // Where CLOCK_MONOTONIC was not asked for, the first of what was.
+    // If CLOCK_MONOTONIC was not requested, the first clock that was.
     let monotonic = report.row(Row::clock(ClockId::Monotonic, Via::Libc));
     let cost = |row: &RowReport| row.costs.throughput;
     let first = || report.rows.iter().find(|row| cost(row).is_some());

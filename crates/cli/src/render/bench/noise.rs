@@ -1,8 +1,8 @@
-//! What else the machine did while it was measured, in sentences.
+//! Other activity of the machine during the measurement, in sentences.
 
 use crate::report::bench::BenchReport;
 
-/// Shares from which on something is worth a line.
+/// Shares from which on an activity is reported.
 const STEAL: f64 = 0.01;
 const OTHERS: f64 = 0.05;
 const DISTURBED: f64 = 0.25;

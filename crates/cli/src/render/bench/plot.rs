@@ -1,6 +1,6 @@
-//! The plots: what a read costs, how single calls are distributed, several threads, clocksources.
-//! On a logarithmic axis a length means nothing, so figures are dots, each with its interval; farther to the right is slower,
-//! and red has entered the kernel.
+//! The plots: read costs, the distribution of single calls, several threads, clocksources. On a logarithmic axis a
+//! length has no meaning, so figures are dots, each with its interval; farther to the right is slower, and red has
+//! entered the kernel.
 
 use super::svg::{Axis, Svg};
 use super::{duration, factor, main_rows};
@@ -10,7 +10,7 @@ use clocksmith_measure::bench::served::Served;
 use clocksmith_measure::bench::stats::{Difference, Estimate};
 
 const WIDTH: f64 = 860.0;
-/// Where names end and the axis begins, and where it ends.
+/// The end of the names and the beginning of the axis, and the end of the axis.
 const LEFT: f64 = 210.0;
 const RIGHT: f64 = 770.0;
 const TOP: f64 = 6.0;
@@ -71,7 +71,7 @@ fn bars(groups: &[Group], thick: f64, description: &str) -> String {
     svg.finish(description)
 }
 
-/// What a read costs: three dots each, cheapest first.
+/// Returns the plot of read costs: three dots each, cheapest first.
 pub(super) fn costs(report: &BenchReport) -> String {
     let syscall = report.rows.iter().filter(|row| {
         row.via == Via::Syscall && matches!(row.clock, "CLOCK_MONOTONIC" | "CLOCK_MONOTONIC_COARSE")
@@ -108,8 +108,8 @@ pub(super) fn costs(report: &BenchReport) -> String {
     )
 }
 
-/// How single calls are distributed: a hill each, with a line at the median, one at the 99th
-/// percentile, and a dot for the slowest.
+/// Renders the distribution of single calls: a hill each, with a line at the median, one at the 99th percentile, and a
+/// dot for the slowest.
 pub(super) fn distributions(report: &BenchReport) -> String {
     const HILL: f64 = 30.0;
     let rows: Vec<_> =

@@ -37,7 +37,7 @@ impl Svg {
         );
     }
 
-    /// Text; the class says how it is anchored.
+    /// Adds text; the class defines its anchor.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], text: &str) {
         let _ = write!(
             self.body,
@@ -46,7 +46,7 @@ impl Svg {
         );
     }
 
-    /// The drawing, with a description for those who do not see it.
+    /// Returns the drawing, with a description for readers who cannot see it.
     pub(super) fn finish(self, description: &str) -> String {
         format!(
             "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"img\" aria-label=\"{}\">{}</svg>\n",
@@ -83,7 +83,7 @@ impl Axis {
         Self { from, to, left, right }
     }
 
-    /// The place of a figure; what is below the axis is at its beginning.
+    /// Returns the position of a figure; a figure below the axis is at its beginning.
     pub(super) fn at(&self, ns: f64) -> f64 {
         let decades = f64::from(self.to - self.from);
         let share = (ns.max(1e-9).log10() - f64::from(self.from)) / decades;

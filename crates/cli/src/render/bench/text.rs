@@ -137,7 +137,7 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
     }
 }
 
-/// How late waits ended.
+/// Appends how late waits ended.
 fn timers(out: &mut String, report: &BenchReport, style: Style) {
     let Some(asked) = report.timers.first().map(|late| late.asked_ns) else { return };
     let title = format!("Waits of {}: later than asked by", duration(asked as f64));
@@ -162,7 +162,7 @@ fn timers(out: &mut String, report: &BenchReport, style: Style) {
     }
 }
 
-/// What else the machine did, and what that does to the figures.
+/// Appends the other activity of the machine, and its effect on the figures.
 fn noise(out: &mut String, report: &BenchReport, style: Style) {
     let lines = super::noise::lines(report);
     if lines.is_empty() {
@@ -198,7 +198,7 @@ fn scaling(out: &mut String, report: &BenchReport, style: Style) {
         return;
     }
     heading(out, style, "Several threads at once: a read of each, and times one thread's");
-    // What does not fit into the line is in the JSON.
+    // Columns that do not fit into the line are in the JSON.
     let shown: Vec<usize> = threads.iter().copied().take(4).collect();
     let columns: String = shown.iter().map(|n| format!("{n:>12}")).collect();
     out.push_str(&format!("{:<30}{columns}\n", ""));
@@ -340,7 +340,7 @@ fn compared(out: &mut String, baseline: &BaselineReport, style: Style, verbose: 
     out.push_str(&wrap(&last, "", ""));
 }
 
-/// The answer of a comparison, and of its limit.
+/// Returns the result of a comparison, and of its limit.
 fn answer(baseline: &BaselineReport, style: Style) -> String {
     let mut out = style.bold(&wrap(&baseline.summary, "", ""));
     if let Some(percent) = baseline.fail_over_percent {

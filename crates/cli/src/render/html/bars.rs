@@ -1,5 +1,5 @@
-//! What reads cost, as bars. The bars are SVG that stretches with the page; the words beside them are HTML, so that
-//! they do not stretch, and are all that a reader without pictures needs.
+//! Read costs, as bars. The bars are SVG that stretches with the page; the words beside them are HTML, so that they do
+//! not stretch, and contain everything that a reader without pictures needs.
 
 use super::text;
 use crate::render::why::duration;
@@ -9,8 +9,8 @@ use std::fmt::Write;
 /// The shortest bar, in hundredths of the width: it is visible, but does not show a length.
 const LEAST: f64 = 0.6;
 
-/// Bars of one linear scale: for each clock a read and the same by system call, and the bare counter, which is what
-/// a read can come close to. Empty if nothing was measured.
+/// Renders bars of one linear scale: for each clock a read and the same by system call, and the bare counter, which is
+/// the lower limit of a read. Empty if nothing was measured.
 pub(super) fn bars(reads: &[Read], counter_ns: Option<f64>) -> String {
     let usable = |ns: &Option<f64>| ns.filter(|ns| ns.is_finite() && *ns > 0.0);
     let counter = usable(&counter_ns);
@@ -51,7 +51,7 @@ pub(super) fn bars(reads: &[Read], counter_ns: Option<f64>) -> String {
     out
 }
 
-/// How many times the counter; nothing where it is about the same.
+/// Returns the cost as a multiple of the counter's; empty where it is about the same.
 fn times(factor: f64) -> String {
     match factor {
         f if f < 1.5 => String::new(),

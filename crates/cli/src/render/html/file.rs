@@ -8,9 +8,9 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How pages of ours name their maker.
+/// The program's name in the pages that it makes.
 pub(super) const GENERATOR: &str = "clocksmith";
-/// How far from its beginning a page has named its maker.
+/// The bytes at the beginning of a page that contain that name.
 const HEAD: u64 = 1024;
 
 /// Writes a page as a whole: a reader of the file sees the former page or this one. Overwrites only a page that
@@ -38,10 +38,10 @@ pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
     file::replace(path, page.as_bytes())
 }
 
-/// Whether a file begins as our pages do.
+/// Returns whether a file begins as this program's pages do.
 fn is_ours(path: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
-    // What was looked at may be a pipe by now.
+    // The file that was examined may be a pipe by now.
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     file.take(HEAD).read_to_end(&mut head)?;

@@ -1,10 +1,10 @@
 //! Reports as one HTML page to attach to a ticket: no script, nothing from elsewhere, light and dark, narrow and wide,
-//! on paper too. Everything that comes from a machine is escaped by [`text`]; the page's policy forbids whatever would
-//! get through.
+//! on paper too. Everything that comes from a machine is escaped by [`text`]; the page's policy forbids anything that
+//! would get through.
 //!
-//! What lives here: the frame of such a page, and one module for each document that has one. They render the
-//! document that `--json` prints, and nothing beside it but when and of what it was made. What must not live here:
-//! facts, judgement, the time.
+//! This module has the frame of such a page, and one module for each document that has one. They render the document
+//! that `--json` prints, and besides it only the time and the source. Facts, judgement and the current time must not be
+//! here.
 
 mod bars;
 mod file;
@@ -16,13 +16,13 @@ pub(crate) use file::put;
 use std::fmt::Write;
 pub(crate) use why::page as why;
 
-/// What the reports need beside the style of the watch's page.
+/// Styles of the reports besides the style of the watch's page.
 const REPORT: &str = include_str!("report.css");
 /// Nothing may be loaded, run or sent; the page contains its style.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// When a page was made, and of what.
+/// When a page was made, and from which source.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     /// Seconds since 1970.
@@ -67,7 +67,7 @@ impl Page {
         }
     }
 
-    /// Ends it: which program made it, when, of what.
+    /// Ends the page with the program that made it, the time and the source.
     fn finish(mut self, schema: &str, made: &Made) -> String {
         let _ = write!(
             self.out,
@@ -87,7 +87,7 @@ fn row(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "<tr><th scope=\"row\">{}</th><td>{value}</td></tr>", text(name));
 }
 
-/// Words for where something was read.
+/// Renders the source of evidence.
 fn source(source: &str) -> String {
     format!("<span class=\"source\">{}</span>", text(source))
 }

@@ -1,4 +1,4 @@
-//! What a vendor asks, as a section of the page of `why`.
+//! A vendor's requirements, as a section of the page of `why`.
 
 use super::{row, source, text};
 use clocksmith_diagnose::policy::PolicyAnswer;

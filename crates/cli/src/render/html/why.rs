@@ -1,5 +1,5 @@
-//! `why --html`: the verdict, the evidence, what to do. The order is that of the questions of a reader of a ticket: the
-//! answer, the machine, the costs, why, what to do and what not, and then the evidence.
+//! `why --html`: the verdict, the evidence, the actions. The order is that of the questions of a reader of a ticket:
+//! the verdict, the machine, the costs, the causes, the remedies and the refused ones, and then the evidence.
 
 use super::{Made, Page, bars, row, source, text, verbatim};
 use clocksmith_diagnose::remedies::Layer;
@@ -41,7 +41,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.finish(&report.schema, made)
 }
 
-/// Whether it is the right time.
+/// Renders whether the wall clock is right.
 fn wall_clock(report: &Report, found: &[Cause]) -> String {
     let summary = report.wall_clock.as_ref().map_or("", |wall| &wall.summary);
     if summary.is_empty() {
@@ -50,7 +50,7 @@ fn wall_clock(report: &Report, found: &[Cause]) -> String {
     format!("<p>{}</p>\n{}", text(summary), causes(found))
 }
 
-/// Symptoms, the machines of the text, and what was recognised in it.
+/// Renders symptoms, the machines of the text, and the parts of it that were recognised.
 fn symptoms(report: &Report) -> String {
     let mut out = String::new();
     for symptom in &report.symptoms {

@@ -5,7 +5,7 @@ use super::{clip, cut};
 use crate::report::who::WhoReport;
 use clocksmith_who::exact::ExactRow;
 
-/// What was counted one by one, beside the estimates above.
+/// Appends the exact counts, in addition to the estimates above.
 pub(super) fn exact(out: &mut String, report: &WhoReport, most: usize, style: Style) {
     let (Some(rows), Some(summary)) = (&report.exact, &report.exact_summary) else { return };
     out.push_str(&format!(

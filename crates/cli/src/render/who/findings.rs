@@ -1,4 +1,4 @@
-//! What looks wrong, and what helps.
+//! Suspicious reads, and their remedies.
 
 use super::super::{Style, wrap};
 use clocksmith_who::account::{Confidence, Flag, FlagKind, Profile};
@@ -9,7 +9,7 @@ pub(super) fn flags(out: &mut String, profile: &Profile, verbose: bool, style: S
     }
     out.push_str(&format!("\n{}\n", style.bold("Findings")));
     let most = if verbose { usize::MAX } else { 6 };
-    // Functions of which the same is said are said together.
+    // Functions with the same flag are one entry.
     let mut groups: Vec<(&Flag, Vec<&str>)> = Vec::new();
     for flag in &profile.flags {
         let key = |flag: &Flag| (flag.kind, flag.confidence);

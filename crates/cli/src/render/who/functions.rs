@@ -99,7 +99,7 @@ struct Line {
     saving: Option<f64>,
 }
 
-/// Through what, which clocks, by which way.
+/// Returns the caller's functions, the clocks and the paths of the reads.
 fn how(through: &[String], clocks: &[String], paths: &[Path]) -> String {
     let mut parts = Vec::new();
     if !through.is_empty() {

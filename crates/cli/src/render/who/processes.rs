@@ -6,7 +6,7 @@ use super::{clip, cut};
 use clocksmith_who::account::{Estimate, ProcessRow};
 use clocksmith_who::classify::Path;
 
-/// Processes; those of one name in one line, unless each is asked for.
+/// Appends the processes; those of one name are one line, unless each is requested.
 pub(super) fn processes(
     out: &mut String,
     rows: &[ProcessRow],
@@ -15,7 +15,7 @@ pub(super) fn processes(
     style: Style,
 ) {
     let reading: Vec<&ProcessRow> = rows.iter().filter(|row| row.path.is_some()).collect();
-    // The headline says that no read was seen.
+    // The headline already reports that no read was seen.
     if reading.is_empty() {
         return;
     }
@@ -81,8 +81,8 @@ pub(super) fn processes(
     }
 }
 
-/// The sum of estimates of processes that do the same. Chance is another in each, but what a read takes is the same in all,
-/// so that the sum is no surer than the surest of them.
+/// Returns the sum of estimates of processes that do the same. The sampling errors are independent, but the uncertainty
+/// of the read cost is common to all, so that the sum is not more certain than the most certain of them.
 fn sum(rows: &[Estimate]) -> Estimate {
     let value: f64 = rows.iter().map(|row| row.value).sum();
     let side = |away: &dyn Fn(&Estimate) -> f64| -> f64 {
@@ -103,7 +103,7 @@ mod tests {
     fn sum_of_processes_is_not_surer_than_the_surest() {
         let row = |low, high| Estimate { value: 100.0, low, high };
         let nine = sum(&[row(70.0, 130.0); 9]);
-        // By chance alone it would be 810 to 990.
+        // With independent errors it would be 810 to 990.
         assert_eq!((nine.value, nine.low, nine.high), (900.0, 630.0, 1170.0));
         let mixed = sum(&[row(50.0, 150.0), row(90.0, 110.0)]);
         assert!((mixed.high - 200.0 - 50f64.hypot(10.0)).abs() < 1e-9, "{mixed:?}");

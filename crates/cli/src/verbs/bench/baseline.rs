@@ -13,7 +13,7 @@ use std::path::Path;
 /// Longest document of a former run, in bytes: of a thousand CPUs it has one.
 const LONGEST: u64 = 16 << 20;
 
-/// What is needed of a former run.
+/// The fields that are needed of a former run.
 #[derive(Deserialize, Debug)]
 pub(super) struct Former {
     schema: String,
@@ -188,7 +188,7 @@ fn plural(count: usize, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-/// The answer.
+/// Returns the result in one sentence.
 fn summary(compared: &Compared) -> String {
     let count = |wanted| compared.rows.iter().filter(|row| row.difference == wanted).count();
     let (slower, faster) = (count(Difference::More), count(Difference::Less));
@@ -252,7 +252,7 @@ fn unlike(report: &BenchReport, former: &Former) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What is said of a former run in which one figure is this.
+    /// Returns the result of reading a former run in which one figure is replaced.
     fn read_with(pointer: &str, figure: &str) -> Result<Former> {
         let estimate = serde_json::json!({"ns": 20.0, "low": 19.0, "high": 21.0});
         let mut run = serde_json::json!({

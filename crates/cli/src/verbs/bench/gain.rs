@@ -1,4 +1,4 @@
-//! `--gain`: what other ways to the time would save on this machine.
+//! `--gain`: the savings of other paths to the time on this machine.
 
 use crate::report::bench::{BenchReport, Costs, GainReport, RemedyGain, RowReport, WayReport};
 use clocksmith_diagnose::remedies::Layer;
@@ -13,7 +13,7 @@ const NOW: Row = Row::clock(ClockId::Monotonic, Via::Libc);
 const COARSE: Row = Row::clock(ClockId::MonotonicCoarse, Via::Libc);
 const FENCED: Row = Row::counter(Instruction::Fenced);
 
-/// What there is to save; `None` if the present cost was not measured.
+/// Returns the possible savings; `None` if the present cost was not measured.
 pub(super) fn gain(rate: f64, report: &BenchReport, facts: &Facts) -> Option<GainReport> {
     let in_work = report.row(NOW)?.costs.in_work.is_some();
     let pick = |costs: &Costs| if in_work { costs.in_work } else { costs.throughput };
@@ -61,7 +61,7 @@ pub(super) fn gain(rate: f64, report: &BenchReport, facts: &Facts) -> Option<Gai
     })
 }
 
-/// The remedies that `why` advises, with what was measured here.
+/// Returns the remedies that `why` advises, with the costs that were measured here.
 fn remedies(
     rate: f64,
     report: &BenchReport,

@@ -1,4 +1,4 @@
-//! `bench`: what reading the time costs.
+//! `bench`: the cost of reading the time.
 
 mod baseline;
 mod gain;
@@ -23,7 +23,7 @@ use progress::Progress;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long `--quick` measures; what follows and precedes takes the rest of 1.5 seconds.
+/// The duration of the measurement with `--quick`; the work before and after it takes the rest of 1.5 seconds.
 const QUICK: Duration = Duration::from_millis(1_150);
 /// The largest number of threads in a comparison.
 const MOST_THREADS: usize = 4096;
@@ -70,7 +70,7 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     let seen = assess(gather::facts(From::default())?, Measured::default());
     let facts = seen.facts;
     let progress = Progress::new(common);
-    // Where the former run was: another CPU may be another kind of core.
+    // The CPU of the former run: another CPU may be another kind of core.
     let cpu =
         wanted.cpu.or_else(|| former.as_ref()?.cpu().filter(|cpu| pin::bindable(*cpu).is_ok()));
     let mut plan = Plan { cpu, rows, ..Plan::everything(threads.clone()) };
@@ -186,7 +186,7 @@ fn run_like(report: &mut BenchReport, preset: Preset, wanted: &Wanted, threads: 
     }
 }
 
-/// Writes the files that were asked for.
+/// Writes the requested files.
 fn write_files(wanted: &Wanted, report: &BenchReport) -> Result<()> {
     type Render = fn(&BenchReport) -> String;
     let files: [(&Option<_>, Render); 3] = [

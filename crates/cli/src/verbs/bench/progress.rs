@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 /// Nothing is shown before.
 const QUIET: Duration = Duration::from_secs(2);
-/// Between two lines.
+/// The time between two lines.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The line that tells.
+/// The line of progress.
 pub(super) struct Progress {
     begun: Instant,
     shown: Option<Mutex<Option<Instant>>>,
@@ -23,7 +23,7 @@ impl Progress {
         Self { begun: Instant::now(), shown: wanted.then(|| Mutex::new(None)) }
     }
 
-    /// Shows what is being done and how far that is.
+    /// Shows the present stage and its progress.
     pub(super) fn show(&self, clocksource: Option<&str>, stage: Stage, done: f64) {
         let Some(shown) = &self.shown else { return };
         let Ok(mut last) = shown.lock() else { return };

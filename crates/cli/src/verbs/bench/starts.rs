@@ -10,10 +10,10 @@ use clocksmith_measure::interrupt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Starts of a comparison for which no number is given.
+/// Starts of a comparison if no number is given.
 const COMPARED: u16 = 10;
 
-/// Between two starts: what disturbs a machine lasts for seconds, and starts that all fall into it look alike.
+/// The pause between two starts: disturbances last for seconds, and starts that all fall into one look alike.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// How many starts this run measures.
@@ -29,7 +29,7 @@ pub(super) fn count(wanted: &Wanted) -> Result<u16> {
     }
 }
 
-/// This process as one start: measures, and prints a line.
+/// Runs this process as one start: measures, and prints a line.
 pub(super) fn child(wanted: &Wanted, rows: &[Row]) -> Result<Code> {
     interrupt::listen();
     let budget = wanted.duration.unwrap_or(starts::EACH);
@@ -39,7 +39,7 @@ pub(super) fn child(wanted: &Wanted, rows: &[Row]) -> Result<Code> {
     Ok(Code::Done)
 }
 
-/// Runs the starts on a CPU. What a signal or a failure left out is missing at the end.
+/// Runs the starts on a CPU. Starts that a signal or a failure prevented are missing at the end.
 pub(super) fn run(
     wanted: &Wanted,
     count: u16,

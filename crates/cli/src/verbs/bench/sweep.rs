@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// The pause after a switch: the kernel updates the vDSO's page at the next tick.
 const SETTLE: Duration = Duration::from_millis(50);
-/// What is compared between clocksources.
+/// The read that is compared between clocksources.
 const MAIN: Row = Row::clock(ClockId::Monotonic, Via::Libc);
 
 /// The kernel's clocksource files.

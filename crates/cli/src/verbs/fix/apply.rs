@@ -16,7 +16,7 @@ use clocksmith_measure::interrupt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long another run is waited for.
+/// How long to wait for another run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
@@ -27,7 +27,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
             crate::args::typed()
         );
     }
-    // Until then a signal does what it does by default: the file system may not answer.
+    // Until then a signal has its default action: the file system may not respond.
     let place = place(common)?;
     // Opening the journal restores the files of a change that was not finished: that is not cut short.
     let open =
@@ -99,7 +99,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         objection.or_else(|| journal.confirm(applied.id).err().map(unwritten))
     });
     if let Some(because) = objection {
-        // A guardian that is not dismissed puts the clocksource back when this one is gone.
+        // A guardian that is not dismissed restores the clocksource when this one is gone.
         let reports = journal.undo(Which::Id(applied.id), Force::Yes).with_context(|| {
             NotTakenBack(format!(
                 "{because}; and change {} could not be reverted. Try: clocksmith fix --undo",
@@ -151,7 +151,7 @@ fn finish(common: &Common, report: &FixReport) -> Result<Code> {
     {
         render::fix::print_outcome(common, report)?;
     }
-    // A change was asked for, and none was made.
+    // A change was requested, and none was made.
     Ok(if report.result == Came::ByHand { Code::Bad } else { code(report.result) })
 }
 
@@ -159,16 +159,16 @@ fn has_runtime(proposal: &Proposal) -> bool {
     proposal.plan.steps.iter().any(|step| matches!(step.action, Action::Clocksource { .. }))
 }
 
-/// What a change that cannot be recovered means.
+/// Whether a change that cannot be recovered is an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stuck {
-    /// The end.
+    /// It is, and the run ends.
     IsError,
-    /// Nothing: conflicting files are overwritten.
+    /// It is not: conflicting files are overwritten.
     IsForced,
 }
 
-/// What a run that was killed had left.
+/// Reports the recovered changes of a run that was killed.
 pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck) -> Result<()> {
     for recovered in journal.recovered() {
         let (done, because, then) = match recovered {
@@ -203,7 +203,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
                 let text = format!(
                     "change {id} of an earlier run ({summary}) was never finished: {error}{what}"
                 );
-                // These are about what another user could have written.
+                // These errors are about a file that another user could have written.
                 let foreign =
                     matches!(error, JournalError::Foreign(_) | JournalError::Program { .. });
                 return Err(if foreign { anyhow!(text) } else { NotTakenBack(text).into() });
@@ -251,7 +251,7 @@ fn proposal(common: &Common, args: &Fix, seen: &Seen, report: &mut FixReport) ->
 fn failed(common: &Common, mut report: FixReport, error: ApplyError) -> Result<Code> {
     let text = error.to_string();
     match error.end {
-        // As where the signal came before the first step.
+        // As if the signal had come before the first step.
         End::Untouched if matches!(error.cause, JournalError::Stopped) => {
             interrupted(common, report)
         }
@@ -283,7 +283,7 @@ const ENDING: u8 = 2;
 /// How long an orderly end may take while nothing has been changed.
 const PATIENCE_READING: Duration = Duration::from_secs(1);
 
-/// Ends the program after a signal, also where it reads a file that is very large or does not answer; until the first
+/// Ends the program after a signal, also while it reads a file that is very large or does not respond; until the first
 /// step begins.
 fn until_the_first_write() -> std::io::Result<()> {
     let wait = || {
@@ -322,7 +322,7 @@ fn change_phase(to: u8) -> bool {
     PHASE.compare_exchange(READING, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
 }
 
-/// From now on files are changed.
+/// Records that files are changed from now on.
 fn writes() {
     if !change_phase(WRITING) && PHASE.load(Ordering::SeqCst) == ENDING {
         // The other thread ends the process.
@@ -334,7 +334,7 @@ fn writes() {
     leave_signals(libc::SIG_UNBLOCK);
 }
 
-/// Says each step as it begins.
+/// Prints each step as it begins.
 struct Teller {
     wanted: bool,
 }

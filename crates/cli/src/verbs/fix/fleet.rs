@@ -1,4 +1,4 @@
-//! `fix --format`: what was chosen, in the languages of those who manage many machines.
+//! `fix --format`: the chosen change, in the languages of tools that manage many machines.
 
 use super::Seen;
 use crate::args::{Common, Fix};

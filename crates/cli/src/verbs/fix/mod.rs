@@ -85,8 +85,8 @@ fn code(came: Came) -> Code {
     }
 }
 
-/// Whether a signal has come, which is said once where something is half changed: then no further one ends the program until
-/// that is restored or finished.
+/// Returns whether a signal has come. Prints a message once if a change is half made: then no further signal ends the
+/// program until the change is reverted or finished.
 fn stop() -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     let wished = interrupt::wished();
@@ -120,7 +120,7 @@ fn is_root() -> bool {
 fn place(common: &Common) -> Result<Place> {
     match &common.root {
         None => Ok(Place::live()?),
-        // No running kernel belongs to it: what would be written there has no effect.
+        // Such a directory has no running kernel: a write there has no effect.
         Some(root) => {
             Place::at(root, Sysfs::at(&root.join("sys/devices/system/clocksource/clocksource0")))
                 .with_context(|| {
@@ -143,10 +143,10 @@ impl Seen {
         Self::of(common.root.as_deref())
     }
 
-    /// The same, in a thread of its own: `None` as soon as a signal has come, even if a file is very large or does not
-    /// answer.
+    /// Does the same in a separate thread: returns `None` as soon as a signal has come, even if a file is very large or
+    /// does not respond.
     fn look_unless_stopped(common: &Common) -> Result<Option<Self>> {
-        /// How often the wish is looked at.
+        /// How often a request to end is checked.
         const BEAT: Duration = Duration::from_millis(20);
         let root = common.root.clone();
         let (told, seen) = mpsc::channel();
@@ -190,7 +190,7 @@ impl Seen {
         self.system.live
     }
 
-    /// What a read of CLOCK_MONOTONIC costs, in nanoseconds.
+    /// Returns the cost of a read of CLOCK_MONOTONIC, in nanoseconds.
     fn cost(&self) -> Option<f64> {
         let read = self.measured.as_ref()?.clock(clocksmith_measure::reads::ClockId::Monotonic)?;
         read.ns.filter(|ns| ns.is_finite() && *ns > 0.0)

@@ -1,4 +1,4 @@
-//! `fix --status`: what is in force, and whether it still holds.
+//! `fix --status`: the changes in force, and whether they still hold.
 
 use super::place;
 use crate::args::Common;
@@ -68,7 +68,7 @@ pub(super) fn run(common: &Common) -> Result<Code> {
     Ok(super::code(report.result))
 }
 
-/// What is said of a change whose run has not come to its end.
+/// Returns the state and the text of a change whose run has not ended.
 fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
     let id = entry.id;
     if busy {
@@ -110,7 +110,7 @@ fn one(entry: &Entry, later: &[Entry], place: &Place, system: &System, busy: boo
     change
 }
 
-/// Whether what was changed is what boots.
+/// Checks whether the boot loader that was changed is the one that boots.
 fn other_loader(entry: &Entry, system: &System, change: &mut ChangeReport) {
     let Some(changed) = entry.plan.loader else { return };
     let choice = loader::look(system);
@@ -164,7 +164,7 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
     }
 }
 
-/// Whether the running kernel got the words that the files hold.
+/// Checks whether the running kernel got the parameters that the files contain.
 fn command_line(entry: &Entry, place: &Place, system: &System, change: &mut ChangeReport) {
     let wanted = &entry.plan.cmdline;
     let Some(line) = system.cmdline().filter(|_| !wanted.is_empty()) else { return };

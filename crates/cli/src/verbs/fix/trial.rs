@@ -1,4 +1,4 @@
-//! The live machine on trial: what [`clocksmith_change::trial`] asks, measured here.
+//! Tests a change on the live machine: the measurements that [`clocksmith_change::trial`] needs.
 
 use super::Seen;
 use crate::args::{Common, Fix};
@@ -39,7 +39,7 @@ pub(super) fn objection(
     let terms = Terms {
         target: target.to_owned(),
         before_ns: seen.cost(),
-        // Who named a clocksource may have wanted the slower one.
+        // A user who named a clocksource may want the slower one.
         must_be_faster: args.to.is_none(),
         accept: super::wish(args).accept,
         watch: args.watch.unwrap_or(WATCH),
@@ -113,7 +113,7 @@ impl Subject for Live<'_> {
     }
 }
 
-/// What a run of `verify` before the change says of the counter.
+/// Returns the result of a run of `verify` before the change for the counter.
 pub(super) fn checked(outcome: &Outcome) -> Checked {
     // Read it as other verbs do: it must be of this boot, and recent.
     let kept = verified::recent(&LiveTree::new());
@@ -132,7 +132,7 @@ pub(super) fn checked(outcome: &Outcome) -> Checked {
 fn of(trust: Trust, outcome: &Outcome) -> Verified {
     match trust {
         Trust::Trusted => Verified::Trusted,
-        // That nothing here tells the rate was so before the change.
+        // The missing reference for the rate was missing before the change, too.
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
             Verified::Trusted
         }

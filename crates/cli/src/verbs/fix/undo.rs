@@ -22,7 +22,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let place = place(common)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
     if let Err(error) = take_back(args, &place, &mut report) {
-        // Also of an undo that could not be done there is a document.
+        // A failed undo gets a document, too.
         if common.json {
             let partly = error.is::<NotTakenBack>();
             report.result = if partly { Came::PartlyUndone } else { Came::Refused };
@@ -43,7 +43,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
 }
 
 fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
-    // What a program makes is restored then, and is never left half made.
+    // Files that a program makes are restored then, and are never left half made.
     interrupt::listen_with_quit();
     let mut journal = super::open(place, Wait::AtMost(Duration::from_secs(10)))?;
     interrupt::hold();
@@ -56,7 +56,7 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
     let mut troubles: Vec<String> =
         done(journal.recovered()).flat_map(|done| done.troubles.clone()).collect();
     let which = if args.all { Which::All } else { Which::Last };
-    // What was never finished was the last change: the one before it is not meant.
+    // An unfinished change was the last change: the one before it is not meant.
     let result = if taken && !args.all { Ok(Vec::new()) } else { journal.undo(which, force) };
     match result {
         Ok(reports) => {
@@ -100,7 +100,7 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
     Ok(())
 }
 
-/// What `--force` does, for the message that nothing was reverted without it.
+/// The effect of `--force`, for the message that nothing was reverted without it.
 pub(super) const FORCE: &str = "Look at them. --force restores their content from before the change, and later edits \
                                 are lost; the boot loader's program makes its own files again";
 
@@ -123,7 +123,7 @@ fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     }
 }
 
-/// What opening the journal took off the command line again, or put there.
+/// Returns the parameters that recovery on opening the journal removed from the command line or added to it.
 fn changes(recovered: &[Recovered]) -> Vec<Change> {
     done(recovered).map(|done| done.cmdline.clone()).collect()
 }
@@ -139,7 +139,7 @@ fn done(recovered: &[Recovered]) -> impl Iterator<Item = &Report> {
     })
 }
 
-/// Whether the running kernel got a command line that one of these changes made.
+/// Returns whether the running kernel got a command line that one of these changes made.
 fn booted_with(changes: &[Change]) -> bool {
     let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
     changes.iter().any(|change| !change.is_empty() && change.holds(&line))

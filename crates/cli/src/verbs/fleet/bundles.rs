@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Bytes of bundles' contents that all threads together read at the same time, but for one that is larger.
+/// Bytes of bundles' contents that all threads together read at the same time, unless one is larger.
 const AT_ONCE: u64 = 32 << 20;
 
 /// A bundle's document, or why it has none.
@@ -45,7 +45,7 @@ pub(super) fn each(
                         }
                     }
                 };
-                // Where a limit allows no further thread, this one does its part.
+                // Where a limit allows no further thread, this one does the work.
                 std::thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receive)
             })
             .collect();

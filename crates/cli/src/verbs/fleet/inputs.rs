@@ -1,4 +1,4 @@
-//! What was given: bundles, and what the engine reads itself.
+//! The inputs: bundles, and files that the engine reads itself.
 
 use crate::ui::err;
 use anyhow::{Context, Result, bail};
@@ -8,13 +8,13 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Directories in directories; `fetch` of Ansible makes four of them.
+/// Levels of directories; `fetch` of Ansible makes four of them.
 const DEPTH: usize = 16;
 
 /// Inputs, in the order in which they were given; directories sorted.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// What `collect` wrote.
+    /// Bundles that `collect` wrote.
     pub(super) bundles: Vec<PathBuf>,
     /// Documents, and directories of tables and histories.
     pub(super) others: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) fn find(given: &[PathBuf]) -> Result<Inputs> {
     for path in given {
         unusable.extend(inputs.look_at(path).err());
     }
-    // One of many must not keep all others out.
+    // One unusable input of many does not prevent the others.
     if inputs.bundles.is_empty() && inputs.others.is_empty() && !unusable.is_empty() {
         return Err(unusable.swap_remove(0));
     }
@@ -64,7 +64,7 @@ impl Inputs {
     fn add(&mut self, path: PathBuf, begin: &[u8]) -> Result<()> {
         match shape(begin) {
             Shape::Packed => self.bundles.push(path),
-            // Cut off, or something else under the name of a bundle: who reads bundles says so.
+            // Cut off, or another kind of file under the name of a bundle: the reader of bundles reports it.
             Shape::Lines | Shape::Whole if is_bundles_name(&path) => self.bundles.push(path),
             Shape::Lines | Shape::Whole => self.others.push(path),
             Shape::Parquet => {
@@ -76,14 +76,14 @@ impl Inputs {
     }
 }
 
-/// Whether a file is named as bundles are.
+/// Returns whether a file has the name of a bundle.
 fn is_bundles_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let ends = [".tgz", ".txz", ".tar", ".tar.gz", ".tar.xz", ".tar.zst"];
     path.is_file() && ends.iter().any(|end| name.ends_with(end))
 }
 
-/// The first bytes of a file. A pipe is read by the engine alone, so nothing is taken out of it.
+/// Returns the first bytes of a file. Only the engine reads a pipe, so no bytes are taken out of it.
 fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
     let mut begin = Vec::new();
     if kinds == Kinds::Regular || path.is_file() {
@@ -95,7 +95,7 @@ fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
     Ok(begin)
 }
 
-/// Directories of a history, and what precedes the name of the one in which a run writes.
+/// Directories of a history, and the prefix of the directory in which a run writes.
 const TABLES: [&str; 3] = ["hosts", "causes", "remedies"];
 const UNFINISHED: &str = ".clocksmith-history-";
 
@@ -136,7 +136,7 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
         } else if path.is_file() {
             // A file whose beginning cannot be read is passed on; its reader reports the reason.
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();
-            // One file must not keep all others out.
+            // One file must not prevent the others.
             if let Err(error) = inputs.add(path, &begin) {
                 err::line(&format!("clocksmith: left out: {error}"));
             }

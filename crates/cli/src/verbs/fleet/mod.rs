@@ -1,6 +1,6 @@
-//! `fleet`: the reports of many machines. Bundles become documents here, as `why --bundle` makes them;
-//! the tables, the queries and the report are those of a program of its own, `clocksmith-fleet`, to
-//! which the documents go by a pipe. So this program stays small.
+//! `fleet`: the reports of many machines. Bundles become documents here, as `why --bundle` makes them; the tables, the
+//! queries and the report are those of a separate program, `clocksmith-fleet`, to which the documents go by a pipe. So
+//! this program stays small.
 
 mod bundles;
 mod inputs;
@@ -37,7 +37,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
         format!("cannot write into {}; TMPDIR names another place", place.display())
     })?;
     command.env("TMPDIR", temporary.path());
-    // Names of inputs by a file: a fleet has more of them than a command line holds.
+    // Names of inputs go through a file: a fleet has more of them than a command line can have.
     let mut list =
         tempfile::NamedTempFile::new_in(&temporary).context("cannot write a list of the inputs")?;
     if !inputs.bundles.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
             pipe.write_all(b"\n")
         });
         match sent.and_then(|()| pipe.flush()) {
-            // It has ended early, and said why.
+            // The engine has ended early, and has printed the reason.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 drop(pipe);
                 let _ = child.wait();
@@ -116,7 +116,7 @@ fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
     out
 }
 
-/// Beside this program, else in PATH.
+/// Returns the engine beside this program, otherwise the one in PATH.
 fn engine(args: &Fleet) -> Result<PathBuf> {
     if let Some(engine) = &args.engine {
         return Ok(engine.clone());
@@ -128,7 +128,7 @@ fn engine(args: &Fleet) -> Result<PathBuf> {
     let found = beside.into_iter().chain(in_path).find(|file| is_program(file));
     if let Some(file) = &found {
         match trusted::open(file) {
-            // Without permission to read it, and with every directory on the way looked at.
+            // The engine may be unreadable, but every directory of its path was checked.
             Ok(_) | Err(Untrusted::Io { error: rustix::io::Errno::ACCESS, .. }) => {}
             Err(error) => bail!(
                 "{error}: it is not run, because another user could have written it. Remove it, make root or this user \

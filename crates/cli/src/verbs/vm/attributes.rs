@@ -1,4 +1,4 @@
-//! The extended attributes of a file: access control lists, labels, and what users note.
+//! The extended attributes of a file: access control lists, labels, and notes of users.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::XattrFlags;
@@ -14,7 +14,7 @@ const MADE: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 /// Names and values, in order.
 pub(super) type Attributes = Vec<(CString, Vec<u8>)>;
 
-/// Those of a file that can be read; none where its filesystem has none.
+/// Returns the attributes of a file that can be read; none where its filesystem has none.
 pub(super) fn of(file: &File, shown: &str) -> Result<Attributes> {
     let cannot = || format!("cannot read the extended attributes of {shown}");
     let mut list = vec![0; LONGEST];
@@ -38,10 +38,11 @@ pub(super) fn of(file: &File, shown: &str) -> Result<Attributes> {
     Ok(found)
 }
 
-/// Gives a new file those of another one. One that the directory gave it by default, such as an access control list, goes.
+/// Copies the attributes of another file to a new one. Default attributes of the directory, such as an access control
+/// list, are removed.
 ///
 /// # Errors
-/// The file would have others: who may read it would change.
+/// The attributes would differ: other users might read the file.
 pub(super) fn give(file: &File, wanted: &Attributes, shown: &str) -> Result<()> {
     let there = of(file, shown)?;
     for (name, value) in wanted.iter().filter(|it| !there.contains(it)) {

@@ -46,7 +46,7 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     if args.apply && path.is_dir() {
         bail!("{0} is a directory; name the files in it, such as {0}/*.xml", shown(path));
     }
-    // Opened once: what is shown is what is replaced.
+    // Opened once: the file that is shown is the file that is replaced.
     let target = args.apply.then(|| Target::open(path)).transpose()?;
     let (document, bytes) = match &target {
         Some(target) => read_opened(path, target.file(), kind, guest)?,
@@ -125,7 +125,7 @@ fn refused(path: &Path) -> Option<String> {
     })
 }
 
-/// The kinds that choices are for, as a list for people.
+/// Returns the kinds that choices apply to, as a list for output.
 fn able() -> String {
     let kinds: Vec<_> = Kind::all().filter(|kind| kind.takes_choices()).map(Kind::name).collect();
     let (last, others) = kinds.split_last().unwrap_or((&"", &[]));

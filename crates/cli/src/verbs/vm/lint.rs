@@ -1,4 +1,4 @@
-//! `vm lint`: what files do to the guest's clock.
+//! `vm lint`: the effect of files on the guest's clock.
 
 use super::living;
 use super::read::{is_stdin, known, read, shown};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MOST_NAMES: usize = 10_000;
 const DEEPEST: usize = 16;
 
-/// Runs it. A file that cannot be used does not keep the others from being looked at.
+/// Runs the verb. A file that cannot be used does not prevent the check of the others.
 pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     if args.list_rules {
         let rules = RulesReport::all();

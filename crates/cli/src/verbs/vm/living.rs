@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The most domains.
 const MOST: usize = 10_000;
-/// How long virsh may take for one answer.
+/// How long virsh may take for one reply.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A libvirt, through its program.
@@ -34,7 +34,7 @@ pub(super) fn domains(uri: &str, args: &Lint, files: &mut Vec<LintFile>) -> Resu
     let program = find("virsh").map_err(|error| anyhow!("cannot ask libvirt: {error}"))?;
     let virsh = Virsh { program, uri };
     for name in virsh.names()? {
-        // As a path it is the name that the report has.
+        // As a path it is the file name of the report.
         let file = format!("{uri} {name}");
         let path = Path::new(&file);
         let judged = virsh.domain(&name).and_then(|document| {
@@ -70,7 +70,7 @@ impl Virsh<'_> {
             .map_err(|error| anyhow!("cannot use domain {}: {error}", visible::line(name)))
     }
 
-    /// What virsh prints.
+    /// Returns the output of virsh.
     fn ask(&self, command: &[&str]) -> Result<String> {
         let uri = visible::line(self.uri);
         let shown = || format!("virsh --connect {uri} {}", command.first().unwrap_or(&""));

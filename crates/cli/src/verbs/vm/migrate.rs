@@ -1,4 +1,4 @@
-//! `vm migrate`: can this guest go to these hosts, and what does its clock do there?
+//! `vm migrate`: whether a guest can move to these hosts, and how its clock behaves there.
 
 use crate::args::Common;
 use crate::args::vm::Migrate;
@@ -76,13 +76,13 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
     Ok(code)
 }
 
-/// Bytes that show what a file is.
+/// Bytes at the beginning of a file that show its kind.
 const BEGIN: u64 = 512;
 
-/// What a file holds, as its beginning shows.
+/// The content of a file, by its beginning.
 enum Content {
     Text(String),
-    /// Something packed: a bundle.
+    /// A compressed file: a bundle.
     Packed,
 }
 
@@ -169,7 +169,7 @@ fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
     Ok(())
 }
 
-/// What is neither a file nor a directory.
+/// Returns the kind of a file that is neither a regular file nor a directory.
 fn special(kind: FileType) -> Option<&'static str> {
     if kind.is_file() || kind.is_dir() {
         None

@@ -1,4 +1,4 @@
-//! `vm`: virtual machines' files. One file a verb; what they share is how files are read.
+//! `vm`: virtual machines' files. One file for each verb; the reading of files is common to all.
 
 mod attributes;
 mod fix;
@@ -13,7 +13,7 @@ use crate::args::vm::{Vm, VmVerb};
 use crate::exit::Code;
 use anyhow::Result;
 
-/// Runs what was asked for.
+/// Runs the requested verb.
 pub(crate) fn run(common: &Common, args: &Vm) -> Result<Code> {
     match &args.verb {
         VmVerb::Lint(lint) => lint::run(common, lint),

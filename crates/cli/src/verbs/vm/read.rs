@@ -14,7 +14,7 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// A path as people see it.
+/// Returns a path in visible characters.
 pub(super) fn shown(path: &Path) -> String {
     visible::line(&path.to_string_lossy()).into_owned()
 }
@@ -27,7 +27,7 @@ pub(super) fn read(
 ) -> Result<(Document, Vec<u8>)> {
     let name = shown(path);
     let bytes = if is_stdin(path) {
-        // One byte more, so that the document says that it is too large.
+        // One byte more than the limit, so that the document reports that the file is too large.
         let mut bytes = Vec::new();
         let limit = MAX_BYTES as u64 + 1;
         std::io::stdin()
@@ -73,7 +73,7 @@ pub(super) fn read_opened(
     if length > most && !archive {
         bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES });
     }
-    // Behind the first member of an archive are disks of any size.
+    // After the first member of an archive come disks of any size.
     let bytes = begin(if archive { most } else { most + 1 })?;
     Ok((document(&name, &bytes, kind, guest)?, bytes))
 }

@@ -1,8 +1,8 @@
 //! A file is replaced as a whole, or not at all.
 //!
-//! The file may lie where other users can make names, and the verb may be root. So the directory is held, everything is
-//! done in it by name without following a link, and a link on the way is followed only if it is ours or root's
-//! ([`clocksmith_facts::trusted`]): the link of another user chooses which file is changed.
+//! The file may lie where other users can make names, and the verb may be root. So the directory is held open, all work
+//! in it is by name without following a link, and a link on the way is followed only if this user or root owns it
+//! ([`clocksmith_facts::trusted`]): another user's link would choose the file that is changed.
 
 use super::attributes::{self, Attributes};
 use anyhow::{Context, Result, anyhow, bail};
@@ -21,7 +21,7 @@ const LIBVIRT: [&str; 3] = ["/etc/libvirt/", "/run/libvirt/", "/.config/libvirt/
 const FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FLAGS);
 
-/// A file that is read, and may be replaced: the same one, whatever its name leads to meanwhile.
+/// A file that is read, and may be replaced: always the same file, even if its name leads to another one meanwhile.
 #[derive(Debug)]
 pub(super) struct Target {
     directory: OwnedFd,
@@ -58,7 +58,7 @@ impl Target {
         &self.file
     }
 
-    /// Refuses a file with several names: another user may have made the one that was given, to learn what is in it.
+    /// Refuses a file with several names: another user may have made the given one, to learn the file's content.
     pub(super) fn has_one_name(&self) -> Result<()> {
         let (metadata, shown) = (&self.metadata, &self.shown);
         if metadata.nlink() > 1 {
@@ -125,7 +125,7 @@ fn replace_with(
     let mut beside = OsString::from(".clocksmith-");
     beside.push(format!("{}-", std::process::id()));
     beside.push(name);
-    // One that a killed program of the same number left behind.
+    // Removes a file that a killed program of the same number left.
     let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     let new = rustix::fs::openat(directory, &beside, NEW, Mode::from_raw_mode(0o600))
         .with_context(|| format!("cannot write a new file beside {shown}"))?;
@@ -166,7 +166,7 @@ fn same(mut file: &File, before: &[u8], shown: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a new file has of another one.
+/// The properties that a new file copies from another one.
 struct Like<'a> {
     metadata: &'a Metadata,
     attributes: Attributes,
@@ -182,7 +182,7 @@ fn fill(mut file: File, content: &[u8], like: &Like<'_>, shown: &str) -> Result<
         fchown(&file, Some(uid), Some(gid))
             .with_context(|| format!("cannot give the new {shown} to its owner"))?;
     }
-    // Behind the owner: a change of owner takes bits of the mode away. Before the mode: without the access control list, the
+    // After the owner: a change of owner clears bits of the mode. Before the mode: without the access control list, the
     // bits of its mask would be those of the group.
     attributes::give(&file, &like.attributes, shown)?;
     let mode = |metadata: &Metadata| metadata.mode() & 0o7777;
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(of(&path), before);
         assert_eq!((of(&copy), fs::read(&copy).unwrap()), (before.clone(), b"old".to_vec()));
-        // What the directory gives by default is not added.
+        // Attributes that the directory gives by default are not added.
         let default = File::open(dir.path()).unwrap();
         let given =
             rustix::fs::fsetxattr(&default, "system.posix_acl_default", &list, XattrFlags::empty());

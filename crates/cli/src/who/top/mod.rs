@@ -21,10 +21,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time between two pictures.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// What is shown beside the table.
+/// The values that are shown beside the table.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// What is watched.
+    /// The processes that are watched.
     pub(crate) target: String,
     /// The clocksource in use.
     pub(crate) clocksource: String,
@@ -32,8 +32,8 @@ pub(crate) struct About {
     pub(crate) colour: bool,
 }
 
-/// Shows the last seconds until the user presses q, a signal arrives, or the time is up. Returns whether
-/// anything was seen.
+/// Shows the last seconds until the user presses q, a signal arrives, or the time is up. Returns whether any samples
+/// were shown.
 pub(crate) fn run(
     about: &About,
     session: &mut Session,
@@ -91,8 +91,8 @@ fn quits(key: KeyEvent) -> bool {
     }
 }
 
-/// Whether the terminal's size is one: the library takes memory for each place, and the other side of a terminal may
-/// state any size.
+/// Checks that the terminal's size is plausible: the library allocates memory for each place, and the other side of a
+/// terminal may state any size.
 fn fits() -> Result<()> {
     const MOST: u32 = 1_000_000;
     let (width, height) =

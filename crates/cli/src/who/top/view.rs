@@ -1,4 +1,4 @@
-//! What the last seconds look like: lines of a terminal. Pure.
+//! Renders the last seconds as lines of a terminal. Pure.
 
 use super::About;
 use super::window::{Reader, Window};
@@ -88,7 +88,7 @@ fn rate(reads: Option<f64>, seconds: f64) -> String {
     reads.map_or_else(|| "-".to_owned(), |reads| count(reads / seconds.max(1e-9)))
 }
 
-/// The way; of several a slow one, and a plus for the others.
+/// Returns the path; of several a slow one, and a plus for the others.
 fn path(row: &Reader) -> String {
     let Some(first) = row.paths.iter().find(|path| slow(path)).or(row.paths.first()) else {
         return "-".to_owned();

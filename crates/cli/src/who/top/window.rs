@@ -4,10 +4,10 @@ use clocksmith_who::account::Profile;
 use clocksmith_who::classify::Path;
 use std::collections::{HashMap, VecDeque};
 
-/// Pictures that are added up: enough for steady figures, few enough to follow what changes.
+/// Pictures that are added up: enough for steady figures, few enough to follow changes.
 const KEPT: usize = 4;
 
-/// Who reads.
+/// A process or a function that reads clocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reader {
     /// Its process.
@@ -20,11 +20,11 @@ pub(super) struct Reader {
     pub(super) read_seconds: f64,
     /// Reads; `None` where the cost of one is not known.
     pub(super) reads: Option<f64>,
-    /// The ways.
+    /// The paths.
     pub(super) paths: Vec<Path>,
 }
 
-/// What was seen between two pictures.
+/// The samples between two pictures.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Second {
     pub(super) seconds: f64,
@@ -36,7 +36,7 @@ pub(super) struct Second {
 }
 
 impl Second {
-    /// Of an account of so many seconds.
+    /// Converts an account of so many seconds.
     pub(super) fn of(profile: &Profile, seconds: f64) -> Self {
         let used = profile.processes.iter().filter(|row| row.cpu_seconds > 0.0);
         let processes = used.map(|row| Reader {
@@ -66,7 +66,7 @@ impl Second {
     }
 }
 
-/// The last of them.
+/// The most recent pictures.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window(VecDeque<Second>);
 
@@ -78,7 +78,7 @@ impl Window {
         self.0.push_back(second);
     }
 
-    /// All of it as one; dearest readers first.
+    /// Returns the sum of all; most expensive readers first.
     pub(super) fn sum(&self) -> Second {
         let mut sum = Second::default();
         for one in &self.0 {
@@ -93,7 +93,7 @@ impl Window {
     }
 }
 
-/// What is not known in one of them is known of the others.
+/// Adds two values; an unknown one is taken as 0, unless both are unknown.
 fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a + b),

@@ -1,4 +1,4 @@
-//! `--bundle`: a bundle comes from somebody else, who may mean harm.
+//! `--bundle`: a bundle comes from another person, who may be malicious.
 
 use super::tarball::{self, gzip, header};
 use super::{directory, file, refuses};

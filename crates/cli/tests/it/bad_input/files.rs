@@ -1,5 +1,5 @@
-//! Files that a command line names, or that lie in a directory that it names: no device is opened, nothing in a directory
-//! is waited for, and what is read as a whole has a limit.
+//! Files that a command line names, or that lie in a directory that it names: no device is opened, no file in a
+//! directory is waited for, and a file that is read as a whole has a limit.
 
 use super::{directory, file, refuses, run};
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! `--log`: everything that people take for a kernel log, and is none.
+//! `--log`: files that are mistaken for a kernel log.
 
 use super::tarball::gzip;
 use super::{PATIENCE, User, file, refused, refuses, run, run_as};
@@ -167,8 +167,8 @@ fn odd_logs_are_read() {
     }
 }
 
-/// A kernel log that says nothing about clocks is no error of the input. Nor is a log of macOS: its
-/// lines have the form of syslog lines of a Linux kernel.
+/// A kernel log without lines about clocks is not an error of the input. Nor is a log of macOS: its lines have the form
+/// of syslog lines of a Linux kernel.
 #[test]
 fn what_cannot_be_determined_has_its_own_code() {
     for text in ["[   12.345678] usb 1-1: new USB device number 2\n", MACOS] {

@@ -1,5 +1,5 @@
-//! What the program does with input that it cannot use: it says what it tried, on what, and what to
-//! do; it exits with 2; it never panics, never hangs, and prints no half a document.
+//! Behaviour of the program with unusable input: it prints what it tried, on what, and the next step; it exits with 2;
+//! it never panics, never hangs, and prints no half a document.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Longer than this is a hang, on any machine: no figure, but an end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came of a run.
+/// The result of a run.
 struct Outcome {
     code: Option<i32>,
     stdout: String,
@@ -30,11 +30,11 @@ struct Outcome {
     took: Duration,
 }
 
-/// Who runs the program.
+/// The user who runs the program.
 #[derive(Clone, Copy, PartialEq)]
 enum User {
     Me,
-    /// Somebody without rights, where this test has the right to become that.
+    /// A user without rights, where this test may become that user.
     Nobody,
 }
 
@@ -106,7 +106,7 @@ fn directory() -> tempfile::TempDir {
     dir
 }
 
-/// Writes a file into a directory of its own; the path, and what keeps it there.
+/// Writes a file into a separate directory; returns the path, and the value that keeps the directory.
 fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let dir = directory();
     let path = dir.path().join(name);

@@ -38,7 +38,7 @@ fn unreadable_files_are_named() {
     let version = proc.join("version");
     fs::write(&version, "Linux version 6.1.0 (x@y) #1 SMP\n").unwrap();
     fs::set_permissions(&version, fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read everything, so somebody else has to try.
+    // Root may read everything, so another user has to try.
     let user = if rustix::process::geteuid().is_root() { User::Nobody } else { User::Me };
     if user == User::Nobody && !everybody_may_run() {
         eprintln!("skipped: nobody else may run {}", env!("CARGO_BIN_EXE_clocksmith"));
@@ -54,7 +54,7 @@ fn unreadable_files_are_named() {
     refused("an unreadable log", &outcome, &["cannot open", log, "ermission denied"]);
 }
 
-/// Whether the program lies where a user without rights can reach it.
+/// Returns whether the program lies where a user without rights can reach it.
 fn everybody_may_run() -> bool {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_clocksmith"));
     program.ancestors().all(|path| {

@@ -1,4 +1,4 @@
-//! With a stack of 64 KiB and input of any nesting, every verb ends with an answer or a plain error.
+//! With a stack of 64 KiB and input of any nesting, every verb ends with a result or a plain error.
 
 use super::directory;
 use super::tarball::gzip;
@@ -6,8 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How deep: a level of a recursion takes at least 16 bytes of the stack, a return address and what aligns it, so that
-/// these take twice the stack.
+/// Levels of nesting: a level of a recursion takes at least 16 bytes of the stack, a return address and its padding, so
+/// that these take twice the stack.
 const DEEP: usize = 8_000;
 
 /// Files that are nested.

@@ -1,4 +1,4 @@
-//! `--baseline`, `--starts`, `--only`, `--quick`: what is compared, and the codes.
+//! `--baseline`, `--starts`, `--only`, `--quick`: the comparison, and the exit codes.
 
 use super::{document, run, text};
 use serde_json::Value;
@@ -11,7 +11,7 @@ const SHORT: [&str; 4] =
 fn bench_quick_only_has_the_rows_that_were_named() {
     let begun = Instant::now();
     let out = run(&SHORT);
-    // On an idle machine below 1.5 s; a busy one takes what it takes.
+    // On an idle machine below 1.5 s; a busy one may take longer.
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let value = document(&out.stdout);

@@ -35,7 +35,7 @@ fn all_that_one_run_gives() {
     let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
     assert_eq!(rows.len(), 40);
 
-    // Whatever the machine: the system call enters the kernel, and the coarse clock is no dearer.
+    // On every machine the system call enters the kernel, and the coarse clock is not slower.
     let ns = |name: &str| row(name)["costs"]["throughput"]["ns"].as_f64().unwrap();
     assert_eq!(row("CLOCK_MONOTONIC/syscall")["path"], "syscall");
     assert!(ns("CLOCK_MONOTONIC_COARSE/libc") < ns("CLOCK_MONOTONIC/syscall"));
@@ -69,7 +69,7 @@ fn all_that_one_run_gives() {
     let markdown = std::fs::read_to_string(markdown).unwrap();
     assert!(markdown.contains("| CLOCK_MONOTONIC |") && markdown.contains("## Several threads"));
 
-    // A former run: itself compared with itself says nothing but that.
+    // A former run: a comparison of a run with itself shows no difference.
     let former = file("former.json");
     std::fs::write(&former, &out.stdout).unwrap();
     let out = run(&[

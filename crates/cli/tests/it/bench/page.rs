@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Checks a page: its size, that it wants nothing from outside, and what a browser makes of it.
+/// Checks a page: its size, that it loads nothing from outside, and that a browser accepts it.
 pub(super) fn check(html: &str) {
     let page = std::fs::read_to_string(html).unwrap();
     assert!(page.len() < 1_000_000, "{} bytes", page.len());

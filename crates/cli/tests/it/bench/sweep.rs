@@ -78,7 +78,7 @@ fn killed_in_the_middle() {
 fn a_program_that_aborts_in_the_middle() {
     let dir = files("tsc", "tsc hpet acpi_pm");
     let mut child = in_the_middle(dir.path());
-    // What a panic does in a release build.
+    // The effect of a panic in a release build.
     send(&child, libc::SIGABRT);
     child.wait().unwrap();
     wait_for("the return of tsc", || current(dir.path()) == "tsc");

@@ -1,5 +1,5 @@
 //! `run` with real programs: in C (with and without a shared library), Go, Java, Python and a shell. Where a tool to
-//! build one is missing, or this machine is too busy to test its counter, that is said, and no failure.
+//! build one is missing, or this machine is too busy to test its counter, a message reports that, and the test passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -11,7 +11,7 @@ use started::{Started, run};
 
 const LINE: [&str; 3] = ["run", "--source", "disciplined"];
 
-/// Runs each program with each of the words; all must say "ok".
+/// Runs each program with each of the words; all must print "ok".
 fn all_ok(programs: &[Program], words: &[&str]) {
     for program in programs {
         let Some(path) = build(*program) else { continue };
@@ -20,7 +20,7 @@ fn all_ok(programs: &[Program], words: &[&str]) {
                 Started::Ended { code: 0, out, .. } => {
                     assert!(out.starts_with("ok"), "{word}: {out}")
                 }
-                // What the machine does not allow (a time namespace).
+                // A feature that the machine does not allow (a time namespace).
                 Started::Ended { code: 77, .. } => eprintln!("skipped: {program:?} {word}"),
                 Started::TooBusy => eprintln!("skipped: too busy"),
                 other => panic!("{program:?} {word}: {other:?}"),
@@ -102,7 +102,7 @@ fn what_cannot_be_run_is_said() {
     assert!([Some(126), None].contains(&code("/etc/passwd")));
 }
 
-/// `execvp` would give its bytes to a shell.
+/// `execvp` would pass its bytes to a shell.
 #[test]
 fn file_that_is_not_text_is_not_passed_to_a_shell() {
     use std::os::unix::fs::PermissionsExt;
@@ -169,7 +169,7 @@ fn or_plain_runs_the_program_where_run_refuses() {
     assert!(err.contains("kernel's clock as it is"), "{err}");
 }
 
-/// In a mount namespace of its own, as in a chroot without it.
+/// In a separate mount namespace, as in a chroot without it.
 #[test]
 fn without_proc_the_program_runs_only_with_or_plain() {
     let how = |or_plain: &str| {
@@ -253,7 +253,7 @@ fn programs_with_rights_of_their_own_are_refused() {
     };
     assert_eq!(code, 125, "{err}");
     assert!(err.contains("setuid"), "{err}");
-    // A script of it has its rights.
+    // A script with this interpreter has the interpreter's rights.
     let script = dir.path().join("script");
     std::fs::write(&script, format!("#!{} agree\n", other.display())).unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -277,8 +277,8 @@ const THIRTY_TWO: [u8; 96] = [
     0, 0, 0, 0,
 ];
 
-/// As the command it is refused; as a child it runs with the kernel's clock. Either is said, and none is silently
-/// slow.
+/// As the command it is refused; as a child it runs with the kernel's clock. Both are reported, so that neither is
+/// silently slow.
 #[test]
 fn programs_of_32_bits() {
     use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What became of it.
+/// The result of a start.
 #[derive(Debug)]
 pub(crate) enum Started {
     /// It ended, by itself or by a signal.

@@ -1,4 +1,4 @@
-//! `who` on a program that `run` has started: its reads are counted as they are, and it gets no advice to run as it
+//! `who` on a program that `run` has started: its reads are counted correctly, and it gets no advice to run as it
 //! already runs.
 #![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
@@ -71,7 +71,7 @@ fn judge(run: &[&str], clock: &str) {
         (low / 1.5..high * 1.5).contains(&did),
         "{run:?}: {did} reads/s, said {found}: {document:#}"
     );
-    // A read of a few nanoseconds overlaps with what is around it; others are not that uncertain.
+    // A read of a few nanoseconds overlaps with the instructions around it; others are not that uncertain.
     assert!(high / low < if clock == "coarse" { 12.0 } else { 2.0 }, "{run:?}: {found}");
     let rows = document["rows"].as_array().unwrap();
     let of = |key: &str, value: &str| -> f64 {

@@ -1,5 +1,5 @@
-//! `who` finds the program that waits by the wall clock, and says nothing of those that only write the time of day
-//! into a log.
+//! `who` finds the program that waits by the wall clock, and does not flag those that only write the time of day into a
+//! log.
 #![cfg(all(feature = "who", target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -17,8 +17,7 @@ impl Drop for Running {
     }
 }
 
-/// What is flagged of the wall clock: function, confidence and evidence. `None` where this machine does not let
-/// itself be watched.
+/// Returns the flags of the wall clock: function, confidence and evidence. `None` where this machine cannot be watched.
 fn flagged(program: &Path, how: &str) -> Option<Vec<(String, String, String)>> {
     let running = Running(Command::new(program).arg(how).spawn().unwrap());
     let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
@@ -39,7 +38,7 @@ fn flagged(program: &Path, how: &str) -> Option<Vec<(String, String, String)>> {
     )
 }
 
-/// Whether threads can be looked at and breakpoints set here.
+/// Returns whether threads can be examined and breakpoints set here.
 fn may_look(program: &Path) -> bool {
     let running = Running(Command::new(program).arg("sleep").spawn().unwrap());
     std::fs::read_to_string(format!("/proc/{}/syscall", running.0.id())).is_ok()
@@ -60,8 +59,8 @@ fn waits_by_the_wall_clock_are_found_and_logs_are_not() {
         eprintln!("skipped: /proc/PID/syscall may not be read");
         return;
     }
-    // A wait that names a time of the wall clock; time-outs that are what is left of one. On a busy machine a look
-    // may come at a bad time, so once more is allowed.
+    // A wait with a wall-clock time; time-outs that are the rest of one. On a busy machine a look may come at a bad
+    // time, so one repetition is allowed.
     for (how, function, confidence, word) in
         [("condition", "condition", "high", "futex"), ("wall", "until", "medium", "poll")]
     {
@@ -77,8 +76,8 @@ fn waits_by_the_wall_clock_are_found_and_logs_are_not() {
             None => panic!("{how}: not flagged"),
         }
     }
-    // The same waits by CLOCK_MONOTONIC; logs beside waits of one length; a log beside such a wait by
-    // CLOCK_MONOTONIC; sleep(3), which names the wall clock and means no time of it.
+    // The same waits by CLOCK_MONOTONIC; logs beside waits of one length; a log beside such a wait by CLOCK_MONOTONIC;
+    // sleep(3), which names the wall clock but does not wait for a time of it.
     for how in ["monotonic", "log", "log-monotonic", "sleep"] {
         let Some(flags) = flagged(&program, how) else { return };
         assert!(flags.is_empty(), "{how}: {flags:?}");

@@ -14,7 +14,7 @@ impl Instant {
     #[must_use]
     pub fn now() -> Self {
         let now = clocks::monotonic_coarse_ns();
-        // The wall clock has a slot of its own; zero would mean that no time is remembered.
+        // The wall clock has a separate slot; zero would mean that no time is remembered.
         RECENT.remember(now, 1);
         Self::from_ticks(now)
     }

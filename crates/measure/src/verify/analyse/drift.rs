@@ -5,7 +5,7 @@ use super::{Found, shown};
 use crate::verify::outcome::{Drift, FindingId, Interval, Weight};
 use crate::verify::samples::{Point, Samples};
 
-/// Points that are needed to say anything.
+/// Points that an analysis needs.
 const LEAST: usize = 8;
 /// Points wider than this many medians are left out.
 const WIDE: f64 = 8.0;
@@ -22,7 +22,7 @@ const MANY: usize = 5;
 /// The coarsest step of a clock that is allowed for, in nanoseconds: twice that of the ACPI PM timer.
 const COARSEST_NS: f64 = 600.0;
 
-/// What the points say.
+/// The results from the points.
 pub(super) struct Course {
     pub(super) drift: Drift,
     /// The smallest jump that would have been seen, in nanoseconds.
@@ -112,8 +112,8 @@ pub(super) fn find(samples: &Samples, found: &mut Found) -> Option<Course> {
     Some(Course { drift, jump_ns, jumped, monotonic: per_second(steered.interval) })
 }
 
-/// Points that go forward, relative to the first one. A reading that went back within itself says
-/// nothing; its neighbours show what happened.
+/// Points that go forward, relative to the first one. A reading that went back within itself is left out; its
+/// neighbours show the fault.
 fn locals(first: &Point, points: &[Point]) -> Vec<Local> {
     let ticks = |value: u64| value.wrapping_sub(first.ticks.0) as i64 as f64;
     let ns = |value: i64, base: i64| value.saturating_sub(base) as f64;
@@ -150,7 +150,7 @@ fn grain(samples: &Samples) -> f64 {
         .map_or(COARSEST_NS, |step| (step as f64).min(COARSEST_NS))
 }
 
-/// The smallest jump that would have been seen, and the pieces between jumps.
+/// Returns the smallest detectable jump, and the parts between jumps.
 fn jumps(
     bars: &[Bar],
     rate: f64,
@@ -166,7 +166,7 @@ fn jumps(
     let mut largest = 0.0f64;
     for (index, two) in bars.windows(2).enumerate() {
         let &[a, b] = two else { continue };
-        // Where the second bar should be, by the first one and the rate; in nanoseconds.
+        // The expected place of the second bar, by the first one and the rate; in nanoseconds.
         let run = b.x - a.x;
         let low = (b.low - a.high) / rate - run;
         let high = (b.high - a.low) / rate - run;
@@ -214,7 +214,7 @@ fn jumps(
     (seen, pieces)
 }
 
-/// How much faster the second half ran than the first.
+/// Returns how much faster the second half ran than the first.
 fn change(bars: &[Bar], slack: f64, limit: f64, found: &mut Found) -> Option<Interval> {
     let (first, second) = bars.split_at(bars.len() / 2);
     if first.len() < LEAST {
@@ -240,7 +240,7 @@ fn change(bars: &[Bar], slack: f64, limit: f64, found: &mut Found) -> Option<Int
     Some(change)
 }
 
-/// How much larger `value` is than `base`, in millionths.
+/// Returns how much larger `value` is than `base`, in millionths.
 pub(super) fn ppm(value: f64, base: f64) -> f64 {
     (value / base - 1.0) * 1e6
 }

@@ -52,8 +52,8 @@ pub(super) fn robust(bars: &[Bar], part: usize) -> Option<f64> {
     median(&mut slopes)
 }
 
-/// The slopes of all lines through all bars, each bar being `slack` longer at both ends. Where there
-/// is no such line, the interval reaches from the steepest to the flattest that some two bars demand.
+/// Returns the slopes of all lines through all bars, each bar being `slack` longer at both ends. If there is no such
+/// line, the interval reaches from the steepest to the flattest that some two bars require.
 pub(super) fn slope(bars: &[Bar], slack: f64) -> Option<Slope> {
     let mut low = f64::NEG_INFINITY;
     let mut high = f64::INFINITY;
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The true slope is in the interval, whatever the bars' ends are.
+        /// The true slope is in the interval, for any ends of the bars.
         #[test]
         fn the_true_slope_is_found(
             slope in -1e3f64..1e3,

@@ -22,7 +22,7 @@ pub(crate) fn outcome(samples: &Samples) -> Outcome {
     verdict::give(samples, found, drift, offsets, frequencies, steps)
 }
 
-/// Findings, and what could not be tested.
+/// Findings, and properties that could not be tested.
 #[derive(Default)]
 struct Found {
     findings: Vec<Finding>,
@@ -56,7 +56,7 @@ impl Found {
     }
 }
 
-/// A time for people.
+/// Formats a time with its unit.
 fn shown(ns: f64) -> String {
     match ns.abs() {
         size if size < 1e3 => format!("{ns:.0} ns"),

@@ -5,7 +5,7 @@ use crate::verify::outcome::{FindingId, Interval, PairOutcome, Weight};
 use crate::verify::samples::{Pair, Samples};
 use std::collections::BTreeMap;
 
-/// What the pairs say.
+/// The results from the pairs.
 pub(super) struct Offsets {
     pub(super) pairs: Vec<PairOutcome>,
     pub(super) unit: &'static str,
@@ -38,7 +38,8 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
                 found.untested.push(format!("processors {one} and {other}: {why}"));
             }
             Some(Interval { low, high }) => {
-                // What an offset adds to one way it takes from the other, so the sum of both is not inflated by a fault.
+                // An offset adds to one direction as much as it takes from the other, so a fault does not inflate the
+                // sum of both.
                 let healthy = low <= 0.0 && high >= 0.0;
                 let bound = if healthy { high.max(-low) } else { high - low };
                 if bound >= 0.0 {
@@ -116,8 +117,8 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
     Offsets { pairs, unit, largest: largest.filter(|_| complete) }
 }
 
-/// By how much the second counter is ahead of the first: at most what the quickest message there
-/// took, and at least the opposite of what the quickest one back took.
+/// Returns by how much the second counter is ahead of the first: at most the time of the quickest message there, and at
+/// least the negative time of the quickest one back.
 fn offset(pair: &Pair, scale: f64) -> Option<Interval> {
     let (there, back) = (pair.there? as f64, pair.back? as f64);
     Some(Interval { low: -back * scale, high: there * scale })

@@ -1,4 +1,4 @@
-//! What is claimed about the counter's frequency, against each other and against the measurement.
+//! Claims about the counter's frequency, compared with each other and with the measurement.
 
 use super::Found;
 use super::drift::{Course, ppm};
@@ -21,7 +21,7 @@ pub(super) fn find(
     let mut evidence = Vec::new();
     let mut notes = Vec::new();
     let user = course.drift.user_ppm;
-    // After a jump the straight line through everything means nothing.
+    // After a jump a straight line through all points has no meaning.
     if !course.jumped && user.beyond_zero() > USER_PPM {
         evidence.push(format!(
             "CLOCK_MONOTONIC in user space, made of the counter, runs {} than in the kernel",
@@ -96,12 +96,12 @@ pub(super) fn reference(
     let claimed = frequencies
         .iter()
         .filter(|claim| claim.independent)
-        // One that the measurement contradicts confirms nothing.
+        // A claim that the measurement contradicts confirms nothing.
         .filter(|claim| claim.measured_ppm.is_some_and(|off| off.beyond_zero() <= claim.doubt_ppm))
         .filter_map(|claim| {
             Some((claim.source.clone(), 2.0 * claim.doubt_ppm + width(claim.measured_ppm?)))
         });
-    // A clock that is not made of the counter is what the counter was measured against.
+    // The counter was measured against a clock that is not made of it.
     let other = course
         .filter(|_| !samples.counter_is_clock)
         .and_then(|course| Some((course, frequencies.iter().find(|claim| claim.decisive)?)))
@@ -136,7 +136,7 @@ pub(super) fn detectable(
     let by_claim = frequencies
         .iter()
         .filter(|claim| claim.decisive)
-        // The claim itself may be off by its doubt, the other way.
+        // The claim itself may be off by its doubt, in the other direction.
         .filter_map(|claim| Some(2.0 * claim.doubt_ppm + width(claim.measured_ppm?)))
         .min_by(f64::total_cmp);
     match (by_user, by_claim) {

@@ -11,9 +11,9 @@ use crate::verify::samples::Samples;
 use crate::verify::source::ClockId;
 use clocksmith_raw::counter;
 
-/// Offsets above this would matter to every program: a run that would not have seen them says nothing.
+/// Offsets above this would affect every program: a run that could not detect them proves nothing.
 const BLIND_NS: f64 = 10e6;
-/// Reads of a clock that are enough to speak of it.
+/// Reads of a clock that are enough to judge it.
 const ENOUGH: u64 = 100;
 
 pub(super) fn give(
@@ -103,7 +103,7 @@ pub(super) fn give(
         (false, true) => Trust::Trusted,
         (false, false) => Trust::Unknown,
     };
-    // All clocks of time come from the same place; that threads took turns at some of them is enough.
+    // All clocks of time have the same source; it is enough that threads took turns at some of them.
     let handovers = samples
         .steps
         .iter()
@@ -139,8 +139,8 @@ pub(super) fn give(
                 .all(|finding| finding.id == FindingId::CounterRate);
             if only_rate { Confidence::Medium } else { Confidence::High }
         }
-        // One CPU of several: no two counters were compared, so nothing is known of what most
-        // programs rely on.
+        // One CPU of several: no two counters were compared, so most programs' assumption of equal counters is not
+        // proven.
         Trust::Trusted if partial && !several => Confidence::Low,
         Trust::Trusted => sureness(&detectable, several, untested.is_empty()),
     };
@@ -195,7 +195,7 @@ fn worse(a: Trust, b: Trust) -> Trust {
     }
 }
 
-/// How much "nothing found" is worth.
+/// Returns how significant "nothing found" is.
 fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Confidence {
     let within = |value: Option<f64>, limit: f64| value.is_some_and(|value| value <= limit);
     let offset = |limit| !several || within(detectable.offset_ns, limit);

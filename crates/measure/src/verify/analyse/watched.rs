@@ -1,4 +1,5 @@
-//! How long each processor was compared with others, and what that would have shown: steps, drift, glitches, stops.
+//! How long each processor was compared with others, and which faults that would have shown: steps, drift, glitches,
+//! stops.
 
 use super::drift::Course;
 use crate::verify::outcome::{Detectable, Watched};
@@ -29,7 +30,7 @@ pub(super) fn list(samples: &Samples) -> Vec<Watched> {
                     Some(first.map_or(heard.first, |first| first.min(heard.first))),
                     last.max(Some(heard.last)),
                     times.saturating_add(heard.times),
-                    // Of several pairs the one that met most closely.
+                    // Of several pairs, the one with the shortest of the longest gaps.
                     Some(gap.map_or(heard.longest, |gap| gap.min(heard.longest))),
                 )
             },
@@ -71,7 +72,7 @@ pub(super) fn sizes(
         && not_to_the_end(samples, watched).is_empty()
         && samples.cpus.len() > 1
     {
-        // The last comparison of each processor bounds what a step before it, or a drift up to it, has made.
+        // The last comparison of each processor bounds an earlier step, or a drift up to it.
         let last = |cpu: u32| {
             samples
                 .pairs

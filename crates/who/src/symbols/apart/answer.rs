@@ -1,4 +1,4 @@
-//! Names as bytes, from the child to its parent. What comes from the child is of a file of another user.
+//! Names as bytes, from the child to its parent. The child's bytes come from a file of another user.
 
 use crate::symbols::{Named, Names, Place};
 
@@ -6,7 +6,7 @@ use crate::symbols::{Named, Names, Place};
 pub(super) fn write(names: Option<&[Named]>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let add = |bytes: &mut Vec<u8>, text: &str| {
-        // A name may be of any length. What is left of a letter at its end is shown as such.
+        // A name may have any length. A character that is cut off at the end is shown as such.
         let text = text.as_bytes().get(..NAME).unwrap_or(text.as_bytes());
         bytes.extend(u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
         bytes.extend_from_slice(text);
@@ -22,7 +22,7 @@ pub(super) fn write(names: Option<&[Named]>) -> Vec<u8> {
 
 /// Bytes of a name, and of the name of a file, at most.
 const NAME: usize = 1 << 10;
-/// Functions at one address at most: the answer has room for them.
+/// Functions at one address at most: a reply has room for them.
 const INLINED: usize = 24;
 
 pub(super) fn parse(bytes: &[u8]) -> Option<Names> {

@@ -15,18 +15,18 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// Bytes that one of them may take for itself, more than this process has, where others can write the file.
+/// Bytes that one child may allocate, beyond this process's memory, where other users can write the file.
 pub(super) const MEMORY: u64 = 72 << 20;
-/// The same for other files: beside what `who` itself has, all is below 150 MB.
+/// The same for other files: with the memory of `who` itself, the total is below 150 MB.
 const OWN_MEMORY: u64 = 96 << 20;
-/// Seconds of processor time of one of them: the table of symbols alone is read in a small part of that.
+/// Seconds of CPU time of one child: the symbol table alone is read in a small part of that.
 const SECONDS: u64 = 2;
-/// How often the wish to end is looked at, in nanoseconds.
+/// How often a request to end is checked, in nanoseconds.
 const BEAT: i64 = 50_000_000;
-/// Bytes of one answer at most.
+/// Bytes of one reply at most.
 const LONGEST: usize = 1 << 16;
 
-/// Limits of one of them.
+/// Limits of one child.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     memory: u64,
@@ -45,9 +45,9 @@ impl Limits {
 pub(super) struct Child {
     pub(super) pid: libc::pid_t,
     socket: UnixStream,
-    /// What it had at its beginning, in bytes.
+    /// The child's memory at its start, in bytes.
     begun: u64,
-    /// What it has taken since.
+    /// The memory that the child has allocated since, in bytes.
     pub(super) taken: u64,
 }
 
@@ -66,8 +66,8 @@ impl Child {
         let (here, there) = UnixStream::pair().ok()?;
         here.set_nonblocking(true).ok()?;
         let data = data("self")?;
-        // SAFETY: the child uses nothing of this process that another thread may hold, but for memory, which the C library
-        // makes usable; it ends by _exit or by a signal.
+        // SAFETY: the child uses nothing of this process that another thread may hold, except memory, which the C
+        // library makes usable; it ends by _exit or by a signal.
         match unsafe { libc::fork() } {
             -1 => None,
             0 => {
@@ -81,7 +81,7 @@ impl Child {
         }
     }
 
-    /// The answer to a question; `None` if there is none in time.
+    /// Returns the reply to a request; `None` if there is none in time.
     pub(super) fn ask(&mut self, at: At, end: Instant) -> Option<Option<Names>> {
         let mut question = [0; 17];
         question[..8].copy_from_slice(&at.offset.to_le_bytes());
@@ -122,14 +122,14 @@ impl Child {
     }
 }
 
-/// What a process has of memory that counts for its limit, in bytes.
+/// Returns the memory of a process that counts toward its limit, in bytes.
 pub(super) fn data(process: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(5)?.parse().ok()?;
     pages.checked_mul(rustix::param::page_size() as u64)
 }
 
-/// In the child: answers questions until its parent ends.
+/// Runs in the child: replies to requests until its parent ends.
 fn serve(file: &File, depth: Depth, socket: &UnixStream, data: u64, limits: Limits) {
     alone(&[file.as_raw_fd(), socket.as_raw_fd()]);
     let limit = |what, most| {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn memory_that_a_file_takes_has_a_limit() {
-        // Takes twice the limit while it answers.
+        // This child allocates twice the limit while it replies.
         let (here, there) = UnixStream::pair().unwrap();
         let data = data("self").unwrap();
         let (_dir, file, _) = own();

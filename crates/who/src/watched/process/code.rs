@@ -18,12 +18,13 @@ impl Process {
         })
     }
 
-    /// The code in a Java virtual machine that is neither its JDK's nor the system's, by names for people. The map is read
-    /// now: a library may have been loaded since it was read before. `code` is where the machine keeps what it compiles.
+    /// Returns the code in a Java virtual machine that is neither its JDK's nor the system's, by readable names. The
+    /// map is read now: a library may have been loaded since the last read. `code` is the range of the machine's
+    /// compiled code.
     pub(in crate::watched) fn strangers(&self, code: Range<u64>) -> Vec<String> {
         let text = patient::text(self.at, "maps", MAPS).unwrap_or_default();
         let mounts = Mounts::of(self.at);
-        // A filesystem that a program serves is not asked: that may take for ever.
+        // A filesystem that a program serves is left out: the program may never answer.
         let written = |mapping: &Mapping| {
             let local = !mounts.is_served(mapping.device);
             local.then(|| self.written(mapping)).flatten()
@@ -38,8 +39,8 @@ impl Process {
         )
     }
 
-    /// Who may have written the file of a mapping: through the mapping itself, which needs a capability, otherwise by its
-    /// name, if that is the same file.
+    /// Returns the users who may have written the file of a mapping: through the mapping itself, which needs a
+    /// capability, otherwise by its name, if that is the same file.
     fn written(&self, mapping: &Mapping) -> Option<Written> {
         let Range { start, end } = mapping.range;
         let through = format!("/proc/{}/map_files/{start:x}-{end:x}", self.at);

@@ -17,7 +17,7 @@ pub(super) enum Instructions {
 /// How a frame states the instruction that it is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// By an offset of so many bytes' units in the instructions.
+    /// By an offset in the instructions, in units of `unit` bytes.
     Offset { at: u64, unit: u64 },
     /// By its address.
     Address(u64),
@@ -62,7 +62,7 @@ pub(super) struct Layout {
 
 /// Until 3.11.
 const WIDE: Texts = Texts::Compact { length: 16, state: 32, ascii: 48, others: 72 };
-/// From 3.12.
+/// The layout from 3.12 on.
 const NARROW: Texts = Texts::Compact { length: 16, state: 32, ascii: 40, others: 56 };
 
 /// `Include/code.h`, `Include/frameobject.h`, `Include/unicodeobject.h` and, from 3.8, the same in `Include/cpython` and
@@ -137,7 +137,7 @@ pub(super) fn of(version: (u32, u32)) -> Option<Layout> {
 /// Words of the interpreter's own statement.
 pub(super) const STATED: usize = 96;
 
-/// What 3.13 and 3.14 state at `_PyRuntime` (`Include/internal/pycore_runtime.h`,
+/// Parses the data that 3.13 and 3.14 publish at `_PyRuntime` (`Include/internal/pycore_runtime.h`,
 /// `Include/internal/pycore_debug_offsets.h`): a mark, the version, whether there is no global lock, then offsets by
 /// structure. Builds without the lock keep instructions elsewhere, and are not read.
 pub(super) fn stated(version: (u32, u32), words: &[u64]) -> Option<Layout> {

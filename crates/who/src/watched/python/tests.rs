@@ -23,7 +23,7 @@ impl Made {
         self.put(words)
     }
 
-    /// A function of 32 instructions, each on a line of its own; where these begin.
+    /// Adds a function of 32 instructions, each on a separate line; returns where these begin.
     fn code(&mut self, name: &str, first_line: u64) -> (u64, u64) {
         let (name, file) = (self.text(name), self.text("/x/app.py"));
         let table: Vec<u8> = (0..32).flat_map(|_| [0x80 | 11 << 3, 0]).collect();
@@ -71,7 +71,7 @@ fn function_is_that_of_the_word_that_frames_confirm() {
     let (mut made, mut python) = (Made::default(), python());
     let (code_a, a) = made.code("a", 10);
     let (code_b, b) = made.code("Class.b", 50);
-    // The function that runs is in the fourth register; another one has left its words.
+    // The fourth register has the running function; another one has left its words.
     let running = |made: &mut Made, code, begin| {
         let words = [
             (Home::Register(0), begin + 2),
@@ -87,7 +87,7 @@ fn function_is_that_of_the_word_that_frames_confirm() {
         states.push(running(&mut made, code_a, a));
         states.push(running(&mut made, code_b, b));
     }
-    // Objects that were made after the map was read are not looked at.
+    // Objects that were made after the map was read are not used.
     let process = own();
     for state in &mut states {
         python.learn(&process, state);

@@ -14,8 +14,8 @@ pub(crate) enum Program {
 
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Where the programs are: made anew for each run, since process ids come again, and with them programs of an older
-/// source.
+/// The directory of the programs: made again for each run, since process ids are reused, and with them programs of an
+/// older source.
 fn directory() -> &'static Path {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(|| {
