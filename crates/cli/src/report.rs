@@ -23,7 +23,7 @@ pub(crate) struct PredictReport {
     schema: &'static str,
     /// The clocksource that the kernel would use.
     current: Option<String>,
-    /// What sysfs would list, best first.
+    /// The list of sysfs, best first.
     available: Option<Vec<String>>,
     /// Whether CLOCK_MONOTONIC would be read in user space.
     vdso: Option<bool>,
@@ -37,11 +37,11 @@ pub(crate) struct PredictReport {
     assumed: Vec<AssumedReport>,
     /// Questions that static facts cannot answer.
     undecided: Vec<String>,
-    /// Values of single assumed facts with which the answer would be another one.
+    /// Values of single assumed facts with which the result would differ.
     alternatives: Vec<AlternativeReport>,
-    /// Assumed facts that change the answer only together with another one.
+    /// Assumed facts that change the result only together with another one.
     together: Vec<&'static str>,
-    /// Events that may change the answer while the machine runs.
+    /// Events that may change the result while the machine runs.
     at_risk: Vec<ReasonReport>,
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct PredictReport {
 struct AlternativeReport {
     /// The fact.
     fact: &'static str,
-    /// Its value, or the range of kernel versions.
+    /// The value of the fact, or the range of kernel versions.
     value: String,
     /// The clocksource that the kernel would use.
     current: Option<String>,
-    /// What sysfs would list, best first.
+    /// The list of sysfs, best first.
     available: Option<Vec<String>>,
     /// Whether CLOCK_MONOTONIC would be read in user space; null where only the host decides.
     vdso: Option<bool>,
@@ -187,11 +187,11 @@ impl CollectReport {
 pub(crate) struct ExplainReport {
     /// Always `clocksmith.explain.v1`.
     schema: &'static str,
-    /// What was asked.
+    /// The word or the message that was looked up.
     pub(crate) query: String,
-    /// What is known about it; empty if nothing.
+    /// The matching entries; empty if there are none.
     pub(crate) explanations: Vec<Explanation>,
-    /// Close words and messages, if nothing is known.
+    /// Similar words and messages, if no entry matches.
     pub(crate) did_you_mean: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ pub const FLEET: &str = "clocksmith.fleet.v1";
 pub struct FleetReport {
     /// Always `clocksmith.fleet.v1`.
     pub schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub headline: String,
     /// Hosts in the tables.
     pub hosts: u64,
@@ -19,7 +19,7 @@ pub struct FleetReport {
     pub input: Input,
     /// The directory that the tables were written to; null without `--out`.
     pub tables: Option<String>,
-    /// What was added to a history; null without `--history`.
+    /// The reports that were added to a history; null without `--history`.
     pub history: Option<Added>,
     /// When the reports were taken.
     pub dates: Dates,
@@ -53,11 +53,11 @@ pub struct Input {
     pub rejected: u64,
     /// The first of them.
     pub rejects: Vec<Reject>,
-    /// Reports that do not serve, as there is a newer one of the host, or another one of the same moment.
+    /// Reports that are not used, as there is a newer one of the host, or another one of the same moment.
     pub duplicates: u64,
     /// The first of them, with their place.
     pub duplicate_hosts: Vec<String>,
-    /// Hosts with several newest reports, of one moment or without a date: the one that was given first serves.
+    /// Hosts with several newest reports, of one moment or without a date: the one that was given first is used.
     pub ties: u64,
     /// The first of them, with the place of another one.
     pub tie_hosts: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Input {
     pub shared_hosts: Vec<String>,
 }
 
-/// When the reports that serve were taken.
+/// When the reports in use were taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dates {
@@ -83,7 +83,7 @@ pub struct Dates {
     pub undated: u64,
 }
 
-/// What was added to a history.
+/// The reports that were added to a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Added {
@@ -93,7 +93,7 @@ pub struct Added {
     pub added: u64,
     /// Reports that it had already.
     pub known: u64,
-    /// Reports without a date, which have no place in it.
+    /// Reports without a date, which cannot be added.
     pub undated: u64,
     /// Days of the added reports.
     pub days: u64,
@@ -115,7 +115,7 @@ pub struct Reject {
 pub struct Groups {
     /// The largest.
     pub groups: Vec<Group>,
-    /// How many more there are.
+    /// The number of further groups.
     pub more: u64,
 }
 
@@ -125,7 +125,7 @@ pub struct Groups {
 pub struct Group {
     /// The properties that they have in common; null if not known.
     pub name: Option<String>,
-    /// How many.
+    /// The number of hosts.
     pub hosts: u64,
     /// Of these: fast, without evidence to the contrary.
     pub ok: u64,
@@ -133,7 +133,7 @@ pub struct Group {
     pub slow: u64,
     /// Time may be wrong.
     pub untrustworthy: u64,
-    /// The evidence does not say.
+    /// The evidence does not show it.
     pub unknown: u64,
     /// One of them: the first by name.
     pub example: String,
@@ -145,7 +145,7 @@ pub struct Group {
 pub struct Causes {
     /// The most frequent.
     pub groups: Vec<CauseGroup>,
-    /// How many more there are.
+    /// The number of further causes.
     pub more: u64,
 }
 
@@ -161,7 +161,7 @@ pub struct CauseGroup {
     pub hosts: u64,
     /// Hosts on which it is the gravest.
     pub gravest_on: u64,
-    /// One of them.
+    /// A host with this cause.
     pub example: String,
 }
 
@@ -171,12 +171,12 @@ pub struct CauseGroup {
 pub struct Outliers {
     /// By clocksource or verdict: at least nine in ten of eight or more hosts like them agree.
     pub choice: Vec<ChoiceOutlier>,
-    /// How many more there are.
+    /// The number of further hosts.
     pub choice_more: u64,
     /// By the cost of a read: over twice (and 20 ns more than), or under half of, the median of eight
     /// or more hosts like them with the same clocksource.
     pub cost: Vec<CostOutlier>,
-    /// How many more there are.
+    /// The number of further hosts.
     pub cost_more: u64,
 }
 
@@ -190,7 +190,7 @@ pub struct Like {
     pub kernel: Option<String>,
     /// Hypervisor.
     pub hypervisor: Option<String>,
-    /// How many there are, this one among them.
+    /// The number of such hosts, this one among them.
     pub hosts: u64,
 }
 
@@ -210,15 +210,15 @@ pub struct ChoiceOutlier {
     pub usual_clocksource: Option<String>,
     /// Their verdict.
     pub usual_verdict: String,
-    /// How many of them have these.
+    /// The number of these hosts with both.
     pub usual_hosts: u64,
-    /// Who they are.
+    /// The hosts that it is compared with.
     pub like: Like,
     /// In one sentence.
     pub why: String,
 }
 
-/// A host whose reads cost something else than on those that are like it.
+/// A host whose read cost differs from that of similar hosts.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostOutlier {
@@ -230,19 +230,19 @@ pub struct CostOutlier {
     pub median_ns: f64,
     /// Their clocksource.
     pub clocksource: Option<String>,
-    /// Who they are.
+    /// The hosts that it is compared with.
     pub like: Like,
     /// In one sentence.
     pub why: String,
 }
 
-/// Changes, the one that answers most first.
+/// Changes, the one that helps most hosts first.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changes {
     /// The changes.
     pub changes: Vec<Change>,
-    /// How many more there are.
+    /// The number of further changes.
     pub more: u64,
     /// Hosts that are slow or untrustworthy, and for which no change is advised.
     pub without: u64,
@@ -254,11 +254,11 @@ pub struct Changes {
 pub struct Change {
     /// The remedy's id.
     pub remedy: String,
-    /// Where it acts.
+    /// The layer of the remedy.
     pub layer: String,
-    /// Hosts on which it is the first remedy that is not refused and answers the gravest cause.
+    /// Hosts on which it is the first remedy that is not refused and removes the gravest cause.
     pub hosts: u64,
-    /// Hosts of these on which it answers all problems.
+    /// Hosts of these on which it removes all problems.
     pub alone: u64,
     /// Hosts on which it is refused.
     pub refused: u64,
@@ -272,7 +272,7 @@ pub struct Change {
 pub struct Migration {
     /// Hosts that cannot scale, with frequencies within 250 ppm of one: the largest group first.
     pub groups: Vec<MigrationGroup>,
-    /// How many more groups there are.
+    /// The number of further groups.
     pub more: u64,
     /// Hosts that can scale: they belong to every group.
     pub scaling: u64,
@@ -288,13 +288,13 @@ pub struct Migration {
 pub struct MigrationGroup {
     /// The frequency in the middle, in kHz.
     pub khz: u32,
-    /// The slowest of them.
+    /// The frequency of the slowest of them, in kHz.
     pub slowest_khz: u32,
-    /// The fastest of them.
+    /// The frequency of the fastest of them, in kHz.
     pub fastest_khz: u32,
-    /// How many.
+    /// The number of hosts.
     pub hosts: u64,
-    /// One of them.
+    /// A host of the group.
     pub example: Option<String>,
 }
 

@@ -94,7 +94,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
-    /// Id of a cause, which `clocksmith explain` knows; `None` if it is not known.
+    /// Id of a cause for `clocksmith explain`; `None` if it is not known.
     pub cause: Option<String>,
     /// The reason in a sentence.
     pub text: String,
@@ -109,7 +109,7 @@ pub struct Reason {
 pub struct Event {
     /// Seconds since 1970.
     pub time: f64,
-    /// What.
+    /// The kind of the event.
     pub kind: Kind,
     /// The severity of the event.
     pub state: State,
@@ -121,7 +121,7 @@ pub struct Event {
     /// The present state, where it has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Why.
+    /// The reason for the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// Identity of the boot; with `Kind::Started`.

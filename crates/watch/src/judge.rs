@@ -176,11 +176,11 @@ impl Point {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
-    /// The worst of the points that were looked at.
+    /// The worst state of the checked points.
     pub state: State,
     /// `CLOCKSMITH WARNING - acpi_pm is slow ...`, under 80 characters.
     pub line: String,
-    /// What was looked at, in a fixed order; what was not asked for is not there.
+    /// The checked points, in a fixed order; points that were not requested are absent.
     pub points: Vec<Point>,
 }
 

@@ -15,7 +15,7 @@ pub struct Count {
     pub calls: u64,
 }
 
-/// Reads whose thread had read so long before.
+/// Reads by the time since the same thread's previous read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {

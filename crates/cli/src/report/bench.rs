@@ -21,7 +21,7 @@ use serde::Serialize;
 pub(crate) struct BenchReport {
     /// Always `clocksmith.bench.v1`.
     schema: &'static str,
-    /// Whether everything was measured that the options ask for; false after Ctrl-C.
+    /// Whether all requested parts were measured; false after Ctrl-C.
     pub(crate) complete: bool,
     /// A summary of the machine.
     pub(crate) machine: MachineReport,
@@ -37,13 +37,13 @@ pub(crate) struct BenchReport {
     pub(crate) clocksources: Vec<SourceReport>,
     /// The loop of a known benchmark; only with `--like`.
     pub(crate) like: Option<LikeReport>,
-    /// What faster paths would save; only with `--gain`.
+    /// The saving by faster paths; only with `--gain`.
     pub(crate) gain: Option<GainReport>,
     /// The comparison with an earlier run; only with `--baseline`.
     pub(crate) baseline: Option<BaselineReport>,
-    /// What each process measured: only with `--starts` or `--baseline`. A later `--baseline` compares with these.
+    /// The measurement of each process; only with `--starts` or `--baseline`. A later `--baseline` compares with these.
     pub(crate) starts: Vec<Start>,
-    /// Why there are fewer starts than `--starts` asks for; null where there are all.
+    /// Why there are fewer starts than `--starts` requests; null where there are all.
     pub(crate) starts_missing: Option<String>,
     /// By how much waits ended late; only with `--timers`.
     pub(crate) timers: Vec<Late>,
@@ -118,7 +118,7 @@ pub(crate) struct RowReport {
     pub(crate) clock: &'static str,
     /// The function or instruction by which the clock was read.
     pub(crate) via: Via,
-    /// What served the read, by its cost against the system call and by its CPU time.
+    /// The path that served the read, by its cost against the system call and by its CPU time.
     pub(crate) path: Served,
     /// The costs of a read.
     pub(crate) costs: Costs,
@@ -316,7 +316,7 @@ pub(crate) struct GainReport {
     pub(crate) spent: f64,
     /// Other paths that were measured on this machine.
     pub(crate) ways: Vec<WayReport>,
-    /// The remedies of `why`, and what they would save.
+    /// The remedies of `why`, and their savings.
     pub(crate) remedies: Vec<RemedyGain>,
 }
 
@@ -340,7 +340,7 @@ pub(crate) struct WayReport {
 pub(crate) struct RemedyGain {
     /// The id of the remedy.
     pub(crate) id: String,
-    /// What the remedy does.
+    /// The effect of the remedy.
     pub(crate) summary: String,
     /// CPU seconds saved in each second; null where no measurement on this machine shows it.
     pub(crate) saved: Option<Saved>,
@@ -362,7 +362,7 @@ pub(crate) struct BaselineReport {
     pub(crate) starts_before: usize,
     /// Starts of this run.
     pub(crate) starts_now: usize,
-    /// The measurement that stands for the whole machine.
+    /// The measurement that represents the whole machine.
     pub(crate) control: Control,
     /// The change of the whole machine, by the control; rows are compared without it.
     pub(crate) machine: Option<Ratio>,

@@ -35,7 +35,7 @@ pub(crate) struct CheckReport {
     pub(crate) causes: Vec<Cause>,
     /// Facts that are missing.
     pub(crate) missing: Vec<MissingFact>,
-    /// What the vendor that `--policy` names asks of this machine; null without that option.
+    /// The requirements of the vendor that `--policy` names, compared with this machine; null without that option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<PolicyAnswer>,
     /// A summary of the machine; null if it could not be read.
@@ -89,11 +89,11 @@ impl CheckReport {
 pub(crate) struct WatchLine {
     /// Always `clocksmith.watch.v1`.
     schema: &'static str,
-    /// How grave it is.
+    /// The severity of the event.
     state: State,
     /// One line for people.
     text: String,
-    /// The event; null for what the watch says of itself.
+    /// The event; null for a message about the watch itself.
     event: Option<Event>,
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct FixReport {
     pub(crate) taken_back: Vec<TakenBack>,
 }
 
-/// What was asked for.
+/// The requested action.
 #[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -155,7 +155,7 @@ pub(crate) struct Gain {
 pub(crate) struct ChangeReport {
     /// The number of the change.
     pub(crate) id: u64,
-    /// What the change did.
+    /// The effect of the change.
     pub(crate) summary: String,
     /// Time of the change, in seconds since 1970.
     pub(crate) begun: i64,
@@ -175,13 +175,13 @@ pub(crate) struct ChangeReport {
 pub(crate) struct TakenBack {
     /// The number of the change.
     pub(crate) id: u64,
-    /// What the change had done.
+    /// The effect that the change had.
     pub(crate) summary: String,
     /// Why the change was reverted.
     pub(crate) because: String,
-    /// What was done to revert it, one line each.
+    /// The steps that reverted it, one line each.
     pub(crate) done: Vec<String>,
-    /// What could not be reverted, or was kept.
+    /// Parts that could not be reverted, or were kept.
     pub(crate) troubles: Vec<String>,
 }
 

@@ -13,17 +13,17 @@ use serde::Serialize;
 pub(crate) struct MigrateReport {
     /// Always `clocksmith.vm-migrate.v1`.
     schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub(crate) headline: String,
-    /// The guest; null when only a fleet was asked for, of which too little is known.
+    /// The guest; null when only a fleet was requested, of which too little is known.
     pub(crate) guest: Option<GuestReport>,
-    /// How many hosts there are.
+    /// The number of hosts, by result.
     pub(crate) counts: Counts,
-    /// The answer for each host, in the order in which they were given.
+    /// The result for each host, in the order in which they were given.
     pub(crate) hosts: Vec<Answer>,
-    /// What serves the whole fleet; only with `--fleet`.
+    /// The frequency that suits the whole fleet; only with `--fleet`.
     pub(crate) fleet: Option<FleetReport>,
-    /// What holds for every move.
+    /// Conditions of every move.
     pub(crate) notes: Vec<&'static str>,
 }
 
@@ -31,43 +31,43 @@ pub(crate) struct MigrateReport {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct GuestReport {
-    /// Its name, where it has one.
+    /// The name of the guest, where it has one.
     pub(crate) name: Option<String>,
-    /// Who moves it.
+    /// The program that moves the guest.
     pub(crate) manager: Manager,
-    /// Whether it has `invtsc`.
+    /// Whether the guest has `invtsc`.
     pub(crate) invtsc: Option<bool>,
-    /// Whether its TSC frequency is `set`, `absent` or `unknown`.
+    /// Whether the guest's TSC frequency is `set`, `absent` or `unknown`.
     pub(crate) frequency: &'static str,
     /// The frequency that is set.
     pub(crate) frequency_hz: Option<u64>,
-    /// What of it is lost, because QEMU and KVM count in kHz.
+    /// The part of the frequency that is lost, in Hz, because QEMU and KVM count in kHz.
     pub(crate) lost_hz: Option<u32>,
 }
 
-/// How many.
+/// The number of hosts, by result.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Counts {
-    /// All.
+    /// All hosts.
     pub(crate) hosts: usize,
-    /// Where the guest can go.
+    /// Hosts to which the guest can go.
     pub(crate) goes: usize,
-    /// Where it cannot.
+    /// Hosts to which the guest cannot go.
     pub(crate) refused: usize,
-    /// Where that is not known.
+    /// Hosts for which that is not known.
     pub(crate) unknown: usize,
 }
 
-/// What serves the whole fleet.
+/// The frequency that suits the whole fleet.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FleetReport {
     /// The frequency to set, in Hz: whole kHz. Null when no host is known well enough.
     pub(crate) frequency_hz: Option<u64>,
-    /// How many hosts serve it.
+    /// The number of hosts that can provide it.
     pub(crate) serves: usize,
-    /// On how many of them nothing is scaled, so that the guest runs at the host's own rate.
+    /// The number of these on which nothing is scaled, so that the guest runs at the host's own rate.
     pub(crate) unscaled: usize,
     /// The worst error among these, in parts per billion.
     pub(crate) worst_error_ppb: Option<i64>,
@@ -91,9 +91,9 @@ pub(crate) struct FleetReport {
 pub(crate) struct GroupReport {
     /// The frequency in their middle, in Hz.
     pub(crate) frequency_hz: u64,
-    /// The slowest of them, in Hz.
+    /// The frequency of the slowest of them, in Hz.
     pub(crate) slowest_hz: u64,
-    /// The fastest of them, in Hz.
+    /// The frequency of the fastest of them, in Hz.
     pub(crate) fastest_hz: u64,
     /// Their names.
     pub(crate) hosts: Vec<String>,

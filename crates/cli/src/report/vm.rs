@@ -13,7 +13,7 @@ const QUOTED: usize = 100;
 pub(crate) struct LintReport {
     /// Always `clocksmith.vm-lint.v1`.
     pub(crate) schema: &'static str,
-    /// In the order in which they were given.
+    /// The files in the order in which they were given.
     pub(crate) files: Vec<LintFile>,
 }
 
@@ -21,13 +21,13 @@ pub(crate) struct LintReport {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct LintFile {
-    /// As it was given; `-` is standard input.
+    /// The file as it was given; `-` is standard input.
     pub(crate) file: String,
-    /// What kind of file it is; null if it cannot be used.
+    /// The kind of the file; null if it cannot be used.
     pub(crate) kind: Option<Kind>,
     /// The guest's system.
     pub(crate) guest: Guest,
-    /// Whether that is only guessed from a name; then nothing is changed by it, and `--guest` says it.
+    /// Whether the guest's system is guessed from a name; then no change depends on it, and `--guest` sets it.
     pub(crate) guessed: bool,
     /// Whether `--guest` is not used, because the file declares another system.
     pub(crate) overruled: bool,
@@ -53,7 +53,7 @@ pub(crate) struct LeftOut {
     pub(crate) line: u32,
     /// Counted from 1, in characters.
     pub(crate) column: u32,
-    /// What is the matter.
+    /// The finding in a few words.
     pub(crate) summary: String,
     /// The reason: `comment` in the file, or `option`.
     pub(crate) by: &'static str,
@@ -82,14 +82,14 @@ pub(crate) struct FindingReport {
     pub(crate) why: &'static str,
     /// The risk of the finding, and of fixing it.
     pub(crate) risk: &'static str,
-    /// What to do; null if nothing is to be done.
+    /// The change to make; null if none is needed.
     pub(crate) fix: Option<String>,
     /// Whether `vm fix` makes the change.
     pub(crate) mendable: bool,
-    /// Why `vm fix` does not make the change: it might change something else. Null where it makes the change, or knows
+    /// Why `vm fix` does not make the change: it might change another setting. Null where it makes the change, or has
     /// none.
     pub(crate) by_hand: Option<String>,
-    /// Who says so.
+    /// The source of the rule.
     pub(crate) source: &'static str,
 }
 
@@ -175,7 +175,7 @@ impl LintFile {
 pub(crate) struct FixReport {
     /// Always `clocksmith.vm-fix.v1`.
     pub(crate) schema: &'static str,
-    /// In the order in which they were given.
+    /// The files in the order in which they were given.
     pub(crate) files: Vec<FixFile>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct FixReport {
 #[derive(Serialize, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FixFile {
-    /// As it was given; `-` is standard input.
+    /// The file as it was given; `-` is standard input.
     pub(crate) file: String,
     /// The kind of the file; null if it cannot be used.
     pub(crate) kind: Option<Kind>,
@@ -241,7 +241,7 @@ pub(crate) struct Mended {
 pub(crate) struct RulesReport {
     /// Always `clocksmith.vm-rules.v1`.
     pub(crate) schema: &'static str,
-    /// All of them.
+    /// All rules.
     pub(crate) rules: Vec<RuleReport>,
 }
 
@@ -249,15 +249,15 @@ pub(crate) struct RulesReport {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RuleReport {
-    /// Its id, which never means another rule.
+    /// The id of the rule; ids are never reused.
     pub(crate) id: &'static str,
-    /// How much it matters, as a rule.
+    /// The usual severity of the rule's findings.
     pub(crate) severity: Severity,
-    /// What is the matter.
+    /// The finding in a few words.
     pub(crate) summary: &'static str,
     /// Why it matters.
     pub(crate) why: &'static str,
-    /// Who says so.
+    /// The source of the rule.
     pub(crate) source: &'static str,
 }
 

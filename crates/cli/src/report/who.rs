@@ -15,9 +15,9 @@ use serde::Serialize;
 pub(crate) struct WhoReport {
     /// Always `clocksmith.who.v1`.
     schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub(crate) headline: String,
-    /// What was watched.
+    /// The processes that were watched.
     pub(crate) target: String,
     /// The machine in short.
     pub(crate) machine: MachineReport,
@@ -28,13 +28,13 @@ pub(crate) struct WhoReport {
     /// The account.
     #[serde(flatten)]
     pub(crate) profile: Profile,
-    /// Exact counts, where they were asked for and can be had.
+    /// Exact counts, where they were requested and are available.
     pub(crate) exact: Option<Vec<ExactRow>>,
-    /// What the exact counts come from, and how close reads are to each other.
+    /// The source of the exact counts, and the intervals between reads.
     pub(crate) exact_summary: Option<ExactSummary>,
-    /// Exact counts of the reads that went by system call, where they were asked for and can be had.
+    /// Exact counts of the reads by system call, where they were requested and are available.
     pub(crate) system_calls: Option<SystemCalls>,
-    /// What is missing, and what would give it.
+    /// Missing parts, and how to get them.
     pub(crate) gaps: Vec<String>,
 }
 
@@ -54,18 +54,18 @@ pub(crate) struct WhoMethod {
     pub(crate) armed_ms: f64,
     /// Records that the kernel could not deliver.
     pub(crate) lost: u64,
-    /// What a read of the counter costs here, in nanoseconds.
+    /// The cost of a read of the counter here, in nanoseconds.
     pub(crate) counter_ns: Option<f64>,
-    /// What the fast clock costs here.
+    /// The read cost of the fast clock here, in nanoseconds.
     pub(crate) fast_ns: Option<f64>,
     /// Whether that is concluded from the counter's cost, because no fast clock is served here.
     pub(crate) fast_assumed: bool,
-    /// What a clock of the last tick costs here.
+    /// The read cost of a clock of the last tick here, in nanoseconds.
     pub(crate) coarse_ns: Option<f64>,
     /// The length of a tick, in nanoseconds.
     pub(crate) tick_ns: Option<f64>,
-    /// The least confidence of the intervals, 0 to 1. They hold what chance in sampling does, and what a read costs more or
-    /// less beside other instructions.
+    /// The least confidence of the intervals, 0 to 1. They allow for the sampling error, and for the variation of the
+    /// read cost with the instructions around a read.
     pub(crate) confidence: f64,
 }
 

@@ -13,14 +13,14 @@ use serde::Serialize;
 pub(crate) struct VerifyReport {
     /// Always `clocksmith.verify.v1`.
     schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub(crate) headline: String,
     /// Verdict, findings and figures.
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
     /// The machine in short.
     pub(crate) machine: Machine,
-    /// The kernel's clocksource, and what the kernel says about the counter.
+    /// The kernel's clocksource, and the kernel's messages about the counter.
     pub(crate) kernel: KernelView,
     /// Calls with unknown ids and bad pointers; only with `--abi`.
     pub(crate) abi: Option<Vec<AbiCase>>,

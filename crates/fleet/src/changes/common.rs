@@ -10,15 +10,15 @@ const ENOUGH: u64 = 3;
 /// Changes that are looked at; each is a pass over all kinds of hosts.
 const LOOKED_AT: usize = 256;
 
-/// What hosts with one change have in common.
+/// Properties that the hosts with one change have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Common {
     /// The changes; several where the same hosts have them.
     pub changes: Vec<Change>,
-    /// On how many hosts.
+    /// The number of hosts with these changes.
     pub hosts: u64,
-    /// Hosts that could change so: those that were as these had been, the changed ones among them.
+    /// Hosts that could change in this way: those with the same former values, the changed ones among them.
     pub of: u64,
     /// The properties that nine in ten of them have, and that hosts without the change have less than half as often. Empty where
     /// there is none.
@@ -33,11 +33,11 @@ pub struct Common {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// What changed.
+    /// The value that changed.
     pub what: What,
-    /// What it was; null for costs.
+    /// The former value; null for costs.
     pub from: Option<String>,
-    /// What it is; for costs `higher` or `lower`.
+    /// The present value; for costs `higher` or `lower`.
     pub to: String,
 }
 
@@ -45,9 +45,9 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
-    /// `kernel`, `cpu`, `hypervisor`; `kernel change` and `clocksource change` for what changed at the same time.
+    /// `kernel`, `cpu`, `hypervisor`; `kernel change` and `clocksource change` for changes at the same time.
     pub property: &'static str,
-    /// Its value; of a change what was and what is, with ` -> ` between.
+    /// The value of the property; for a change the former and the present value, with ` -> ` between.
     pub value: String,
     /// Changed hosts that have it.
     pub hosts: u64,

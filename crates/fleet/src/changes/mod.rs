@@ -37,7 +37,7 @@ pub struct State {
     pub values: Values,
 }
 
-/// What can change.
+/// A value that can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -46,7 +46,7 @@ pub enum What {
     Verdict,
     /// The clocksource in use.
     Clocksource,
-    /// What a read of CLOCK_REALTIME costs.
+    /// The cost of a read of CLOCK_REALTIME.
     Cost,
     /// The kernel release.
     Kernel,
@@ -67,13 +67,13 @@ impl What {
     }
 }
 
-/// What changed on the hosts; `fleet --changes --json`. Fields are added, never removed or renamed.
+/// The changes on the hosts; `fleet --changes --json`. Fields are added, never removed or renamed.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangesReport {
     /// Always `clocksmith.fleet-changes.v1`.
     pub schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub headline: String,
     /// The input.
     pub input: Input,
@@ -86,7 +86,7 @@ pub struct ChangesReport {
     pub to: Option<String>,
     /// Hosts of which two reports were compared.
     pub compared: u64,
-    /// Hosts of these on which something changed.
+    /// Hosts of these with a change.
     pub changed: u64,
     /// Hosts with one report, which were not compared.
     pub single: u64,
@@ -101,31 +101,31 @@ pub struct ChangesReport {
     pub replaced: u64,
     /// The first of them.
     pub replaced_hosts: Vec<String>,
-    /// What changed, most hosts first.
+    /// The changes, most hosts first.
     pub transitions: Vec<Transition>,
-    /// How many more there are.
+    /// The number of further changes.
     pub transitions_more: u64,
-    /// What the hosts with one change have in common.
+    /// Properties that the hosts with one change have in common.
     pub common: Vec<Common>,
     /// The hosts that changed: those with a worse verdict first, then by name.
     pub hosts: Vec<HostChange>,
-    /// How many more there are.
+    /// The number of further hosts.
     pub hosts_more: u64,
 }
 
-/// A change, and on how many hosts.
+/// A change, and the number of hosts with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transition {
-    /// What changed.
+    /// The value that changed.
     pub what: What,
-    /// What it was; null for costs.
+    /// The former value; null for costs.
     pub from: Option<String>,
-    /// What it is; for costs `higher` or `lower`.
+    /// The present value; for costs `higher` or `lower`.
     pub to: String,
-    /// On how many hosts.
+    /// The number of hosts with this change.
     pub hosts: u64,
-    /// One of them: the first by name.
+    /// A host with this change: the first by name.
     pub example: String,
 }
 
@@ -137,7 +137,7 @@ pub struct HostChange {
     pub host: String,
     /// The id of the machine.
     pub machine_id: Option<String>,
-    /// What changed.
+    /// The values that changed.
     pub changed: Vec<What>,
     /// The older report.
     pub before: Values,
@@ -147,7 +147,7 @@ pub struct HostChange {
     pub summary: String,
 }
 
-/// What is compared.
+/// The values that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Values {

@@ -55,7 +55,7 @@ pub struct Comparison {
     pub difference: Difference,
 }
 
-/// What was taken for the change of the whole machine.
+/// The measurement that shows the change of the whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -6,7 +6,7 @@ use crate::reads;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// What served a read.
+/// The path that served a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -60,7 +60,7 @@ impl FindingId {
     }
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -79,9 +79,9 @@ pub enum Weight {
 pub struct Finding {
     /// Stable id.
     pub id: FindingId,
-    /// What the finding is about.
+    /// The subject of the finding.
     pub weight: Weight,
-    /// One sentence.
+    /// The finding in one sentence.
     pub summary: String,
     /// The evidence, one line each.
     pub evidence: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Detectable {
     pub stop_ns: Option<f64>,
 }
 
-/// Against what the rate of the clocks was held.
+/// The reference with which the rate of the clocks was compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateReference {
@@ -130,7 +130,7 @@ pub struct RateReference {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watched {
-    /// Its number.
+    /// The number of the processor.
     pub cpu: u32,
     /// Seconds from the beginning of the run to the first comparison with another processor; null if there was none.
     pub first_s: Option<f64>,
@@ -289,19 +289,19 @@ pub struct Method {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpinned {
-    /// Its number.
+    /// The number of the processor.
     pub cpu: u32,
     /// Why.
     pub why: String,
 }
 
-/// The whole answer.
+/// The whole result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// The worse of `counter` and `clocks`; `clocks` alone on a machine without a counter.
     pub verdict: Trust,
-    /// How sure it is.
+    /// The confidence of the verdict.
     pub confidence: Confidence,
     /// Whether the counter that programs may read can be trusted.
     pub counter: Trust,

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// A value, and an interval that holds the true one with 95 % confidence, as far as chance in sampling and the span of
-/// what a read takes go.
+/// A value, and an interval that contains the true one with 95 % confidence, for the sampling error and the variation
+/// of the read cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub enum FlagKind {
     /// The wall clock in a function that waits or measures: it may be set at any time.
     WallClockForIntervals,
-    /// Reads so close together that a clock of the last tick would give most of them the same answer.
+    /// Reads so close together that a clock of the last tick would return the same time for most of them.
     CoarseCandidate,
     /// CPU-time clocks, which are always a system call, in a hot path.
     CpuTimeInHotPath,

@@ -15,7 +15,7 @@ pub enum RemedyId {
     RunOnFastClock,
     /// The library's clock in the program.
     FastClockLibrary,
-    /// The vDSO instead of a system call of one's own.
+    /// The vDSO instead of the program's own system call.
     ReadThroughVdso,
     /// A clock of the last tick, or a cached time.
     CheaperReads,
@@ -29,9 +29,9 @@ pub enum RemedyId {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
-    /// Its name.
+    /// The id of the remedy.
     pub id: RemedyId,
-    /// What the remedy does.
+    /// The effect of the remedy.
     pub summary: &'static str,
     /// The risk of the remedy.
     pub risk: &'static str,
