@@ -8,7 +8,7 @@ use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::saved;
 use crate::unchosen;
 
-/// What somebody has decided.
+/// The user's decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// The guest is to have an invariant TSC. Without a frequency it can neither migrate nor be saved.
@@ -25,8 +25,8 @@ impl Choices {
     }
 }
 
-/// The changes that make a file follow the choices, those of each machine together: one without the others would leave it
-/// with half of what was chosen. None where it follows them already, or where its kind cannot (see
+/// Returns the changes that make a file follow the choices, grouped by machine: a part of a group would apply half of
+/// the choice. Empty where the file follows the choices already, or where its kind cannot (see
 /// [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {

@@ -1,4 +1,4 @@
-//! What tells the kind of a file.
+//! Clues that show the kind of a file.
 
 use crate::words::base;
 use crate::xml;
@@ -11,9 +11,9 @@ pub(crate) enum Sign {
     Json,
     /// The root element of an XML document.
     Root,
-    /// An element that stands in other documents, too.
+    /// An element that other documents have, too.
     Element,
-    /// A line that says what the file is.
+    /// A line that declares the kind of the file.
     Declared,
     /// Keys or sections that no other kind has.
     Keys,
@@ -29,7 +29,7 @@ pub(crate) enum Sign {
     Ending,
 }
 
-/// What a file shows.
+/// The name and the text of a file, for the detection of its kind.
 pub(crate) struct Clues<'a> {
     /// The name, in lower case.
     pub(crate) name: String,

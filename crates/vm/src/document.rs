@@ -17,22 +17,22 @@ const fn most(kind: Kind) -> usize {
     if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
 }
 
-/// A file: its name (which tells little but its ending), its text, its kind.
+/// A file: its name (of which mostly the extension is informative), its text, its kind.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The name, as given.
     pub name: String,
     /// The text.
     pub text: Text,
-    /// What kind of file it is.
+    /// The kind of the file.
     pub kind: Kind,
-    /// The guest's system, where somebody has said it.
+    /// The guest's system, if the caller specified it.
     pub guest: Option<Guest>,
     /// The models of processors that its node has, for Proxmox VE: `cpu-models.conf`.
     pub models: Option<String>,
 }
 
-/// Why something is no file to look at.
+/// The reason why bytes are not accepted as a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DocumentError {
     /// Nothing in it.
@@ -89,10 +89,10 @@ impl Document {
         Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
     }
 
-    /// Takes a file whose kind somebody has said.
+    /// Creates a document whose kind the caller specifies.
     ///
     /// # Errors
-    /// It is empty, too large, or no text.
+    /// The file is empty, too large, or not text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
         let text = read(bytes)?;
@@ -108,8 +108,8 @@ impl Document {
         Self { guest, ..self.clone() }
     }
 
-    /// The guest's system: what the file declares counts, then what was said, then what settings hint at that other
-    /// systems may have, too, then what names tell.
+    /// Returns the guest's system. In order of precedence: the file's declaration, the caller's choice, settings that
+    /// indicate a system but that other systems may have, too, and names.
     pub(crate) fn system<'a>(
         &self,
         declared: Option<Guest>,

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct Edit {
     /// Byte offsets, on character borders.
     pub span: Range<usize>,
-    /// What stands there afterwards.
+    /// The replacement text.
     pub with: String,
 }
 
@@ -56,8 +56,8 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
 pub(crate) struct Together<'a> {
     text: &'a str,
     edits: Vec<Edit>,
-    /// What is replaced, and by what the first time. None of them overlaps another one, so their ends
-    /// rise as their beginnings do.
+    /// The replaced ranges, each with its first replacement. They do not overlap, so their ends are in the order of
+    /// their starts.
     places: BTreeMap<(usize, usize), String>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Together<'a> {
         Self { text, edits: Vec::new(), places: BTreeMap::new() }
     }
 
-    /// Adds changes, all or none, and says whether it did.
+    /// Adds changes, all or none, and returns whether it did.
     pub(crate) fn add(&mut self, more: &[Edit]) -> bool {
         let mut new = Vec::new();
         for edit in more {

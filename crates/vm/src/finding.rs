@@ -1,4 +1,4 @@
-//! What was found, and by which rule.
+//! Findings, and the rules that produce them.
 
 use crate::edit::Edit;
 use serde::Serialize;
@@ -24,13 +24,13 @@ pub struct Rule {
     pub id: &'static str,
     /// How much it matters, as a rule.
     pub severity: Severity,
-    /// What is the matter, in a few words.
+    /// The problem, in a few words.
     pub summary: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// What is risked by leaving it, and by mending it.
+    /// The risk of leaving it, and of fixing it.
     pub risk: &'static str,
-    /// Who says so: document or source file, function, version.
+    /// The authority: document or source file, function, version.
     pub source: &'static str,
 }
 
@@ -41,11 +41,11 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// How much it matters here; a rule may matter less for one guest than for another.
     pub severity: Severity,
-    /// The bytes that it is about; for something that is absent, the place where it would stand.
+    /// The bytes that the finding is about; for a missing element, the place where it belongs.
     pub span: Range<usize>,
-    /// What is the matter here, when the rule's own words are not enough.
+    /// The problem in this file, if the rule's summary is not enough.
     pub summary: Option<String>,
-    /// What to do, in words; `None` when nothing is to be done.
+    /// The remedy, in words; `None` if there is nothing to do.
     pub fix: Option<String>,
     /// The same as changes of the text, where that can be done without knowing more than the file.
     pub edits: Vec<Edit>,
@@ -78,14 +78,14 @@ impl Finding {
         self
     }
 
-    /// What is the matter here.
+    /// Sets the summary of the problem.
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// What to do.
+    /// Sets the remedy.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());

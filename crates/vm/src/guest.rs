@@ -1,4 +1,4 @@
-//! The system in a virtual machine, as far as its file tells.
+//! The guest's system, as far as the virtual machine's file shows it.
 
 use serde::Serialize;
 
@@ -30,12 +30,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Something in the file says it, or the command line.
+    /// Returns a system that the file or the command line declares.
     pub(crate) fn declared(guest: Guest) -> Self {
         Self { guest, guessed: false }
     }
 
-    /// What is declared counts, and then what names tell.
+    /// Returns the declared system, or, if there is none, the one that names indicate.
     pub(crate) fn of<'a>(
         declared: Option<Guest>,
         names: impl IntoIterator<Item = &'a str>,
@@ -55,7 +55,7 @@ impl Known {
     }
 }
 
-/// What names tell together.
+/// The systems that several names indicate together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
@@ -101,7 +101,7 @@ pub(crate) fn is_disk(name: &str) -> bool {
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
-/// The systems that the words of a name tell.
+/// Returns the systems that the words of a name indicate.
 fn systems(name: &str) -> Vec<Guest> {
     name.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(Guest::of_words).collect()
 }
@@ -111,7 +111,7 @@ pub(crate) fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
-/// Whether a name tells a Windows before Vista, which knows no reference page of Hyper-V.
+/// Returns whether a name is of a Windows before Vista, which has no reference TSC page of Hyper-V.
 pub(crate) fn old_windows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -144,8 +144,8 @@ pub(crate) fn old_windows(name: &str) -> bool {
     })
 }
 
-/// Whether a name tells a system, and Windows is none of those that it tells. `arch` alone is Arch Linux or a word for a
-/// processor: it is enough to doubt, and not to tell.
+/// Returns whether a name indicates a system other than Windows. `arch` alone is Arch Linux or a word for a processor:
+/// it is enough for doubt, but does not indicate a system.
 pub(crate) fn of_another_than_windows(name: &str) -> bool {
     let told = systems(name);
     let arch = || {
@@ -155,7 +155,8 @@ pub(crate) fn of_another_than_windows(name: &str) -> bool {
     !told.contains(&Guest::Windows) && (!told.is_empty() || arch())
 }
 
-/// Whether the name of a kernel's file is one that only Linux has: arch/x86/boot/Makefile, and what distributions install.
+/// Returns whether the file name of a kernel is one that only Linux has: arch/x86/boot/Makefile, and the names in
+/// distributions.
 pub(crate) fn linux_kernel(name: &str) -> bool {
     let name = base(name).to_ascii_lowercase();
     ["vmlinu", "bzimage", "zimage", "linux"].iter().any(|begin| name.starts_with(begin))
@@ -177,13 +178,14 @@ pub(crate) fn linux_words(line: &str) -> bool {
     })
 }
 
-/// Whether a name tells more than one system: `windows-and-linux.sh`.
+/// Returns whether a name indicates more than one system: `windows-and-linux.sh`.
 pub(crate) fn several(name: &str) -> bool {
     let told = systems(name);
     told.iter().any(|other| Some(other) != told.first())
 }
 
-/// Words that tell a system; a word may go on with a number. The first line with one counts: DOS is Microsoft's, too.
+/// Words that indicate a system; a number may follow a word. The first line with a match applies: DOS is Microsoft's,
+/// too.
 const WORDS: [(Guest, &str); 6] = [
     (Guest::Other, "msdos freedos pcdos drdos dos"),
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
@@ -206,7 +208,7 @@ const WORDS: [(Guest, &str); 6] = [
 ];
 
 impl Guest {
-    /// What a name (of a machine, of a disk, of an operating system in a database) tells.
+    /// Returns the system that a name (of a machine, of a disk, of an operating system in a database) indicates.
     #[must_use]
     pub fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
@@ -223,7 +225,7 @@ impl Guest {
                 WORDS.iter().find(|(_, words)| words.split_whitespace().any(|word| is(&word)));
             found.map(|(guest, _)| *guest)
         };
-        // "edwin", "darwin" and "goodwin" are no Windows: only whole words count.
+        // "edwin", "darwin" and "goodwin" are not Windows: only whole words match.
         let found: Vec<Self> =
             text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(tells).collect();
         WORDS.iter().map(|(guest, _)| *guest).find(|guest| found.contains(guest))

@@ -1,7 +1,7 @@
 //! Settings in HCL as the tree that manifests have, too: a block is an entry for its kind, with an entry for each of its
 //! labels within, so `resource "a" "b" {}` is what `{"resource": {"a": {"b": {}}}}` is in JSON.
 //!
-//! Variables and locals of the file are put in by their defaults; what else an expression gives is not known.
+//! Variables and locals of the file are replaced by their defaults; the values of other expressions are not known.
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How often a variable may stand for another one.
+/// The most variables that refer to each other in sequence.
 const DEEPEST: usize = 4;
 /// The most nodes that variables are put in for: only lists that double each other come to this.
 const MOST: usize = 100_000;
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
 }
 
 struct Reader {
-    /// What variables and locals are.
+    /// The values of variables and locals.
     known: HashMap<(&'static str, String), Expression>,
     made: Cell<usize>,
 }
@@ -60,7 +60,7 @@ fn unknown(span: Range<usize>) -> Node {
     Node::Scalar { value: UNKNOWN.to_string(), span }
 }
 
-/// A node as it is where its name stands: nothing of it can be changed there.
+/// Returns a node with the place of the name that refers to it: nothing of it can be changed there.
 fn moved(node: Node, span: &Range<usize>) -> Node {
     match node {
         Node::Scalar { value, .. } => Node::Scalar { value, span: span.clone() },
@@ -187,7 +187,7 @@ impl Reader {
         Some(Node::Scalar { value: text, span: 0..0 })
     }
 
-    /// `var.NAME` and `local.NAME`, by what the file says of them.
+    /// Returns the value of `var.NAME` or `local.NAME`, as the file sets it.
     fn variable(&self, traversal: &Traversal, depth: usize) -> Option<Node> {
         let Expression::Variable(of) = &traversal.expr else { return None };
         let of = match of.as_str() {

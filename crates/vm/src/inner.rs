@@ -1,5 +1,5 @@
-//! A text of another kind, which a file holds or which a tool makes of it: it is judged as what it is, and each finding is
-//! shown where its words are in the file. What must not live here: the words of those tools.
+//! A text of another kind, which a file contains or which a tool generates from it: it is judged by the rules of that
+//! kind, and each finding is shown at its source in the file. The options of those tools are not read here.
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -13,7 +13,7 @@ use crate::words::here_documents;
 use crate::yaml::Node;
 use std::ops::Range;
 
-/// A piece of the text, and what it is made of.
+/// A part of the text, and its source.
 struct Piece {
     inner: Range<usize>,
     outer: Range<usize>,
@@ -23,7 +23,7 @@ struct Piece {
 
 /// The most words of one value; a command line has no more.
 const MOST_WORDS: usize = 4096;
-/// Rules of what is absent.
+/// Rules about missing options.
 const ABSENT: [&str; 4] =
     ["q-hpet-default-on", "q-hv-time-missing", "q-emulated", "lv-hpet-default-on"];
 
@@ -32,15 +32,15 @@ pub(crate) struct Inner {
     kind: Kind,
     text: String,
     pieces: Vec<Piece>,
-    /// What all of it is made of.
+    /// The source of the whole text.
     whole: Range<usize>,
     /// The guest, where the words declare it.
     pub(crate) declared: Option<Guest>,
-    /// Whether what is left out may be elsewhere.
+    /// Whether omitted settings may be elsewhere.
     pub(crate) partial: bool,
-    /// Whether options may be there that are not seen, so that nothing is said of what is absent.
+    /// Whether there may be options that are not seen, so that missing options have no findings.
     pub(crate) open: bool,
-    /// Whether a `-cpu` that is seen replaces all others, so that what is absent in it is absent.
+    /// Whether a visible `-cpu` replaces all others, so that a flag that it lacks is missing.
     pub(crate) last_cpu: bool,
     /// Whether the guest is a Windows that is older than Hyper-V's page.
     pub(crate) old: bool,
@@ -68,7 +68,7 @@ impl Inner {
         }
     }
 
-    /// What all of it is made of.
+    /// Returns the source of the whole text.
     pub(crate) fn whole(&self) -> Range<usize> {
         self.whole.clone()
     }
@@ -104,7 +104,7 @@ impl Inner {
         self.value(document, &text, &span);
     }
 
-    /// Adds a word of a command line of a shell; what is not known becomes a variable.
+    /// Adds a word of a shell's command line; an unknown part becomes a variable.
     pub(crate) fn word(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         self.own(" ");
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+:/@%".contains(c);
@@ -128,7 +128,7 @@ impl Inner {
     /// Adds the words of a value, each where it is; a quote is only part of a word.
     pub(crate) fn words(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         let mut from = outer.start;
-        // What has escapes is not looked for again and again.
+        // A value with escapes is not searched repeatedly.
         let mut lost = value.split_whitespace().nth(MOST_WORDS).is_some();
         for word in value.split_whitespace().take(MOST_WORDS) {
             let end = if lost { from } else { outer.end };
@@ -153,7 +153,7 @@ impl Inner {
         }
     }
 
-    /// Judges it. `words` says in the tool's own words what to do, by the id of a rule.
+    /// Judges the text. `words` returns the remedy in the tool's terms, by the id of a rule.
     pub(crate) fn judge(
         &self,
         document: &Document,
@@ -170,7 +170,7 @@ impl Inner {
             LintError::within(&document.text, self.whole.start, what)
         })?;
         report.partial |= self.partial | self.open;
-        // It has no variables of its own.
+        // Variables in this text are placeholders, not the author's.
         report.findings.retain(|finding| finding.rule.id != rule!("q-value-unknown").id);
         if self.open {
             let cpu = |id: &str| self.last_cpu && id == rule!("q-hv-time-missing").id;
@@ -233,7 +233,7 @@ impl Inner {
     }
 }
 
-/// Where a value stands as it is; in quotes or not.
+/// Returns the place where a value occurs literally, with or without quotes.
 fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>> {
     let raw = text.slice(outer.clone());
     if raw == value {
@@ -276,7 +276,7 @@ const MOST_WRITTEN: usize = 32;
 /// The most machines of a file that are looked at.
 pub(crate) const MOST_MACHINES: usize = 1000;
 
-/// What several machines of a file have, as one report.
+/// Joins the reports of several machines of a file.
 pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Report> {
     let mut count = 0;
     reports.into_iter().reduce(|mut all, one| {
@@ -311,7 +311,7 @@ pub(crate) fn each<'a>(node: &'a Node, path: &[&str]) -> Vec<&'a Node> {
     }
 }
 
-/// A scalar below a path that says something, and its place.
+/// Returns the first scalar below a path that is not empty, and its place.
 pub(crate) fn said<'a>(node: &'a Node, path: &[&str]) -> Option<(&'a str, &'a Range<usize>)> {
     each(node, path).into_iter().find_map(Node::scalar).filter(|(value, _)| !value.is_empty())
 }

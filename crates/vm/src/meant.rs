@@ -1,6 +1,6 @@
-//! Whether a file says that a setting is there on purpose: a comment that speaks of it, the name or the description of
-//! the machine, a date that the guest is to have. Then a change would undo what is meant, and leave words that are not
-//! true any more. What must not live here: which settings are wrong (`formats`).
+//! Decides whether a file states that a setting is intended: a comment that mentions it, the name or the description of
+//! the machine, a date that the guest is to have. Then a change would undo the intention, and leave words that are no
+//! longer true. The settings that are wrong are in `formats`.
 
 mod attached;
 mod prose;
@@ -16,7 +16,7 @@ use prose::{Prose, Spoken};
 use reason::weighs;
 use std::ops::Range;
 
-/// Rules whose change leaves the guest as it is: what says so stays true.
+/// Rules whose change leaves the guest as it is: a statement about the guest stays true.
 const SAME_GUEST: [&str; 7] = [
     "q-no-hpet-removed",
     "q-no-acpi-removed",
@@ -27,7 +27,8 @@ const SAME_GUEST: [&str; 7] = [
     "lv-override-loses-clock",
 ];
 
-/// What rules are about, by parts of their ids, and the words by which texts name it: in lower case, with `-` for `_`.
+/// The subjects of rules, by parts of their ids, and the words that name them in texts: in lower case, with `-` for
+/// `_`.
 const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "kvmclock",
@@ -90,7 +91,7 @@ const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp coun
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
 
-/// Takes out the changes of what a file says that it means; the findings say why.
+/// Removes the changes to settings that the file states to be intended; adds the reason to the findings.
 pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
     let mut open = findings.iter_mut().filter(|finding| !finding.edits.is_empty()).peekable();
     if open.peek().is_none() {
@@ -107,7 +108,7 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
                 .or_else(|| date.clone().filter(|_| *name == "kvmclock"))
                 .or_else(|| told::told(document, name))
         });
-        // What leaves the guest as it is makes the words of a comment or a description untrue even so.
+        // A change that leaves the guest as it is can still make a comment or a description untrue.
         let named = named.or_else(|| {
             let (name, words) = option?;
             let others = if matches!(*name, "kvmclock" | "hpet") { OTHER_CLOCKS } else { &[] };
@@ -139,8 +140,8 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// The comment that belongs to what a finding would change. A line that is added has none: what is above it speaks of its
-/// neighbour.
+/// Returns the comment that belongs to the setting that a finding would change. An added line has none: the comment
+/// above it is about its neighbour.
 fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     let adds = |edit: &&crate::edit::Edit| edit.span.is_empty() && edit.with.contains('\n');
     let mut changed = finding.edits.iter().filter(|edit| !adds(edit)).peekable();
@@ -176,8 +177,8 @@ fn gives_reason(said: &str, list: &str) -> bool {
     words.any(|word| !word.is_empty() && listed(list, &word.to_ascii_lowercase()))
 }
 
-/// The line of a comment that names one of these in words. A command that is switched off says nothing of them, nor does a
-/// heading.
+/// Returns the line of a comment that names one of these in words. A command that is commented out does not count, nor
+/// does a heading.
 fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32> {
     let said = document.text.slice(span.clone());
     let prose = |line: &&str| may_give(line) && !is_heading(line, words);
@@ -197,7 +198,7 @@ fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32
     Some(document.text.place(span.start + at).line)
 }
 
-/// Where the names and descriptions of the machines of a file speak of what a finding would change.
+/// Returns the line where the name or description of a machine mentions the setting that a finding would change.
 fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<String> {
     let text = document.text.as_str();
     for (span, spoken) in &prose.all {

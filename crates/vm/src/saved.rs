@@ -1,6 +1,6 @@
 //! Whether a file is of a machine whose state is saved, loaded or received: such a state loads only into a machine with
 //! the same devices and the same processor (QEMU: "Unknown savevm section or instance", "load of migration failed"), so
-//! neither is edited there. What must not live here: what else makes a change uncertain (`certain`).
+//! neither is edited there. Other reasons to leave a change are in `certain`.
 
 use crate::comments;
 use crate::document::Document;
@@ -8,12 +8,12 @@ use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::formats::{Kind, libvirt};
 
-/// Rules whose change leaves the machine as it is, and only says it in words that QEMU still knows.
+/// Rules whose change leaves the machine as it is, and only replaces an option that QEMU removed.
 const SAME_MACHINE: [&str; 2] = ["q-no-hpet-removed", "q-no-acpi-removed"];
 
 /// Options of QEMU that start from a state.
 const OPTIONS: [&str; 2] = ["incoming", "loadvm"];
-/// Commands that save, load or receive a state, each a word of its own.
+/// Commands that save, load or receive a state, each a whole word.
 const COMMANDS: [&str; 16] = [
     // QEMU's monitor, and QMP.
     "savevm",
@@ -45,7 +45,7 @@ const TARGETS: [&str; 7] = ["-d", "tcp:", "unix:", "exec:", "fd:", "rdma:", "fil
 /// Keys that Cloud Hypervisor writes as `null` in the `config.json` of a snapshot; a file for a start leaves them out.
 const MOST_NULLS: usize = 3;
 
-/// Takes out the changes that the saved state would not survive; the findings say why.
+/// Removes the changes after which a saved state would not load; adds the reason to the findings.
 pub(crate) fn keep(document: &Document, findings: &mut [Finding]) {
     let edits = |finding: &&mut Finding| {
         !finding.edits.is_empty() && !SAME_MACHINE.contains(&finding.rule.id)
@@ -73,7 +73,7 @@ pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
 /// Why the machine must stay as it is; `None` where no state is known of.
 fn why(document: &Document) -> Option<String> {
     let what = match document.kind {
-        // They say what a kernel does, or the state is their cluster's own matter.
+        // These set options of a kernel, or their cluster manages the state.
         Kind::Persistence | Kind::Tuned | Kind::Nova | Kind::Kubevirt | Kind::Ovf => return None,
         Kind::Libvirt => domain(document).or_else(|| words(document)),
         Kind::Proxmox => suspended(document).or_else(|| words(document)),
@@ -222,7 +222,7 @@ fn rest(text: &str, at: usize) -> &str {
     text.get(at..end).and_then(|rest| rest.lines().next()).unwrap_or_default()
 }
 
-/// What is in front on the line.
+/// Returns the part of the line before a place.
 fn front(text: &str, at: usize) -> &str {
     let mut start = at.saturating_sub(MOST_OF_LINE);
     while !text.is_char_boundary(start) {
@@ -231,7 +231,7 @@ fn front(text: &str, at: usize) -> &str {
     text.get(start..at).and_then(|front| front.rsplit('\n').next()).unwrap_or_default()
 }
 
-/// Whether `migrate` is QEMU's: a target is behind it, or it is what a request executes.
+/// Returns whether `migrate` is QEMU's: a target follows it, or it is the command that a request executes.
 fn migrates(text: &str, at: usize) -> bool {
     let mut behind = rest(text, at).split(|c: char| c.is_whitespace() || "\"'\\".contains(c));
     let target = |word: &str| TARGETS.iter().any(|target| word.starts_with(target));

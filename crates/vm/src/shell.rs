@@ -1,5 +1,5 @@
-//! A shell script as statements of words, with the place of each byte. Simple on purpose: what it does
-//! not understand becomes an unknown part of a word, never a guess.
+//! A shell script as statements of words, with the place of each byte. Simple on purpose: a construct that it does not
+//! understand becomes an unknown part of a word, never a guess.
 
 mod documents;
 mod expansion;
@@ -119,7 +119,7 @@ struct Lexer<'a> {
     /// A document that is read as a script, into which variables are put: `\\\\` is one backslash in it.
     document: Range<usize>,
     index: Option<Index<'a>>,
-    /// Where a mark stands next, as far as it was looked for: nothing is searched twice.
+    /// The next place of each mark, as far as it was searched: no text is searched twice.
     next: HashMap<&'static str, usize>,
     /// How many brackets were looked for in vain.
     unbalanced: usize,
@@ -133,7 +133,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Where a mark stands next; the end if nowhere.
+    /// Returns the next place of a mark, or the end of the text.
     fn find(&mut self, mark: &'static str) -> usize {
         match self.next.get(mark) {
             Some(at) if *at >= self.at => *at,
@@ -309,7 +309,7 @@ impl<'a> Lexer<'a> {
             end = self.at;
         }
         if !any {
-            // Whatever stopped it at once must not stop it for ever.
+            // The character that ended the word at once must not end it again and again.
             if let Some(c) = self.peek() {
                 self.skip(c);
             }

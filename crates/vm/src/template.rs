@@ -1,7 +1,6 @@
-//! Placeholders that a template has, or a script: what will stand there is not known yet.
+//! Placeholders of a template or of a script: their replacement is not known yet.
 //!
-//! What must not live here: how a file is read around them (`xml` blanks them out, KubeVirt's manifests
-//! keep them as words).
+//! The reading of the file around them is elsewhere (`xml` blanks them out, KubeVirt's manifests keep them as words).
 
 use crate::words::listed;
 
@@ -44,8 +43,8 @@ pub(crate) fn is_template(name: &str, text: &str) -> bool {
     listed(ENDINGS, ending) || pair("{{", "}}") || pair("{%", "%}") || pair("<%", "%>")
 }
 
-/// A script without what looks like marks of a template, and is none: folds of an editor (`# {{{`), and what another program
-/// fills in (`docker ps --format '{{.Names}}'`).
+/// Returns a script without text that only looks like a placeholder: folds of an editor (`# {{{`), and placeholders
+/// that another program replaces (`docker ps --format '{{.Names}}'`).
 fn without_placeholders_of_others(text: &str) -> String {
     const PROGRAMS: [&str; 7] =
         ["docker", "podman", "nerdctl", "kubectl", "helm", "go list", "crictl"];

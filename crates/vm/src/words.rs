@@ -1,10 +1,10 @@
-//! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the
-//! marks of lists, with their places. `shell` reads the one language whose variables are put in.
+//! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the marks of lists, with
+//! their places. `shell` reads the one language whose variables are expanded.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Whether a word stands in a list of words with blanks between them.
+/// Returns whether a word is in a list of words that are separated by blanks.
 pub(crate) fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
@@ -93,7 +93,8 @@ pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool 
     })
 }
 
-/// The word that ends a here-document, of a text that begins with `<<`, and the length of what names it.
+/// Returns the word that ends a here-document, from a text that begins with `<<`, and the length of the operator with
+/// its word.
 pub(crate) fn here_document(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix("<<").filter(|rest| !rest.starts_with('<'))?;
     let rest = rest.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);

@@ -1,4 +1,4 @@
-//! YAML as a tree whose every part knows where it stands: the only reader of YAML here.
+//! YAML as a tree in which every part has its place: the only reader of YAML here.
 
 mod source;
 
@@ -8,7 +8,7 @@ use source::{Source, complains};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Deeper nesting is no manifest.
+/// The limit of nesting; a manifest is not deeper.
 const DEEPEST: usize = 100;
 /// Nodes that anchors keep and aliases copy: each alias of an alias may multiply them.
 const MOST_COPIED: usize = 100_000;
@@ -27,7 +27,7 @@ pub(crate) enum Node {
     List {
         items: Vec<Node>,
     },
-    /// An alias that is not followed: it is within what it stands for, or too much would be copied.
+    /// An alias that is not followed: it is inside its own anchor, or too many nodes would be copied.
     Alias,
 }
 
@@ -96,7 +96,7 @@ impl Node {
     }
 }
 
-/// Counts the nodes of a part, up to [`MOST_COPIED`], and says how many levels it has.
+/// Counts the nodes of a part, up to [`MOST_COPIED`], and returns its number of levels.
 fn measure(node: &Node, number: &mut usize) -> usize {
     if *number > MOST_COPIED {
         return 0;
@@ -132,14 +132,14 @@ fn merge(entries: &mut Vec<(Key, Node)>) {
     *entries = kept;
 }
 
-/// The documents of a text. What an alias stands for is put in its place, with the place of the anchor.
+/// Returns the documents of a text. An alias is replaced by its anchor's node, with the place of the anchor.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     let strict = read(&Source::strict(text));
     let LintError::Syntax { what, .. } = match &strict {
         Ok(_) => return strict,
         Err(error) => error,
     };
-    // What is wrong is said of the text as it is.
+    // Errors refer to the original text.
     let padded = if complains(what) { Source::padded(text) } else { None };
     padded.and_then(|source| read(&source).ok()).map_or(strict, Ok)
 }
@@ -216,7 +216,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Node>, LintError> {
     Ok(documents)
 }
 
-/// Where the scalars of a text stand, in order, and how far it is valid.
+/// Returns the places of a text's scalars, in order, and how far the text is valid.
 pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
     let source = Source::of(text);
     let mut parser = Parser::new_from_str(&source.text);
@@ -242,8 +242,8 @@ pub(crate) struct Shared {
     pub(crate) what: &'static str,
 }
 
-/// Values that stand in several places at once (anchors), maps that get entries from elsewhere (`<<`) or have a key
-/// twice, and values whose type a tag says.
+/// Returns values that are used in several places (anchors), maps that get entries from elsewhere (`<<`) or have a
+/// duplicate key, and values whose type a tag sets.
 pub(crate) fn shared(text: &str) -> Vec<Shared> {
     struct Open {
         start: usize,

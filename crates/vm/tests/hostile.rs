@@ -1,5 +1,5 @@
-//! Whatever somebody puts into a file, eight times as much of it takes about eight times as long, and not
-//! sixty-four times. Only ratios are compared, and generously: other programs run, too.
+//! For any content of a file, eight times as much of it takes about eight times as long, and not sixty-four times. Only
+//! ratios are compared, and with a margin: other programs run, too.
 
 #[path = "hostile/mod.rs"]
 mod texts;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SMALL: usize = 1 << 10;
 const LARGE: usize = 8 * SMALL;
-/// Less than this is no measurement.
+/// A shorter time is not a usable measurement.
 const LEAST: Duration = Duration::from_millis(1);
 /// Between eight, which is linear, and sixty-four, which is quadratic.
 const WORST: u32 = 30;

@@ -1,4 +1,4 @@
-//! Whether a file reads, compares or checks its own text: each change of it, whatever it says, has then another effect.
+//! Detects files that read, compare or check their own text: any change of such a file has another effect, too.
 
 use super::understood::words;
 use crate::comments;
@@ -8,7 +8,7 @@ use crate::words::{base, listed};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Commands whose words may have the name of the script itself, because they do not read it.
+/// Commands that may have the script's own name among their words, because they do not read the file.
 const NAMES_ONLY: &str =
     "echo printf dirname basename readlink realpath cd exec sudo [ test pwd usage";
 
@@ -81,7 +81,7 @@ enum Own<'s> {
     Read,
 }
 
-/// What becomes of the script's own name at a place: the commands around it, from the innermost one.
+/// Returns how the script uses its own name at a place, from the commands around it, the innermost first.
 fn use_of(script: &Script, at: usize) -> Own<'_> {
     let mut around: Vec<&Command> =
         script.commands.iter().filter(|it| it.span.contains(&at)).collect();
@@ -108,7 +108,7 @@ fn use_of(script: &Script, at: usize) -> Own<'_> {
     if around.is_empty() { Own::Read } else { Own::Name }
 }
 
-/// Whether a command reads a file whose name is in one of the variables; those that get it are added.
+/// Returns whether a command reads a file whose name is in one of the variables; adds variables that get such a name.
 fn reads<'s>(command: &'s Command, names: &mut HashSet<&'s str>) -> bool {
     let has = |word: &Word, names: &HashSet<&str>| {
         word.uses.iter().any(|it| names.contains(it.name.as_str()))

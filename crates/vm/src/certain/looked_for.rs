@@ -1,9 +1,8 @@
-//! Whether the rest of a script or of a unit looks for what an edit would change: `pgrep -f 'kvmclock=off'`,
-//! `case $options in *kvmclock*)`, `grep -q '^paravirtprovider="none"$'`.
+//! Detects a search, in the rest of a script or of a unit, for the text that an edit would change:
+//! `pgrep -f 'kvmclock=off'`, `case $options in *kvmclock*)`, `grep -q '^paravirtprovider="none"$'`.
 //!
-//! A pattern is not evaluated. Its plain pieces, between blanks, quotes and the marks of patterns, are compared with the
-//! text around the edit: a piece that is in it before the edit and not after it, or the other way round, tells the two
-//! apart. Pure.
+//! Patterns are not evaluated. The literal parts of a pattern, between blanks, quotes and metacharacters, are compared
+//! with the text around the edit: a part that is in it only before or only after the edit distinguishes the two. Pure.
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -40,10 +39,11 @@ pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> Strin
     format!("line {line} has {}, too, and may look for it", word.unwrap_or(piece))
 }
 
-/// Finds a piece of other text that tells an edited text from the former one: its place, and the piece.
+/// Finds a literal part of other text that distinguishes the edited text from the former one: its place, and the part.
 ///
-/// `own` is the command or the line with the edit, and `left_out` what does not look for anything: comments, the edited
-/// command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any order.
+/// `own` is the command or the line with the edit. `left_out` are the ranges that search for nothing: comments, the
+/// edited command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any
+/// order.
 pub(super) fn looked_for<'t>(
     text: &'t str,
     edit: &Edit,
@@ -219,7 +219,7 @@ mod tests {
 
     const OWN: &str = "qemu-system-x86_64 -enable-kvm -cpu host,kvmclock=off -m 1G\n";
 
-    /// What tells the script apart once `kvmclock=off` is taken out of its first line.
+    /// Returns the text that distinguishes the script before and after `kvmclock=off` is removed from its first line.
     fn found(rest: &str) -> Option<String> {
         let text = format!("{OWN}{rest}");
         let at = text.find(",kvmclock").unwrap();

@@ -1,7 +1,8 @@
-//! Commands that look at a text that the script does not have: the command lines of processes, what a machine prints, any
-//! file. [`super::looked_for`] compares the plain pieces of patterns; a class of characters (`[a-z]+,[a-z]+=`), a place
-//! in a line (`awk '{print $3}'`) or a checksum has no plain piece, and tells an edited command from the former one all the
-//! same. So such a command must be known to look at something else: a file of the host, or what a tool prints of it.
+//! Commands that read a text from outside the script: the command lines of processes, a machine's output, any file.
+//! [`super::looked_for`] compares the literal parts of patterns; a class of characters (`[a-z]+,[a-z]+=`), a field of a
+//! line (`awk '{print $3}'`) or a checksum has no literal part, but can still distinguish an edited command from the
+//! former one. So such a command must be known to read something else: a file of the host, or a tool's output about the
+//! host.
 
 use super::looked_for::others;
 use super::options::wraps;
@@ -20,12 +21,12 @@ const FILTERS: &str = "grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk 
     read mapfile readarray look tsort shuf split csplit iconv gzip xz bzip2 zstd openssl bc dc";
 /// Those that find a text.
 const FINDERS: &str = "grep egrep fgrep zgrep rg ag";
-/// Those whose words are no files.
+/// Filters whose arguments are not files.
 const WITHOUT_FILES: &str = "tr expr read bc dc";
-/// Those whose first word is a program.
+/// Filters whose first argument is a program.
 const WITH_PROGRAM: &str =
     "sed gsed awk gawk mawk nawk perl python python2 python3 ruby node lua php jq yq";
-/// Commands that print what the host has, or what its user chose.
+/// Commands that print properties of the host, or the choice of its user.
 const OF_HOST: &str = "lspci lsusb lsmod lscpu lsblk uname arch free nproc ip ifconfig brctl route df du ls find stat file \
     id whoami hostname date numactl getconf nvidia-smi dmidecode modinfo ss netstat curl wget tput seq shuf uuidgen mktemp \
     basename dirname readlink realpath which blkid fdisk sgdisk parted losetup qemu-img lsof fuser openssl xrandr tty \
@@ -56,7 +57,7 @@ const RUN_TEXT: &str = "ssh sh bash dash ash ksh su eval xargs watch docker podm
     systemd-run runuser";
 /// Words of a text that is run which look at command lines, but for `ps`, which is a part of other words, too.
 pub(super) const OF_COMMAND_LINES: [&str; 3] = ["pgrep", "pkill", "/cmdline"];
-/// Words of such a text that look at other text.
+/// Words of such a text that read other text.
 const OF_TEXTS: [&str; 6] = ["awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
 /// The most words that may name a file which the script writes; each costs for each file that is looked at.
 const MOST: usize = 1024;
@@ -64,7 +65,7 @@ const MOST: usize = 1024;
 const MOST_PARTS: usize = 64;
 /// How often variables that get a value from each other are followed.
 const ROUNDS: usize = 32;
-/// What the kernel of a guest says of its clock, or where it says it.
+/// Words for clocks in the messages and the files of a guest's kernel.
 const OF_CLOCKS: [&str; 8] = [
     "clocksource",
     "kvm-clock",
@@ -75,7 +76,7 @@ const OF_CLOCKS: [&str; 8] = [
     "timer_list",
     "using msrs",
 ];
-/// The same, as words of their own.
+/// The same, but matched as whole words only.
 const CLOCKS: [&str; 2] = ["tsc", "hpet"];
 
 /// Where a text names a clock of a guest: its place, and the name.
@@ -178,7 +179,7 @@ impl Guard<'_> {
     }
 }
 
-/// What is known of the texts that commands look at.
+/// Facts about the texts that commands read.
 struct Eyes<'a> {
     guard: &'a Guard<'a>,
     is: fn(&str) -> bool,
@@ -192,7 +193,7 @@ struct Eyes<'a> {
 }
 
 impl Eyes<'_> {
-    /// What a command looks at, if it is not known to be something else.
+    /// Returns a description of the text that a command reads, unless that text is known not to be a machine's.
     fn unknown(&self, command: &Command) -> Option<String> {
         let (at, name) = told(command)?;
         let arguments = command.words.get(at + 1..).unwrap_or_default();
@@ -269,7 +270,7 @@ impl Eyes<'_> {
         }
         let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
         match (name, texts.as_slice()) {
-            // Fields in front of the command line in what `ps` prints.
+            // The fields before the command line in the output of `ps`.
             ("awk" | "gawk" | "mawk", [program]) => {
                 let field = program.replace([' ', ';'], "");
                 let field = field.strip_prefix("{print$").and_then(|it| it.strip_suffix('}'));
@@ -281,7 +282,7 @@ impl Eyes<'_> {
                 .or(count.strip_prefix('-'))
                 .is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())),
             ("head" | "tail", ["-n", count]) => count.bytes().all(|b| b.is_ascii_digit()),
-            // What is printed goes to the terminal, or to another command, which is asked then.
+            // The output goes to the terminal, or to another command, which is checked separately.
             ("cat" | "tac", _) => true,
             _ => false,
         }
@@ -341,8 +342,8 @@ impl Eyes<'_> {
         }
     }
 
-    /// Whether no part of a pipeline, up to a place, has anything of a machine. A part that changes the text of one in
-    /// front of it has what that has, so each is asked once.
+    /// Returns whether no part of a pipeline, up to a place, has anything of a machine. A filter has the content of the
+    /// part before it, so each part is checked once.
     fn pipe_is_known(&self, range: &Range<usize>) -> bool {
         if let Some(known) = self.pipes.borrow().get(&(range.start, range.end)) {
             return *known;
@@ -357,8 +358,8 @@ impl Eyes<'_> {
         known
     }
 
-    /// Whether what a command prints has nothing of a machine.
-    /// Its own input is taken for known if the caller asks for that, too.
+    /// Returns whether a command's output has nothing of a machine. `input`: the caller takes the command's own input
+    /// as known.
     fn is_source_known(&self, command: &Command, input: bool) -> bool {
         if starts(command, self.is) {
             return tells_version(command);
@@ -412,7 +413,7 @@ fn told(command: &Command) -> Option<(usize, &str)> {
     let looks = |name: &str| {
         [FILTERS, OF_PROCESSES, RUN_TEXT, "pkill"].iter().any(|names| listed(names, name))
     };
-    // `sudo -u NAME ps`: which of its words is the program, only its options tell.
+    // `sudo -u NAME ps`: only the options of `sudo` show which of its words is the program.
     let at = match wraps(first) {
         true => names().find(|(_, name)| name.is_some_and(looks)).map_or(0, |(at, _)| at),
         false => 0,
@@ -434,7 +435,7 @@ fn tells_version(command: &Command) -> bool {
 /// Whether a word names a file of the host.
 fn is_of_host(word: &Word) -> bool {
     let text = word.text.as_str();
-    // What is written in front of an expansion tells enough.
+    // The text before an expansion is enough to recognise a file of the host.
     let known = text.split('\u{1}').next().unwrap_or_default();
     !text.contains("..") && (HOST.iter().any(|it| known.starts_with(it)) || listed(OF_PROC, text))
 }

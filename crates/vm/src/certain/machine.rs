@@ -1,4 +1,4 @@
-//! Whether a command line of a script starts a PC, whatever the script is called with: only then it has the property
+//! Decides whether a command line of a script starts a PC, with any arguments of the script: only a PC has the property
 //! `hpet`. Other machine types refuse it, and QEMU does not start.
 
 use super::options::{is_alone, is_pc_program};
@@ -23,7 +23,7 @@ fn version(program: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// A word of a command line; U+0001 is in it for what only a run tells.
+/// A word of a command line; U+0001 replaces each part that is known only when the script runs.
 struct Item {
     text: String,
     /// Whether several words of any number may be meant: `"$@"`, `{a,b}`.
@@ -51,7 +51,7 @@ impl Guard<'_> {
         while let Some(item) = items.next() {
             let text = item.text.as_str();
             if !text.starts_with('-') {
-                // A name of a file is one word, of whatever parts; another unknown word may be options.
+                // A file name is one word, whatever its parts are; another unknown word may be options.
                 let file = !text.starts_with(UNKNOWN) || text.contains(['/', '.']);
                 if item.spreads || !file {
                     return Err("a word may have other options in it".to_owned());

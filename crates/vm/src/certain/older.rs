@@ -57,12 +57,12 @@ const PARTS: &[(&str, &str, &str)] = &[
 /// Machine types that newer versions do not have, by how they begin.
 const MACHINES: [(&str, &str); 2] = [("pc-0.", "6.0"), ("pc-1.", "6.0")];
 
-/// Images of systems whose own QEMU is older than 5.0.
+/// Images of systems whose package of QEMU is older than 5.0.
 const IMAGES: &str = "debian:wheezy debian:jessie debian:stretch debian:buster debian:7 debian:8 debian:9 debian:10 \
     ubuntu:12.04 ubuntu:14.04 ubuntu:16.04 ubuntu:18.04 ubuntu:20.04 ubuntu:trusty ubuntu:xenial ubuntu:bionic \
     ubuntu:focal centos:6 centos:7 alpine:3.8 alpine:3.9 alpine:3.10 alpine:3.11 nixos-17 nixos-18 nixos-19 nixos-20";
 
-/// Systems whose own QEMU is older than 5.0, as comments name them: the name, and the versions.
+/// Systems whose package of QEMU is older than 5.0, as comments name them: the name, and the versions.
 const SYSTEMS: [(&str, &[&str]); 9] = [
     ("centos", &["5", "6", "7"]),
     ("rhel", &["5", "6", "7"]),
@@ -88,10 +88,10 @@ const BETWEEN: &str = "linux enterprise release version lts server opensuse";
 const SOURCES: [&str; 9] =
     ["git", "checkout", "clone", "branch", "archive", "wget", "curl", "download", "tag"];
 
-/// Whether the QEMU of a file takes what an edit puts in place of an option that is gone.
+/// Checks that the QEMU of a file accepts the replacement of a removed option.
 ///
 /// # Errors
-/// Something in the file says that it may be older; with the line.
+/// A line of the file indicates that QEMU may be older; with the line.
 pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
     let text = document.text.as_str();
     let former = text.get(edit.span.clone()).unwrap_or_default();
@@ -211,7 +211,7 @@ fn system_in(line: &str) -> Option<String> {
     })
 }
 
-/// What a file says of an older QEMU: a version that is installed, built, asked for or spoken of.
+/// Finds a sign of an older QEMU in a file: a version that is installed, built, queried or mentioned.
 fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
     // A source that is cloned on one line may be checked out on the next.
     let built = ["qemu.git", "qemu/qemu", "qemu-project/qemu", "cd qemu", "qemu-kvm.git"]

@@ -1,4 +1,4 @@
-//! What a script has of itself: the names in it.
+//! The names that a script uses.
 
 use crate::edit::Edit;
 use crate::sh::{Form, Script, Word};

@@ -1,5 +1,5 @@
-//! Documents and settings that run programs, too: provisioners of Packer and Terraform, probes of Lima, health checks of
-//! Compose, what cloud-init runs. Such a program may look for the text of an option.
+//! Documents and settings that also run programs: provisioners of Packer and Terraform, probes of Lima, health checks
+//! of Compose, commands of cloud-init. Such a program may search for the text of an option.
 
 use super::looked_for::{may_look_for, named, options, others};
 use super::lookers::{OF_COMMAND_LINES, guests_clock};
@@ -24,12 +24,12 @@ const CLOCKS: [&str; 9] = [
     "clocksource",
 ];
 
-/// A file of a kind whose files may run programs.
+/// A file of a kind that may run programs.
 pub(super) struct Programs<'a> {
     document: &'a Document,
-    /// What may look for something: all but comments and the values that would change.
+    /// The ranges that may search for a text: all but comments and the values that would change.
     others: Vec<Range<usize>>,
-    /// Why no value changes, whatever it is, once it is asked for.
+    /// The reason why no value may change, computed at the first request.
     watched: OnceCell<Result<(), String>>,
     /// Where expressions have the values of settings, by their names: those that were asked for.
     referred: RefCell<HashMap<&'a str, Option<usize>>>,
@@ -38,7 +38,7 @@ pub(super) struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    /// The file, if it is of such a kind. `values` are places in values that would change.
+    /// Reads the file, if its kind may run programs. `values` are places in values that would change.
     pub(super) fn of(document: &'a Document, values: &[Range<usize>]) -> Option<Self> {
         let runs = matches!(
             document.kind,
@@ -126,7 +126,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Where a name is outside of what is understood, to which each value that would change belongs.
+    /// Finds a name outside the understood ranges, which include each value that would change.
     fn elsewhere(&self, name: &str) -> Option<Range<usize>> {
         let text = self.document.text.as_str();
         self.others.iter().find_map(|range| {
@@ -138,7 +138,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// The name of the setting in whose value a place is.
+/// Returns the name of the setting whose value contains a place.
 fn key(text: &str, at: usize) -> Option<&str> {
     text.get(..at)?.lines().rev().find_map(|line| {
         let line = line.trim_start().trim_start_matches(['"', '{', ' ']);

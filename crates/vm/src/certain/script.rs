@@ -16,7 +16,7 @@ use std::ops::Range;
 const REACHES: &str = "eval . source alias unalias trap compgen printenv mapfile readarray let enable builtin declare \
     typeset";
 
-/// What is known of a script for its changes.
+/// The facts about a script that decide on its changes.
 pub(super) struct Guard<'a> {
     pub(super) document: &'a Document,
     pub(super) script: Script,
@@ -26,7 +26,7 @@ pub(super) struct Guard<'a> {
     pub(super) open: Option<String>,
     /// Why no line of it goes.
     lines: Option<String>,
-    /// What does not look for anything, once it is asked for.
+    /// The ranges that search for nothing, computed at the first request.
     pub(super) understood: OnceCell<Vec<Range<usize>>>,
     /// Whether a command looks at a text that may be changed, once it is asked for.
     pub(super) looked: OnceCell<Result<(), String>>,
@@ -34,7 +34,7 @@ pub(super) struct Guard<'a> {
     pub(super) started: OnceCell<HashMap<String, usize>>,
 }
 
-/// What is edited.
+/// The place of an edit.
 pub(super) enum Spot<'s> {
     Word(&'s Command, usize),
     Assigned(&'s Command, &'s Assign),
@@ -155,8 +155,8 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Whether nothing of a word is behind a place but the ends of quotes: what is appended there is appended to the
-    /// whole of it.
+    /// Returns whether only closing quotes follow a place in a word, so that text inserted there is appended to the
+    /// whole word.
     fn ends_at(&self, word: &Word, at: usize) -> bool {
         let rest = self.document.text.as_str().get(at..word.span.end).unwrap_or("?");
         rest.replace("\\\n", "").chars().all(|c| matches!(c, '"' | '\''))

@@ -9,7 +9,7 @@ fn fixed(kind: Kind, name: &str, text: &str) -> String {
     fix(&document, &Choices::default()).unwrap().document.text.as_str().to_owned()
 }
 
-/// Whether each finding that is worth a change has it, or says why not.
+/// Asserts that each finding with a possible change has edits or a reason why it has none, and that one has a reason.
 fn says_why(kind: Kind, name: &str, text: &str) {
     let report = lint(&Document::of_kind(name, text.as_bytes(), kind).unwrap()).unwrap();
     for finding in &report.findings {
@@ -47,7 +47,7 @@ fn script_text_that_is_the_option_is_edited() {
     }
     let gone = format!("{QEMU} -no-hpet\n");
     assert_eq!(fixed(Kind::Qemu, "vm.sh", &gone), format!("{QEMU} -machine hpet=off\n"));
-    // What is appended to a value.
+    // Text that is appended to a value.
     for before in [
         "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,hv-relaxed\n",
         "C=host\nqemu-system-x86_64 -enable-kvm -m 1G -cpu \"$C,hv-relaxed\"\n",
@@ -268,7 +268,7 @@ fn documents_that_are_no_xml_are_refused() {
     ] {
         assert!(read(&text).is_err(), "{text}");
     }
-    // In another text: what is found is said, and left.
+    // Inside another text: it is reported, and left.
     let script = format!("#!/bin/sh\ncat <<E\n{domain}\nE\n");
     assert_eq!(fixed(Kind::Libvirt, "a.sh", &script), script);
 }

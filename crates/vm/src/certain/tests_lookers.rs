@@ -26,7 +26,7 @@ fn script_that_looks_at_command_lines_or_at_its_output_is_left() {
         "sudo -u vm ps ax | sudo sed -n 's/.*host,\\(.*\\) /\\1/p'\nRUN",
         "ssh here 'ps ax | grep -E \"host,[a-z]+\"'\nRUN",
         "rev \"$LOG\" | grep -q ffo && exit\nRUN",
-        // What the machine prints.
+        // The machine's output.
         "RUN -nographic | tee log\ngrep -q 'Switched to clocksource tsc' log || exit 1",
         "RUN -serial file:s.log\nawk '/Linux/ {print $3}' s.log",
         "RUN -nographic | awk '/tsc/'",

@@ -16,7 +16,7 @@ use std::ops::Range;
 const MOST_NAMES: usize = 256;
 
 impl Guard<'_> {
-    /// Whether another part of the script looks for what would change: `pgrep -f 'kvmclock=off'`.
+    /// Checks that no other part of the script searches for the edited text: `pgrep -f 'kvmclock=off'`.
     pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
         let is: fn(&str) -> bool = match self.document.kind {
             Kind::Qemu => is_qemu,
@@ -70,12 +70,12 @@ impl Guard<'_> {
         }
     }
 
-    /// What does not look for anything, in any order.
+    /// Returns the ranges that search for nothing, in any order.
     pub(super) fn understood(&self, is: fn(&str) -> bool) -> &[Range<usize>] {
         self.understood.get_or_init(|| self.left_out(is))
     }
 
-    /// What does not look for anything.
+    /// Computes the ranges that search for nothing.
     fn left_out(&self, is: fn(&str) -> bool) -> Vec<Range<usize>> {
         let known = self.only_of_machines(is);
         let understood = |command: &Command| match command.words.is_empty() {
@@ -139,7 +139,7 @@ impl Guard<'_> {
             if !known.remove(name) {
                 continue;
             }
-            // What it has may go anywhere.
+            // Its content may go anywhere.
             for used in values.remove(name).unwrap_or_default() {
                 if let Some(count) = counts.get_mut(used) {
                     *count = count.saturating_sub(1);
@@ -181,16 +181,16 @@ impl Guard<'_> {
     }
 }
 
-/// Words as one text, which tells where each ends.
+/// Joins words to one text in which each ends with U+0000.
 fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.flat_map(|word| [word, "\0"]).collect()
 }
 
-/// Commands that run what is behind words of their own.
+/// Commands that run another command, which follows their own words.
 const RUNNERS: &str = "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare ssh \
     screen tmux systemd-run docker podman chroot ip runuser su stdbuf strace gdb valgrind";
 
-/// Whether a command starts a machine. A pattern that begins with the name of the program is no program.
+/// Returns whether a command starts a machine. A pattern that begins with the name of the program is not a program.
 pub(super) fn starts(command: &Command, is: fn(&str) -> bool) -> bool {
     let is = |text: &str| is(text) && !text.contains([' ', '*', '=']);
     let first = command.words.first().and_then(Word::literal);

@@ -82,7 +82,7 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
         return Err(format!("line {line}: the unit is a part of another text"));
     }
     let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
-    // What systemd puts in for `%i` is no part of the options, unless it is in the word that changes.
+    // The text that systemd substitutes for `%i` is not a part of the options, unless it is in the edited word.
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=-% \t\\\n".contains(c);
     if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
         return cannot();

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// What is read.
+/// The languages that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     /// A shell, where its grammar was not understood; and files of other kinds with `#`.
@@ -21,7 +21,7 @@ pub(super) enum Language {
 /// The comments of a text.
 pub(super) fn comments(text: &str, language: Language) -> Vec<Range<usize>> {
     let mut reader = Reader { text, at: 0, language, pending: Vec::new(), found: Vec::new() };
-    // What was found before is certain.
+    // Comments found before the end of the run are certain.
     let _ = reader.run();
     reader.found
 }
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         self.at = end;
     }
 
-    /// Reads to the end, or to what is not understood (`None`).
+    /// Reads to the end, or up to a construct that is not understood (`None`).
     fn run(&mut self) -> Option<()> {
         use Language::{Hcl, Nix, PowerShell, Python, Ruby, Shell, Slashes};
         while let Some(c) = self.rest().chars().next() {
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
                     self.comment(length.map_or(self.text.len(), |length| last + length));
                 }
                 '_' if rest.starts_with("__END__") && self.before().is_empty() => return None,
-                // Literals of Ruby with a delimiter of their own.
+                // Literals of Ruby with a chosen delimiter.
                 '%' if language == Ruby => {
                     let next =
                         rest.get(1..)?.trim_start_matches(['q', 'Q', 'w', 'W', 'i', 'r', 'x', 's']);

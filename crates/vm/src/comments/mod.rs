@@ -1,5 +1,5 @@
-//! The comments of a file, as the reader of its format sees them: what stands in a string, an attribute, an element's text or
-//! a here-document is data, which others may have set. Where it is not certain that something is a comment, it is none.
+//! The comments of a file, as the reader of its format sees them: text in a string, an attribute, an element or a
+//! here-document is data, which others may have set. Text that may or may not be a comment is not returned.
 
 mod code;
 
@@ -10,10 +10,10 @@ use crate::{sh, xml, yaml};
 use code::Language;
 use std::ops::Range;
 
-/// What begins a comment of a batch file.
+/// Prefixes of a comment in a batch file.
 const BATCH: &[&str] = &["::", "rem ", "@rem ", "rem\t", "@rem\t"];
 
-/// What begins a comment in a file.
+/// The syntax of comments in a file.
 enum Syntax {
     /// It has none.
     Without,
@@ -43,14 +43,14 @@ pub(crate) fn of(document: &Document) -> Vec<Range<usize>> {
         Syntax::Code(language) => code::comments(text, language),
     };
     let mut all = found;
-    // A domain in a script has comments of its own.
+    // A domain inside a script has XML comments, too.
     if document.kind == Kind::Libvirt && !begins(text).starts_with('<') {
         all.extend(libvirt::begin(text).map(|at| xml::comments(text, at)).unwrap_or_default());
     }
     all
 }
 
-/// Ends of the names of programs whose comments are no commands, though they may look like ones.
+/// File name extensions of programs whose comments are not commands, even if they look like commands.
 const PROGRAMS: &str = "bat cmd ps1 psm1 rb nix js mjs ts go rs java c groovy";
 
 /// A program of another language than a shell with blanks for its comments: a command that is a comment is not run. Places

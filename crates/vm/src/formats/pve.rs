@@ -1,4 +1,4 @@
-//! A machine of Proxmox VE as another tool makes it of its own words: lines of `key: value`.
+//! A machine of Proxmox VE that another tool generates from its own options: lines of `key: value`.
 
 use crate::document::Document;
 use crate::formats::Kind;
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
         self.inner.own("\n");
     }
 
-    /// What is absent may be elsewhere.
+    /// Marks the machine as incomplete: a missing key may be elsewhere.
     pub(crate) fn partial(&mut self) {
         self.inner.partial = true;
     }
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         words: fn(&str) -> Option<&'static str>,
     ) -> Result<Report, LintError> {
         let mut report = self.inner.judge(self.document, words)?;
-        // What is cloned, or left to the tool, has a system all the same.
+        // A cloned machine, or one whose system the tool chooses, has a system nevertheless.
         report.findings.retain(|finding| finding.rule.id != "pve-ostype-missing");
         Ok(report)
     }

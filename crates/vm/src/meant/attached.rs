@@ -1,6 +1,6 @@
-//! Comments that belong to one setting: on its lines, or on lines of their own directly above it. What they say is not
-//! judged, because a reason may be written in any words; only what cannot be a reason is passed over: headings, code that is
-//! switched off, words for other programs, licences. Comments above a whole statement are told apart from them.
+//! Comments that belong to one setting: on its lines, or on separate lines directly above it. Their content is not
+//! judged, because a reason may be written in any words; only lines that cannot be a reason are skipped: headings, code
+//! that is commented out, directives for other programs, licences. Comments above a whole statement are kept separate.
 
 use crate::certain::is_shell;
 use crate::comments;
@@ -10,8 +10,8 @@ use crate::shell::is_unit;
 use crate::words::listed;
 use std::ops::Range;
 
-/// Words of headings: what parts of a machine are called, and that it is started. A comment with no other word gives no
-/// reason. Words for quality, faults and tests must not be here.
+/// Words of headings: names of the parts of a machine, and words for its start. A comment with no other word gives no
+/// reason. Words for quality, faults and tests must not be in this list.
 pub(super) const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
     global extra additional settings setting options option opts args arguments arg parameters parameter params flags \
     config configuration setup vars variables values environment machine machines vm vms virtual guest guests host qemu \
@@ -22,11 +22,12 @@ pub(super) const HEADING: &str = "a an and the of for in on with to this that is
     create creates build builds define definition command commands line script section step first then finally now \
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
-/// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
+/// Words that may be in the title of a machine besides these, where the last word is one of [`MACHINE`]:
+/// `Debian test machine`.
 pub(super) const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
 pub(super) const MACHINE: &str = "machine vm server instance box launcher";
 
-/// What begins lines that are written for other programs, or are of a licence, in lower case.
+/// Beginnings of lines for other programs, or of a licence, in lower case.
 const DIRECTIVES: [&str; 15] = [
     "!/",
     "shellcheck ",
@@ -63,7 +64,7 @@ pub(super) struct Attached<'a> {
 pub(super) enum Belongs {
     /// To it alone: it is on its line, or directly above it.
     ToIt(u32),
-    /// To its statement, or to what is around it: then its words decide.
+    /// To its statement, or to the block around it: then the words of the comment decide.
     Around(u32, String),
 }
 
@@ -92,7 +93,7 @@ impl<'a> Attached<'a> {
         }
     }
 
-    /// The first comment that belongs to what is at a place, unless it is none that can give a reason.
+    /// Returns the comments that belong to the text at a place, except those that cannot give a reason.
     pub(super) fn to(&self, place: &Range<usize>) -> Vec<Belongs> {
         let mut all = Vec::new();
         let first = self.line(place.start);
@@ -151,7 +152,7 @@ impl<'a> Attached<'a> {
             opens.then(|| (text.len() - bare.len(), text.trim_end()))
         };
         let Some((mut least, _)) = indent(line) else { return };
-        // A list is one statement, whatever is in it. A key whose first setting this is has the setting's name.
+        // A list is one statement, whatever it contains. A key whose first setting this is has the setting's name.
         let (mut list, mut only, mut next) = (true, !self.xml, line);
         for at in (0..line).rev() {
             if least == 0 {
@@ -175,8 +176,8 @@ impl<'a> Attached<'a> {
         }
     }
 
-    /// The comment on lines of its own directly above a line: the first of its lines that can give a reason, and the last
-    /// line of it.
+    /// Returns the separate comment directly above a line: the first of its lines that can give a reason, and its last
+    /// line.
     fn above(&self, line: usize) -> Option<(usize, usize)> {
         let block = (0..line).rev().take_while(|at| self.is_comment(*at));
         let found = block.filter(|at| self.text(*at).is_some_and(may_give)).last()?;

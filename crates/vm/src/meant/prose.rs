@@ -1,4 +1,4 @@
-//! What a file says in words: its comments, and the names and descriptions of its machines.
+//! The prose of a file: its comments, and the names and descriptions of its machines.
 
 use crate::certain::is_shell;
 use crate::comments;
@@ -7,7 +7,7 @@ use crate::formats::Kind;
 use crate::words::listed;
 use std::ops::Range;
 
-/// What words are.
+/// The kind of a piece of prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spoken {
     Comment,
@@ -99,8 +99,8 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// Texts of elements, and of attributes that have more than a word: of libvirt's `<metadata>`, where programs and users
-    /// write what they like.
+    /// Adds texts of elements, and of attributes with more than one word: of libvirt's `<metadata>`, where programs and
+    /// users write free text.
     fn metadata(&mut self, whole: Range<usize>) {
         let text = self.text.get(whole.clone()).unwrap_or_default();
         let pieces = text.split(['<', '>', '"', '\'']).filter(|piece| {
@@ -130,7 +130,7 @@ impl<'a> Prose<'a> {
             let key =
                 key.trim().trim_start_matches(['-', '{', '(', ' ']).trim_start_matches("export ");
             let key = key.trim_matches(['"', '\'']);
-            // A command with options is none, but for what is in front of it.
+            // A command with options is not a key, except for the text before it.
             if key.contains(' ') {
                 continue;
             }

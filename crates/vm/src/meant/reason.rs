@@ -1,5 +1,5 @@
-//! Whether a comment above a whole statement, or around it, may give a reason for one of its options. A word of reason or of
-//! order says so, and so does a language that is not known here.
+//! Decides whether a comment above a whole statement, or around it, may give a reason for one of its options. It may if
+//! it has a word of reason or of order, or is in a language that is not recognised.
 
 use super::attached::{HEADING, MACHINE, TITLE, may_give};
 use crate::words::listed;

@@ -165,7 +165,7 @@ fn hpet_that_is_asked_for_stays_where_the_guest_may_be_any_system() {
     assert_eq!(vm("ubuntu"), None);
 }
 
-/// The ids of what is at least a warning.
+/// Returns the ids of the findings that are at least a warning.
 fn bad(kind: Kind, name: &str, text: &str) -> Vec<&'static str> {
     crate::testing::bad(kind, name, text)
 }

@@ -128,7 +128,7 @@ fn comment_of_a_whole_statement_leaves_it_only_with_a_reason() {
     assert!(vm("", "        # as on all our machines\n").is_some());
 }
 
-/// What a script is changed to, where it is.
+/// Returns whether a script gets any edit.
 fn changes(text: &str) -> bool {
     let report = crate::lint::lint(&document(Kind::Qemu, "run.sh", text)).unwrap();
     report.findings.iter().any(|it| !it.edits.is_empty())

@@ -1,4 +1,4 @@
-//! What is left because the guest may be another system, or has a state.
+//! Settings that are left because the guest may be another system, or has a saved state.
 
 use super::tests::{ID, left};
 use crate::formats::Kind;

@@ -1,4 +1,5 @@
-//! Whether a guest can go to a host, what its TSC does there, and who refuses with which words.
+//! Decides whether a guest can migrate to a host, what its TSC does there, and which program refuses with which
+//! message.
 
 use super::guest::{Frequency, Guest, Manager};
 use super::host::{Host, Missing, Tsc};
@@ -117,7 +118,7 @@ impl Answer {
 const GUEST_INVTSC: &str =
     "the guest's own configuration (`virsh dumpxml`), or nonstop_tsc in its /proc/cpuinfo";
 
-/// Whether `guest` can go to `host`, and what its clock does there.
+/// Decides whether `guest` can migrate to `host`, and what its clock does there.
 #[must_use]
 pub fn decide(guest: &Guest, host: &Host) -> Answer {
     if guest.emulated {

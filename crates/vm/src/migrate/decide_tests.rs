@@ -95,7 +95,7 @@ fn tristate() -> impl Strategy<Value = Option<bool>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
-    /// What is not known never turns into an answer that knowing it could turn over.
+    /// An unknown fact never leads to an answer that the known fact could reverse.
     #[test]
     fn to_know_more_overturns_nothing(
         khz in 2_498_000u32..2_502_000, off in -30i64..=30, slack_khz in 0u32..30,

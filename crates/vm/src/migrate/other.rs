@@ -1,4 +1,4 @@
-//! Guests of KubeVirt and of Proxmox VE: what those make of their files for libvirt and QEMU.
+//! Guests of KubeVirt and of Proxmox VE: the configuration that these generate for libvirt and QEMU.
 
 use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
 use crate::inner::{each, said};
@@ -69,7 +69,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
 /// `cpu:` knows none, except by a model of the cluster.
 /// Source: qemu-server, PVE/QemuServer/CPUConfig.pm, get_cpu_options().
 pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
-    // Snapshots are what the machine was.
+    // Snapshots are former states of the machine.
     let end = text.find("\n[").unwrap_or(text.len());
     let text = text.get(..end).unwrap_or(text);
     let of = |key: &str| {

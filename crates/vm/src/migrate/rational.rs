@@ -28,7 +28,8 @@ impl Rational {
         self.num == 0
     }
 
-    /// Times `factor`, rounded to the nearest integer, half away from 0; what does not fit saturates.
+    /// Returns the product with `factor`, rounded to the nearest integer, half away from 0; a product that does not fit
+    /// saturates.
     #[must_use]
     pub fn times(self, factor: u64) -> i128 {
         let (quotient, remainder) = mul_div(self.num, factor, self.den);
@@ -77,8 +78,8 @@ impl Rational {
 fn mul_div(a: u128, b: u64, c: u128) -> (u128, u128) {
     let (whole, part) = (a / c, a % c);
     let (mut quotient, mut remainder) = (0u128, 0u128);
-    // The product of part and b needs up to 190 bits, so it is never made: bit by bit from the top,
-    // what is above c goes to the quotient at once.
+    // The product of part and b needs up to 190 bits, so it is not computed: bit by bit from the top, each multiple of
+    // c is moved to the quotient at once.
     for bit in (0..u64::BITS).rev() {
         quotient <<= 1;
         remainder <<= 1;

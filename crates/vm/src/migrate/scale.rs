@@ -1,13 +1,12 @@
 //! The arithmetic of a scaled TSC, as KVM does it: integers only, with its truncations.
 //!
-//! Source: Linux `arch/x86/kvm/x86.c`, `kvm_set_tsc_khz()`, `set_tsc_khz()`, `adjust_tsc_khz()`,
-//! `kvm_scale_tsc()`, `kvm_compute_l1_tsc_offset()` (`kvm_compute_tsc_offset()` before 5.14), and
-//! `KVM_SET_TSC_KHZ` in `kvm_arch_vcpu_ioctl()`; the form with a ratio since 4.4. KVM and QEMU count in
-//! kHz; libvirt and QEMU's option `tsc-frequency` in Hz, of which QEMU drops what is below a kHz
-//! (`x86_cpuid_set_tsc_freq()`).
+//! Source: Linux `arch/x86/kvm/x86.c`, `kvm_set_tsc_khz()`, `set_tsc_khz()`, `adjust_tsc_khz()`, `kvm_scale_tsc()`,
+//! `kvm_compute_l1_tsc_offset()` (`kvm_compute_tsc_offset()` before 5.14), and `KVM_SET_TSC_KHZ` in
+//! `kvm_arch_vcpu_ioctl()`; the form with a ratio since 4.4. KVM and QEMU count in kHz; libvirt and QEMU's option
+//! `tsc-frequency` in Hz, of which QEMU drops the part below 1 kHz (`x86_cpuid_set_tsc_freq()`).
 //!
-//! kHz are also what the host's kernel knows of itself: its own frequency is truncated to them, and
-//! measured. What is called exact here is exact against that figure.
+//! The host's kernel knows its own frequency in kHz, too: measured and truncated. "Exact" here is relative to that
+//! figure.
 
 use super::rational::Rational;
 pub use clocksmith_kernel::host::Hardware;
@@ -22,7 +21,7 @@ pub const TOLERANCE_PPM: u32 = 250;
 /// it shall fit a signed integer.
 const MAX_KHZ: u64 = 0x7fff_ffff;
 
-/// What a guest's frequency must stay below, in kHz (`max_guest_tsc_khz`).
+/// Returns the exclusive upper limit of a guest's frequency, in kHz (`max_guest_tsc_khz`).
 #[must_use]
 pub fn max_guest_khz(hardware: Hardware, host_khz: u32) -> u64 {
     mul_shr(hardware.max_ratio(), u64::from(host_khz), hardware.frac_bits()).min(MAX_KHZ)
@@ -41,8 +40,8 @@ impl Ratio {
     /// One to one.
     pub const ONE: Self = Self { multiplier: 1 << 48, frac_bits: 48 };
 
-    /// What the guest's counter reads without its offset: `(host * multiplier) >> frac_bits`, of
-    /// which the low 64 bits are kept (`kvm_scale_tsc()`, `mul_u64_u64_shr()`).
+    /// Returns the guest's counter without its offset: `(host * multiplier) >> frac_bits`, of which the low 64 bits are
+    /// kept (`kvm_scale_tsc()`, `mul_u64_u64_shr()`).
     #[must_use]
     pub fn scale(self, host_tsc: u64) -> u64 {
         mul_shr(host_tsc, self.multiplier, self.frac_bits)
@@ -69,7 +68,7 @@ fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
 /// How the guest's counter is made to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
-    /// At the host's rate, whatever was asked for: the difference is within the tolerance.
+    /// At the host's rate, whatever rate was requested: the difference is within the tolerance.
     Host,
     /// Scaled by the hardware.
     Scaled(Ratio),
@@ -87,9 +86,9 @@ pub enum Refusal {
     /// `KVM_SET_TSC_KHZ` returns EINVAL.
     #[error("{guest_khz} kHz is not below the {max_khz} kHz that the processor can scale to")]
     TooFast {
-        /// What was asked for.
+        /// The requested frequency, in kHz.
         guest_khz: u32,
-        /// What it must stay below.
+        /// The exclusive upper limit, in kHz.
         max_khz: u64,
     },
     /// The kernel logs "user requested TSC rate below hardware speed".
@@ -123,10 +122,10 @@ pub fn tolerated(host: u64) -> (u64, u64) {
     (host.saturating_sub(tolerance), host.saturating_add(tolerance))
 }
 
-/// What KVM does when it is asked for a guest's frequency.
+/// Returns KVM's reaction to a requested frequency of a guest.
 ///
 /// # Errors
-/// It refuses.
+/// KVM refuses.
 pub fn set_tsc_khz(
     guest_khz: u32,
     host_khz: u32,
@@ -166,24 +165,24 @@ pub fn khz_of_hz(hz: u64) -> Option<(u32, u32)> {
     Some((khz, u32::try_from(hz % 1000).ok()?))
 }
 
-/// What a guest reads: `scale(host) + offset`, wrapping at 64 bits as the hardware does.
+/// Returns the guest's counter: `scale(host) + offset`, wrapping at 64 bits as the hardware does.
 #[must_use]
 pub fn guest_tsc(host_tsc: u64, ratio: Ratio, offset: u64) -> u64 {
     ratio.scale(host_tsc).wrapping_add(offset)
 }
 
-/// The offset with which a guest's counter goes on at `wanted` when the host's reads `host_tsc`
-/// (`kvm_compute_l1_tsc_offset()`; user space sets it by `KVM_VCPU_TSC_OFFSET`, since 5.16, or leaves
-/// it to the kernel by writing the MSR `IA32_TSC`). Two's complement: it may stand for a negative one.
+/// Returns the offset with which a guest's counter continues at `wanted` when the host's reads `host_tsc`
+/// (`kvm_compute_l1_tsc_offset()`; user space sets it by `KVM_VCPU_TSC_OFFSET`, since 5.16, or leaves it to the kernel
+/// by writing the MSR `IA32_TSC`). It is in two's complement, so it may be a negative one.
 #[must_use]
 pub fn offset_for(wanted: u64, host_tsc: u64, ratio: Ratio) -> u64 {
     wanted.wrapping_sub(ratio.scale(host_tsc))
 }
 
-/// How many ticks of the guest's counter a time takes, truncated; all bits above the 64th are lost, as
-/// on the counter. For a guest whose clock shall not stand still over a move, they are added to what it
-/// last read: `offset_for(last + ticks(...), ...)`. Without them (QEMU writes what it last read) the
-/// guest does not see the blackout, and its time is late by it.
+/// Converts a time in ns to ticks of the guest's counter, truncated; all bits above the 64th are lost, as on the
+/// counter. If a guest's clock must not stop during a migration, they are added to its last value:
+/// `offset_for(last + ticks(...), ...)`. Without them (QEMU writes the last value) the guest does not see the blackout,
+/// and its time is late by it.
 #[must_use]
 pub fn ticks(ns: u64, guest_khz: u32) -> u64 {
     #[allow(clippy::cast_possible_truncation)]

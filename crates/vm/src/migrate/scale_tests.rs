@@ -100,7 +100,8 @@ proptest! {
         prop_assert_eq!(guest_tsc(host, ratio, offset), wrap(&sum));
     }
 
-    /// Wherever the guest was, and whatever the destination's counter reads, the guest goes on there.
+    /// For any value of the guest's counter and of the destination's counter, the guest's counter continues at its
+    /// value.
     #[test]
     fn a_move_is_continuous(
         wanted in any::<u64>(), host in any::<u64>(), multiplier in any_length(), later in any_length(),
@@ -206,7 +207,7 @@ fn a_blackout_is_seen_or_it_is_not() {
     let (last, host) = (u64::MAX - 5, 123_456_789_012);
     let blackout = ticks(300_000_000, 2_000_000);
     assert_eq!(blackout, 600_000_000);
-    // QEMU's way: the counter stands still, the guest is 300 ms late.
+    // As QEMU does it: the counter stops, and the guest is 300 ms late.
     assert_eq!(guest_tsc(host, ratio, offset_for(last, host, ratio)), last);
     // With the blackout added; it passes 2^64 here.
     let on = offset_for(last.wrapping_add(blackout), host, ratio);

@@ -7,10 +7,10 @@ use super::{Assign, Command, Input, Obstacle, Place, Script, Value, Word};
 use crate::shell::name_length;
 use std::ops::Range;
 
-/// Deeper nesting is no script of a person.
+/// The limit of nesting; a script by a person is not deeper.
 const DEEPEST: usize = 60;
 
-/// Commands behind whose words a bracket may begin an array.
+/// Commands after whose arguments a bracket may begin an array.
 const DECLARES: [&str; 5] = ["local", "declare", "typeset", "export", "readonly"];
 
 pub(super) struct Reader<'a> {

@@ -1,8 +1,9 @@
-//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: what may be edited is decided
-//! by it alone. [`crate::shell`] reads whatever it finds, for findings; this reader is for changes.
+//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: it alone decides what may be
+//! edited. [`crate::shell`] reads any text, for findings; this reader is for changes.
 //!
-//! The grammar is what POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and substitutions of
-//! processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar); bash(1).
+//! The grammar has the constructs that POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and
+//! substitutions of processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar);
+//! bash(1).
 
 mod compound;
 mod grammar;
@@ -20,7 +21,7 @@ use std::ops::Range;
 pub(crate) struct Obstacle {
     /// Where it is.
     pub(crate) at: usize,
-    /// What is there.
+    /// A description of it.
     pub(crate) what: String,
 }
 
@@ -48,9 +49,9 @@ pub(crate) struct Use {
 pub(crate) struct Word {
     /// All of it, with its quotes.
     pub(crate) span: Range<usize>,
-    /// What it says without quotes; an expansion is its source between two U+0001.
+    /// Its text without quotes; an expansion is its source between two U+0001.
     pub(crate) text: String,
-    /// Pieces that stand in the file as they are meant: what may be edited.
+    /// The parts that are literal in the file, which may be edited.
     pub(crate) runs: Vec<Range<usize>>,
     /// Variables that are put in.
     pub(crate) uses: Vec<Use>,
@@ -63,7 +64,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// What it says, where it is nothing but text.
+    /// Returns its text, if it is only text.
     pub(crate) fn literal(&self) -> Option<&str> {
         (!self.expands && !self.splits).then_some(self.text.as_str())
     }
@@ -74,7 +75,7 @@ impl Word {
     }
 }
 
-/// What is assigned.
+/// The value of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     One(Word),
@@ -113,10 +114,10 @@ impl Place {
     }
 }
 
-/// What a command reads on its standard input, where the script says it.
+/// The standard input of a command, where the script sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// What the parts of a pipeline in front of it print.
+    /// The output of the parts of a pipeline before it.
     Pipe(Range<usize>),
     /// A file, by `<`.
     File(Word),
@@ -133,7 +134,7 @@ pub(crate) struct Command {
     /// Operators and targets of its redirections.
     pub(crate) redirects: Vec<(String, Word)>,
     pub(crate) place: Place,
-    /// Of itself or of what is around it.
+    /// From its own redirection or from that of an enclosing command.
     pub(crate) input: Option<Input>,
     /// Where the element behind it is, if it is an element of a plain sequence by itself and not the last one.
     pub(crate) next: Option<Range<usize>>,

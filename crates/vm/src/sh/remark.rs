@@ -1,5 +1,5 @@
-//! Comments that are no comments of the grammar: commands and expansions that do nothing, written for their words. In a
-//! continued command bash has no other way.
+//! Comments that are not comments of the grammar: commands and expansions without effect, written for their words.
+//! Inside a continued command bash has no other form of comment.
 
 use super::{Command, Script};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is understood, and what is refused.
+//! Constructs that are understood, and constructs that are refused.
 
 use super::*;
 use proptest::prelude::*;

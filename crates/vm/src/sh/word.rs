@@ -48,7 +48,7 @@ impl Reader<'_> {
         let start = self.at;
         let mut open = Open { word: Word::default(), run: None };
         let mut patterns = false;
-        // Substitutions of processes are words of their own.
+        // A process substitution is a separate word.
         if self.rest().starts_with("<(") || self.rest().starts_with(">(") {
             self.at += 1;
             self.substitution()?;
@@ -111,7 +111,7 @@ impl Reader<'_> {
         // A bracket or a brace by itself is a letter.
         let alone = matches!(open.word.text.as_str(), "[" | "{" | "}" | "{}");
         open.word.splits |= patterns && !alone;
-        // A continued line behind the last letter is no part of the word.
+        // A line continuation after the last letter is not a part of the word.
         let whole = self.slice(start);
         open.word.span = start..start + whole.trim_end_matches("\\\n").len();
         Ok(open.word)
@@ -181,7 +181,7 @@ impl Reader<'_> {
         Err(self.obstacle("a quote that is not closed"))
     }
 
-    /// What begins with `$` or a backquote.
+    /// Reads an expansion that begins with `$` or a backquote.
     fn dollar(&mut self, open: &mut Open, quoted: bool) -> Result<(), Obstacle> {
         let start = self.at;
         let rest = self.rest();

@@ -4,7 +4,7 @@ use super::Lexer;
 use crate::words::here_document;
 use std::collections::HashMap;
 
-/// What here-documents are looked for by.
+/// The index for the search of here-documents.
 pub(super) struct Index<'a> {
     /// Where the lines of a text, without blanks around it, begin.
     lines: HashMap<&'a str, Vec<usize>>,

@@ -1,4 +1,4 @@
-//! What a shell puts something else in for: variables, substitutions of commands, placeholders of templates.
+//! Text that a shell or a template replaces: variables, command substitutions, placeholders of templates.
 
 use super::{Lexer, Piece, flush};
 use crate::placed::Placed;

@@ -1,4 +1,4 @@
-//! What is different where a script is a unit of systemd, or writes one.
+//! The differences in a script that is a unit of systemd, or writes one.
 
 /// Whether a text is a unit of systemd, in which a continued line is a blank.
 pub(crate) fn is_unit(text: &str) -> bool {

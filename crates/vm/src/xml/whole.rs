@@ -6,10 +6,10 @@ use crate::text::{Text, offset};
 use quick_xml::Reader;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
 
-/// Checks that a whole text is one document of XML, as every parser takes it, without entities of its own.
+/// Checks that a whole text is one XML document that every parser accepts, without declarations of entities.
 ///
 /// # Errors
-/// The first place where it is not.
+/// The first place with an error.
 pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
     let source = text.as_str().trim_start_matches('\u{feff}');
     let from = text.as_str().len() - source.len();

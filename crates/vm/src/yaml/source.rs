@@ -1,13 +1,13 @@
-//! A text of YAML that other readers take, and this one does not: a quoted value that goes on in the column of its key,
-//! or left of it. YAML 1.2.2 (6.1, 7.3) wants it further right; libyaml and go-yaml, which kubectl reads with, do not look
-//! at the column. Blanks are put in front of such a line in what is parsed, which the value does not have (6.5, line
+//! A text of YAML that other readers accept, but this one does not: a quoted value that continues in the column of its
+//! key, or left of it. YAML 1.2.2 (6.1, 7.3) requires more indentation; libyaml and go-yaml, which kubectl reads with,
+//! ignore the column. The parsed text gets blanks before such a line, which are not a part of the value (6.5, line
 //! folding), and places are those of the text without them.
 
 use granit_parser::Parser;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What the parser says of such a line.
+/// The parser's error about such a line.
 const COMPLAINT: &str = "invalid indentation in multiline quoted scalar";
 /// The most such lines.
 const MOST: usize = 64;
@@ -16,14 +16,14 @@ const MOST_READ: usize = 32 << 20;
 /// Further right than any key.
 const BLANKS: &str = "                                                                ";
 
-/// What is parsed of a text.
+/// The text that is parsed.
 pub(super) struct Source<'a> {
     pub(super) text: Cow<'a, str>,
     /// Where blanks were put in, in the text with them.
     added: Vec<usize>,
 }
 
-/// Whether an error is of such a line.
+/// Returns whether an error is about such a line.
 pub(super) fn complains(what: &str) -> bool {
     what.contains(COMPLAINT)
 }

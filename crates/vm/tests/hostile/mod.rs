@@ -1,4 +1,4 @@
-//! Texts that somebody made to keep a reader busy, of any size.
+//! Texts of any size that are constructed to keep a reader busy.
 
 use clocksmith_vm::Kind;
 
@@ -18,7 +18,8 @@ fn many(piece: &str, size: usize) -> String {
     text
 }
 
-/// What makes the file one of its kind, in front and behind: most kinds are lines, and their sample is in front.
+/// Returns the text before and after that makes the file one of its kind: most kinds are lines, and their sample comes
+/// first.
 fn around(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Libvirt => {

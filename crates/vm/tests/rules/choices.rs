@@ -1,4 +1,4 @@
-//! What a file does not take over of `--invtsc` and `--tsc-frequency` is said, with what to write.
+//! A choice (`--invtsc`, `--tsc-frequency`) that a file does not follow is reported, with the text to write.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is so in all kinds: parts, broken and torn files, the guest's system.
+//! Properties of all kinds: parts, broken and truncated files, the guest's system.
 
 use super::*;
 
@@ -336,7 +336,7 @@ fn comments_leave_findings_out() {
         ids(&text("# clocksmith: ignore q-kvm-off\n# clocksmith: ignore q-hpet-default-on\n")),
         [""; 0]
     );
-    // Only a comment says it.
+    // Only a comment disables a rule.
     assert_eq!(ids(&text("echo 'clocksmith: ignore q-kvm-off'\n")).len(), 2);
     let ignored = text("# clocksmith: ignore q-hpet-default-on no time\n");
     assert_eq!(lint(&document(Kind::Qemu, &ignored)).unwrap().ignored.len(), 1);

@@ -187,7 +187,7 @@ fn kubevirt_annotation_that_goes_on_in_the_column_of_its_key() {
         assert!(
             ids(Kind::Kubevirt, &before).contains(&("kv-hyperv-timer-missing", Severity::Warn))
         );
-        // What is changed is the value, wherever the annotation goes on.
+        // Only the value is changed, wherever the annotation continues.
         let declared =
             document(Kind::Kubevirt, &before).with_guest(Some(clocksmith_vm::Guest::Windows));
         let fixed = fix(&declared, &Choices::default()).unwrap();
@@ -208,7 +208,7 @@ fn kubevirt_key_that_stands_twice_is_named_and_the_last_one_counts() {
     assert!(all.contains(&on) && all.contains(&twice), "{all:?}");
     let all = ids(Kind::Kubevirt, &text("true", "false"));
     assert!(!all.contains(&on) && all.contains(&twice), "{all:?}");
-    // Branches of a template, and keys that say nothing of a clock.
+    // Branches of a template, and keys that do not affect a clock.
     let branches = text("false", "true").replace(
         "            hpet: {present: true}",
         "{{ else }}\n            hpet: {present: true}",

@@ -171,7 +171,7 @@ fn libvirt_emulated_domains_have_no_clock_of_kvm() {
         "",
     );
     both(kind, "lv-invtsc-emulated", Error, &emulated(&invtsc), &invtsc);
-    // Neither is added to what would not start with it.
+    // Neither is added to a domain that would not start with it.
     let choices = Choices { invtsc: true, tsc_frequency: Some(2_500_000_000) };
     let fixed = fix(&document(kind, &emulated(&plain)), &choices).unwrap();
     assert_eq!(fixed.document.text.as_str(), emulated(&plain));
@@ -209,7 +209,7 @@ fn guests_names_are_guesses_and_change_nothing() {
             .iter()
             .all(|f| f.rule.id != "lv-hypervclock-missing")
     );
-    // A directory tells nothing, nor does a part of a word.
+    // A directory is not evidence of the system, nor is a part of a word.
     for (name, file) in [("edwin-db1", "a.xml"), ("db1", "/srv/win10-vms/a.xml")] {
         let document = Document::of_kind(file, named(name).as_bytes(), kind).unwrap();
         assert_eq!(lint(&document).unwrap().guest, clocksmith_vm::Guest::Unknown, "{name} {file}");
@@ -375,7 +375,7 @@ fn libvirt_hpet_goes_only_beside_a_better_clock() {
         domain("debian", "", &bit, &clock(""), ""),
         plain.replace("type='kvm'", "type='qemu'"),
         plain.replace("<domain type='kvm'>", "<domain>"),
-        // A part does not say the rest.
+        // A part does not have the rest.
         clock(""),
     ] {
         mended(kind, &text, &text);
@@ -431,7 +431,7 @@ fn libvirt_clocks_that_do_not_start_or_do_no_harm() {
     both(Kind::Libvirt, "lv-kvmclock-off", Info, &domain("win10", "", &invtsc, &off, ""), &with);
 }
 
-/// What `virt-xml-validate` says, where it is installed.
+/// Returns the result of `virt-xml-validate`, where it is installed.
 fn valid(text: &str) -> Option<bool> {
     let file = tempfile::NamedTempFile::with_suffix(".xml").unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -439,7 +439,7 @@ fn valid(text: &str) -> Option<bool> {
     Some(command.arg(file.path()).arg("domain").output().ok()?.status.success())
 }
 
-/// Of what may be there once there are never two, and what was valid stays so.
+/// An element that may occur once never occurs twice, and a valid file stays valid.
 #[test]
 fn libvirt_mended_domains_have_each_element_once() {
     let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";

@@ -119,7 +119,7 @@ fn items_of_a_list_are_one_command_line() {
             u32::try_from(text.lines().position(|it| it.contains("-hypervisor")).unwrap() + 1);
         assert_eq!(found, [("q-hypervisor-hidden", line.unwrap())], "{text}");
     }
-    // Each item of a script is a command of its own.
+    // Each item of a script is a separate command.
     let text = "job:\n  script:\n    - echo qemu-system-x86_64\n    - apt install qemu-system-x86\n    - run -cpu host,-hypervisor\n";
     assert!(
         bad("a.yml", &format!("{text}    - qemu-system-x86_64 -enable-kvm -cpu host\n")).is_empty()

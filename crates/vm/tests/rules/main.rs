@@ -1,5 +1,5 @@
-//! Each rule both ways: a small file that has it, and the same file without. Whatever `fix` mends is
-//! gone afterwards, and mending twice is mending once.
+//! Each rule both ways: a small file that has it, and the same file without. Each problem that `fix` fixes is gone
+//! afterwards, and a second fix changes nothing.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod choices;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Each text with the name of a Windows at `NAME`, and what is said of a new one.
+/// Each text with the name of a Windows at `NAME`, and the finding for a new one.
 const CASES: [(Kind, &str, &str); 9] = [
     (
         Kind::Libvirt,

@@ -47,11 +47,11 @@ fn proxmox_rules() {
     both(kind, "q-no-acpi-removed", Error, &args("-no-acpi"), plain);
     let stray = args("-smbios type=2 Skylake-Server,vendor=GenuineIntel,+invtsc");
     both(kind, "q-cpu-without-option", Error, &stray, plain);
-    // macOS has no use for Hyper-V's page, whatever the type says.
+    // macOS does not use Hyper-V's reference TSC page, whatever `ostype` is.
     let apple = args("-device isa-applesmc,osk=x -cpu host,+invtsc").replace("l26", "win10");
     both(kind, "pve-args-cpu-override", Warn, &apple, plain);
     mended(kind, &apple, &apple);
-    // A snapshot is what it was.
+    // A snapshot is a former state.
     assert_eq!(
         ids(kind, &format!("{plain}\n[before]\nargs: -cpu host,kvm=off\n")),
         ids(kind, plain)

@@ -136,7 +136,7 @@ fn strings_beside_each_other_are_one() {
     }
 }
 
-/// What is found in a program, which is never changed.
+/// Returns the findings in a program, which is never changed.
 fn program(name: &str, text: &str) -> Vec<&'static str> {
     let document = Document::new(name, text.as_bytes()).unwrap();
     assert_eq!(document.kind, Kind::Qemu, "{text}");

@@ -202,7 +202,7 @@ fn qemu_scripts() {
         "q-kvm-off",
         Warn,
     );
-    // What is not known is not guessed.
+    // An unknown value is not guessed.
     let quiet = "qemu-system-aarch64 -M virt -m 1G -cpu max\n";
     assert!(ids(kind, quiet).is_empty(), "{quiet}: {:?}", ids(kind, quiet));
     mended(
@@ -345,7 +345,7 @@ fn qemu_plain_commands_are_recognised() {
     assert!(Document::new("notes.txt", b"apt install qemu-system-x86 and read on\n").is_err());
 }
 
-/// Of an `if` or a `case` one branch runs: each is judged with what is there in any case.
+/// One branch of an `if` or a `case` runs: each is judged together with the options outside the branches.
 #[test]
 fn qemu_cpu_in_branches_is_not_repeated() {
     let kind = Kind::Qemu;
@@ -390,7 +390,7 @@ fn qemu_cpu_in_branches_is_not_repeated() {
     assert!(!found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}");
 }
 
-/// What is hidden matters less where the clock that is left is there.
+/// A hidden clock is a lesser problem where another clock is available.
 #[test]
 fn qemu_hidden_beside_another_clock_matters_less() {
     let cpu = |flags: &str| qemu(&format!("-cpu host{flags}"));

@@ -1,4 +1,4 @@
-//! Command lines of QEMU: what matters only to some guests, and what only a run tells.
+//! Command lines of QEMU: options that affect only some guests, and options that only a run determines.
 
 use super::*;
 
@@ -196,7 +196,7 @@ fn qemu_options_that_another_command_looks_for_are_left() {
     let after = run.replace("hpet=on", "hpet=off").replace(",kvmclock=off", "");
     mended(Kind::Qemu, run, &after);
     let comment = "# kvmclock=off, hpet=on\n";
-    // What a comment beside it speaks of may be meant.
+    // A setting that a comment beside it mentions may be intended.
     mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{run}"));
     for looks in [
         "pgrep -f 'qemu.*kvmclock=off'\n",

@@ -32,7 +32,7 @@ fn an_option_that_is_gone_is_a_warning_where_no_version_is_asked_for() {
         Warn
     );
     assert_eq!(gone(&script(&format!("if [ $os = windows ]; then\n{set}fi\n"))), Warn);
-    // An asking condition beside it, or within the same branch, says nothing of it.
+    // A condition on the version beside it, or within the same branch, does not apply to it.
     assert_eq!(
         gone(&script(&format!(
             "if [ $os = a ]; then\nif [ $VER -lt 81 ]; then A=1; fi\n{set}fi\n"
@@ -76,7 +76,7 @@ fn a_script_that_is_written_line_by_line_is_read() {
     };
     assert_eq!(bad(&dockerfile("+invtsc,check")), ["q-invtsc-migblock"]);
     assert_eq!(bad(&dockerfile("check")), [""; 0]);
-    // A line by itself is no command: KVM is asked for in another one.
+    // A line by itself is not a command: another one requests KVM.
     assert!(!ids(Kind::Qemu, &dockerfile("check")).iter().any(|(id, _)| *id == "q-emulated"));
     // Lines of another file are not its own, and nothing is changed.
     let text = dockerfile("check").replace("FLAGS:-check", "FLAGS:-check},-kvmclock,${A:-check");

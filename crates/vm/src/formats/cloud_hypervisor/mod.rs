@@ -19,7 +19,7 @@ use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::{base, here_documents, listed, only_named};
 use std::collections::HashSet;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "cloud-hypervisor",
     files: "Cloud Hypervisor",

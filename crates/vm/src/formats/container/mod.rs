@@ -20,7 +20,7 @@ use crate::yaml::{self, Node};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "container",
     files: "containers of qemus/qemu and dockur",
@@ -97,7 +97,8 @@ fn documents(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// What of a file is YAML, and why nothing of it is edited: a script writes it, or a template makes it.
+/// Returns the part of a file that is YAML, and the reason why nothing of it is edited: a script writes it, or it is a
+/// template.
 fn source(text: &str) -> (String, Option<&'static str>) {
     let script = text.trim_start().starts_with("#!");
     let of_script = if script { documents(text) } else { text.to_owned() };
@@ -115,7 +116,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, why) = source(document.text.as_str());
     let trees = match yaml::parse(&source) {
         Ok(trees) => trees,
-        // What a template makes of itself is not known.
+        // The output of a template is not known.
         Err(_) if why.is_some() => return Ok(nothing(Guest::Unknown)),
         Err(error) => return Err(error),
     };
@@ -150,7 +151,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// The tree without what Compose passes over: keys that begin with `x-`, which are there to be merged into services.
+/// Removes the keys that Compose ignores: those that begin with `x-`, which exist to be merged into services.
 fn without_fragments(mut tree: Node) -> Node {
     if let Node::Map { entries, .. } = &mut tree {
         entries.retain(|(key, _)| !key.name.starts_with("x-"));
@@ -158,7 +159,7 @@ fn without_fragments(mut tree: Node) -> Node {
     tree
 }
 
-/// What stands for `{{ name }}` of a template.
+/// The placeholder for `{{ name }}` of a template.
 const FILLED: &str = "____";
 
 type Variables = HashMap<String, (String, Range<usize>)>;
@@ -294,7 +295,7 @@ fn plain(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,=+".contains(c))
 }
 
-/// What to do, in the words of the images.
+/// Returns the remedy for a rule, in the terms of the images.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "q-hv-time-missing" => "remove HV: \"N\"",

@@ -48,7 +48,7 @@ fn container_of_qemu_is_judged_by_its_variables() {
         testing::mended(Kind::Container, "c.yml", &text),
         text.replace("hpet=on", "hpet=off")
     );
-    // What an anchor gives to other places, too, is left.
+    // A value that an anchor gives to other places, too, is left.
     let shared = text.replace("ARGUMENTS: ", "ARGUMENTS: &all ");
     assert_eq!(testing::mended(Kind::Container, "c.yml", &shared), shared);
     // A Pod has them as a list of names and values.

@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use crate::words::base;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "crosvm",
     files: "crosvm",

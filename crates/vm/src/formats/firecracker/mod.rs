@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "firecracker",
     files: "Firecracker",
@@ -68,7 +68,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
-/// A request that loads a snapshot, without what moves the guest's clock on.
+/// Reports a request that loads a snapshot without the field that advances the guest's clock.
 fn load(json: &Json<'_>, findings: &mut Vec<Finding>) {
     let has = |key: &str| json.value.get(key).is_some();
     if !MEMORY.iter().any(|key| has(key)) || has("snapshot_type") {
@@ -114,7 +114,7 @@ pub(crate) fn script(document: &Document) -> Vec<Finding> {
     findings
 }
 
-/// What a bit becomes: `Some(false)` is cleared, `None` is left.
+/// Returns the new value of a bit: `Some(false)` if it is cleared, `None` if it is unchanged.
 fn bit(bitmap: &str, number: usize) -> Option<bool> {
     let digits: Vec<char> =
         bitmap.strip_prefix("0b")?.chars().rev().filter(|digit| *digit != '_').collect();
@@ -205,7 +205,7 @@ fn register_bits(leaf: u32, register: &str, map: &str, start: usize, findings: &
     }
 }
 
-/// Where the digit of a bit stands in the bitmap.
+/// Returns the place of a bit's digit in the bitmap.
 fn digit(map: &str, number: usize) -> Option<Range<usize>> {
     let (at, _) = map.char_indices().rev().filter(|(_, digit)| *digit != '_').nth(number)?;
     Some(at..at + 1)

@@ -17,7 +17,7 @@ use crate::text::Text;
 use crate::yaml::{self, Key, Node};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "kubevirt",
     files: "KubeVirt",
@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let text = clues.text;
-    // A part of a manifest: what stands below `domain:`.
+    // A part of a manifest: the content of `domain:`.
     let has = |key: &str| clues.has(|line| line.trim_start_matches("- ").trim_end() == key);
     if clues.quotes("kubevirt.io/v1")
         || (clues.quotes("apiVersion") && text.contains("kubevirt.io"))
@@ -64,7 +64,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = Report::of(Known::default(), template, Vec::new());
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
-        // What a template makes of itself is not known.
+        // The output of a template is not known.
         Err(_) if template => return Ok(report),
         Err(error) => return Err(error),
     };
@@ -88,7 +88,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.partial = true;
             domains.push(root);
         }
-        // What a machine leaves out, its preference or its instancetype may say.
+        // A field that a machine omits may be set by its preference or its instancetype.
         let elsewhere = preference.is_some()
             || ["preference", "instancetype"].iter().any(|key| root.at(&["spec", key]).is_some());
         report.partial |= elsewhere;
@@ -128,7 +128,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// The label of nodes that tells their architecture.
+/// The label of nodes that names their architecture.
 const ARCH: &str = "kubernetes.io/arch";
 
 /// Whether an object is of another architecture than x86, for which QEMU has none of these timers.
@@ -170,7 +170,7 @@ fn name(root: &Node) -> Option<String> {
     root.at(&["metadata", "name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned())
 }
 
-/// What an object is called, with its namespace: many may be in one file.
+/// Returns the name of an object, with its kind and namespace: a file may have many.
 fn object(root: &Node, kind: &str, name: Option<&str>) -> Option<String> {
     let name = name?;
     let space = root.at(&["metadata", "namespace"]).and_then(Node::scalar);
@@ -245,12 +245,13 @@ struct Machine<'a> {
     text: &'a Text,
     root: &'a Node,
     template: bool,
-    /// Whether the command line says which system the guest has.
+    /// Whether the command line specifies the guest's system.
     said: bool,
 }
 
 impl<'a> Machine<'a> {
-    /// The guest's system, and whether what tells it tells a Windows that is older than Hyper-V's page.
+    /// Returns the guest's system, and whether its source names a Windows that is older than Hyper-V's reference TSC
+    /// page.
     fn guest(&self, name: &str, document: &Document) -> (Known, bool) {
         let timers = self.domain.at(&["clock", "timer"]);
         let mut names = vec![name.to_owned()];
@@ -305,7 +306,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether a timer is there: by itself, unless it says otherwise.
+    /// Returns a timer, and whether it is present: it is, unless its field `present` is false.
     fn timer(&self, name: &str) -> Option<(&'a Key, &'a Node, Option<bool>)> {
         let (key, node) = self.domain.at(&["clock", "timer"])?.entry(name)?;
         let present = match node.entry("present") {
@@ -431,7 +432,7 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// The clocks that the guest has for certain; what is not here, its preference or a template may say.
+    /// Returns the clocks that the guest certainly has; a preference or a template may set those that are missing here.
     fn clocks(&self) -> Clocks {
         let at = |path: &[&str]| self.domain.at(path);
         let hidden = at(&["features", "kvm", "hidden"]).is_some_and(|it| it.truth() != Some(false))

@@ -1,4 +1,4 @@
-//! What is looked for in a domain of the QEMU driver.
+//! The checks of a domain of the QEMU driver.
 
 use super::domain::Domain;
 use super::timer;
@@ -69,7 +69,7 @@ fn no_acpi(domain: &Domain<'_>) -> Option<Finding> {
     Some(Finding { edits: Vec::new(), ..finding }.fix(words))
 }
 
-/// What the guest's own kernel is told.
+/// Checks the command line of the guest's kernel.
 fn of_guest(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(cmdline) =
@@ -147,8 +147,8 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     }
     out.push(finding);
     let clock: Vec<&String> = lost.iter().filter(told).collect();
-    // No more than what is of the clock: others may have been left out on purpose. A frequency that is none is a finding of
-    // its own.
+    // Restores only the flags of the clock: others may have been omitted on purpose. An impossible frequency has a
+    // separate finding.
     let carried = |flag: &&&String| {
         let hertz = flag.strip_prefix("tsc-frequency=");
         hertz.is_none_or(|hertz| hertz.trim().parse().is_ok_and(possible))
@@ -206,7 +206,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     out
 }
 
-/// What libvirt would have said of the clock, and the other `-cpu` does not.
+/// Returns the flags of the clock that libvirt would have passed, and that the other `-cpu` lacks.
 fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     let own = super::predict::own_cpu(domain);
     // macOS and the BSDs have no use for Hyper-V's page, and lose the frequency by it.

@@ -29,7 +29,7 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     own.filter_map(|domain| of_domain(domain, choices).ok()).filter(|it| !it.is_empty()).collect()
 }
 
-/// Why domains do not get what is chosen, where they could have it.
+/// Returns the reasons why domains do not follow the choices, although their kind could.
 pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> 
 /// # Errors
 /// It cannot have all, with the reason.
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'static str> {
-    // With them, libvirt does not start what it emulates.
+    // With these options, libvirt does not start an emulated domain.
     if domain.emulated() || !domain.x86() {
         return Ok(Vec::new());
     }
@@ -67,7 +67,7 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'stat
     }
     let hertz = choices.tsc_frequency.map(|hertz| hertz.to_string());
     let hertz = hertz.filter(|hertz| domain.frequency() != Some(hertz.as_str()));
-    // A value that only a template tells is not added to.
+    // Nothing is added to a value that only a template determines.
     let lacks = choices.invtsc && domain.invtsc() == Some(false);
     let hidden = choices.invtsc && domain.confidential().is_some() && domain.invtsc() != Some(true);
     if domain.confidential().is_some() && (lacks || hidden || hertz.is_some()) {

@@ -1,4 +1,4 @@
-//! What matters of a domain.
+//! The properties of a domain that affect its clock.
 
 use crate::document::Document;
 use crate::formats::qemu::confidential::Confidential;
@@ -31,11 +31,11 @@ pub(crate) struct Domain<'a> {
     pub(crate) timers: Vec<&'a Element>,
     pub(crate) cpu: Option<&'a Element>,
     pub(crate) features: Option<&'a Element>,
-    /// What stands in `<qemu:commandline>`.
+    /// The content of `<qemu:commandline>`.
     pub(crate) line: Line,
     pub(crate) guest: Guest,
     pub(crate) guessed: bool,
-    /// Whether the command line says which system the guest has.
+    /// Whether the command line specifies the guest's system.
     pub(crate) said: bool,
     /// Whether the guest is a Windows that is older than Hyper-V's page.
     pub(crate) old: bool,
@@ -49,7 +49,7 @@ impl<'a> Domain<'a> {
             .iter()
             .filter(|e| matches!(e.local(), "domain" | "inactiveDomain"))
             .filter(|e| !e.children.is_empty() || e.attribute("type").is_some())
-            // What other programs keep there is no machine.
+            // An element that other programs save in `<metadata>` is not a machine.
             .filter(|e| !tree.below(e, "metadata"))
             .collect();
         if domains.is_empty() {
@@ -126,7 +126,7 @@ impl<'a> Domain<'a> {
         self.kind == "qemu"
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         match self.child("launchSecurity") {
             Some(security) => {
@@ -137,7 +137,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether the domain stays on its host anyway: it has a device of the host, or its vCPUs have CPUs of their own.
+    /// Returns whether the domain cannot migrate anyway: it has a device of the host, or its vCPUs are pinned.
     pub(crate) fn stays(&self) -> bool {
         let Some(domain) = self.element else { return false };
         let mut inside = self.tree.within(domain).iter();
@@ -196,7 +196,7 @@ impl<'a> Domain<'a> {
         features.filter(|feature| feature.value("name") == Some(name)).last()
     }
 
-    /// Whether `<cpu>` says more than how the vCPUs are arranged, which is not a part of `-cpu`.
+    /// Returns whether `<cpu>` sets more than the topology of the vCPUs, which is not a part of `-cpu`.
     pub(crate) fn chooses_cpu(&self) -> bool {
         let Some(cpu) = self.cpu else { return false };
         let mut inside = self.tree.within(cpu).iter();
@@ -216,8 +216,8 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether the guest gets an invariant TSC from what libvirt makes of the file; `None` where the
-    /// file does not say.
+    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` where the file does
+    /// not decide it.
     pub(crate) fn invtsc(&self) -> Option<bool> {
         let said = self.said_invtsc();
         self.confidential().map_or(said, |it| it.invtsc(said))
@@ -275,8 +275,8 @@ impl<'a> Domain<'a> {
         self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }
 
-    /// The guest's system, whether what tells it tells an old Windows, and whether names speak against what is switched on
-    /// of Hyper-V: then neither is believed so far that a clock is changed.
+    /// Returns the guest's system, whether its source names an old Windows, and whether names contradict the enabled
+    /// features of Hyper-V: then neither is trusted enough to change a clock.
     fn find_guest(&self, document: &Document) -> (Known, bool, bool) {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);

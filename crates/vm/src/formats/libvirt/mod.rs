@@ -1,7 +1,7 @@
 //! Domains of libvirt: whole ones, snapshots, states of running ones, parts, templates.
 //!
-//! `domain` finds what matters in the tree, `check` judges it, `timer` the timers, `place` puts
-//! elements in and takes them out, `predict` says what QEMU is told.
+//! `domain` reads the settings of the clock from the tree, `check` judges them, `timer` judges the timers, `place`
+//! inserts and removes elements, `predict` returns the options that QEMU gets.
 
 mod check;
 pub(crate) mod choice;
@@ -25,7 +25,7 @@ use crate::words::here_documents;
 use crate::xml::{Tree, root, tags, well_formed};
 use domain::Domain;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "libvirt",
     files: "domains of libvirt",
@@ -42,24 +42,24 @@ const ROOTS: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domai
 
 /// Those that make a text libvirt's wherever they are in it: other texts have a `<cpu>` and an `<os>`, too.
 const WHOLE: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup";
-/// Other roots of libvirt's documents and parts of a domain, which say nothing of a clock: `virsh` prints and takes them.
+/// Other roots of libvirt's documents, and parts of a domain without a clock: `virsh` prints and takes them.
 const SILENT: &str = "capabilities domainCapabilities sysinfo network networkport pool volume interface secret nwfilter \
     nwfilterbinding device nodedevice node disk hostdev controller filesystem input graphics video memory memballoon rng \
     channel serial console parallel sound watchdog tpm redirdev redirfilter hub panic shmem vsock lease smartcard iommu \
     crypto emulator devices metadata cputune numatune memtune blkiotune resource iothreads iothreadids numa vcpu vcpus \
     memoryBacking pm seclabel keywrap launchSecurity name uuid title description domains";
 
-/// What is said of a script without a domain that can be read.
+/// The message about a script without a domain that can be read.
 const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
     (`virsh dumpxml NAME`)";
-/// What is said of a file about a host.
+/// The message about a file that describes a host.
 const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
     compares a machine with them";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
     let foreign = foreign(clues.text);
-    // It is said what they are.
+    // Such files get a message that names them.
     if matches!(foreign, Some((_, "capabilities" | "domainCapabilities"))) {
         return Some(Sign::Element);
     }
@@ -132,8 +132,8 @@ fn foreign(text: &str) -> Option<(usize, &str)> {
     (host || !known && !within()).then_some((at, name))
 }
 
-/// The text with blanks in place of all that is not in a here-document with a domain or a part of one, where the first one
-/// is in such a document. Every place stays.
+/// Returns the text with blanks in place of everything outside the here-documents that contain a domain or a part of
+/// one, if the first one is in such a document. Offsets do not change.
 fn documents_alone(text: &str, from: usize) -> Option<Text> {
     let documents = here_documents(text);
     documents.iter().find(|span| span.contains(&from))?;
@@ -156,7 +156,7 @@ fn documents_alone(text: &str, from: usize) -> Option<Text> {
     Some(Text::new(alone))
 }
 
-/// The tree of a file; what stands in front of the first element that matters is skipped.
+/// Returns the tree of a file; the text before the first relevant element is skipped.
 pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     // A comment in front may quote an element; then the comment goes first.
     let element = begin(text.as_str());
@@ -181,13 +181,13 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();
     let source = text.as_str().trim_start_matches('\u{feff}').trim_start();
     let begins = source.starts_with('<');
-    // Nothing stands in front of parts but a comment.
+    // Only a comment may precede the parts.
     let before = text.as_str().len() - source.len();
     let parts = parts && (from <= before);
     if begins && !tree.template && !parts {
         well_formed(text)?;
     }
-    // libvirt's own elements have none, but for what is passed to a hypervisor.
+    // Elements of libvirt have no namespace, except those passed to a hypervisor.
     tree.forget_foreign("http://libvirt.org/schemas/");
     Ok(tree)
 }

@@ -1,5 +1,5 @@
-//! Several excerpts of a domain in one text: "I changed this `<clock>` to that one". Each is read by itself; which one a machine
-//! has, the text does not say.
+//! Several excerpts of a domain in one text: "I changed this `<clock>` to that one". Each is read separately; the text
+//! does not show which one a machine has.
 
 use crate::document::Document;
 use crate::xml::Tree;
@@ -8,10 +8,10 @@ use std::ops::Range;
 
 /// Parts of which a domain has one each.
 const ONCE: [&str; 4] = ["clock", "cpu", "features", "os"];
-/// More of them are no text of a person.
+/// The limit of excerpts; a text by a person does not have more.
 const MOST: usize = 64;
 
-/// Why nothing of such a text is changed.
+/// The reason why nothing of such a text is changed.
 pub(super) const WHY: &str =
     "the text has several parts of one kind, and does not say which one a machine has";
 

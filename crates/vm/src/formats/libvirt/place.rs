@@ -27,7 +27,7 @@ pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str
     out + "/>"
 }
 
-/// Behind the comments that stand on the line of an element: they are of that element.
+/// Returns the offset after the comments on the line of an element, which belong to that element.
 fn behind_its_comment(text: &Text, end: usize) -> usize {
     let mut at = end;
     loop {
@@ -80,7 +80,7 @@ pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     Edit { span: at..at, with }
 }
 
-/// Takes an element out, with its line if nothing else stands there.
+/// Removes an element, with its line if the line has nothing else.
 pub(super) fn remove(domain: &Domain<'_>, element: &Element) -> Edit {
     Edit { span: domain.text.with_its_line(element.whole.clone()), with: String::new() }
 }

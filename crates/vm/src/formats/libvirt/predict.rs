@@ -1,4 +1,4 @@
-//! What QEMU is told of the guest's clock.
+//! The options about the guest's clock that QEMU gets.
 
 use super::domain::{Domain, Driver};
 use crate::document::Document;
@@ -66,7 +66,7 @@ pub(crate) fn own_cpu(domain: &Domain<'_>) -> Vec<String> {
     flags
 }
 
-/// What the command line says in the end.
+/// Returns the clock's part of the command line that results.
 pub(crate) fn predict(document: &Document) -> Option<crate::predict::Prediction> {
     let tree = super::read(&document.text).ok()?;
     let domains = Domain::all(&tree, document);

@@ -138,7 +138,7 @@ fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
     finding
 }
 
-/// The clocks that the guest has for certain: a part of a domain, or a template, does not say.
+/// Returns the clocks that the guest certainly has; a part of a domain, or a template, does not show them all.
 fn clocks(domain: &Domain<'_>) -> Clocks {
     let mut clocks = Clocks::of_line(&domain.line);
     clocks.said = domain.said;
@@ -276,7 +276,7 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
             "<stimer> without hypervclock: the machine does not start, and Windows has no reference TSC page",
         );
     }
-    // Where even the hypervisor is hidden, somebody wants it so.
+    // If even the hypervisor is hidden, the author wants it hidden.
     let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
     let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };
     Some(finding.edits(edit))

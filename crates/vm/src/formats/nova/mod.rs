@@ -1,4 +1,4 @@
-//! OpenStack's Nova with libvirt: `nova.conf`, and what `openstack flavor show` and `openstack image show` print.
+//! OpenStack's Nova with libvirt: `nova.conf`, and the output of `openstack flavor show` and `openstack image show`.
 //!
 //! They become the domain that nova makes, and are judged as that. Source: nova, virt/libvirt/driver.py,
 //! _set_kvm_timers() (hpet by the image's property, off by default; hypervclock for os_type windows),
@@ -17,7 +17,7 @@ use crate::lint::{LintError, Report};
 use crate::text::Text;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "nova",
     files: "nova.conf and properties of OpenStack's flavors and images",
@@ -177,7 +177,7 @@ fn configuration(document: &Document) -> Result<Report, LintError> {
     }
     made.timers.push((timer("hpet", "no"), made.whole.clone()));
     let mut report = made.judge(document, say)?;
-    // What guests there are, images and flavors say.
+    // The guests' systems are set by images and flavors, not here.
     report.partial = true;
     Ok(report)
 }
@@ -237,7 +237,7 @@ fn truth(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "true" | "t" | "yes" | "y" | "on" | "1")
 }
 
-/// What to do, in the words of OpenStack.
+/// Returns the remedy for a rule, in the terms of OpenStack.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" => "openstack image set --property hw_time_hpet=false IMAGE",

@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::words::here_documents;
 use crate::xml::{Element, Tree, tags, well_formed};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "ovf",
     files: "OVF and OVA",
@@ -116,7 +116,7 @@ fn virtualbox(document: &Document, tree: &Tree, system: &Element, own: Option<&E
     inner.name = "machine.vbox".to_owned();
     let count = cpus(tree, system).filter(|it| it.text().bytes().all(|b| b.is_ascii_digit()));
     let Some(own) = own else {
-        // Only what every OVF has: the system and the count of CPUs.
+        // Only the settings that every OVF has: the system and the number of CPUs.
         let os = tree.within(system).iter().find(|it| it.local() == "OSType");
         let os = os.map(|it| (it.text().to_owned(), it.open.clone()));
         let (os, at) = os.unwrap_or_else(|| (String::new(), system.open.clone()));

@@ -1,4 +1,4 @@
-//! What tells that a template makes a Windows, besides the builder's type of the system.
+//! The signs that a template builds a Windows, besides the builder's type of the system.
 
 use super::{Source, direct};
 use crate::yaml::Node;

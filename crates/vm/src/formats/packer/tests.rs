@@ -53,7 +53,7 @@ fn qemu_value_that_is_wrong_is_mended_where_it_is() {
         testing::mended(Kind::Packer, "a.pkr.hcl", &text),
         text.replace("hpet=on", "hpet=off")
     );
-    // What a variable says is left.
+    // The value of a variable is left.
     let text = format!(
         "variable \"m\" {{\n  default = \"q35,accel=kvm,hpet=on\"\n}}\n{}",
         source("qemu", "qemuargs = [[\"-machine\", var.m]]")

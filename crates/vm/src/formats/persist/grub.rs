@@ -1,4 +1,4 @@
-//! `/etc/default/grub`: what scripts do to it.
+//! Changes of `/etc/default/grub` by scripts.
 
 use super::lines::Line;
 use super::replaced;
@@ -14,7 +14,7 @@ fn names_file(text: &str) -> bool {
             .any(|name| text.contains(name))
 }
 
-/// Whether a drop-in of its own is written, which can be written again.
+/// Returns whether a separate drop-in is written, which can be written again without harm.
 fn is_drop_in(text: &str) -> bool {
     text.contains("default/grub.d/")
 }
@@ -78,7 +78,7 @@ pub(super) fn judge(
         }
         return;
     }
-    // Ansible's lineinfile and replace with a reference to what was there.
+    // Ansible's lineinfile and replace with a reference to the former text.
     let key = text.trim_start().trim_start_matches("- ");
     if (key.starts_with("line:") || key.starts_with("replace:"))
         && (text.contains("\\1") || text.contains("\\g<"))
@@ -121,7 +121,7 @@ fn edits_in_place(text: &str) -> bool {
 }
 
 fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Finding>) {
-    // What takes the place of a parameter, or takes it away, finds it once only.
+    // A replacement or removal of a parameter matches only once.
     let parameter = |span: std::ops::Range<usize>| {
         line.text.get(span).is_some_and(|it| !crate::parameters::find(it, 0).is_empty())
     };

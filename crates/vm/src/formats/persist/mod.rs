@@ -1,9 +1,9 @@
-//! Files that keep a choice of clocksource over boots: tuned profiles, shell scripts, cloud-init,
-//! Ansible, systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and what is like them.
+//! Files that make a choice of clocksource persistent over boots: tuned profiles, shell scripts, cloud-init, Ansible,
+//! systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and similar ones.
 //!
-//! They have many languages and few ways to go wrong, so a file is seen as statements: kernel
-//! parameters ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults
-//! ([`grub`]). What must not live here: what the kernel does with a parameter (`clocksmith-kernel`).
+//! They have many languages but few possible errors, so a file is read as statements: kernel parameters
+//! ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults ([`grub`]). The effect of a
+//! parameter in the kernel is defined in `clocksmith-kernel`, not here.
 
 mod grub;
 mod lines;
@@ -24,7 +24,7 @@ use crate::parameters::{self, Parameter};
 use crate::words::{base, here_document, listed};
 use lines::{Line, lines};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "persistence",
     files: "what keeps a choice of clocksource over boots",
@@ -35,7 +35,7 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
-/// What is known of tuned's profiles.
+/// The registry entry of tuned's profiles.
 pub(super) const TUNED: Format = Format {
     name: "tuned",
     files: "",
@@ -169,7 +169,7 @@ fn tuned(text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What is printed for people, or asked, changes nothing.
+/// Returns whether a statement only prints a text for people, or tests for one: it changes nothing.
 fn only_talks(text: &str) -> bool {
     let first = text
         .trim_start()
@@ -192,7 +192,8 @@ fn only_talks(text: &str) -> bool {
     prints && !goes_on
 }
 
-/// Whether a function of the script is called by a name that only says how a check went: `pass "tsc=reliable is set"`.
+/// Returns whether a function of the script is called whose name only reports the result of a check:
+/// `pass "tsc=reliable is set"`.
 fn reports(text: &str, first: &str) -> bool {
     const NAMES: &str = "pass warn warning fail failure ok error err die notice note debug success skip say title header \
         section status report check_pass check_fail print_ok print_error print_warning print_success print_info";
@@ -208,7 +209,8 @@ fn describes(text: &str) -> bool {
     matches!(key, "description" | "summary" | "help" | "doc") && words.trim_end().contains(' ')
 }
 
-/// Whether a line is of the command line of Xen, whose options have the same names: `clocksource=` of `xen.gz`.
+/// Returns whether a line is of the command line of Xen, which has options of the same names: `clocksource=` of
+/// `xen.gz`.
 /// Source: Xen docs/misc/xen-command-line.pandoc, clocksource.
 fn of_xen(text: &str) -> bool {
     let text = text.trim_start();

@@ -9,7 +9,8 @@ const MOST_LINES: usize = 200;
 /// The most variables of one replacement.
 const MOST_NAMES: usize = 4;
 
-/// What takes the place of `GRUB_CMDLINE_LINUX=.*`, where that is all of the line: the text up to the delimiter.
+/// Returns the replacement of `GRUB_CMDLINE_LINUX=.*`, where that pattern matches the whole line: the text up to the
+/// delimiter.
 pub(super) fn replacement(text: &str) -> Option<&str> {
     let at = text.find("GRUB_CMDLINE_LINUX")?;
     let rest = text.get(at..)?;
@@ -30,12 +31,12 @@ pub(super) fn replacement(text: &str) -> Option<&str> {
     })
 }
 
-/// Whether a replacement has something of what was there: `\1`, `&`.
+/// Returns whether a replacement includes a part of the former text: `\1`, `&`.
 pub(super) fn keeps(replacement: &str) -> bool {
     replacement.contains("\\1") || replacement.replace("\\&", "").contains('&')
 }
 
-/// Whether variables give the replacement parameters of a clock, and nothing of what was there.
+/// Returns whether variables put parameters of a clock into the replacement, and nothing of the former text.
 pub(super) fn by_variables(replacement: &str, above: &[Line<'_>]) -> bool {
     let names = names(replacement);
     if names.len() == MOST_NAMES {

@@ -1,5 +1,5 @@
-//! What a statement only looks for: the pattern of `sed`, the expression that Ansible searches. It is no setting, whatever
-//! is put in its place.
+//! The parts of a statement that are only searched for: the pattern of `sed`, the expression of an Ansible search. They
+//! are not settings, whatever replaces them.
 
 use crate::words::listed;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) fn sought(text: &str) -> Vec<Range<usize>> {
     while let Some((start, delimiter)) = pattern(text, at) {
         let end = closed(text, start, delimiter);
         found.push(start..end);
-        // What is put in ends with the same delimiter.
+        // The replacement ends with the same delimiter.
         let command = text
             .get(..start)
             .is_some_and(|before| before.trim_end_matches(delimiter).ends_with('s'));

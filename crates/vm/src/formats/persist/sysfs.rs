@@ -253,7 +253,7 @@ fn path_assigned(text: &str, before: &str, value: &str) -> Option<Option<Range<u
     Some((length > 0).then_some(from..from + length))
 }
 
-/// What `echo` or `printf` prints before the write.
+/// Returns the text that `echo` or `printf` prints before the write.
 fn echoed(text: &str, head: &str) -> Option<Range<usize>> {
     let at =
         ["echo ", "printf "].iter().filter_map(|c| head.rfind(c).map(|at| at + c.len())).max()?;

@@ -14,7 +14,7 @@ use crate::words::{base, listed};
 
 /// Words in front of a command.
 const BEFORE: &str = "sudo then else do if ! { && exec time command";
-/// Keys that matter to a clock, and those that tell which system it is.
+/// Keys that affect a clock, and keys that name the guest's system.
 const KEYS: &str = "ostype cpu args machine bios arch kvm tdf name hostpci0 hostpci1 efidisk0 amd-sev intel-tdx ide2";
 
 /// The command of a statement that makes or sets a machine: where its number is.
@@ -117,7 +117,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     report.ok_or_else(|| LintError::whole("no qm create or qm set with options is in it"))
 }
 
-/// What to do, in the words of qm.
+/// Returns the remedy for a rule, in the terms of `qm`.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "pve-kvm-disabled" => "leave --kvm 0 out",

@@ -1,7 +1,6 @@
 //! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts and playbooks that make them.
 //!
-//! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
-//! `args:` does is judged by `qemu::cpu`.
+//! The translation of `cpu:` to options of QEMU is here; a `-cpu` in `args:` is judged by `qemu::cpu`.
 
 mod commands;
 mod models;
@@ -24,7 +23,7 @@ use crate::placed::Placed;
 use crate::shell::{Piece, statements};
 use crate::text::Text;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "proxmox",
     files: "Proxmox VE",
@@ -95,7 +94,7 @@ impl Section {
         self.get(key).map(Placed::as_str).unwrap_or_default()
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     fn confidential(&self) -> Option<Confidential> {
         let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
         keys.into_iter().find(|(key, _)| self.get(key).is_some()).map(|(_, kind)| kind)
@@ -123,7 +122,7 @@ impl Section {
         Some(Line::of_words(&words))
     }
 
-    /// Whether `ostype:` says Linux, and the name or the image that it is installed from says Windows.
+    /// Returns whether `ostype:` is Linux, but the machine's name, or that of its installation image, is of Windows.
     fn contradicts(&self, line: Option<&Line>) -> bool {
         if !matches!(self.value("ostype"), "l24" | "l26") || line.is_some_and(|line| line.apple) {
             return false;
@@ -214,7 +213,7 @@ fn sections(text: &Text) -> Vec<Section> {
     out
 }
 
-/// Snapshots are what they were: nothing is said of them.
+/// Judges a file. Snapshots are records of the past, so they have no findings.
 fn lint(document: &Document) -> Result<Report, LintError> {
     if document.text.as_str().lines().any(models::begins) {
         return Ok(models::lint(document));
@@ -238,7 +237,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
     if section.value("arch") == "aarch64" {
-        // What is asked of a processor of x86 means nothing to another one.
+        // Options of an x86 processor do not apply to another one.
         let findings = line.as_ref().map(of_arm).unwrap_or_default();
         return Ok(Report::of(Known { guest, guessed }, false, findings));
     }
@@ -286,7 +285,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// What is looked for in `args:` of a machine of Arm.
+/// Checks `args:` of a machine of Arm.
 fn of_arm(line: &Line) -> Vec<Finding> {
     let mut out = Vec::from_iter(machine::no_acpi(line, &|_| false, &|_| false));
     out.extend(line.append.iter().flat_map(|append| machine::guest_command_line(append, false)));
@@ -363,7 +362,7 @@ fn without_kvmclock(guest: Guest) -> bool {
     matches!(guest, Guest::Windows | Guest::Macos)
 }
 
-/// What `cpu:` says.
+/// Checks `cpu:`.
 fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding> {
     let mut out = Vec::new();
     let Some(value) = section.get("cpu") else {

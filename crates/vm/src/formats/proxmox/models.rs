@@ -1,7 +1,7 @@
-//! CPU models of one's own (`/etc/pve/virtual-guest/cpu-models.conf`): a section for each, which machines name in `cpu:`.
+//! Custom CPU models (`/etc/pve/virtual-guest/cpu-models.conf`): a section for each, which machines name in `cpu:`.
 //!
-//! A model is of many machines, and which systems they run it does not say: so all that is found is information, and
-//! nothing is changed.
+//! Many machines share a model, and the file does not name their systems: so all findings are information, and nothing
+//! is changed.
 
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
@@ -12,7 +12,7 @@ use crate::guest::Known;
 use crate::lint::Report;
 use crate::placed::Placed;
 
-/// What begins a model.
+/// The first line of a model begins with this.
 const BEGIN: &str = "cpu-model:";
 
 /// Whether a line begins a model.
@@ -20,7 +20,7 @@ pub(super) fn begins(line: &str) -> bool {
     line.starts_with(BEGIN)
 }
 
-/// What a model has.
+/// The properties of a model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) reported: String,

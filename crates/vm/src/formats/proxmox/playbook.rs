@@ -12,7 +12,7 @@ use crate::yaml::{self, Key, Node};
 /// Names of the module.
 const MODULES: [&str; 3] =
     ["community.general.proxmox_kvm", "community.proxmox.proxmox_kvm", "proxmox_kvm"];
-/// Options that are keys of the file and matter to a clock, or tell which system it is.
+/// Options that are keys of the machine's file and affect a clock, or name the guest's system.
 const KEYS: [&str; 9] =
     ["ostype", "cpu", "args", "machine", "bios", "arch", "name", "efidisk0", "tdf"];
 /// Options that only a machine which is made or changed has.
@@ -87,7 +87,7 @@ fn judge(document: &Document, (key, options): &(&Key, &Node)) -> Result<Report, 
     machine.judge(say)
 }
 
-/// What to do, in the words of the module.
+/// Returns the remedy for a rule, in the terms of the module.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "pve-kvm-disabled" => "kvm: true",

@@ -1,6 +1,6 @@
-//! Functions that write a command line piece by piece: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
-//! `add() { CMD+=" $*"; }`. What such a function gets is put together as it would be written; another function that gets
-//! options of QEMU is named, since only a run tells what it makes of them.
+//! Functions that write a command line one part at a time: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
+//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as it would write them; another function that
+//! gets options of QEMU is reported, because only a run shows its effect.
 
 use super::script::{strong, tests};
 use super::variables::{Value, Variables};
@@ -17,7 +17,7 @@ const MOST_WRITTEN: usize = 60 << 10;
 /// Words in front of a command.
 const BEFORE: &str = "{ then else do ! command";
 
-/// Where a function puts what it gets.
+/// The destination of a function's arguments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// The end of a file, by the words that name it.
@@ -28,11 +28,11 @@ enum Target {
 /// A function that puts its arguments somewhere.
 struct Helper<'a> {
     target: Target,
-    /// What it puts there.
+    /// The word that it writes there.
     word: &'a Word,
     /// Names of variables that have an argument.
     locals: Vec<&'a str>,
-    /// What stands behind it.
+    /// The character that follows it.
     end: Option<char>,
 }
 
@@ -41,10 +41,10 @@ struct Helper<'a> {
 pub(super) struct Helpers<'a> {
     text: &'a str,
     known: BTreeMap<&'a str, Helper<'a>>,
-    /// Functions of which it is not known what they make of their arguments.
+    /// Functions whose use of their arguments is not known.
     others: Vec<&'a str>,
     bodies: Vec<Range<usize>>,
-    /// What was put together.
+    /// The text written so far, by destination.
     written: BTreeMap<Target, Placed>,
     /// Whether it was more than is looked at.
     pub(super) cut: bool,
@@ -102,7 +102,7 @@ impl<'a> Helpers<'a> {
         found
     }
 
-    /// What a function does that does nothing else.
+    /// Returns the write of a function that does nothing else.
     fn helper(&self, body: &'a [Statement]) -> Option<Helper<'a>> {
         let mut locals = Vec::new();
         let mut helper = None;
@@ -141,7 +141,7 @@ impl<'a> Helpers<'a> {
         ["$1", "$*", "$@", "${1}", "${*}", "${@}"].iter().any(|it| rest.starts_with(it))
     }
 
-    /// What a command puts somewhere: where, what, and what stands behind it.
+    /// Returns the write of a command: the destination, the word, and the character after it.
     fn puts(
         &self,
         words: &'a [Word],
@@ -210,7 +210,7 @@ impl<'a> Helpers<'a> {
         !self.known.is_empty()
     }
 
-    /// Takes a statement that calls such a function, or writes to the same file; returns whether it does.
+    /// Reads a statement that calls such a function, or writes to the same file; returns whether it does.
     pub(super) fn take(&mut self, variables: &mut Variables, words: &'a [Word]) -> bool {
         let words = behind(words);
         let Some((first, arguments)) = words.split_first() else { return false };
@@ -245,7 +245,7 @@ impl<'a> Helpers<'a> {
                 Piece::Variable { name, .. } if helper.locals.contains(&name.as_str()) => {
                     text.append(&given);
                 }
-                // `NAME+=` and `NAME=$NAME` in front of what is added.
+                // `NAME+=` and `NAME=$NAME` before the appended text.
                 Piece::Literal(literal) if skip && n == 0 => {
                     let sign = literal.as_str().find('=').map_or(0, |n| n + 1);
                     text.append(&literal.slice(sign..literal.as_str().len()));
@@ -307,7 +307,7 @@ impl<'a> Helpers<'a> {
         self.written.values()
     }
 
-    /// A function that gets options of QEMU, and of which it is not known what it makes of them.
+    /// Returns the place of a call with options of QEMU to a function whose use of them is not known.
     pub(super) fn unknown(&self, all: &'a [Statement]) -> Option<Range<usize>> {
         let options = |word: &Word| {
             let text = word.pieces.iter().find_map(|piece| match piece {

@@ -1,5 +1,5 @@
-//! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options that stand in
-//! several of them are alternatives, and not one command line.
+//! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options in several of them are
+//! alternatives, and not one command line.
 
 use super::script::{Command, begin, end};
 use crate::placed::Placed;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The most branches that are looked at.
 const MOST_ARMS: usize = 1024;
-/// The most conditions of one command line whose branches are told apart.
+/// The most conditions of one command line whose branches are distinguished.
 const MOST_FORKS: usize = 4;
 /// The most `-cpu` of one command line that are looked at.
 const MOST_CPUS: usize = 32;
@@ -47,7 +47,7 @@ impl Branches {
         for statement in statements {
             let at = begin(statement);
             let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
-            // What stands between two statements; a comment may have the same marks.
+            // The text between two statements; a comment may have the same marks.
             let between = text.get(last..at).unwrap_or_default();
             let ends = |line: &str| {
                 line.split('#')
@@ -108,7 +108,7 @@ impl Branches {
         self.at(one) == self.at(other)
     }
 
-    /// The command lines that one may be, where branches have a `-cpu` of their own.
+    /// Returns the alternatives of a command line, where several branches have a `-cpu`.
     pub(crate) fn alternatives(&self, command: Command) -> Vec<Command> {
         let cpus: Vec<BTreeMap<usize, usize>> = command
             .words
@@ -185,7 +185,7 @@ fn same(one: &[Placed], other: &[Placed]) -> bool {
     one.iter().map(key).eq(other.iter().map(key))
 }
 
-/// The ranges that run only under a condition: bodies of `if` and `case`, what stands behind `&&`.
+/// Returns the ranges that run only under a condition: bodies of `if` and `case`, commands after `&&`.
 pub(super) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Vec<usize> = Vec::new();

@@ -54,7 +54,7 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<(usize, &'stat
     at
 }
 
-/// Why a command line does not get what is chosen.
+/// Returns the reason why a command line does not follow the choices.
 fn refuses(
     script: &Script,
     command: &Command,
@@ -64,7 +64,7 @@ fn refuses(
     if emulated(script, command, line) {
         return Some("the processor is emulated, and the emulator offers neither");
     }
-    // What such a guest has already needs no change.
+    // If such a guest has it already, no change is needed.
     let kind = line.confidential().filter(|_| of_x86(command, line))?;
     let cpu = line.cpu()?;
     let has = (!choices.invtsc || kind.invtsc(invtsc(cpu)) == Some(true))

@@ -20,12 +20,12 @@ const OTHER: &str = "without an invariant TSC the HPET is the best clock of this
 /// Why an HPET is left that is asked for, where the guest may be any system.
 const ASKED: &str = "the file asks for the HPET, and does not tell which system the guest has: not each one has a use for \
     kvm-clock; --guest says it";
-/// Why an HPET is left whose properties are set.
+/// The reason why an HPET whose properties are set is left.
 const CONFIGURED: &str = "-global sets a property of the HPET, so it may be meant";
 /// Why an HPET is left that the guest is told to use.
 const CHOSEN: &str = "the guest's own command line chooses the HPET";
 
-/// What is certain of a guest's clocks.
+/// The certain facts about a guest's clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clocks {
     /// KVM runs it.
@@ -44,7 +44,7 @@ pub(crate) struct Clocks {
     pub(crate) chosen: bool,
     /// The processor is one of x86, as far as it is known.
     pub(crate) x86: bool,
-    /// The command line says which system the guest has, or that it is not known.
+    /// The user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
     /// Properties of the HPET are set.
     pub(crate) configured: bool,
@@ -73,10 +73,10 @@ impl Clocks {
         clocks
     }
 
-    /// Takes over what the `-cpu` of a line says, if there is one.
+    /// Applies the `-cpu` of a line, if there is one.
     pub(crate) fn flags(&mut self, line: &Line) {
         let Some(cpu) = line.cpu() else { return };
-        // A value that is not known is one of its own property; a name that is not known may be any.
+        // An unknown value affects only its own property; an unknown name may be that of any property.
         let known = !cpu.head_name().contains(UNKNOWN)
             && !cpu.list.iter().any(|property| property.name.contains(UNKNOWN));
         let kept = |name: &str| cpu.get(name).is_none_or(|it| it.state() == Some(true));
@@ -89,7 +89,7 @@ impl Clocks {
         self.stimer = seen && on("hv-stimer");
     }
 
-    /// Takes over what the kernel of the guest is told (Documentation/admin-guide/kernel-parameters.txt).
+    /// Applies the command line of the guest's kernel (Documentation/admin-guide/kernel-parameters.txt).
     pub(crate) fn told(&mut self, append: &Placed) {
         for word in append.words() {
             match word.as_str() {

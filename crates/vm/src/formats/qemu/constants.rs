@@ -1,5 +1,5 @@
-//! Texts that programs of other languages give a name once, and arguments that are added one call after the other:
-//! `const CPU: &str = "host"`, `cpu := "host"`, `.arg("-cpu").arg(CPU)`. What must not live here: what the words mean.
+//! String constants of other languages, assigned to a name once, and arguments that are added by one call each:
+//! `const CPU: &str = "host"`, `cpu := "host"`, `.arg("-cpu").arg(CPU)`. The meaning of the words is not read here.
 
 use crate::placed::Placed;
 use crate::shell::name_length;
@@ -44,7 +44,7 @@ pub(super) fn of(text: &str) -> BTreeMap<&str, Placed> {
     known.filter(|(name, _)| !is_parameter(text, name)).collect()
 }
 
-/// What a line gives to a name: a text in quotes, or something else.
+/// Returns the name that a line assigns, and the value if it is a text in quotes.
 fn assignment(line: &str) -> Option<(&str, Option<&str>)> {
     let mut rest = line.trim_start();
     while let Some((word, behind)) = rest.split_once([' ', '\t']) {

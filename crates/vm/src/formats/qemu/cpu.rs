@@ -1,4 +1,4 @@
-//! What is looked for in a `-cpu`, wherever it stands: in a script, behind libvirt's own, in `args:`.
+//! The checks of a `-cpu`, wherever it is: in a script, after libvirt's own, in `args:`.
 
 use super::confidential::{Confidential, leave};
 use super::property::{Properties, Property};
@@ -31,7 +31,7 @@ pub(crate) static NAMES: Names = Names {
     no_invtsc: Some(rule!("q-no-invtsc")),
 };
 
-/// What is known besides the `-cpu` itself.
+/// Facts besides the `-cpu` itself.
 pub(crate) struct Context<'a> {
     pub(crate) guest: Guest,
     pub(crate) names: &'a Names,
@@ -43,11 +43,11 @@ pub(crate) struct Context<'a> {
     pub(crate) conditional: &'a dyn Fn(usize) -> bool,
     /// Whether the guest stays on its host anyway: it has a device of it.
     pub(crate) stays: bool,
-    /// What hides the guest from its host.
+    /// The technology that protects the guest's memory from the host.
     pub(crate) confidential: Option<Confidential>,
-    /// Whether flags of Hyper-V are no use: a Windows that is older, or an emulated processor.
+    /// Whether flags of Hyper-V have no effect: an older Windows, or an emulated processor.
     pub(crate) no_hyperv: bool,
-    /// Whether the user says which system the guest has, or that it is not known.
+    /// Whether the user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
 }
 
@@ -228,12 +228,12 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
         finding.left = Some(BESIDE_VMWARE.to_owned());
         return Some(finding);
     }
-    // What is switched off was meant so.
+    // A flag that is switched off was intended to be off.
     let said = cpu.get("hv-time").is_some();
     Some(if said { finding } else { append(finding, cpu, ",hv-time") })
 }
 
-/// Why a machine that cannot move is no warning.
+/// The reason why a machine that cannot be migrated is not a warning.
 pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
 /// Why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// How often names are followed from one to the next.
 const ROUNDS: usize = 3;
-/// What asks, wherever it is.
+/// Texts that query a version or a feature, in any place.
 const MARKS: [&str; 6] = ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help"];
 
 /// A condition that is open.
@@ -21,7 +21,7 @@ struct Open {
     below: bool,
 }
 
-/// Whether a text may have such a condition.
+/// Returns whether a text may have such a condition.
 pub(super) fn may_ask(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["-help", "version", "_ver", "major"].iter().any(|mark| lower.contains(mark))

@@ -1,4 +1,4 @@
-//! What a command line of QEMU says of the guest's clock.
+//! The options of a QEMU command line that affect the guest's clock.
 
 use super::confidential::Confidential;
 use super::property::Properties;
@@ -7,7 +7,7 @@ use crate::guest::{Guest, Known, Told, is_disk, linux_kernel, linux_words, sever
 use crate::placed::Placed;
 use crate::words::listed;
 
-/// The options whose value is the next word, and not an option.
+/// Options whose value is the next word, unless that is an option.
 const WITH_VALUE: &str =
     "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid loadvm";
 /// Options without a value.
@@ -48,13 +48,13 @@ pub(crate) struct Line {
     pub(crate) no_acpi: Option<Placed>,
     /// A word without an option that looks like the value of `-cpu`.
     pub(crate) stray_cpu: Option<Placed>,
-    /// What hides the guest from its host.
+    /// The `-object` that protects the guest's memory from the host.
     object: String,
     /// The guest kernel's command line.
     pub(crate) append: Option<Placed>,
     /// `-kernel`.
     pub(crate) kernel: bool,
-    /// `-kernel` with the name of a program that is no Linux.
+    /// `-kernel` with the name of a program that is not Linux.
     own_kernel: bool,
     /// `-kernel` with a name that only Linux has.
     linux_kernel: bool,
@@ -64,12 +64,12 @@ pub(crate) struct Line {
     pub(crate) hostdev: bool,
     /// Apple's key.
     pub(crate) apple: bool,
-    /// The name and the disks: what tells which system it is.
+    /// The name and the disks, which indicate the guest's system.
     pub(crate) names: Vec<String>,
 }
 
-/// Whether a device keeps the guest on its host. QEMU unplugs one that has a partner before a migration
-/// (`failover_pair_id`), and takes one whose driver can migrate (`hw/vfio/migration.c`, vfio_migration_realize()).
+/// Returns whether a device prevents the guest's migration. QEMU unplugs one that has a partner before a migration
+/// (`failover_pair_id`), and accepts one whose driver can migrate (`hw/vfio/migration.c`, vfio_migration_realize()).
 fn holds(device: &str) -> bool {
     let migrates = ["enable-migration=on", "enable-migration=true", "enable-migration=yes"];
     device.starts_with("vfio-")
@@ -190,7 +190,7 @@ impl Line {
         self.accels.iter().cloned().chain(self.machines.iter().filter_map(of_machine)).collect()
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         let named = |machine: &Properties| {
             let id =
@@ -211,7 +211,8 @@ impl Line {
         })
     }
 
-    /// The guest's system: what was said, what the options declare, what names and the processor tell.
+    /// Returns the guest's system. In order of precedence: the caller's choice, the options' declaration, names and the
+    /// processor.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
         let (declared, hinted) = match self.guest() {
@@ -251,8 +252,8 @@ impl Line {
         self.cpu().is_some_and(|cpu| cpu.list.iter().any(|p| p.name.starts_with("hv-")))
     }
 
-    /// Whether the Linux that a name of a file tells is the host's: the machine and its disks tell Windows. A disk of
-    /// drivers for Windows may be beside any guest.
+    /// Returns whether the Linux in a file's name is that of the host, because the machine and its disks are named
+    /// after Windows. A disk of drivers for Windows may be beside any guest.
     fn of_host(&self, file: &str) -> bool {
         let words = || file.split(|c: char| !c.is_ascii_alphanumeric());
         let mut own = self.names().filter(|name| !name.contains("virtio")).peekable();
@@ -262,7 +263,7 @@ impl Line {
             && Told::of(own) == Told::One(Guest::Windows)
     }
 
-    /// Whether a name tells a Windows that is older than Hyper-V's page.
+    /// Returns whether a name is of a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) fn old_windows(&self, file: &str) -> bool {
         self.names.iter().map(String::as_str).chain([file]).any(crate::guest::old_windows)
     }
@@ -279,7 +280,7 @@ impl Line {
         (self.linux_kernel || told && !self.own_kernel).then_some(Guest::Linux)
     }
 
-    /// Names that may tell it: of the machine, and of its disks.
+    /// Returns names that may indicate the system: of the machine, and of its disks.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| crate::guest::base(name))
     }

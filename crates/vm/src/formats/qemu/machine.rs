@@ -1,4 +1,4 @@
-//! What is looked for besides `-cpu`: the HPET, options that are gone, the guest's own command line.
+//! The checks besides `-cpu`: the HPET, removed options, the guest's own command line.
 
 use super::clocks::Clocks;
 use super::confidential::leave;
@@ -11,12 +11,12 @@ use crate::placed::Placed;
 use crate::words::{base, listed};
 use std::ops::Range;
 
-/// Where a command line stands.
+/// The surroundings of a command line.
 pub(crate) struct Place<'a> {
     pub(crate) document: &'a Document,
     /// Whether the processor is emulated.
     pub(crate) emulated: bool,
-    /// Whether the file says something of the HPET that no command was seen to use.
+    /// Whether the file mentions the HPET outside the commands that were found.
     pub(crate) unseen: bool,
     /// Whether the guest is told by the user, and nothing in the file contradicts it.
     pub(crate) said: bool,
@@ -24,8 +24,8 @@ pub(crate) struct Place<'a> {
     pub(crate) asked: &'a dyn Fn(usize) -> bool,
 }
 
-/// How much an option matters that newer versions do not have: what runs under a condition may be for an older one, if
-/// that condition asks for the version; another one only chooses which machines do not start.
+/// Returns the severity of an option that newer versions removed: a command under a condition may be for an older
+/// version, if the condition queries the version; another condition only chooses which machines do not start.
 fn gone(guarded: bool, asked: bool) -> Severity {
     match (guarded, asked) {
         (false, _) => Severity::Error,
@@ -34,8 +34,8 @@ fn gone(guarded: bool, asked: bool) -> Severity {
     }
 }
 
-/// Whether a file says something of the HPET outside of comments that is in no command that was found: an array that a
-/// loop goes through, `: "${X:=-no-hpet}"`. Which command has it then, only a run tells.
+/// Returns whether a file mentions the HPET outside of comments and of the commands that were found: an array that a
+/// loop iterates over, `: "${X:=-no-hpet}"`. Only a run shows which command gets it.
 pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
     let text = document.text.as_str();
     let comment = |at: usize| {
@@ -65,7 +65,7 @@ fn commented(document: &Document, at: usize) -> bool {
 
 /// Why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
-/// What to do first where the HPET is the best clock.
+/// The first remedy where the HPET is the best clock.
 pub(crate) const FIRST: &str = "give the guest a better clock (kvm-clock, an invariant TSC; for Windows hv-time and hv-stimer), and then";
 
 /// `-no-acpi`, which is gone.
@@ -84,7 +84,7 @@ pub(crate) fn no_acpi(
     Some(finding.edit_at(word.exact().filter(|_| !guarded && !said), "-machine acpi=off"))
 }
 
-/// What would be the value of `-cpu`, without it.
+/// Finds a word that looks like the value of `-cpu` but has no `-cpu` before it.
 pub(crate) fn stray_cpu(line: &Line) -> Option<Finding> {
     let word = line.stray_cpu.as_ref()?;
     Some(Finding::new(rule!("q-cpu-without-option"), word.span()).fix("put -cpu in front of it"))
@@ -156,7 +156,7 @@ pub(crate) fn foreign(machine: &str) -> bool {
     listed(TYPES, machine) || FAMILIES.iter().any(|family| machine.starts_with(family))
 }
 
-/// Whether the program emulates a PC; unless it says otherwise, it does.
+/// Returns whether the program emulates a PC; a program without a target in its name is assumed to.
 pub(crate) fn x86(command: &Command) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     match program.split_once("qemu-system-") {
@@ -207,7 +207,7 @@ fn hpet(
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
         if asked.is_some_and(|property| property.state() != Some(false)) {
-            // Which of the two is meant, the file does not tell.
+            // The file does not show which of the two is intended.
             let why = "the same command line says hpet=on; take one of the two out".to_owned();
             out.push(Finding { left: Some(why), ..finding });
             return out;
@@ -238,7 +238,7 @@ fn hpet(
         }
         return out;
     }
-    // What a pool, a default or a list of names holds may be this machine's.
+    // A pool, a default or a list of names may belong to this machine.
     if place.unseen {
         return out;
     }
@@ -250,8 +250,8 @@ fn hpet(
     if machine.is_some_and(|machine| machine.whole.unknown()) && line.machine().is_empty() {
         return out;
     }
-    // Where the guest comes to use it, it has no better clock, and what takes that away is a finding of its own; where
-    // it has a better one, the HPET does no harm. So nothing is changed: a state that is saved needs it, too.
+    // A guest that uses the HPET has no better clock, and the removal of that clock is a separate finding; if it has a
+    // better one, the HPET is harmless. So nothing is changed: a saved state needs the HPET, too.
     let finding = Finding::new(rule!("q-hpet-default-on"), span);
     let mut clocks = Clocks::of_line(line);
     clocks.emulated |= place.emulated;
@@ -283,7 +283,7 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
 /// them does nothing.
 pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
     let mut out = Vec::new();
-    // What stands behind two dashes is for init.
+    // Words after two dashes are for init.
     for word in append.words().into_iter().take_while(|word| word.as_str() != "--") {
         let text = word.as_str();
         if !x86 && (text.contains("tsc") || text.ends_with("=hpet") || text.ends_with("=acpi_pm")) {

@@ -1,5 +1,5 @@
 //! Command lines in YAML: values that YAML folds into one line (Compose, CI), and lists with one argument in each item.
-//! Nothing is edited there. What must not live here: what the command lines mean (`line`, `script`).
+//! Nothing is edited there. The meaning of the command lines is in `line` and `script`.
 
 use super::script::{Command, command, is_program, strong};
 use crate::placed::{Placed, UNKNOWN};
@@ -20,7 +20,7 @@ pub(super) fn joined(text: &str) -> String {
     };
     for span in scalars(text).0 {
         let value = text.get(span.clone()).unwrap_or_default();
-        // A value that is no block is folded whatever its indentation is.
+        // A value that is not a block is folded whatever its indentation is.
         if !value.contains('\n') || value.starts_with(['|', '>']) || inside(span.start) {
             continue;
         }
@@ -90,7 +90,8 @@ fn blocks(text: &str, breaks: &mut Vec<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line ends with `|` or `>` as the head of a value: whether it is `>`, and the indentation that it says.
+/// Returns whether a line ends with `|` or `>` as the head of a value: whether it is `>`, and the indentation
+/// indicator.
 fn header(line: &str) -> Option<(bool, Option<usize>)> {
     let line = line.split(" #").next().unwrap_or(line).trim_end();
     let line_start = line.trim_start();

@@ -1,6 +1,6 @@
 //! Command lines in Python: lists of strings, with the variables and constants that the file itself gives one value.
 //!
-//! Each list is a command line of its own. A name with several values, a parameter, the result of a call: unknown.
+//! Each list is a separate command line. A name with several values, a parameter, the result of a call: unknown.
 
 mod values;
 
@@ -46,7 +46,7 @@ struct Binding {
 #[derive(Clone, Debug)]
 enum Value {
     Text(Placed),
-    /// What a list may be.
+    /// The alternatives of a list.
     Lists(Vec<Vec<Placed>>),
     Unknown(usize),
 }
@@ -76,7 +76,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
     for binding in reader.names.values().flatten().filter(|binding| binding.how != How::Other) {
         assigned.insert(binding.value.start);
     }
-    // Lists and calls first: what they put in is no command line of its own.
+    // Lists and calls first: the lists that they include are not separate command lines.
     for (at, token) in reader.tokens.iter().enumerate() {
         if reader.spent() {
             break;
@@ -154,7 +154,7 @@ pub(super) fn pool(text: &str) -> Vec<Placed> {
     words
 }
 
-/// What looks at a string, and puts it into no command line.
+/// Operations that only inspect a string, and put it into no command line.
 const LOOKS: [&str; 8] =
     [".endswith", ".startswith", ".replace", ".find", ".index", ".count", ".remove", "print"];
 
@@ -352,7 +352,7 @@ impl Reader {
             match method {
                 "extend" => self.bind(list, scope, bind(How::Add, inside)),
                 "append" => self.bind(list, scope, bind(How::Append, inside)),
-                // What else changes a list is not followed: nothing is said of it then.
+                // Other changes of a list are not followed: the list is unknown then.
                 "insert" | "remove" | "pop" | "clear" => {
                     self.bind(list, scope, bind(How::Other, 0..0))
                 }

@@ -44,26 +44,26 @@ pub(crate) struct Command {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub(crate) commands: Vec<Command>,
-    /// What runs instead of each other.
+    /// The branches, of which only one of each condition runs.
     pub(crate) branches: Branches,
-    /// What runs only under a condition.
+    /// The ranges that run only under a condition.
     conditional: Vec<Range<usize>>,
     /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
     pub(crate) asks: bool,
-    /// What runs only where such a condition asked.
+    /// The ranges that run only after a condition that queried a version or a feature.
     asking: Vec<Range<usize>>,
     /// Where options are spelled as newer versions take them.
     newer: Vec<usize>,
-    /// Whether there is more in it than is looked at: what is absent may be there all the same.
+    /// Whether the script is larger than the part that is read: a missing option may be there nevertheless.
     pub(crate) cut: bool,
-    /// A function that gets options of QEMU, and of which it is not known what it makes of them.
+    /// The call of a function that gets options of QEMU, and whose use of them is not known.
     pub(crate) helper: Option<Range<usize>>,
-    /// The statements whose words were put together, because no command was found.
+    /// The statements, grouped by command line, because no command was found.
     pooled: Pooled,
 }
 
 impl Script {
-    /// Whether what stands at an offset runs under a condition under which the command does not.
+    /// Returns whether the text at an offset runs under a condition that does not apply to the command.
     pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
         self.cut
@@ -75,12 +75,13 @@ impl Script {
         command.program.is_some() || self.pooled.of_one(first, last)
     }
 
-    /// Whether what stands at an offset runs only where a version or a feature was asked for.
+    /// Returns whether the text at an offset runs only after a version or a feature was queried.
     pub(crate) fn asked(&self, at: usize) -> bool {
         self.cut || self.asking.iter().any(|range| range.contains(&at))
     }
 
-    /// Whether what stands at an offset has another branch of its condition that writes the same as newer versions take it.
+    /// Returns whether another branch of the condition around an offset has the same option in the spelling of newer
+    /// versions.
     pub(crate) fn newer(&self, at: usize) -> bool {
         self.newer.iter().any(|other| self.branches.apart(at, *other))
     }
@@ -223,7 +224,7 @@ impl Script {
         }
     }
 
-    /// Command lines in a string of their own: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
+    /// Reads command lines inside a string: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
     fn in_strings(&mut self, variables: &Variables, statement: &Statement) {
         let words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
         if talks(words) || self.commands.len() >= MOST_COMMANDS {
@@ -329,14 +330,14 @@ fn unknown(at: usize) -> Placed {
     unknown
 }
 
-/// Whether a word stands in front of a command.
+/// Returns whether a word precedes a command.
 fn is_before(word: &Placed) -> bool {
     const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
     listed(BEFORE, word.as_str()) || word.as_str().contains('=')
 }
 
-/// Whether words begin with QEMU by its whole name, and an option. A comma behind one of them makes it an element of a list of
-/// another language, and such a list may begin or end elsewhere.
+/// Returns whether words begin with QEMU by its whole name, and an option. A comma after one of them marks an element
+/// of a list of another language, and such a list may begin or end elsewhere.
 fn begins(words: &[Placed]) -> bool {
     let first = words.iter().take_while(|word| is_before(word)).count();
     let letters = |text: &str, more: &str| {
@@ -386,7 +387,8 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
-/// A text without what closes lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir and YAML.
+/// Returns a text without the closing brackets of lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir
+/// and YAML.
 fn closed(text: &str) -> &str {
     let mut text = text;
     for (open, close) in [('{', '}'), ('[', ']'), ('{', '}'), ('[', ']')] {
@@ -401,7 +403,7 @@ fn closed(text: &str) -> &str {
     text
 }
 
-/// The first element of a list without what opens the list: `[]string{"-cpu",`, `{"-cpu",`.
+/// Returns the first element of a list without the text that opens the list: `[]string{"-cpu",`, `{"-cpu",`.
 fn element(word: &Placed, source: &str) -> Placed {
     let opens = |at: usize| source.get(..at).is_some_and(|before| before.ends_with(['{', '[']));
     let quote = source.find(['"', '\'', '`']).filter(|at| *at > 0 && opens(*at));
@@ -412,8 +414,8 @@ fn element(word: &Placed, source: &str) -> Placed {
     }
 }
 
-/// A word of a list in another language: without commas and quotes around it, and without the name of
-/// what it is assigned to.
+/// Returns a word of a list in another language without the commas and quotes around it, and without the name of the
+/// variable that it is assigned to.
 fn bare(word: &Placed) -> Placed {
     let text = word.as_str();
     let from = text.find("=-").filter(|n| name_length(text) == *n).map_or(0, |n| n + 1);
@@ -466,11 +468,11 @@ pub(super) fn strong(word: &str) -> bool {
     listed(STRONG, word)
 }
 
-/// Commands that print, compare or look for what they get.
+/// Commands that print or compare their arguments, or search for them.
 const TALKS: &str = "echo printf log info warn warning error err die fail fatal abort msg usage grep egrep fgrep rg pgrep pkill \
     killall which sed awk logger notify-send";
 
-/// Whether a command only talks of what it gets.
+/// Returns whether a command only prints, compares or searches for its arguments.
 fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     let before = "if elif while until ! sudo then else do { exec command";
     let first = words.find(|word| !listed(before, word)).unwrap_or_default();

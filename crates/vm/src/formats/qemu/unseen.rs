@@ -1,5 +1,6 @@
-//! What may be in a command line, and no command line was seen to have: elements of arrays, arguments of functions, what
-//! `read`, `eval` and loops make. A script is not run here; so it is said, and nothing is guessed.
+//! Options that may be in a command line, although no command line was seen to have them: elements of arrays, arguments
+//! of functions, words made by `read`, `eval` and loops. Scripts are not run here; so the finding is reported, and
+//! nothing is guessed.
 
 use super::property::Properties;
 use super::python;
@@ -28,13 +29,13 @@ const MARKS: [&str; 12] = [
     "-rdtscp",
     "-tsc-deadline",
 ];
-/// Commands whose words are printed, compared or looked for.
+/// Commands whose arguments are printed, compared or searched for.
 const TALKS: &str =
     "echo printf log info warn die usage grep sed awk [ [[ test case if elif while cat";
 /// The most that is said of one file.
 const MOST: usize = 8;
 
-/// What only a run tells.
+/// Reports options that only a run shows.
 pub(super) fn check(document: &Document, script: &Script) -> Vec<Finding> {
     let python = is_python(document);
     let unit = is_unit(document.text.as_str());
@@ -94,7 +95,7 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
 const PROPERTIES: &str =
     "kvmclock kvm hypervisor invtsc hpet kvmclock-stable-bit hv-time hv-stimer";
 
-/// What is not known of a value: all of it, or what a property that matters is set to.
+/// Returns the unknown parts of a value: all of it, or the values of properties that affect a clock.
 fn open_parts(value: &Placed) -> Vec<Placed> {
     if nothing_known(value) {
         return vec![value.clone()];
@@ -170,7 +171,7 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     let comments = comments::of(document);
     let statements = statements(text);
     let functions = functions(text);
-    // Whether a substitution takes what is printed there.
+    // Whether a command substitution captures the output of the function around an offset.
     let captured = |at: usize| {
         let after = functions.partition_point(|(start, _)| *start <= at);
         after.checked_sub(1).and_then(|n| functions.get(n)).is_some_and(|(_, called)| *called)
@@ -228,7 +229,7 @@ fn prints(statement: &Statement) -> bool {
 /// The most functions that are looked at.
 const MOST_FUNCTIONS: usize = 256;
 
-/// Where the functions of a script begin, and whether a substitution takes what they print.
+/// Returns where the functions of a script begin, and whether a command substitution captures their output.
 fn functions(text: &str) -> Vec<(usize, bool)> {
     let mut found = Vec::new();
     let mut start = 0;

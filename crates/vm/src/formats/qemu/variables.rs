@@ -1,4 +1,4 @@
-//! The variables of a script: what it assigns, and the words in which they are put in.
+//! The variables of a script: its assignments, and the expansion of words.
 
 use super::script::{MOST_WORDS, is_program};
 use crate::placed::{Placed, UNKNOWN};
@@ -14,7 +14,7 @@ const MOST_PAIRED: usize = 16 << 10;
 /// Words in front of an assignment.
 const BEFORE: &str = "export local readonly declare typeset set then else do { Environment ENV ARG";
 
-/// What a variable has.
+/// The value of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Scalar(Placed),
@@ -25,14 +25,14 @@ pub(super) enum Value {
 #[derive(Default)]
 pub(super) struct Variables {
     now: BTreeMap<String, Value>,
-    /// What a variable may be instead.
+    /// Alternative values of a variable.
     pub(super) others: BTreeMap<String, Vec<Value>>,
     /// The bytes that were put in for variables, and the words.
     spent: Cell<usize>,
 }
 
 impl Value {
-    /// What it costs to put it in.
+    /// Returns the cost of its expansion, in bytes.
     fn cost(&self) -> usize {
         match self {
             Self::Scalar(text) => text.as_str().len(),
@@ -193,7 +193,8 @@ impl Variables {
         self.now.insert(name.to_owned(), value);
     }
 
-    /// The variables with what several of them may be instead, for each branch that gives such values to all of these.
+    /// Returns the variables with alternative values of several of them, once for each branch that assigns all of
+    /// these.
     pub(super) fn paired(&self, names: &[String]) -> Vec<Self> {
         let values: Vec<_> =
             names.iter().filter_map(|name| Some((name, self.others.get(name)?))).collect();
@@ -222,7 +223,7 @@ impl Variables {
         self.set(name, value, self.now.contains_key(name), false);
     }
 
-    /// The variables that stand in these words.
+    /// Returns the variables that these words contain.
     pub(super) fn named(&self, words: &[Word]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for piece in words.iter().flat_map(|word| &word.pieces) {
@@ -253,7 +254,7 @@ impl Variables {
                         Some(Value::Scalar(scalar)) if *or_empty && scalar.is_empty() => None,
                         Some(Value::Array(parts)) => Some(parts.clone()),
                         Some(Value::Scalar(scalar)) if !quoted => {
-                            // Each word is a string of its own.
+                            // Each word is a separate string.
                             self.spend(scalar.as_str().len() * 7);
                             Some(scalar.words())
                         }
@@ -281,7 +282,7 @@ impl Variables {
         out
     }
 
-    /// What `"${NAME[*]}"` puts between the words: the first letter of IFS.
+    /// Returns the separator of the words of `"${NAME[*]}"`: the first character of IFS.
     fn separator(&self) -> Option<char> {
         match self.now.get("IFS") {
             None => Some(' '),

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// The most files of one document that are looked at.
 const MOST: usize = 8;
 
-/// Adds what is found in such scripts. Returns whether there is one.
+/// Adds the findings for such scripts. Returns whether there is one.
 pub(super) fn add(document: &Document, report: &mut Report) -> bool {
     let text = document.text.as_str();
     if !(text.contains("<<<") || text.contains(">>")) || is_python(document) {
@@ -101,7 +101,8 @@ fn line<'s>(text: &str, statement: &'s Statement) -> Option<(&'s str, &'s Word)>
     (between(first, second) == Some(mark)).then_some((file.literal()?, line))
 }
 
-/// `NAME=value` of each `ENV` of a Dockerfile: what the script finds unless the container is given another value.
+/// Returns the `NAME=value` of each `ENV` of a Dockerfile: the script has this value unless the container is started
+/// with another one.
 fn environment(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -14,7 +14,7 @@ use crate::inner::Inner;
 use crate::lint::{LintError, Report};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "quickemu",
     files: "quickemu",
@@ -59,7 +59,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         "linux" | "linux_old" => Guest::Linux,
         _ => Guest::Other,
     });
-    // What quickemu itself gives is well for each system; only what is added is judged.
+    // The options of quickemu itself are right for each system; only added options are judged.
     let arm = find(document, "arch").is_some_and(|(arch, _)| arch == "aarch64");
     let program = match arm {
         true => "qemu-system-aarch64 -machine virt,accel=kvm",

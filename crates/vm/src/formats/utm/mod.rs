@@ -15,7 +15,7 @@ use crate::lint::{LintError, Report};
 use crate::xml::{Element, Tree, well_formed};
 use crate::yaml::{Key, Node};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "utm",
     files: "UTM",

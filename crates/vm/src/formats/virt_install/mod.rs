@@ -18,7 +18,7 @@ use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, only_named};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "virt-install",
     files: "command lines of virt-install and virt-xml",
@@ -57,7 +57,7 @@ fn is_program(word: &str) -> bool {
     matches!(base(word), "virt-install" | "virt-xml")
 }
 
-/// What a word says; a variable stays as it is written, so that it is taken for a placeholder.
+/// Returns the text of a word; a variable stays as it is written, so that it is treated as a placeholder.
 fn text(document: &Document, word: &Word) -> String {
     let mut out = String::new();
     for piece in &word.pieces {
@@ -183,7 +183,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             .any(|(timer, _)| timer.iter().any(|(key, value)| key == "name" && value == name))
     };
     if !part {
-        // What virt-install adds by itself.
+        // The options that virt-install adds by itself.
         if made.cpu.is_empty() {
             made.cpu.push(("mode", "host-passthrough".to_owned(), whole.clone()));
         }
@@ -238,7 +238,7 @@ fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {
     });
 }
 
-/// `timer0.name=tsc,timer0.frequency=...`: calls with what each number has.
+/// Calls `each` with the pairs of each number in `timer0.name=tsc,timer0.frequency=...`.
 fn numbered(value: &str, group: &str, mut each: impl FnMut(&[(String, String)])) {
     let mut all: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for part in value.split(',') {
@@ -293,7 +293,7 @@ fn features(made: &mut Made, value: &str, at: &Range<usize>) {
     }
 }
 
-/// What to do, in the words of virt-install.
+/// Returns the remedy for a rule, in the terms of virt-install.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" | "lv-hpet-default-on" => "--clock hpet_present=no",

@@ -31,7 +31,7 @@ pub(super) fn take(made: &mut Made, value: &str, at: &Range<usize>) -> bool {
     }
 }
 
-/// Whether a path may be of what is judged.
+/// Returns whether a path may concern the settings that are judged.
 fn concerns(path: &str) -> bool {
     let path = path.strip_prefix("./").or_else(|| path.strip_prefix("/domain/")).unwrap_or("clock");
     ["clock", "cpu", "features", "@type", "os/type", "*", "/", "qemu:", "name"]

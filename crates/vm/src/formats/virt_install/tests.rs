@@ -138,7 +138,7 @@ fn xml_paths_are_put_in() {
         "",
         "--clock kvmclock_present=no --xml \"./clock/timer[@name='kvmclock']/@present=yes\"",
         "--clock kvmclock_present=no --xml \"xpath.delete=./clock/timer[@name='kvmclock']\"",
-        // What is not understood may be anything.
+        // A path that is not understood may set anything.
         "--clock kvmclock_present=no --xml \"./clock/timer[1]/@present=$P\"",
         "--clock kvmclock_present=no --xml xpath.delete=./clock",
     ] {

@@ -1,5 +1,5 @@
-//! What a living VirtualBox prints: `VBoxManage showvminfo NAME --machinereadable`, several machines one after the other, and
-//! behind each, where asked for, `VBoxManage getextradata NAME enumerate`.
+//! The output of a running VirtualBox: `VBoxManage showvminfo NAME --machinereadable`, for several machines in
+//! sequence, each optionally followed by the output of `VBoxManage getextradata NAME enumerate`.
 
 use super::machine::{Extra, Machine, Setting};
 use super::tsc::Era;

@@ -1,5 +1,4 @@
-//! What a `.vbox` file and a script have in common: the settings that matter for the clock, each with
-//! its place.
+//! The settings of the clock that a `.vbox` file and a script have in common, each with its place.
 
 use super::tsc::{Engine, Era, Key, Keys, ModeKey};
 use crate::guest::Guest;
@@ -7,7 +6,7 @@ use crate::template::in_plain_value as is_template;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) value: String,
@@ -23,7 +22,7 @@ pub(crate) struct Extra {
     pub(crate) value: Setting,
     /// The whole element or command.
     pub(crate) whole: Range<usize>,
-    /// What to remove to take it away, with the line it stands on; `None` where that is not sure.
+    /// The range to delete to remove it, with its line; `None` where that is not certain.
     pub(crate) remove: Option<Range<usize>>,
 }
 
@@ -46,17 +45,17 @@ pub(crate) struct Machine {
     pub(crate) os: Option<Setting>,
     /// The guest by something else than its type: the name of a Vagrant box.
     pub(crate) hint: Guest,
-    /// The guest, where somebody has said it.
+    /// The guest's system, if the caller specified it.
     pub(crate) said: Option<Guest>,
     /// It is a machine's own file, where every value was checked by VirtualBox or written by hand.
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
     pub(crate) extra: Rc<Vec<Extra>>,
-    /// What is not said has its default. It is not so in a script, which may change a machine that
-    /// exists.
+    /// Whether settings that are missing have their defaults. They do not in a script, which may change an existing
+    /// machine.
     pub(crate) complete: bool,
-    /// `None`: the file does not tell.
+    /// `None`: the file does not show it.
     pub(crate) era: Option<Era>,
 }
 
@@ -121,7 +120,7 @@ impl Machine {
         self.hpet.as_ref().and_then(|setting| truth(&setting.value)) == Some(true)
     }
 
-    /// What runs the guest, as far as the file tells.
+    /// Returns the engine that runs the guest, as far as the file shows it.
     pub(crate) fn engine(&self) -> Option<Engine> {
         if let Some(engine) = &self.engine {
             let folded: String = engine
@@ -171,8 +170,8 @@ impl Machine {
     }
 }
 
-/// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`
-/// (4.0 to 7.2), by beginnings, since every version adds some.
+/// Returns the system that an operating system's id names, and whether the id is known. Source: `Global::sOSTypes` in
+/// `src/VBox/Main/src-all/Global.cpp` (4.0 to 7.2), by prefixes, since every version adds some.
 pub(crate) fn guest(id: &str) -> (Guest, bool) {
     const LINUX: &str = "Linux Ubuntu Xubuntu Lubuntu Debian Fedora RedHat Oracle OpenSUSE SUSE SLE ArchLinux \
         Gentoo Mandriva Mageia OpenMandriva PCLinuxOS Turbolinux Xandros";

@@ -13,7 +13,7 @@ fn setting(word: &Word<'_>) -> Setting {
     Setting { value: word.text.to_owned(), span: word.span.clone() }
 }
 
-/// Whether a line says nothing to anybody.
+/// Returns whether a line is a comment.
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     let lower = line.get(..4).unwrap_or(line).to_ascii_lowercase();
@@ -31,7 +31,7 @@ struct Machines {
 }
 
 impl Machines {
-    /// The machine whose settings a command changes; one script may make several.
+    /// Returns the machine whose settings a command changes; one script may create several.
     fn named(&mut self, name: &str, word: &Word<'_>) -> Option<&mut Machine> {
         // `${NAME}` is `$NAME`.
         let key = match name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
@@ -57,7 +57,7 @@ fn is_word(line: &str) -> bool {
     line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The value of an option: the word after it, or what follows `=`.
+/// Returns the value of an option: the word after it, or the text after `=`.
 fn option<'a>(word: &Word<'a>, next: Option<&Word<'a>>) -> (String, Option<Setting>) {
     match word.text.split_once('=') {
         Some((name, value)) => {
@@ -153,7 +153,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         if is_comment(line) {
             continue;
         }
-        // A block of another provider has processors of its own.
+        // A block of another provider has separate processors.
         if of_vagrant && line.contains(".provider") {
             elsewhere = !vagrant::provides(line, "virtualbox");
         }

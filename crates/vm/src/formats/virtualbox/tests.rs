@@ -190,7 +190,7 @@ fn what_is_no_machine() {
     ] {
         assert!(matches!(broken(text), LintError::Syntax { .. }), "{text}");
     }
-    // What stands behind the end is no reason to say nothing, but to leave the file as it is.
+    // Text after the end does not prevent findings, but the file is left as it is.
     for behind in ["</x> junk <", "junk", "<", "<a/>"] {
         let text = format!("{}{behind}", vbox("Ubuntu_64", &[], ""));
         assert_eq!(bad(&text), [""; 0]);

@@ -14,9 +14,9 @@ use std::rc::Rc;
 /// takes 250 within each other (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
 const MOST_SNAPSHOTS: usize = 250;
 
-/// What the file has.
+/// The content of the file.
 pub(super) struct File {
-    /// The machine first, then its snapshots, as they stand.
+    /// The machine first, then its snapshots, in the order of the file.
     pub(super) machines: Vec<Machine>,
     /// Whether the root element is missing its machine, as in `VirtualBox.xml`, or not all of it was
     /// looked at.
@@ -38,12 +38,12 @@ fn era(version: &str) -> Option<Era> {
     ((major, minor) >= (1, 15)).then_some(Era::Five)
 }
 
-/// Below what the settings of a machine stand. Elements of the same name elsewhere do not count.
+/// Returns whether the settings of a machine are below this element. Elements of the same name elsewhere are ignored.
 fn holds_settings(parent: &str) -> bool {
     matches!(parent, "Hardware" | "BIOS" | "Platform" | "x86")
 }
 
-/// What the elements say so far.
+/// The content of the elements read so far.
 struct Walk<'a> {
     text: &'a Text,
     machines: Vec<Machine>,
@@ -111,7 +111,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
     })?;
     let era = setting(root, "version").and_then(|version| era(&version.value));
     let mut walk = Walk { text: &document.text, machines: Vec::new(), extra: Vec::new() };
-    // The machine of each element; an element stands behind what it is in.
+    // The machine of each element; an element follows its parent.
     let mut owners: Vec<Option<usize>> = Vec::with_capacity(tree.elements.len());
     for element in &tree.elements {
         let owner = element.parent.and_then(|parent| owners.get(parent).copied().flatten());

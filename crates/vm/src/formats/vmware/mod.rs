@@ -1,7 +1,7 @@
 //! VMware: `.vmx` files, lines of `key = "value"`; keys have no case. Vagrantfiles set them by `NAME.vmx["key"] = "value"`.
 //!
-//! Only what VMware or the kernel documents is judged. What must not live here: scripts of `govc` or
-//! PowerCLI, and other hypervisors.
+//! Only settings that VMware or the kernel documents are judged. Scripts of `govc` or PowerCLI, and other hypervisors,
+//! are not here.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::lint::{LintError, Report};
 use crate::text::offset;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "vmware",
     files: "VMware",
@@ -43,7 +43,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 struct Entry<'a> {
     key: String,
     value: &'a str,
-    /// Where the value stands, without quotes.
+    /// The place of the value, without quotes.
     at: Range<usize>,
     /// The line without its end.
     span: Range<usize>,
@@ -117,7 +117,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let entries = entries(document);
     let last = |key: &str| entries.iter().rev().find(|entry| entry.key == key);
     let on = |key: &str| last(key).and_then(|entry| truth(entry.value));
-    // Every machine has some of these; without them it is no such file, or a piece of one.
+    // Every machine has some of these; without them the file is not a `.vmx` file, or is a part of one.
     let whole = last("config.version").is_some() || last("virtualhw.version").is_some();
     if entries.is_empty() && vagrant::is(document.text.as_str()) {
         return Ok(nothing(document.system(None, None, []).guest));

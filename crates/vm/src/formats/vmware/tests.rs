@@ -44,7 +44,7 @@ fn the_hosts_counter() {
     // It has no other purpose than the one for which it was written.
     assert_eq!(testing::mended(Kind::Vmware, "m.vmx", text), text);
     assert_eq!(bad("monitor_control.virtual_rdtsc = \"TRUE\"\n"), [""; 0]);
-    // Nothing is said of what nobody documents.
+    // A setting without documentation has no finding.
     assert_eq!(
         bad("monitor_control.disable_tsc_offsetting = \"TRUE\"\ntimeTracker.x = \"1\"\n"),
         [""; 0]

@@ -1,7 +1,7 @@
 //! The syntax of `xl.cfg`: `key = value` with strings, numbers and lists.
 //!
-//! Source: xl.cfg(5), and `tools/libs/util/libxlu_cfg_l.l` of Xen 4.20. Old files are Python; what is
-//! no setting is passed over.
+//! Source: xl.cfg(5), and `tools/libs/util/libxlu_cfg_l.l` of Xen 4.20. Old files are Python; statements that are not
+//! settings are skipped.
 
 use crate::document::Document;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) key: String,
-    /// The strings and numbers of the value; one that is no list has one.
+    /// The strings and numbers of the value; a value that is not a list has one.
     pub(super) values: Vec<Value>,
     /// The whole of it.
     pub(super) span: Range<usize>,
@@ -64,8 +64,8 @@ pub(super) fn read(document: &Document) -> Vec<Setting> {
     found
 }
 
-/// Where it is not certain which setting counts, and why: something that is no setting is in the file, which may be a
-/// program, or a name is there twice.
+/// Returns the ranges where it is not certain which setting applies, with the reason: the file has a line that is not a
+/// setting, so it may be a program, or a name occurs twice.
 pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let all = |why| vec![(0..text.len(), why)];
     if text.contains("\"\"\"") || text.contains("'''") {

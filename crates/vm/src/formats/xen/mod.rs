@@ -1,6 +1,6 @@
 //! Xen: the domain files of `xl` (and of `xm`, its predecessor).
 //!
-//! [`config`] is the syntax. What must not live here: domains of libvirt that run under Xen.
+//! [`config`] is the syntax. Domains of libvirt that run under Xen are in `libvirt`.
 
 mod config;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "xen",
     files: "Xen",
@@ -34,7 +34,7 @@ const COMMON: &str = "on_poweroff bootloader vif disk vcpus maxmem memory kernel
 
 /// How many of the lines are settings of a domain.
 fn settings(clues: &Clues<'_>) -> usize {
-    // What stands behind a key and its equal sign.
+    // The text after a key and its equal sign.
     let value = |line: &str, key: &str| {
         let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;
         Some(value.trim_start().to_owned())
@@ -63,7 +63,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
 }
 
-/// What runs the domain.
+/// The type of the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Machine {
     Pv,
@@ -337,7 +337,7 @@ fn timers(
     }
 }
 
-/// What gives Windows its clock.
+/// The setting that gives Windows its clock.
 const VIRIDIAN: &str = "viridian = [\"defaults\", \"reference_tsc\", \"stimer\"]";
 
 fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &mut Vec<Finding>) {
@@ -351,7 +351,7 @@ fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &
         [one] => setting.and_then(Setting::on).unwrap_or(false) && !one.starts_with('!'),
         list => list.iter().any(|group| !group.starts_with('!')),
     };
-    // The last word counts; a list that only a run tells may have it.
+    // The last word applies; a list that is known only at run time may have it.
     let told = |group: &&String| {
         let name = group.trim_start_matches('!');
         matches!(name, "reference_tsc" | "all") || name.contains(['$', '{', '%'])

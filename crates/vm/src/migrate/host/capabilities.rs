@@ -68,7 +68,7 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
     };
     let feature = named("feature", "invtsc").is_some();
     host.invariant = match text_of("model") {
-        // What a guest requires, libvirt looks for among the features (qemuProcessVerifyCPUFeatures()).
+        // libvirt looks for a feature that a guest requires among the features (qemuProcessVerifyCPUFeatures()).
         Some(_) => Some(feature),
         // Without a model no features were read either.
         None => (feature || counter.is_some()).then_some(true),

@@ -1,8 +1,8 @@
-//! What is known of a host: its TSC's frequency, whether the TSC is invariant, whether it can be
-//! scaled for guests. What is not known stays unknown, and says what would settle it.
+//! The properties of a host: its TSC's frequency, whether the TSC is invariant, whether it can be scaled for guests. An
+//! unknown property stays unknown, and names the source that would settle it.
 //!
-//! What lives here: the record, and where it is read from: `virsh capabilities` ([`capabilities`]),
-//! the labels of a KubeVirt node ([`node`]), our own facts ([`facts`]).
+//! This module has the record and its readers: `virsh capabilities` ([`capabilities`]), the labels of a KubeVirt node
+//! ([`node`]), our own facts ([`facts`]).
 
 pub mod capabilities;
 pub mod facts;
@@ -40,7 +40,7 @@ pub struct Missing {
     pub how: String,
 }
 
-/// Why a file tells of no host.
+/// The reason why a file describes no host.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
     /// Not one of the kinds.
@@ -79,13 +79,13 @@ impl Host {
         }
     }
 
-    /// From what is known of it; `how` says what would settle the rest.
+    /// Creates a host from its known properties; `how` names the source that would settle the others.
     fn of(name: impl Into<String>, known: AsHost, how: &str) -> Self {
         let AsHost { tsc, scaling, hardware, invariant } = known;
         Self { tsc, scaling, hardware, invariant, ..Self::unknown(name) }.settle(how)
     }
 
-    /// Lists what is not known; `how` says what would settle it.
+    /// Lists the unknown properties; `how` names the source that would settle them.
     fn settle(mut self, how: &str) -> Self {
         let mut missing = |known: bool, fact: &'static str| {
             if !known {
@@ -105,10 +105,10 @@ impl Host {
     }
 }
 
-/// A frequency in Hz, as text. What is below a kHz is dropped.
+/// Parses a frequency in Hz. Hosts keep it in kHz, truncated.
 ///
 /// # Errors
-/// No number, or none that a TSC has.
+/// The text is not a number, or not a frequency that a TSC has.
 pub fn frequency(text: &str) -> Result<u64, HostError> {
     let hz: u64 = text.trim().parse().map_err(|_| {
         let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
@@ -125,11 +125,10 @@ fn exact(hz: u64) -> Option<Tsc> {
     Some(Tsc { khz: u32::try_from(hz / 1000).ok()?, slack_khz: 0 })
 }
 
-/// Reads hosts from a text; which kind it is shows at its beginning. `name` is used for what has none
-/// of its own.
+/// Reads hosts from a text, whose kind is recognised by its beginning. `name` is used for a host without a name.
 ///
 /// # Errors
-/// It is of no kind that is understood, or holds no host.
+/// The text is of no known kind, or has no host.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Host>, HostError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().as_bytes().first() {
