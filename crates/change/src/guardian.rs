@@ -1,9 +1,8 @@
 //! A process that outlives the process that chose another clocksource, and restores the former one.
 //!
-//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by
-//! SIGKILL, where no code of the owner runs any more. It has a session of its own and ignores the
-//! signals that a terminal or a service manager sends to all processes, so that a signal that ends
-//! the owner does not end it.
+//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by SIGKILL, where no
+//! code of the owner runs any more. It runs in a separate session and ignores the signals that a terminal or a service
+//! manager sends to all processes, so that a signal that ends the owner does not end it.
 //!
 //! If both are killed with SIGKILL at once, the clocksource is not restored.
 
@@ -158,8 +157,8 @@ pub fn watch(
     result.map(|changed| if changed { Watched::Restored } else { Watched::Untouched })
 }
 
-/// Makes this process hard to end: a session of its own, without reaction to signals of a terminal or
-/// a service manager, and the last choice of a kernel that is out of memory.
+/// Makes this process hard to end: puts it in a separate session, ignores the signals of a terminal or a service
+/// manager, and makes it the last choice of a kernel that is out of memory.
 pub fn harden() {
     // SAFETY: takes no pointer; fails where this process leads a group already, which does no harm.
     unsafe { libc::setsid() };

@@ -166,8 +166,8 @@ pub fn refuse(name: &str, known: &Known) -> Option<Refusal> {
     if let Some((_, evidence)) = known.demoted.iter().find(|(other, _)| other == name) {
         return Some(Refusal::Demoted(evidence.clone()));
     }
-    // With a one-shot tick the list holds only what is valid for high resolution, which a demoted
-    // clocksource is not. With a periodic tick it holds everything, jiffies too.
+    // With a one-shot tick the list has only clocksources that are valid for high resolution, and a demoted one is not.
+    // With a periodic tick it has all of them, `jiffies` too.
     let everything = known.available.iter().any(|other| other.ends_with("jiffies"));
     (everything && !known.log_is_complete).then_some(Refusal::CannotTell)
 }

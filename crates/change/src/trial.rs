@@ -46,7 +46,7 @@ pub trait Subject {
     /// The clocksource in use.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// The kernel does not report it.
     fn current(&mut self) -> Result<String, ChangeError>;
     /// The read cost now, in nanoseconds; `None` if it cannot be measured.
     fn cost(&mut self) -> Option<f64>;
@@ -83,7 +83,7 @@ pub enum Objection {
     /// A signal came.
     #[error("it was interrupted before the watch ended")]
     Stopped,
-    /// The kernel does not say which clocksource is in use.
+    /// The kernel does not report the clocksource in use.
     #[error("it cannot be watched: {0}")]
     Blind(String),
 }

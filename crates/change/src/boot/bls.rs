@@ -43,9 +43,9 @@ pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)>
     })
 }
 
-/// Whether an entry boots Linux with options of its own. By the specification that is one with `linux`, and one with
-/// `uki` whose options are handed to the image; without any, its command line is inside the image, and options that
-/// are added would replace it (systemd-stub(7)). `efi` starts any program.
+/// Returns whether an entry boots Linux with options in the entry. By the specification that is one with `linux`, and
+/// one with `uki` whose options are passed to the image; without options, its command line is inside the image, and
+/// added options would replace it (systemd-stub(7)). `efi` starts any program.
 pub(super) fn boots_linux(text: &str) -> bool {
     value(text, "linux").is_some() || value(text, "uki").is_some() && !all_options(text).is_empty()
 }
@@ -108,7 +108,7 @@ pub(super) fn grubby(system: &System, change: &Change) -> Result<Way, NoWay> {
 /// The entries themselves are edited, and the settings for new kernels.
 pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let mut way = Way { by: "boot loader entries", ..Way::default() };
-    // A kernel whose entry is left out would boot without the words, and that it was done would be said.
+    // A kernel whose entry is skipped would boot without the words, but the change would be reported as done.
     if let Some((_, path, why)) = unreadable(system) {
         let why = format!(
             "{why}, so whether it boots Linux, and with which words, is not known: make it readable, or move it \
@@ -151,7 +151,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         };
         way.notes.push(format!("{} stays as it is: {what}", path.display()));
     }
-    // GRUB gives such an entry the words of a variable, and only as long as it has none of its own.
+    // GRUB gives such an entry the words of a variable, but only as long as the entry has no options.
     if super::grub::config(system).and_then(|path| system.text(path)).is_some_and(are_read_by)
         && let Some((path, _)) = files().find(|(_, text)| options(text).next().is_none())
     {
@@ -273,7 +273,7 @@ fn one_directory(system: &System, directory: &str, change: &Change) -> Result<()
     }
 }
 
-/// Whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has none of its own.
+/// Returns whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has no entries itself.
 pub(super) fn are_read_by(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "blscfg")
 }

@@ -88,8 +88,8 @@ pub(super) const KIND: Kind = Kind { names: may_be_set, line: &[ALL, VARIABLE] }
 /// Under Xen these replace the others (`20_linux_xen`).
 const XEN: [&str; 2] = ["GRUB_CMDLINE_LINUX_XEN_REPLACE", "GRUB_CMDLINE_LINUX_XEN_REPLACE_DEFAULT"];
 
-/// Names of settings, and parameters of the kernel that were written there by mistake: `grub-mkconfig` has no variable of
-/// such a name.
+/// Returns whether a name is that of a setting, or of a kernel parameter that was written there by mistake:
+/// `grub-mkconfig` has no variable of such a name.
 fn may_be_set(name: &str) -> bool {
     strict::ordinary(name) || ["clocksource", "tsc", "notsc", "hpet", "nohpet"].contains(&name)
 }
@@ -145,8 +145,8 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             ));
         }
     }
-    // A word is removed from the file that has it, even if other people own the file: there is no other
-    // way to remove it.
+    // A word is removed from the file that has it, even if another user owns the file: there is no other way to remove
+    // it.
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let own = |path: &Path| DROP_INS.iter().any(|own| Path::new(own) == path);
     let mut after: Files = before

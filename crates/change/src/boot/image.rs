@@ -1,8 +1,8 @@
-//! Systems whose own tool, or whose image, owns the command line.
+//! Systems whose command line belongs to a tool of the system, or to its image.
 //!
-//! Sources: rpm-ostree(1) kargs; bootc, kernel arguments (`/usr/lib/bootc/kargs.d`); NixOS manual,
-//! `boot.kernelParams`; Flatcar, custom kernel boot options (`linux_append` in the OEM partition's
-//! grub.cfg); Ignition specification 3.3 and later, `kernelArguments`; transactional-update(8).
+//! Sources: rpm-ostree(1) kargs; bootc, kernel arguments (`/usr/lib/bootc/kargs.d`); NixOS manual, `boot.kernelParams`;
+//! Flatcar, custom kernel boot options (`linux_append` in the OEM partition's grub.cfg); Ignition specification 3.3 and
+//! later, `kernelArguments`; transactional-update(8).
 
 use super::{RISK, Way, write};
 use crate::plan::{Action, Step};

@@ -281,7 +281,7 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
             .filter(|(_, own)| has(own))
             .map(|(it, _)| it.name.as_str())
             .collect();
-        // One whose lines are not known may have it, too.
+        // A loader whose lines are not known may have it, too.
         let may = found.iter().zip(&lines).filter(|(_, own)| own.is_none() || has(own));
         let may: Vec<Loader> = may.map(|(it, _)| it.loader).collect();
         if !owners.is_empty() && may.len() < found.len() {

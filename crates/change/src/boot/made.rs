@@ -10,10 +10,10 @@
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
-//!   kernel is no longer in `/boot`. A new entry, also one in a file of its own, is like a former one, for a new kernel.
-//! - The line of a kernel is one command: behind `;`, `&` or `|` GRUB would run another one.
-//! - Nothing of its entries is hidden from a look at its lines, and the entry that boots by default has the words, where it
-//!   is one of this system ([`unseen`]).
+//!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a former one, for a new kernel.
+//! - The line of a kernel is one command: after `;`, `&` or `|` GRUB would run another one.
+//! - Nothing of its entries is hidden from a check of its lines, and the entry that boots by default has the words,
+//!   where it is one of this system ([`unseen`]).
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -54,14 +54,14 @@ pub(crate) struct Fault {
     pub(crate) kind: Kind,
 }
 
-/// What is at fault.
+/// The part that has the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The words.
     Words,
     /// Another part.
     Other,
-    /// It is not known what boots: an entry is not seen here, or is another one.
+    /// The entry that boots is not known: it is not visible here, or is another one.
     Unseen,
 }
 
@@ -74,7 +74,7 @@ struct Entry {
     recovery: bool,
     kernel: String,
     words: String,
-    /// What follows the command on its line.
+    /// The text that follows the command on its line.
     behind: Option<String>,
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn check(
     unseen::check(files, change, &variables(files), has_kernel)
 }
 
-/// Why an entry file that a program added is not one of a new kernel, like a former one; nothing of other files in such a
-/// directory. `former` are the files that were there before.
+/// Returns the reason why an entry file that a program added is not one of a new kernel, like a former one; for other
+/// new files in such a directory, only that they are new. `former` are the files that existed before.
 pub(crate) fn added(
     made: &Made,
     former: &[Made],

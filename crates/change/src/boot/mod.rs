@@ -5,9 +5,9 @@
 //! texts of its files) and a [`Change`] to steps. It must not read or write anything, and must not
 //! have the reasons for the words.
 //!
-//! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub`
-//! and similar tools run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere
-//! (NixOS, bootc, Ignition), the steps only say what to write there, and nothing is changed.
+//! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub` and similar tools
+//! run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere (NixOS, bootc, Ignition), the
+//! steps only name the text to write there, and nothing is changed.
 
 mod bls;
 pub(crate) mod extlinux;
@@ -88,8 +88,8 @@ pub enum NoWay {
 /// Steps that change the command line of the next boots; `named` is the boot loader that the user named.
 ///
 /// # Errors
-/// A word that must not be written, an unknown boot loader, more than one where the evidence does not say which boots, or
-/// a file that cannot be edited safely.
+/// A word that must not be written, an unknown boot loader, more than one where the evidence does not decide which one
+/// boots, or a file that cannot be edited safely.
 pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<Way, NoWay> {
     change.check()?;
     if let Some(way) = image::plan(system, change) {

@@ -20,7 +20,7 @@ const UNKNOWN: char = '\u{1}';
 pub(super) struct Kind {
     /// Which names may be assigned.
     pub(super) names: fn(&str) -> bool,
-    /// The variables whose words make the command line, in this order; empty where they are not set.
+    /// The variables whose words form the command line, in this order; a variable that is not set is empty.
     pub(super) line: &'static [&'static str],
 }
 
@@ -50,7 +50,7 @@ pub(super) fn evaluate_each<'a>(
     Ok(values)
 }
 
-/// What a value over the limits is called.
+/// Returns the description of a value over the limits.
 fn too_long() -> String {
     format!("a value that is longer than {} KiB or made of that much", LONGEST >> 10)
 }

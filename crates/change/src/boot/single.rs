@@ -47,7 +47,7 @@ struct Section {
     image: bool,
     /// Bytes of the value of each `parameters=`, without its quotes.
     parameters: Vec<(usize, usize)>,
-    /// Line of a `parmfile=`, whose words come first.
+    /// The line of a `parmfile=`, whose words come first.
     parmfile: Option<usize>,
 }
 
@@ -174,7 +174,7 @@ pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way
     Some(firmware(system, directory, change))
 }
 
-/// Whether a text in place of the command line says that another file is read.
+/// Returns whether a text in place of the command line states that another file is read.
 fn has_moved(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.to_ascii_lowercase().contains("do not edit"))
 }

@@ -1,8 +1,8 @@
 //! Files of settings that a shell reads, read by a grammar so narrow that every shell agrees on it: an edit is made only
 //! in such a file, because only there is it certain which assignment takes effect.
 //!
-//! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with a comment behind it if there is one.
-//! Blanks are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
+//! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with an optional comment after it. Blanks
+//! are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
 //! `${NAME}` may be in it, and the output of a few commands that give the distribution's name. Everything else, at any
 //! place, prevents edits of the whole file: it may end the reading, hide an assignment, or make another.
 //!
@@ -392,7 +392,8 @@ impl<'a> Cursor<'a> {
         Ok(Part::Of(name.to_owned()))
     }
 
-    /// Commands whose output is a name of the distribution, up to what ends them. In a subshell they assign nothing.
+    /// Reads commands whose output is a name of the distribution, up to their terminator. In a subshell they assign
+    /// nothing.
     fn commands(&mut self) -> Option<()> {
         loop {
             self.blanks();

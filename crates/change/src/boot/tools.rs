@@ -1,4 +1,4 @@
-//! Programs that make boot entries, and loaders whose configuration is not edited: one line each, with its setting and
+//! Programs that make boot entries, and loaders whose configuration is not edited: one row each, with its setting and
 //! the command to run afterwards. An edit of the files that these programs make would be lost, or have no effect.
 //!
 //! The programs that clocksmith runs are in their own files: `grubby` ([`super::bls`]), `rpm-ostree`, NixOS, Flatcar,

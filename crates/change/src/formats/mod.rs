@@ -1,12 +1,11 @@
 //! The chosen change in the languages of tools that manage many machines: text for these tools.
 //!
-//! This module has one file for each language. All of it is pure, from a [`Wanted`] to a text. Every
-//! text acts only if the clocksource is available, reads back the written value where its tool can,
-//! lets the machine boot when it fails, may be applied repeatedly, and says why it is there, its risk
-//! and how to revert it.
+//! This module has one file for each language. All of it is pure, from a [`Wanted`] to a text. Every text acts only if
+//! the clocksource is available, reads back the written value where its tool can, lets the machine boot when it fails,
+//! may be applied repeatedly, and states its purpose, its risk and how to revert it.
 //!
-//! It must not decide what is wanted and why ([`crate::plan`], and the code that makes plans), and
-//! must not write files.
+//! It must not decide what to change and why ([`crate::plan`], and the code that makes plans), and must not write
+//! files.
 
 mod ansible;
 mod cloud_init;
@@ -23,7 +22,7 @@ use thiserror::Error;
 /// The wanted settings of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The clocksource to choose at each boot; see [`is_name`] for what a name may be.
+    /// The clocksource to choose at each boot; [`is_name`] defines the valid names.
     pub clocksource: Option<String>,
     /// Kernel parameters that shall be there, such as `tsc=nowatchdog`; see [`is_parameter`].
     pub add: Vec<String>,
@@ -118,7 +117,7 @@ impl std::fmt::Display for Format {
     }
 }
 
-/// Why there is no text.
+/// The reason why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
     /// No such language.
@@ -139,7 +138,7 @@ pub enum FormatError {
     /// Nothing to write.
     #[error("neither a clocksource nor kernel parameters are wanted, so there is nothing to write")]
     Nothing,
-    /// The language cannot say it.
+    /// The language cannot express it.
     #[error("{format} cannot {what}; {instead}")]
     Unsupported {
         /// The language.

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 /// others.
 const MAX_SHOWN: u64 = 1 << 20;
 
-/// What this change gave its paths, and what it made sure of: the state of each record, by its number. It comes from
-/// the file that was made under a temporary name, so that nothing that another process writes is taken for it.
+/// The state of each record, by its number, that this change wrote or verified. It comes from the file that was made
+/// under a temporary name, so that nothing that another process writes is mistaken for it.
 type Written = BTreeMap<usize, State>;
 
-/// What a run has done so far.
+/// The progress of a run.
 #[derive(Default)]
 struct Work {
     /// The step that was begun last.
@@ -35,7 +35,7 @@ struct Work {
     running: Vec<u32>,
     /// Paths that a program changed beside its own, and that are not restored.
     lasting: Vec<PathBuf>,
-    /// Paths whose names were changed, and may not be on the disk yet.
+    /// Paths whose names were changed, and may not be on disk yet.
     named: BTreeSet<PathBuf>,
 }
 
@@ -67,9 +67,9 @@ pub(super) fn apply(
     carry_out(journal, plan, observer, end)
 }
 
-/// Runs a program that makes boot entries again, in an undo: as a change of its own, so that what it does is looked at and
-/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards. Also
-/// returns the names that appeared beside its files.
+/// Runs a program that makes boot entries again, in an undo: as a separate change, so that its effects are checked and
+/// restored as when a change is made, also by the next run if this one is killed. The entry of that change is removed
+/// afterwards. Also returns the names that appeared beside its files.
 pub(super) fn make_again(
     journal: &mut Journal,
     plan: &Plan,
@@ -113,7 +113,7 @@ fn carry_out(
             Ok(Applied { id: entry.id, changed, left, running: work.running })
         }
         Err(cause) => {
-            // What cannot be synced now is restored all the same.
+            // A file is restored even if it cannot be synced now.
             let _ = work.sync_names(journal);
             let result = back(journal, &mut entry, &work.written).map(|mut report| {
                 let lasting = work.lasting.iter().map(|path| journal.place.shown(path));
@@ -125,7 +125,7 @@ fn carry_out(
             if result.is_err() {
                 entry.stuck = true;
                 keep_open(journal, &mut entry);
-                // Without it the next run still restores the rest, but says that this one was killed.
+                // If this fails, the next run still restores the rest, but reports that this one was killed.
                 let _ = journal.store.save(&mut entry);
             }
             let end = match result {
@@ -230,7 +230,7 @@ fn make(
             return Err(JournalError::Stopped);
         }
         work.at = Some(index);
-        // A program finds what was written before it, also after a power cut.
+        // A program finds the files that were written before it, also after a power cut.
         if !replaces(&step.action) {
             work.sync_names(journal)?;
         }
@@ -347,7 +347,7 @@ fn step(
                 entry.left.push(index);
                 return Ok(());
             }
-            // What it makes is looked at when nothing of it writes any more.
+            // The results are checked only when none of its processes writes any more.
             if matches!(action, Action::Run { rewrites, .. } if ran.is_ok() && !rewrites.is_empty())
             {
                 work.running.extend(super::run::settle(&journal.place, observer));
@@ -388,8 +388,8 @@ fn step(
     }
 }
 
-/// Refuses what the program of a step (this command) made of files that earlier steps of the plan wrote, and records that
-/// it did: they are restored as what programs rewrite.
+/// Refuses changes by the program of a step (this command) to files that earlier steps of the plan wrote, and records
+/// that it made them: they are restored like files that programs rewrite.
 fn by_program(
     journal: &Journal,
     entry: &mut Entry,

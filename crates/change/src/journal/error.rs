@@ -78,7 +78,7 @@ pub enum JournalError {
     Unfit {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         why: String,
     },
     /// A path leaves the system's root, or turns in circles.
@@ -152,7 +152,7 @@ pub enum JournalError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
-    /// There is no such change.
+    /// The change does not exist.
     #[error("{0}")]
     NothingToUndo(String),
 }

@@ -1,4 +1,4 @@
-//! What a program finds at a path of the journal, which may be reached by a link since.
+//! The state that a program finds at a path of the journal, which may by now be reached through a link.
 
 use super::capture::capture;
 use super::entry::State;
@@ -14,7 +14,7 @@ pub(super) struct Found {
     pub(super) link: Option<PathBuf>,
 }
 
-/// What a program finds at a located path. Follows links.
+/// Returns the state that a program finds at a located path. Follows links.
 pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
     if let Some(spot) = tree.spot(path)? {
         return Ok(Found { state: capture(&spot)?.0, link: None });

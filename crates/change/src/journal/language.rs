@@ -8,11 +8,11 @@ use super::capture::capture;
 use super::tree::End;
 use std::path::Path;
 
-/// Where the file is, if the command does not say so.
+/// The paths of the file, if the command does not name it.
 const FILES: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
 /// The language of the system (locale.conf(5)).
 const SYSTEM: [&str; 2] = ["/etc/default/locale", "/etc/locale.conf"];
-/// What decides on the language of messages, beside `LANG`.
+/// Variables that set the language of messages, besides `LANG`.
 const BESIDE: [&str; 2] = ["LANGUAGE", "LC_MESSAGES"];
 
 /// A language, or several: no path, and nothing that a shell reads as more than a word.

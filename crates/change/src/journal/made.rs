@@ -64,7 +64,7 @@ pub(super) fn look(
             let path = journal.place.shown(&path);
             return Err(JournalError::NotMade { path, why, command: command.join(" ") });
         }
-        // What is at the end of a link that was there before.
+        // The file at the end of a link that existed before.
         let (before, after) = match (&state, after) {
             (State::Link { .. }, None) => behind(journal, &records, &path)?,
             (_, after) => (before, after),
@@ -73,7 +73,7 @@ pub(super) fn look(
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
-    // What grub.cfg reads beside it, for what boots by default.
+    // The files that grub.cfg reads beside it and that decide the default entry.
     let beside: BTreeSet<PathBuf> = files
         .iter()
         .filter(|made| made.path.ends_with("grub.cfg"))
@@ -170,8 +170,8 @@ pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
     }
 }
 
-/// The kernels and initial RAM disks that the entries of a file name, and that are not there. Entry files name them by the paths
-/// of their own filesystem.
+/// Returns the kernels and initial RAM disks that the entries of a file name, but that do not exist. Entry files name
+/// them by paths that start at the root of their filesystem.
 pub(super) fn missing_images(tree: &Tree, path: &Path, text: &str) -> Vec<String> {
     let top = path.ancestors().nth(3).filter(|_| !path.ends_with("grub.cfg"));
     let has = has_kernel(tree);
@@ -184,7 +184,8 @@ pub(super) fn missing_images(tree: &Tree, path: &Path, text: &str) -> Vec<String
     images(path, text).into_iter().filter(|name| !there(name)).collect()
 }
 
-/// Whether another user can write what was made, and could not before: that user would choose what boots.
+/// Returns whether another user can write a file that was made, but could not before: that user would choose what
+/// boots.
 fn opened_up(was: Option<&State>, is: &State) -> Option<String> {
     let State::File { meta, .. } = is else { return None };
     let (mode, uid) = match was {

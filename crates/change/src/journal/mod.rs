@@ -13,7 +13,7 @@
 //! | `Applied` | nothing: it is in force |
 //! | `Undoing` | finishes the revert |
 //!
-//! How it is used:
+//! Usage:
 //!
 //! ```no_run
 //! # use clocksmith_change::journal::*;
@@ -29,8 +29,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! This module records, makes and reverts a change, and says whether it is in force. It must not
-//! decide what to change and why, print, or ask questions.
+//! This module records, makes and reverts a change, and reports whether it is in force. It must not decide what to
+//! change and why, print, or ask questions.
 
 pub mod entry;
 mod error;
@@ -100,8 +100,8 @@ pub enum Which {
 pub enum Force {
     /// No: [`JournalError::Conflicts`], and nothing is reverted.
     No,
-    /// Yes, but for what a boot loader's program makes: that is made again by it, as without force, and no entry of a kernel
-    /// that is gone comes back.
+    /// Yes, except for files that a boot loader's program makes: that program makes them again, as without force, and
+    /// no entry of a removed kernel is restored.
     Yes,
 }
 
@@ -166,7 +166,8 @@ pub struct Applied {
     pub changed: Vec<PathBuf>,
     /// Commands that are left to be run inside that system.
     pub left: Vec<Vec<String>>,
-    /// Processes that programs of the change have left behind and that still run: what they write was not looked at.
+    /// Processes that programs of the change have left behind and that still run: the files that they write were not
+    /// checked.
     pub running: Vec<u32>,
 }
 
@@ -220,8 +221,8 @@ impl Journal {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
-    /// As [`Journal::open`]. Whether to stop is asked while a program runs, also one of [`Journal::undo`]: then what that
-    /// program did is put back.
+    /// Like [`Journal::open`]. `stop` is called while a program runs, also one of [`Journal::undo`]: if it returns
+    /// true, the effects of that program are reverted.
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -283,7 +284,7 @@ impl Journal {
         self.store.entries()
     }
 
-    /// Makes the change, all of it or nothing.
+    /// Makes the change completely or not at all.
     ///
     /// # Errors
     /// Something failed; everything was restored, or [`End`] lists what was not.
@@ -295,8 +296,8 @@ impl Journal {
         apply::apply(self, plan, observer, Phase::Applied)
     }
 
-    /// Makes the change, all of it or nothing, on trial: until [`Journal::confirm`] says that it holds,
-    /// the next [`Journal::open`] restores everything.
+    /// Makes the change completely or not at all, on trial: until [`Journal::confirm`] is called, the next
+    /// [`Journal::open`] restores everything.
     ///
     /// # Errors
     /// As [`Journal::apply`].
@@ -320,8 +321,8 @@ impl Journal {
     /// nothing is reverted if any file was changed by another program or user since.
     ///
     /// # Errors
-    /// There is no such change, there are conflicts, or the system failed: then the rest is tried again
-    /// by the next [`Journal::open`].
+    /// The change does not exist, there are conflicts, or the system failed: then the rest is tried again by the next
+    /// [`Journal::open`].
     pub fn undo(&mut self, which: Which, force: Force) -> Result<Vec<Report>, JournalError> {
         undo::undo(self, which, force)
     }

@@ -23,7 +23,7 @@ enum Lock {
     Open,
 }
 
-/// The locks, with whose they are.
+/// The locks, with the package manager of each.
 const LOCKS: [(&str, Lock, &str); 7] = [
     ("/var/lib/dpkg/lock-frontend", Lock::Record, "dpkg"),
     ("/var/lib/dpkg/lock", Lock::Record, "dpkg"),
@@ -80,7 +80,7 @@ fn holder(path: &Path, lock: Lock) -> Option<u32> {
 fn locker(path: &Path) -> Option<u32> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    // Readers (`rpm -q`) are no matter.
+    // Readers (`rpm -q`) do not matter.
     let lock = rustix::process::fcntl_getlk(&file, &Flock::from(FlockType::ReadLock)).ok()??;
     let pid = u32::try_from(lock.pid?.as_raw_nonzero().get()).ok()?;
     (!is_ancestor(pid)).then_some(pid)

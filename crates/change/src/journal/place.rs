@@ -25,7 +25,7 @@ impl Place {
         Self::at(Path::new("/"), Sysfs::live())
     }
 
-    /// The system whose root is this directory. Programs of another system than this one are not run.
+    /// Returns the system whose root is this directory. Programs of a system other than the running one are not run.
     ///
     /// # Errors
     /// The directory cannot be opened.

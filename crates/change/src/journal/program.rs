@@ -1,7 +1,8 @@
-//! The file of a program that runs with the rights of this process: no other user can have written it, or what the kernel
-//! runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic program, and the
-//! libraries that it loads from other places than those of the system. No list of harmless interpreters is kept: whatever
-//! the first line names by a path must be trusted, so that `nice`, `setsid` or `ld.so` lead nowhere else.
+//! The file of a program that runs with the rights of this process: no other user can have written it, nor the files
+//! that the kernel runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic
+//! program, and the libraries that it loads from other places than those of the system. There is no list of harmless
+//! interpreters: every path in the first line must be trusted, so that `nice`, `setsid` or `ld.so` cannot lead to
+//! another file.
 
 mod elf;
 
@@ -17,7 +18,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// The file of a program: executable, in one of the usual directories if none is given. It and every directory and link
 /// on the way to it must be trusted ([`trusted`]), because it runs with the rights of this process. An untrusted one is
-/// not passed over for one of the same name in a later directory: which of them is meant is the user's to say.
+/// not skipped in favour of one of the same name in a later directory: the user must decide between them.
 ///
 /// # Errors
 /// The program does not exist, or another user could have written it.
@@ -30,7 +31,7 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
     Ok(found)
 }
 
-/// Looks at the libraries of such a list.
+/// Checks the libraries of such a list.
 fn preloaded(list: &Path) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(list) else { return Ok(()) };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
@@ -107,12 +108,12 @@ const INTERPRETERS: usize = 6;
 /// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
 const LINE: usize = 256;
 
-/// What a program needs to be run.
+/// A file that a program needs in order to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Needed {
     /// A program, by its path or by its name in root's search path.
     Program(String),
-    /// A path among the arguments of one: what it is for is not known.
+    /// A path among the arguments of a program: its purpose is not known.
     Path(String),
     /// A library.
     Library(PathBuf),
@@ -121,7 +122,7 @@ enum Needed {
 }
 
 impl Needed {
-    /// Refuses what another user could have written.
+    /// Refuses a file that another user could have written.
     fn look(&self, left: usize) -> Result<(), String> {
         let path = match self {
             Self::Program(program) => {
@@ -145,7 +146,7 @@ impl Needed {
     }
 }
 
-/// Looks at a library, and at what it loads.
+/// Checks a library, and the files that it loads.
 fn library(path: &Path, left: usize) -> Result<(), String> {
     let left = left.checked_sub(1).ok_or("too many libraries need each other")?;
     let file = trusted::open(path).map_err(|error| error.to_string())?;
@@ -160,7 +161,7 @@ fn libraries(path: &Path) -> Result<(), String> {
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// What a file loads from other places than those of the system.
+/// Returns the files that a file loads from other places than those of the system.
 fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let found = elf::loaded(file, path.parent().unwrap_or(Path::new("/")))?;
@@ -182,11 +183,11 @@ fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
 /// Libraries that every program loads (ld.so(8)).
 const PRELOADED: &str = "/etc/ld.so.preload";
 
-/// The files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among its
-/// arguments, and what `env` finds for it; the loader and the libraries of a dynamic program.
+/// Returns the files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among
+/// its arguments, and the program that `env` finds for it; the loader and the libraries of a dynamic program.
 ///
 /// # Errors
-/// A first line or a dynamic section of which it is not certain what it runs or loads.
+/// The first line or the dynamic section does not show with certainty which files it runs or loads.
 fn interpreters(file: OwnedFd, path: &Path) -> Result<Vec<Needed>, String> {
     let file = File::from(file);
     let mut head = [0; LINE];
@@ -418,7 +419,7 @@ mod tests {
         let error = found().unwrap_err().to_string();
         assert!(error.contains("bin (owner") && error.contains("mode 0777"), "{error}");
         mode(&bin, 0o755);
-        // A link counts by what it leads to.
+        // The target of a link decides.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&program, &link).unwrap();
         assert!(find(link.to_str().unwrap()).is_ok());

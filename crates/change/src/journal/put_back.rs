@@ -39,7 +39,7 @@ pub(super) enum Mode {
     JustFailed,
     /// A later run; others may have changed files in between.
     Later,
-    /// The change is reverted whatever the current state is.
+    /// The change is reverted regardless of the current state.
     Forced,
 }
 
@@ -131,7 +131,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
         }
     }
     report.kept.extend(beside(journal, entry, &entry.neighbours));
-    // What the program of a run that ended early made of files beside its own.
+    // Changes to other files by a program of a run that ended early.
     let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
     let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
     let (owned, still) = super::surroundings::own_again(tree, &entry.owned, in_this_run);
@@ -160,7 +160,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     Ok(report)
 }
 
-/// What is said of names that appeared beside the files of a program.
+/// Returns the messages about names that appeared beside the files of a program.
 fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
     let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
     let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);
@@ -229,8 +229,8 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     open
 }
 
-/// Keeps in the entry what a run could not put back a moment after its programs changed it: a later run knows that they did,
-/// and puts it back, too.
+/// Records in the entry the files that a run could not restore immediately after its programs changed them: a later run
+/// knows that they did, and restores them, too.
 pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
     let touched = |record: &&mut Record| {
         record.observed || record.new.is_none() && !record.rewritten_by.is_empty()
@@ -247,7 +247,7 @@ pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
             continue;
         }
         record.observed = false;
-        // Its state is known by its content. Without that, the time of the program tells whose it is.
+        // Its state is known by its content. Without that, the time of the program shows whose it is.
         let kept = content.is_none_or(|content| journal.store.keep(&content).is_ok());
         record.new = kept.then_some(now);
     }
@@ -261,8 +261,8 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Puts the former files back where a killed program left files that boot nothing, and what they name is there. What cannot be
-/// restored stays: the entry does, too.
+/// Restores the former files where a killed program left files that boot nothing, if the files that the former ones
+/// name exist. A file that cannot be restored stays, and so does the entry.
 pub(super) fn mend(journal: &Journal, entry: &Entry) {
     let mut named: Vec<&Path> = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -389,7 +389,7 @@ fn restore_at(
             {
                 set_time(spot, meta)?;
             } else {
-                // Another process may have changed it, or the disk is full: what is renamed is the former file, whole.
+                // Another process may have changed it, or the disk is full: only the complete former file is renamed.
                 let whole = saved.stat()?.is_some() && capture(&saved)?.0.same(&record.old);
                 if !whole {
                     let content = journal.store.content(content)?;

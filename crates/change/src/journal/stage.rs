@@ -38,7 +38,7 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     }
     sync_all(tree, &made)?;
     let mut reserves: BTreeMap<&Path, u64> = BTreeMap::new();
-    // What is only observed may be on a file system that cannot be written.
+    // A file that is only observed may be on a filesystem that cannot be written.
     for record in entry.records.iter().filter(|record| !record.observed) {
         // In whole blocks.
         let size = match record.old {

@@ -51,8 +51,8 @@ impl Entry {
         self.holds_below(place, &[])
     }
 
-    /// The same, below later changes, oldest first: what they made of the files of this one counts, unless they take its words
-    /// back. Reads only.
+    /// The same for a change below later ones, oldest first: the text that they made of this one's files is accepted,
+    /// unless they revert its words. Reads only.
     #[must_use]
     pub fn holds_below(&self, place: &Place, later: &[Self]) -> Holds {
         let below = self.below(later);
@@ -92,7 +92,7 @@ impl Entry {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
                 match files(place, self, records()) {
-                    // Others make entries anew, too: what counts is whether these have the words.
+                    // Other programs make entries again, too: it is enough that these have the words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)
                     }

@@ -1,8 +1,8 @@
 //! The journal's own files: entries and saved contents.
 //!
-//! An entry is a file of two lines: the entry in JSON, and the SHA-256 of that line. It is written under
-//! another name, synced, and renamed; its generations take turns between two names, so that one whose
-//! data a filesystem lost in a power cut leaves the one before. A content is a file named by its SHA-256.
+//! An entry is a file of two lines: the entry in JSON, and the SHA-256 of that line. It is written under another name,
+//! synced, and renamed; its generations alternate between two names, so that the previous one remains if a filesystem
+//! loses the data of the last one in a power cut. A content is a file named by its SHA-256.
 
 use super::bytes::digest;
 use super::capture::{MAX_SIZE, begin_sync};
@@ -120,7 +120,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets it: the change is no more. When this returns, that is on the disk.
+    /// Removes an entry: the change no longer exists. When this returns, the removal is on disk.
     pub(super) fn remove(&mut self, id: u64) -> Result<(), JournalError> {
         let Some(entry) = self.entry(id) else { return Ok(()) };
         let newest = name_of(entry);

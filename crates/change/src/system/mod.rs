@@ -38,7 +38,7 @@ pub struct System {
     pub systemd: bool,
     /// Whether OpenRC is.
     pub openrc: bool,
-    /// Marks of systems whose own tool owns the command line.
+    /// Marks of systems where a tool of the system owns the command line.
     pub marks: Marks,
     /// The data of the firmware and the boot loader about this boot.
     pub efi: Efi,
@@ -52,7 +52,7 @@ pub struct System {
     pub longest: Longest,
 }
 
-/// Marks of systems whose own tool owns the command line.
+/// Marks of systems where a tool of the system owns the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// `/run/ostree-booted`, or `/ostree` with a deployment.
@@ -126,7 +126,7 @@ impl System {
         self.text("/proc/cmdline").map(|text| text.trim_end_matches('\n'))
     }
 
-    /// Adds a text, for tests and for what-ifs.
+    /// Adds a text, for tests and hypothetical cases.
     #[must_use]
     pub fn with(mut self, path: &str, text: &str) -> Self {
         self.files.insert(PathBuf::from(path), Text::Is(text.to_owned()));

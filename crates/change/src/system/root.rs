@@ -156,7 +156,7 @@ impl Root<'_> {
             let text = name.into_string().map_err(|name| {
                 io::Error::other(format!("the name {} in it is not UTF-8", name.display()))
             })?;
-            // A line break in a name would make a line of what is shown.
+            // A line break in a name would add a line to the output.
             if text.chars().any(visible::hides) {
                 return Err(io::Error::other(format!(
                     "the name {} in it has a character that a terminal does not show",

@@ -27,7 +27,7 @@ if [ -e "$ROOT/etc/default/grub.d/90-clocksmith.cfg" ]; then
 fi
 "#;
 
-/// Where files are quick, if there is such a place.
+/// Creates a directory where file access is fast, if there is such a place.
 pub fn temporary() -> tempfile::TempDir {
     // It may be missing, full, or not ours to write to.
     let memory = tempfile::tempdir_in("/dev/shm").ok().filter(|found| {

@@ -10,8 +10,9 @@
 //!   in front of all former ones, where GRUB boots them. No entry is added of a kernel that had one before, in any section,
 //!   and none outside of the sections.
 //!
-//! Comments and indentation do not count, nor do the lines of `00_header` that set the language of messages. A file that was out of date before differs by more, which is no fault of the
-//! program; but what it would change is not what was asked for.
+//! Comments and indentation are ignored, and so are the lines of `00_header` that set the language of messages. A file
+//! that was out of date before has more differences, which is not a fault of the program; but these changes were not
+//! requested.
 
 use super::lexer::{behind, words as words_of};
 use super::{Made, is_bls, is_extlinux, is_grub, kernel_line, keyword, marker, script};
@@ -53,7 +54,7 @@ pub(super) fn difference(
     }
 }
 
-/// Keys of an entry file that tell its kernel from another one's (Boot Loader Specification, type #1).
+/// Keys of an entry file that differ between kernels (Boot Loader Specification, type #1).
 const OF_KERNEL: [&str; 8] =
     ["title", "version", "linux", "initrd", "sort-key", "machine-id", "id", "grub_class"];
 
@@ -119,7 +120,7 @@ fn short(line: &str) -> String {
     text
 }
 
-/// The file of the kernel of an entry file, which has the path of its own file system.
+/// Returns the path of the kernel of an entry file, in which paths start at the root of the entries' filesystem.
 fn bls_kernel(path: &Path, text: &str) -> Option<String> {
     let kernel = text.lines().find_map(|line| keyword(line.trim(), &["linux"]))?.trim();
     let top = path.parent()?.parent()?.parent()?;
@@ -422,7 +423,7 @@ impl Alike<'_> {
         if was == is {
             return true;
         }
-        // With what follows the command on its line.
+        // With the text that follows the command on its line.
         let of = |line: &str| -> Option<(String, Vec<String>, Option<String>)> {
             let line = line.strip_prefix("set ").unwrap_or(line);
             if let Some(value) = line.strip_prefix(SHARED) {
@@ -486,7 +487,7 @@ fn had_before<'a>(kernels: &BTreeSet<&'a str>, new: &Entry<'_>) -> Option<&'a st
     named.find_map(|name| kernels.get(name.as_str()).copied())
 }
 
-/// Whether the settings make the entries of a section (`10_linux`), or there are no sections.
+/// Returns whether the entries of a section are generated from the settings (`10_linux`), or there are no sections.
 fn is_made(section: Option<&str>) -> bool {
     section.is_none_or(|name| script(name).starts_with("linux"))
 }

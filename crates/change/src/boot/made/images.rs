@@ -1,5 +1,5 @@
-//! What the entries of a file load, and whether the file is whole: what decides if an older copy of it still boots, and if a
-//! present one does.
+//! The files that the entries of a file load, and whether the file is whole: this decides whether an older copy of it
+//! still boots, and whether the present one does.
 
 use super::{KERNELS, MODULES, Menu, ends, is_bls, is_extlinux, is_grub, is_image, lexer};
 use super::{keyword, marker, script};
@@ -14,7 +14,7 @@ pub(crate) fn has_entries(path: &Path) -> bool {
     is_grub(path) || is_extlinux(path) || is_bls(path)
 }
 
-/// Whether a path is that of an entry of its own (Boot Loader Specification, type #1).
+/// Returns whether a path is that of an entry file (Boot Loader Specification, type #1).
 pub(crate) fn is_entry_file(path: &Path) -> bool {
     is_bls(path)
 }

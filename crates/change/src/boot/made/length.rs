@@ -7,7 +7,7 @@ use crate::system::Longest;
 use crate::words::Change;
 use std::path::Path;
 
-/// What GRUB writes before the words (`BOOT_IMAGE=` and the kernel).
+/// The text that GRUB writes before the words (`BOOT_IMAGE=` and the kernel).
 const IMAGE: &str = "BOOT_IMAGE=";
 
 /// Why the words at the end of a command line would be cut off, if they would. Boot loaders and the kernel do that without a message.

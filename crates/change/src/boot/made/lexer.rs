@@ -2,7 +2,8 @@
 //!
 //! Source: `grub-core/script/yylex.l` and `parser.y`: blanks separate words; `'` quotes everything, `"` everything but
 //! `\` and `$`; `\` quotes one character; `#` at the beginning of a word begins a comment; `;`, `&` and `|` end a
-//! command; `if`, `while`, `until` and `for` are read as such where a command begins, `{` and `}` where they stand alone.
+//! command; `if`, `while`, `until` and `for` are keywords where a command begins, `{` and `}` where they are whole
+//! words.
 
 /// A word, and whether any of it was quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +138,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a line has behind its first command, and GRUB reads as more commands or as part of it: the text from `;`, `&` or
-/// `|` on, a backslash at the end, which adds the next line, or a quote that is not closed on it.
+/// Returns the text after the first command of a line that GRUB reads as more commands or as a part of it: the text
+/// from `;`, `&` or `|` on, a backslash at the end, which adds the next line, or a quote that is not closed on it.
 pub(super) fn behind(line: &str) -> Option<String> {
     let mut lexer = Lexer::new(line);
     while let Some(token) = lexer.token() {
@@ -170,7 +171,7 @@ pub(super) struct Command {
     pub(super) line: usize,
     /// Whether nothing is in front of it on that line.
     pub(super) first: bool,
-    /// Whether its name is quoted in any way, or has a variable; not that of an assignment, whose value may.
+    /// Whether its name is quoted in any way, or has a variable; not set for an assignment, whose value may.
     pub(super) odd: bool,
     /// The line that a backslash in it continues.
     pub(super) continued: Option<usize>,
@@ -200,7 +201,8 @@ impl Command {
     }
 }
 
-/// All commands of a script. What opens and closes a block is no command; what follows `if`, `then` and the like is.
+/// Returns all commands of a script. The delimiters of a block are not commands; a command after `if`, `then` and
+/// similar words is.
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let mut lexer = Lexer::new(text);
     let mut all: Vec<Command> = Vec::new();

@@ -277,8 +277,7 @@ fn entry_files_have_the_words_where_they_boot_linux() {
     assert_eq!(checked(path, ENTRY, &good), Ok(()));
     assert_eq!(checked(path, ENTRY, ENTRY).unwrap_err(), "lacks quirk=1");
     assert_eq!(checked(path, ENTRY, "").unwrap_err(), "is empty");
-    // Fedora: grub.cfg has no entries of its own, and an entry that starts a program is not
-    // checked.
+    // Fedora: grub.cfg itself has no entries, and an entry that starts a program is not checked.
     let wanted = change(&["quirk=1"], &[]);
     let config = section("10_linux", "insmod blscfg\nblscfg\n");
     let others = "title Windows\nefi /EFI/Microsoft/x.efi\n";
@@ -533,7 +532,7 @@ fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
         let with = text.replacen("ro quiet\n", "ro quiet quirk=1\n", 1);
         assert_eq!(checked(GRUB, &with, &with), Ok(()));
     }
-    // Written by hand, and not what boots by default.
+    // Written by hand, and not the default entry.
     for new in ["lin\\\nux /x", "$k /x", "configfile /x.cfg", "true; linux /boot/vmlinuz-6"] {
         let text = good.replace("linux /boot/my-kernel root=/dev/sda9", new);
         assert_eq!(checked(GRUB, &text, &text), Ok(()), "{new}");
@@ -606,7 +605,7 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
         ("set default='1>0'\n", ours, ""),
         ("set default=1\n", ours, ""),
         ("set default=mine\n", "linux /boot/vmlinuz-6 root=/dev/sda9 quirk=1", ""),
-        // Another system's: its words are no matter of this one.
+        // An entry of another system: its words are not checked.
         ("set default=mine\n", "linux /boot/my-kernel root=/dev/sda9", ""),
         ("set default=mine\n", "chainloader +1", ""),
         ("set default=osprober-gnulinux-x\n", ours, ""),

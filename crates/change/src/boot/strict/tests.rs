@@ -160,7 +160,7 @@ fn shells() -> Vec<&'static str> {
     found
 }
 
-/// Edits a text, and has every shell say whether that did what it should: says whether it was edited.
+/// Edits a text, and verifies the result with every shell; returns whether the text was edited.
 fn held_against_shells(text: &str, wanted: &words::Change) -> Result<bool, String> {
     let Ok(edited) = settings::edited(&grub::KIND, text, grub::VARIABLE, "", wanted) else {
         return Ok(false);

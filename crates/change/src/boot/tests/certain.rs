@@ -1,4 +1,4 @@
-//! Files of which it is not certain what an edit does, and those just beside them that are edited.
+//! Files for which the effect of an edit is not certain, and similar ones that are edited.
 
 use super::*;
 
@@ -288,7 +288,7 @@ fn values_that_double_are_refused_with_their_file_and_line() {
             "{error}"
         );
         assert!(error.len() < 1000, "{error}");
-        // What is shown of settings is bounded, too.
+        // The displayed values of settings are bounded, too.
         assert!(grub::value(&system, grub::ALL).len() <= 1 << 17);
         assert!(crate::mistakes::find(&system).len() < 99);
     }

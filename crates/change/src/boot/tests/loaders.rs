@@ -267,7 +267,7 @@ fn entries_are_edited_by_the_names_that_the_boot_loader_reads() {
     assert_eq!(edited, [entry("C.CONF"), entry("a.conf")]);
     assert!(way.notes.iter().any(|note| note.contains("auto-x.conf stays as it is")), "{way:?}");
 
-    // Where GRUB reads them, and the firmware says that GRUB booted.
+    // GRUB reads the entries, and the firmware reports that GRUB booted.
     let base = system("fedora", "", &[]).with("/boot/grub2/grub.cfg", "insmod blscfg\nblscfg\n");
     let efi = Efi { loader: Some("GRUB 2.06".to_owned()), ..Efi::default() };
     let named = Some(Loader::Entries);

@@ -1,4 +1,4 @@
-//! What is done with every file of a change that is reverted.
+//! The decision for every file of a change that is reverted.
 
 use super::super::appeared::appeared;
 use super::super::capture::capture;
@@ -142,7 +142,7 @@ pub(in super::super) fn decide(
         .collect();
     for (index, (decision, current)) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
-        // What a killed program left beside its files is removed.
+        // The remains of a killed program beside its files are removed.
         let remains = entry.phase == Phase::Applying && record.old == State::Absent;
         let together = record.planned.is_empty()
             && !(remains && decision == Decision::PutBack)
@@ -213,7 +213,7 @@ fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
     }
 }
 
-/// Steps whose directories have files that did not exist when the change was made.
+/// Returns the steps whose directories have files that did not exist when the change was made.
 fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
     let mut steps = Vec::new();
     for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {

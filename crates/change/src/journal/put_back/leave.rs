@@ -1,5 +1,5 @@
-//! What a revert leaves as others made it: entries that are gone or have another name, and those of kernels that were installed
-//! while a program ran.
+//! Files that a revert leaves as other programs made them: entries that were removed or renamed, and those of kernels
+//! that were installed while a program ran.
 
 use super::super::capture::capture;
 use super::super::entry::{Entry, Phase, Record, State};
@@ -86,8 +86,8 @@ pub(super) fn gone_entries(
     Ok(())
 }
 
-/// Leaves what a program had made as it is, if that program is not installed any more (another boot loader has replaced it), and
-/// nothing of the change is left to take back in it.
+/// Leaves the files of a program as they are, if that program is no longer installed (another boot loader has replaced
+/// it), and they have nothing of the change left to revert.
 pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
     let change = all_words(entry);
     for step in 0..entry.plan.steps.len() {

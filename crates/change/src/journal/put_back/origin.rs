@@ -1,8 +1,10 @@
-//! Whether the run that a later one finds half done can have left what is there now, or another process has changed it since.
+//! Decides whether the run that a later one finds incomplete can have left the present files, or another process has
+//! changed them since.
 //!
-//! A time does not tell: a kernel can be installed a minute after a run was killed. So the contents are compared. What a boot
-//! loader's program leaves is the former file with the words of the change, whole or cut off; everything else is another
-//! process's, and is never replaced by the former bytes, which have the entries of the kernels of that time.
+//! A time does not decide it: a kernel can be installed a minute after a run was killed. So the contents are compared.
+//! A boot loader's program leaves the former file with the words of the change, complete or truncated; everything else
+//! belongs to another process, and is never replaced by the former bytes, which have the entries of the kernels of that
+//! time.
 
 use super::super::capture::capture;
 use super::super::entry::{Entry, Record, State};
@@ -26,7 +28,8 @@ pub(super) fn is_rerun(entry: &Entry) -> bool {
     entry.plan.steps.len() == 1 && entry.plan.steps.iter().all(|it| step(&it.action))
 }
 
-/// The words of a text, without those that a change adds or removes, and without what fills an environment block.
+/// Returns the words of a text, without those that a change adds or removes, and without the padding of an environment
+/// block.
 fn tokens<'a>(text: &'a str, words: &HashSet<&str>) -> Vec<&'a str> {
     let apart = |it: char| it.is_whitespace() || "\"'".contains(it);
     text.split(apart)
@@ -129,7 +132,8 @@ pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     !missing.iter().any(was_there)
 }
 
-/// What the former entries of a path load, what is gone by now, and what the present ones do not load.
+/// Returns the files that the former entries of a path load, that no longer exist, and that the present ones do not
+/// load.
 pub(super) fn lost_images(journal: &Journal, record: &Record) -> Vec<String> {
     let State::File { content, .. } = &record.old else { return Vec::new() };
     let old = journal.store.text(content).filter(|_| has_entries(&record.path));
@@ -163,8 +167,8 @@ pub(super) fn is_half_made(
     }
 }
 
-/// Whether a program that was ended can have made a new file: it has the content of one that it rewrites, whole or cut off, and is
-/// no entry of a kernel that is there.
+/// Returns whether a program that was ended can have made a new file: it has the content of a file that the program
+/// rewrites, complete or truncated, and is not an entry of an existing kernel.
 pub(super) fn is_made_by_program(journal: &Journal, entry: &Entry, path: &Path) -> bool {
     let Some(text) = text_at(journal, path) else { return false };
     if is_entry_file(path) && boots_here(journal, path) {
@@ -178,7 +182,7 @@ pub(super) fn is_made_by_program(journal: &Journal, entry: &Entry, path: &Path) 
     former.any(|old| is_of_change(entry, &old, &text).is_some())
 }
 
-/// Whether a path has an entry whose kernel and disks are there.
+/// Returns whether a path has an entry whose kernel and disks exist.
 pub(super) fn boots_here(journal: &Journal, path: &Path) -> bool {
     let text = text_at(journal, path);
     text.is_some_and(|text| missing_images(journal.place.tree(), path, &text).is_empty())
@@ -232,8 +236,8 @@ pub(super) fn chooses(journal: &Journal, record: &Record, entries: &[String]) ->
         && value(&old, "kernelopts=") == value(&now, "kernelopts=")
 }
 
-/// What became of an entry file that is not where it was: the package manager has removed it with its kernel, or systemd-boot has
-/// given it another count of boots.
+/// The fate of an entry file that is no longer at its path: the package manager has removed it with its kernel, or
+/// systemd-boot has given it another count of boots.
 pub(in super::super) enum Gone {
     Renamed(PathBuf),
     Removed,

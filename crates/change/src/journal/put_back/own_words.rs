@@ -1,8 +1,8 @@
-//! The words that others gave entries and settings by themselves, where the program of a revert (grubby) takes words from all of
-//! them, or gives words to all.
+//! The words that other users or programs added to entries and settings, where the program of a revert (grubby) removes
+//! words from all of them, or adds words to all.
 //!
-//! A file that is the former one but for the words of the change becomes the former one. Of any other file it is said what it
-//! lost or got, where that may not be the work of the change.
+//! A file that differs from the former one only by the words of the change becomes the former one. For any other file,
+//! the words that it lost or got are reported, if these may not come from the change.
 
 use super::super::entry::{Entry, Record, State};
 use super::super::found::found;
@@ -63,7 +63,7 @@ impl Former {
         }
     }
 
-    /// Of an entry that was made since the change, there are no former words.
+    /// Reports on an entry that was made since the change: its former words do not exist.
     fn new_entry(
         &self,
         journal: &Journal,
@@ -110,7 +110,7 @@ fn records(entry: &Entry, step: usize) -> impl Iterator<Item = &Record> {
     entry.records.iter().filter(move |record| record.rewritten_by.contains(&step))
 }
 
-/// Whether an entry, or what is made from settings, has a word.
+/// Returns whether an entry, or the entries that are generated from settings, have a word.
 fn has(path: &Path, text: &str, word: &str) -> bool {
     if is_entry_file(path) {
         return options(path, text).is_some_and(|options| words::has(&options, word));

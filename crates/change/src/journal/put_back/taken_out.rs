@@ -42,7 +42,7 @@ fn count(line: &str, word: &str) -> usize {
     tokens(line).filter(|token| *token == word || set(token)).count()
 }
 
-/// What tells a line from others: its first word, or the name of its setting.
+/// Returns the key that distinguishes a line from others: its first word, or the name of its setting.
 fn key(line: &str) -> &str {
     let body = line.trim_start();
     let body = body.strip_prefix("export ").unwrap_or(body).trim_start();
@@ -114,8 +114,8 @@ fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
     back.then_some(text)
 }
 
-/// The present text without what a change wrote: `old` became `new`, and others made `now` of it. Nothing where it is not
-/// certain what is the change's.
+/// Returns the present text without the parts that a change wrote: the change replaced `old` by `new`, and others
+/// edited that to `now`. `None` where it is not certain which parts are the change's.
 fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> {
     let pieces = pieces(old, new, change)?;
     let of_change: BTreeSet<&str> = pieces.iter().map(|piece| piece.new).collect();
@@ -197,7 +197,7 @@ pub(in super::super) fn still_has(new: &str, now: &str, change: &Change) -> bool
         && change.remove.iter().all(|word| all(&lines, word) <= all(&wrote, word))
 }
 
-/// What the change wrote at a path, by its last step there.
+/// Returns the text that the change wrote at a path, by its last step there.
 pub(in super::super) fn written<'a>(entry: &'a Entry, record: &Record) -> Option<&'a str> {
     match &entry.plan.steps.get(record.step)?.action {
         Action::Write { content, .. } if !record.planned.is_empty() => Some(content),
@@ -205,8 +205,8 @@ pub(in super::super) fn written<'a>(entry: &'a Entry, record: &Record) -> Option
     }
 }
 
-/// Takes the words of a change out of a file that others have edited since: what is left becomes the state to restore, and the
-/// present one that of the change. Whether that was possible.
+/// Removes the words of a change from a file that others have edited since: the remaining text becomes the state to
+/// restore, and the present one that of the change. Returns whether that was possible.
 pub(super) fn take_out(
     journal: &Journal,
     entry: &mut Entry,
@@ -254,8 +254,8 @@ pub(super) fn take_out(
     true
 }
 
-/// By force, the former content replaces what others made. Not where entries would come back whose kernels are gone: then a file
-/// without words of the change stays as it is, and one with them is refused. Whether it stays.
+/// By force, the former content replaces edits by others, except where entries of removed kernels would be restored:
+/// then a file without words of the change stays as it is, and one with them is refused. Returns whether it stays.
 pub(super) fn stays(
     journal: &Journal,
     entry: &mut Entry,
@@ -291,8 +291,8 @@ pub(super) fn stays(
     Ok(true)
 }
 
-/// Remembers the words by which a file that becomes the former one differs from that: what a program makes of it loses and gets
-/// them, too.
+/// Records the words by which a file that becomes the former one differs from it: the files that a program generates
+/// from it lose and get them, too.
 pub(super) fn override_words(journal: &Journal, entry: &mut Entry, index: usize) {
     let Some(record) = entry.records.get(index) else { return };
     let old = match &record.old {
@@ -310,7 +310,7 @@ pub(super) fn override_words(journal: &Journal, entry: &mut Entry, index: usize)
     entry.overridden.add.extend(was.difference(&is).cloned());
 }
 
-/// Keeps what the entry's states need and no saved entry names yet.
+/// Saves the texts that the entry's states need and that no saved entry names yet.
 pub(in super::super) fn keep_texts(journal: &Journal, entry: &Entry) -> Result<(), JournalError> {
     entry.texts.iter().try_for_each(|text| journal.store.keep(text.as_bytes()))
 }

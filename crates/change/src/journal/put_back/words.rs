@@ -12,9 +12,9 @@ use crate::words;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Scripts that make entries of their own: a word there is no setting.
+/// Scripts that generate entries themselves: a word in them is not a setting.
 const SCRIPTS: &str = "/etc/grub.d";
-/// The names whose words GRUB's generator gives every entry of Linux, begin so.
+/// The prefix of the names whose words GRUB's generator adds to every entry of Linux.
 const GRUB: &str = "GRUB_CMDLINE_LINUX";
 
 /// The settings in which a word is that others may have put there. A file that the change itself wrote, and that is not reverted
@@ -44,7 +44,7 @@ pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<Path
         let ours = |it: &&super::Record| {
             it.path == *path && it.new.as_ref().is_some_and(|new| new.same(&state))
         };
-        // What is there is what will be there, or what the change wrote and its revert replaces.
+        // The present text is the future text, unless the change wrote it and its revert replaces it.
         let former = entry.records.iter().find(ours).map(|it| &it.old);
         let text = match former {
             None => String::from_utf8(content).unwrap_or_default(),
@@ -75,7 +75,7 @@ pub(super) fn sets(line: &str, word: &str) -> bool {
     value.split(|it: char| it.is_whitespace() || "\"'".contains(it)).any(plain)
 }
 
-/// What is said of words that a reverted change had added, and that others have in their settings, too.
+/// Returns the messages about words that a reverted change had added, and that others have in their settings, too.
 pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
     let words = all_words(entry);
     let found = words.add.iter().filter_map(|word| {
