@@ -1,4 +1,4 @@
-//! The program inside the guest, and what it says about the guest from outside.
+//! The program inside the guest, and its answer about the same guest from outside.
 //!
 //! With `run --guest-clocksmith PATH` each x86-64 guest also runs `clocksmith why --json`, with its
 //! measurement, and `clocksmith collect`. Both come out on the serial line. [`judge`] compares the
@@ -6,7 +6,7 @@
 //! bundle, which must give the same answer.
 //!
 //! - [`answer`]: the part of the program's JSON that is read
-//! - [`rules`]: which causes and which verdict a boot must have
+//! - [`rules`]: the causes and the verdict that a boot must have
 
 pub mod answer;
 pub mod rules;

@@ -76,7 +76,7 @@ pub fn play(place: &Place) -> Result<Story> {
     let away = begin.elapsed().as_secs_f64();
     seat.restored(&mut story, "paused", stopped, None)?;
     seat.asked(&mut story, "paused", &Asked { behind: away, by_fork: false })?;
-    // What sets the clock right afterwards is expected, and ends the alarm.
+    // A correction of the clock afterwards is expected, and ends the alarm.
     seat.set(&mut story, away.round() as i64)?;
     seat.quiet(&mut story, "set right after the pause")?;
 
@@ -104,7 +104,7 @@ fn generation(id: &str) -> [String; 2] {
     ["-device".into(), format!("vmgenid,guid={id}")]
 }
 
-/// What `why` and `check` must say.
+/// The expected answers of `why` and `check`.
 struct Asked {
     /// How far the wall clock is behind, in seconds; ahead if it is negative.
     behind: f64,
@@ -201,7 +201,7 @@ impl Seat {
         Ok(())
     }
 
-    /// What `why` and `check` say now.
+    /// Returns the present answers of `why` and `check`.
     fn answers(&mut self) -> Result<(Value, Value)> {
         let json = |text: &str| {
             serde_json::from_str::<Value>(text).with_context(|| format!("not JSON: {text:.200}"))
@@ -209,7 +209,7 @@ impl Seat {
         Ok((json(&self.order("why")?.1)?, json(&self.order("check")?.1)?))
     }
 
-    /// `why` names what happened, and `check` alarms.
+    /// Verifies that `why` names the event, and that `check` alarms.
     fn asked(&mut self, story: &mut Story, what: &str, wanted: &Asked) -> Result<()> {
         let (why, check) = self.answers()?;
         let wall = &why["wall_clock"];
@@ -281,7 +281,7 @@ fn parse(line: &str, name: &str) -> Option<(f64, String)> {
     Some((uptime.parse().ok()?, text.to_owned()))
 }
 
-/// The uptime and the event in a line of the watch; `None` for what it says of itself.
+/// Returns the uptime and the event in a line of the watch; `None` for a line about the watch itself.
 fn event(line: &str) -> Option<(f64, Value)> {
     let (uptime, text) = parse(line, "event")?;
     let line: Value = serde_json::from_str(&text).ok()?;
