@@ -6,7 +6,7 @@ use crate::needs::Need;
 use crate::step::{Done, Step, Stop, Tier};
 use std::path::Path;
 
-/// For each target, unless FUZZ_SECONDS says otherwise.
+/// Seconds for each target, unless FUZZ_SECONDS is set.
 const SECONDS: u64 = 20;
 
 pub(crate) static FUZZ: Step = Step {
