@@ -18,7 +18,7 @@ struct Section {
     lines: BTreeMap<String, String>,
 }
 
-/// A page, by the name under which the code asks for it.
+/// A page, with the name by which the code refers to it.
 struct Page {
     name: String,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Changes that need a decision, which no file can make: an invariant TSC, and its frequency.
+//! Changes that need a decision, which cannot be made from a file: an invariant TSC, and its frequency.
 
 use crate::certain;
 use crate::document::Document;
@@ -18,7 +18,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Whether nothing was decided.
+    /// Returns whether nothing was decided.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -33,7 +33,7 @@ pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     decided(document, choices).0
 }
 
-/// Why changes that follow the choices are left to be made by hand, one line for each.
+/// Returns the reasons why changes that follow the choices are left to be made by hand, one line for each.
 #[must_use]
 pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
     let left = decided(document, choices).1;
@@ -41,7 +41,7 @@ pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Vec<Edit>>, Vec<String>) {
-    // A rule calls it impossible.
+    // A rule reports it as impossible.
     if let Some(hertz) = choices.tsc_frequency.filter(|hz| !(MIN_HZ..=MAX_HZ).contains(hz)) {
         let why = format!("no processor has a TSC of {hertz} Hz; give the host's frequency, in Hz");
         return (Vec::new(), vec![why]);

@@ -12,7 +12,7 @@ use crate::versions::{Version, any_version, has_image, lines, version_near};
 /// The QEMU that removed `-no-hpet` and `-no-acpi` (docs/about/removed-features.rst).
 const REMOVED: Version = (9, 0);
 
-/// Words of lines that install, build or run a version which they name.
+/// Words of lines that install, build or run a version that they name.
 const CHOOSES: [&str; 26] = [
     "apt", "dnf", "yum", "rpm", "dpkg", "zypper", "apk ", "pacman", "brew", "install", "nix",
     "conda", "git ", "checkout", "clone", "wget", "curl", "://", "tar ", "from ", "image:",
@@ -151,8 +151,8 @@ const CONDITIONS: [&str; 9] =
     ["if", "elif", "else", "case", "match", "when", "unless", "switch", "elsif"];
 const ASKS: [&str; 5] = ["version", "major", "ver", "help", "supports"];
 
-/// Whether an option of a program in another language than a shell's is in a branch that asks for a version, or beside one
-/// that has the newer spelling. Lines that are indented less are those around.
+/// Returns whether an option of a program, in a language other than a shell's, is in a branch that queries a version,
+/// or beside a branch that has the newer spelling. Lines with less indentation enclose it.
 fn asked(document: &Document, at: usize, option: &str) -> bool {
     let text = document.text.as_str();
     let newer = format!("{}=off", option.trim_start_matches("no-"));
@@ -183,7 +183,7 @@ fn asked(document: &Document, at: usize, option: &str) -> bool {
         if !condition(above) {
             continue;
         }
-        // All branches of the condition: lines of the same indentation that go on with it.
+        // All branches of the condition: lines of the same indentation that continue it.
         let of_it = |line: &&&str| indent(line) == least && condition(line);
         let before = lines
             .iter()

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// One change: these bytes become that text. An empty range inserts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
-    /// Byte offsets, on character borders.
+    /// Byte offsets, on character boundaries.
     pub span: Range<usize>,
     /// The replacement text.
     pub with: String,
@@ -19,7 +19,7 @@ pub enum EditError {
     /// Two changes of the same place.
     #[error("two changes overlap at byte {0}; mend one of the findings by hand and try again")]
     Overlap(usize),
-    /// Not a place in this text.
+    /// A place that is not in this text.
     #[error("a change lies outside of the text, or inside a character, at byte {0}")]
     Outside(usize),
 }
@@ -51,7 +51,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     Ok(out)
 }
 
-/// Changes that are collected one after the other, as far as they can be made together.
+/// Changes that are collected in sequence, as far as they can be made together.
 #[derive(Debug)]
 pub(crate) struct Together<'a> {
     text: &'a str,

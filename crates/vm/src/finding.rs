@@ -17,16 +17,16 @@ pub enum Severity {
     Error,
 }
 
-/// A rule. Every kind of file has its own; their ids are public and are never used for another thing.
+/// A rule. Every kind of file has separate rules; their ids are public and are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Stable id.
     pub id: &'static str,
-    /// How much it matters, as a rule.
+    /// The default severity.
     pub severity: Severity,
     /// The problem, in a few words.
     pub summary: &'static str,
-    /// Why it matters.
+    /// The reason why it matters.
     pub why: &'static str,
     /// The risk of leaving it, and of fixing it.
     pub risk: &'static str,
@@ -34,12 +34,12 @@ pub struct Rule {
     pub source: &'static str,
 }
 
-/// Something that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// By which rule.
+    /// The rule.
     pub rule: &'static Rule,
-    /// How much it matters here; a rule may matter less for one guest than for another.
+    /// The severity in this file; a rule may matter less for one guest than for another.
     pub severity: Severity,
     /// The bytes that the finding is about; for a missing element, the place where it belongs.
     pub span: Range<usize>,
@@ -47,16 +47,16 @@ pub struct Finding {
     pub summary: Option<String>,
     /// The remedy, in words; `None` if there is nothing to do.
     pub fix: Option<String>,
-    /// The same as changes of the text, where that can be done without knowing more than the file.
+    /// The remedy as changes of the text, if it needs no knowledge beyond the file.
     pub edits: Vec<Edit>,
-    /// Why a change of it is not certain to change nothing else, so that it is left to be made by hand.
+    /// The reason why a change is left to be made by hand: it is not certain that it changes nothing else.
     pub left: Option<String>,
-    /// Which object of the file it is of, where there may be many: `VirtualMachine shop/web1`.
+    /// The object of the file, where there may be many: `VirtualMachine shop/web1`.
     pub object: Option<String>,
 }
 
 impl Finding {
-    /// A finding with the rule's own severity and words, and nothing to do.
+    /// Creates a finding with the rule's severity and summary, and no remedy.
     #[must_use]
     pub fn new(rule: &'static Rule, span: Range<usize>) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Finding {
         }
     }
 
-    /// How much it matters here.
+    /// Sets the severity in this file.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -92,14 +92,14 @@ impl Finding {
         self
     }
 
-    /// Changes that do it.
+    /// Adds changes that apply the remedy.
     #[must_use]
     pub fn edits(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
         self.edits.extend(edits);
         self
     }
 
-    /// A change that does it, where the place of it is known.
+    /// Adds a change that applies the remedy, where its place is known.
     #[must_use]
     pub fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {
         match span {
@@ -108,7 +108,7 @@ impl Finding {
         }
     }
 
-    /// A change that does it.
+    /// Adds a change that applies the remedy.
     #[must_use]
     pub fn edit(mut self, span: Range<usize>, with: impl Into<String>) -> Self {
         self.edits.push(Edit { span, with: with.into() });

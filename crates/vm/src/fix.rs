@@ -1,4 +1,4 @@
-//! From a file to its better self.
+//! Applies the fixes to a file.
 
 use crate::certain;
 use crate::choice::{self, Choices};
@@ -18,9 +18,9 @@ pub struct Fixed {
     pub document: Document,
     /// The findings that were fixed, in that order; places are those of the text at that time.
     pub mended: Vec<Finding>,
-    /// Changes that follow the choices.
+    /// The number of changes that follow the choices.
     pub chosen: usize,
-    /// Why changes that would follow the choices are left to be made by hand.
+    /// The reasons why changes that would follow the choices are left to be made by hand.
     pub undecided: Vec<String>,
     /// The findings in the file afterwards.
     pub report: Report,
@@ -50,7 +50,7 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         if !certain::holds(&now, &next) {
             break;
         }
-        // A change that makes the file unreadable, or worse, is none: the file stays as it is.
+        // A change that makes the file unreadable, or worse, is not made: the file stays as it is.
         let Ok(after) = lint(&next) else {
             break;
         };
@@ -88,12 +88,12 @@ fn fewer(taken: &[Finding], before: &Report, after: &Report) -> bool {
     of_taken(after) < of_taken(before)
 }
 
-/// How many errors.
+/// Returns the number of errors.
 fn bad(report: &Report) -> usize {
     report.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
 }
 
-/// The changes that can be made together.
+/// Returns the changes that can be made together.
 fn round(
     document: &Document,
     report: &Report,
@@ -107,7 +107,7 @@ fn round(
             taken.push(finding.clone());
         }
     }
-    // Choices come when the rest is done, so that they see the file as it will be.
+    // Choices are applied after all other changes, so that they apply to the resulting file.
     if taken.is_empty() {
         for edits in choice::edits(document, choices) {
             *chosen += if together.add(&edits) { edits.len() } else { 0 };

@@ -22,7 +22,7 @@ pub enum Guest {
     Unknown,
 }
 
-/// The guest's system, and whether that is only guessed from a name: then it is shown, and nothing is changed by it.
+/// The guest's system, and whether it is only inferred from a name: then it is shown, but changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) guest: Guest,
@@ -49,7 +49,7 @@ impl Known {
         }
     }
 
-    /// The same, where nothing was known before.
+    /// Returns this, or `other` if the system is unknown.
     pub(crate) fn or(self, other: Self) -> Self {
         if self.guest == Guest::Unknown { other } else { self }
     }
@@ -60,12 +60,13 @@ impl Known {
 pub(crate) enum Told {
     Nothing,
     One(Guest),
-    /// They contradict each other: nothing is guessed.
+    /// Names of several systems: nothing is inferred.
     Several,
 }
 
 impl Told {
-    /// A disk of Windows counts for more than a name of macOS: scripts for one are copied for the other, names and all.
+    /// Combines the names. A disk of Windows takes precedence over a name of macOS: scripts for one are copied for the
+    /// other, including names.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<Guest> = Vec::new();
         let mut disks: Vec<Guest> = Vec::new();
@@ -93,7 +94,7 @@ impl Told {
     }
 }
 
-/// Whether a name is of a disk: of its file, or of a drive with one.
+/// Returns whether a name is that of a disk: of its file, or of a drive with one.
 pub(crate) fn is_disk(name: &str) -> bool {
     const ENDINGS: [&str; 7] = ["iso", "img", "qcow2", "raw", "vmdk", "vdi", "vhdx"];
     let name = name.split(',').next().unwrap_or_default();
@@ -121,7 +122,7 @@ pub(crate) fn old_windows(name: &str) -> bool {
         let pack = pack.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
         !word.is_empty() && (pack || list.split(' ').any(|one| one == word))
     };
-    // A 3 alone is a number of any kind: Windows 3 has one behind it.
+    // A 3 alone may be any number: in Windows 3 a minor version follows.
     let three = |word: &str, next: &str| word == "3" && matches!(next, "0" | "1" | "11" | "x");
     let mut from = 0..words.len();
     from.any(|at| {
@@ -137,7 +138,7 @@ pub(crate) fn old_windows(name: &str) -> bool {
             let beside = old(rest) || three(rest, word(1));
             beside || rest.is_empty() && (old(word(1)) || three(word(1), word(2)))
         } else {
-            // `w3` and `w31` are numbers of anything.
+            // `w3` and `w31` may be numbers of anything.
             let rest = word(0).strip_prefix('w').unwrap_or_default();
             old(rest) && !matches!(rest, "31" | "311" | "me" | "nt")
         }
@@ -163,7 +164,7 @@ pub(crate) fn linux_kernel(name: &str) -> bool {
         || name == "image"
 }
 
-/// Whether a kernel's command line has words of Linux, and not one alone that other kernels know, too
+/// Returns whether a kernel's command line has words of Linux, and more than one that other kernels know, too
 /// (Documentation/admin-guide/kernel-parameters.txt).
 pub(crate) fn linux_words(line: &str) -> bool {
     const WHOLE: &str = "ro rw quiet splash nokaslr nomodeset rhgb notsc no-kvmclock nopv nosmp noapic nohpet nolapic single";
@@ -215,7 +216,7 @@ impl Guest {
         let tells = |token: &str| {
             let is = |word: &&str| {
                 let rest = token.strip_prefix(word);
-                // `w10` is one, `w1024` is a width.
+                // `w10` is a Windows, `w1024` is a width.
                 let numbered = word.ends_with(|c: char| c.is_ascii_digit());
                 rest.is_some_and(|rest| {
                     rest.is_empty() || !numbered && rest.starts_with(|c: char| c.is_ascii_digit())
@@ -231,13 +232,13 @@ impl Guest {
         WORDS.iter().map(|(guest, _)| *guest).find(|guest| found.contains(guest))
     }
 
-    /// The system of a name, as `--guest` takes it.
+    /// Returns the system of a name, as `--guest` accepts it.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|guest| guest.name() == name)
     }
 
-    /// Every one.
+    /// All systems.
     pub const ALL: [Self; 6] =
         [Self::Linux, Self::Windows, Self::Macos, Self::Bsd, Self::Other, Self::Unknown];
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// The most variables that refer to each other in sequence.
 const DEEPEST: usize = 4;
-/// The most nodes that variables are put in for: only lists that double each other come to this.
+/// The limit of nodes that replace variables: only lists that double each other reach it.
 const MOST: usize = 100_000;
 
 /// Reads a text.
@@ -92,7 +92,7 @@ impl Reader {
     }
 
     fn block(&self, block: &Block) -> (Key, Node) {
-        // `dynamic "cpu" { content {} }` makes blocks of its label.
+        // `dynamic "cpu" { content {} }` generates blocks of its label.
         let dynamic = block.ident.as_str() == "dynamic" && block.labels.len() == 1;
         let content = block.body.get_blocks("content").next().filter(|_| dynamic);
         let mut node = self.body(content.map_or(&block.body, |content| &content.body));
@@ -119,7 +119,7 @@ impl Reader {
             Expression::Bool(value) => scalar(value.value().to_string()),
             Expression::Number(value) => scalar(value.value().to_string()),
             Expression::String(value) => {
-                // A long text may be put in at many places.
+                // A long text may be inserted in many places.
                 let cost = if depth > 0 { value.value().len() / 64 } else { 0 };
                 self.made.set(self.made.get() + cost);
                 scalar(value.value().clone())

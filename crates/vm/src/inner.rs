@@ -27,14 +27,14 @@ const MOST_WORDS: usize = 4096;
 const ABSENT: [&str; 4] =
     ["q-hpet-default-on", "q-hv-time-missing", "q-emulated", "lv-hpet-default-on"];
 
-/// A text that is made.
+/// A generated text.
 pub(crate) struct Inner {
     kind: Kind,
     text: String,
     pieces: Vec<Piece>,
     /// The source of the whole text.
     whole: Range<usize>,
-    /// The guest, where the words declare it.
+    /// The guest, where the options declare it.
     pub(crate) declared: Option<Guest>,
     /// Whether omitted settings may be elsewhere.
     pub(crate) partial: bool,
@@ -42,11 +42,11 @@ pub(crate) struct Inner {
     pub(crate) open: bool,
     /// Whether a visible `-cpu` replaces all others, so that a flag that it lacks is missing.
     pub(crate) last_cpu: bool,
-    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    /// Whether the guest is a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) old: bool,
-    /// Which object of the file it is.
+    /// The object of the file.
     pub(crate) object: Option<String>,
-    /// The file's name for guesses, where the document's own is not to be guessed from.
+    /// The file name from which systems are inferred, where the document's own name must not be used.
     pub(crate) name: String,
 }
 
@@ -63,7 +63,7 @@ impl Inner {
             last_cpu: false,
             old: false,
             object: None,
-            // A command line is judged as the shell's that it would be.
+            // A command line is judged like that of a shell.
             name: document.name.clone() + if kind == Kind::Qemu { ".sh" } else { "" },
         }
     }
@@ -73,12 +73,12 @@ impl Inner {
         self.whole.clone()
     }
 
-    /// Adds words of the tool's own.
+    /// Adds text that the tool generates.
     pub(crate) fn own(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Adds words that the file has at a place.
+    /// Adds text whose source is at a place of the file.
     pub(crate) fn add(&mut self, text: &str, outer: &Range<usize>) {
         let start = self.text.len();
         self.text.push_str(text);
@@ -89,7 +89,7 @@ impl Inner {
         });
     }
 
-    /// Adds a value, which may be changed where the file has it as it is.
+    /// Adds a value, which may be changed where it occurs literally in the file.
     pub(crate) fn value(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         let exact = exact(&document.text, value, outer);
         self.add(value, exact.as_ref().unwrap_or(outer));
@@ -98,7 +98,7 @@ impl Inner {
         }
     }
 
-    /// Adds a part of the file as it is.
+    /// Adds a part of the file unchanged.
     pub(crate) fn same(&mut self, document: &Document, span: Range<usize>) {
         let text = document.text.slice(span.clone()).to_owned();
         self.value(document, &text, &span);
@@ -125,7 +125,7 @@ impl Inner {
         self.add(&quoted, outer);
     }
 
-    /// Adds the words of a value, each where it is; a quote is only part of a word.
+    /// Adds the words of a value, each with its place; a quote is only part of a word.
     pub(crate) fn words(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         let mut from = outer.start;
         // A value with escapes is not searched repeatedly.
@@ -181,7 +181,7 @@ impl Inner {
                 finding.severity == Severity::Error || finding.rule.id != "q-hv-time-missing"
             });
         }
-        // Comments of the file itself are looked at there.
+        // Comments are read in the file itself.
         for finding in &mut report.findings {
             self.show(finding);
             finding.object.clone_from(&self.object);
@@ -203,7 +203,7 @@ impl Inner {
         let piece = self.pieces.iter().find(|piece| piece.inner.contains(&span.start));
         let piece =
             piece.or_else(|| self.pieces.iter().find(|piece| piece.inner.end == span.start));
-        // A command begins with words of the tool's own: it is where its first words in the file are.
+        // A command begins with text that the tool generates: its place is that of its first words in the file.
         let within = |piece: &&Piece| piece.inner.start > span.start && piece.inner.end <= span.end;
         let piece = piece.or_else(|| self.pieces.iter().find(within));
         finding.span = match piece {
@@ -216,13 +216,14 @@ impl Inner {
         };
     }
 
-    /// The same change in the file, if it is one of a value there.
+    /// Returns the equivalent change in the file, if it changes a value there.
     fn edit(&self, edit: &Edit) -> Option<Edit> {
         let within = |piece: &&Piece| {
             piece.exact && piece.inner.start <= edit.span.start && edit.span.end <= piece.inner.end
         };
         let piece = self.pieces.iter().find(within)?;
-        // Nothing that would end the value, or mean more in another language. A value is never taken away whole.
+        // The new text must not end the value, or have another meaning in another language. A value is never removed
+        // completely.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+".contains(c);
         let rest = piece.inner.len() - edit.span.len() + edit.with.len();
         if !edit.with.chars().all(plain) || rest == 0 {
@@ -245,7 +246,7 @@ fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>>
     quoted.then(|| outer.start + 1..outer.end - 1)
 }
 
-/// The files of a kind that a script writes: here-documents, each judged by itself. Nothing is changed in them.
+/// Judges the files of a kind that a script writes: here-documents, each separately. Nothing is changed in them.
 pub(crate) fn written(
     document: &Document,
     kind: Kind,
@@ -273,7 +274,7 @@ pub(crate) fn written(
 /// The most files that one script writes.
 const MOST_WRITTEN: usize = 32;
 
-/// The most machines of a file that are looked at.
+/// The limit of machines in a file that are judged.
 pub(crate) const MOST_MACHINES: usize = 1000;
 
 /// Joins the reports of several machines of a file.
@@ -281,7 +282,7 @@ pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Repo
     let mut count = 0;
     reports.into_iter().reduce(|mut all, one| {
         count += 1;
-        // No more were looked at.
+        // No more were judged.
         all.partial |= count + 1 >= MOST_MACHINES;
         if all.guest == Guest::Unknown {
             all.guest = one.guest;
@@ -298,7 +299,7 @@ pub(crate) fn nothing(guest: Guest) -> Report {
     Report::of(Known::declared(guest), true, Vec::new())
 }
 
-/// All nodes below a path, in lists and in keys that are there more than once.
+/// Returns all nodes below a path, in lists and in duplicate keys.
 pub(crate) fn each<'a>(node: &'a Node, path: &[&str]) -> Vec<&'a Node> {
     match (node, path.split_first()) {
         (Node::List { items }, _) => items.iter().flat_map(|item| each(item, path)).collect(),

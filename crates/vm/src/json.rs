@@ -40,7 +40,7 @@ impl Leaf {
         path
     }
 
-    /// Whether the path ends so.
+    /// Returns whether the path has this end.
     pub(crate) fn ends(&self, tail: &[&str]) -> bool {
         let mut steps = self.steps();
         tail.iter().rev().all(|part| steps.next() == Some(part))
@@ -122,7 +122,7 @@ fn walk(value: &ast::Value<'_>, base: usize, path: Option<Rc<Step>>, found: &mut
     }
 }
 
-/// A document as the tree that manifests have, too.
+/// Returns a document as the same kind of tree as a manifest's.
 pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
     fn node(value: &ast::Value<'_>, base: usize) -> Node {
         let span = |range: jsonc_parser::common::Range| base + range.start..base + range.end;
@@ -166,7 +166,7 @@ pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
     root.map(|root| node(&root, start)).ok_or_else(|| LintError::whole("not JSON"))
 }
 
-/// The objects of a document that have a key twice: all of them that are within each other count.
+/// Returns the objects of a document with a duplicate key, including nested ones.
 pub(crate) fn twice(text: &str) -> Vec<Range<usize>> {
     fn walk(value: &ast::Value<'_>, found: &mut Vec<Range<usize>>) {
         match value {

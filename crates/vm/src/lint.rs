@@ -1,4 +1,4 @@
-//! From a file to its findings.
+//! Checks a file and returns its findings.
 
 use crate::certain;
 use crate::comments;
@@ -21,15 +21,15 @@ use thiserror::Error;
 pub struct Report {
     /// The guest's system.
     pub guest: Guest,
-    /// Whether that is only guessed from a name; then nothing is changed by it.
+    /// Whether that is only inferred from a name; then it changes nothing.
     pub guessed: bool,
     /// Whether the file is a part of a configuration, or a template: a missing setting may be elsewhere.
     pub partial: bool,
-    /// Whether the guest's system that was said is not used, because the file declares another one.
+    /// Whether the caller's choice of the guest's system is not used, because the file declares another one.
     pub overruled: bool,
     /// In the order of the text.
     pub findings: Vec<Finding>,
-    /// The findings that a comment of the file leaves out: `clocksmith: ignore ID why`.
+    /// The findings that a comment of the file disables: `clocksmith: ignore ID why`.
     pub ignored: Vec<Finding>,
 }
 
@@ -41,10 +41,10 @@ impl Report {
     }
 }
 
-/// Why a file could not be looked at.
+/// The reason why a file could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LintError {
-    /// It is of its kind, and broken.
+    /// The file is of its kind, but has an error.
     #[error("line {line}, column {column}: {what}")]
     Syntax {
         /// Counted from 1.
@@ -141,20 +141,21 @@ fn leave_meant(findings: &mut [Finding]) {
 /// The words in a comment that disable a rule.
 const MARK: &str = "clocksmith: ignore ";
 
-/// The rules that comments of a file leave out: `# clocksmith: ignore ID why`, each at the beginning of a line of a comment.
+/// Returns the rules that comments of a file disable: `# clocksmith: ignore ID why`, each at the beginning of a line of
+/// a comment.
 fn ignored(document: &Document) -> HashSet<&str> {
     let text = document.text.as_str();
-    // Most files have none, and need not be read once more.
+    // Most files have none, and need not be read again.
     if !text.contains(MARK) {
         return HashSet::new();
     }
     let comments = comments::of(document);
     let lines = comments.into_iter().flat_map(|span| text.get(span).unwrap_or_default().lines());
-    // An id never ends in a dash, the end of a comment in XML does.
+    // An id never ends with a dash, but a comment of XML does.
     lines.filter_map(rule).map(|id| id.trim_end_matches('-')).filter(|id| !id.is_empty()).collect()
 }
 
-/// The rule that a line of a comment leaves out.
+/// Returns the rule that a line of a comment disables.
 fn rule(line: &str) -> Option<&str> {
     // The characters that begin a comment, or a line of one.
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "#/;*<!-:@".contains(c));
@@ -164,7 +165,7 @@ fn rule(line: &str) -> Option<&str> {
     rest.get(..end.unwrap_or(rest.len()))
 }
 
-/// Takes out the changes that would not be made without the guess.
+/// Removes the changes that would not be made without the inferred system.
 fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintError> {
     let plain = (document.kind.format().lint)(&document.with_guest(Some(Guest::Unknown)))?;
     let known: HashSet<(&str, &Vec<Edit>)> =

@@ -62,7 +62,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("migratable", &["migratable"]),
 ];
 
-/// Stands for words of any language that speak of a paravirtual clock.
+/// The placeholder for words of any language that mention a paravirtual clock.
 const PARAVIRTUAL: &str = "\0paravirtual";
 const PARAVIRTUAL_STEMS: [&str; 6] =
     ["paravirt", "parawirt", "паравирт", "半虚拟", "准虚拟", "準仮想"];
@@ -83,11 +83,11 @@ const CLOCK_STEMS: [&str; 14] = [
     "クロック",
 ];
 
-/// Clocks that a comment may name instead of the one that is taken away or asked for.
+/// Clocks that a comment may name instead of the one that is disabled or requested.
 const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp counter"];
 
-/// Words with which the description of a machine gives a reason, or asks for something to stay. A description is of all of the
-/// machine, so words for its purpose are not among them.
+/// Words with which the description of a machine gives a reason, or asks that a setting stays. A description applies to
+/// the whole machine, so words for its purpose are not among them.
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
 
@@ -156,7 +156,7 @@ fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     ))
 }
 
-/// The description of the machine, if it asks for something to stay.
+/// Returns the line of the machine's description, if it asks that a setting stays.
 fn described(document: &Document, prose: &Prose<'_>) -> Option<String> {
     let asks = |span: &Range<usize>| {
         let said = document.text.slice(span.clone());
@@ -183,7 +183,7 @@ fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32
     let said = document.text.slice(span.clone());
     let prose = |line: &&str| may_give(line) && !is_heading(line, words);
     let found = said.lines().filter(prose).find(|line| mentions(line, words).is_some());
-    // A name may go over two lines.
+    // A name may extend over two lines.
     let joined = || {
         let marks = |c: char| c.is_whitespace() || "#/;*".contains(c);
         said.lines().find(prose)?;
@@ -216,7 +216,7 @@ fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<Stri
         .map(|_| "the name of the file speaks of it, so it may be meant".to_owned())
 }
 
-/// Where a text names one of these; `nohpet` names the HPET, `shpet` does not.
+/// Returns where a text names one of these; `nohpet` names the HPET, `shpet` does not.
 fn mentions(text: &str, words: &[&str]) -> Option<usize> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
     let in_word = |c: char| c.is_ascii_alphanumeric();
@@ -236,8 +236,8 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().find_map(names)
 }
 
-/// A date that the guest is to have, which kvm-clock would not give it: it has the host's.
-/// Source: Linux arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
+/// Finds a date that the guest is to have, which kvm-clock would not give it: kvm-clock has the host's. Source: Linux
+/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
 fn date(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let at = match document.kind {
@@ -276,7 +276,7 @@ fn libvirt_date(text: &str) -> Option<usize> {
     }
 }
 
-/// `-rtc base=DATE`, in any spelling of words.
+/// Finds `-rtc base=DATE`, with any quotes and separators.
 fn rtc_date(text: &str) -> Option<usize> {
     text.match_indices("-rtc").map(|(at, _)| at).find(|at| {
         let behind = text.get(at + "-rtc".len()..).unwrap_or_default();

@@ -16,15 +16,15 @@ pub(crate) struct Parameter {
     pub(crate) span: Range<usize>,
 }
 
-/// Names that matter for clocks without a value.
+/// Names that affect clocks without a value.
 const ALONE: &str =
     "notsc nohpet nopv no_kvmclock no_kvmclock_vsyscall nokvmclock tsc_reliable hpet_disable";
-/// Names that matter for clocks with a value, those that are often meant included.
+/// Names that affect clocks with a value, including frequent misspellings.
 const WITH_VALUE: &str = "clocksource clock tsc notsc hpet nohpet no_kvmclock nopv acpi pmtmr clearcpuid \
     clocksoure clock_source clocksouce clocksrc clocksources tsc_reliable hpet_disable \
     nokvmclock";
 
-/// Names that matter for clocks; others are left alone.
+/// Returns whether a name affects clocks; other names are ignored.
 fn matters(word: &str) -> bool {
     let (name, value) =
         word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
@@ -89,7 +89,7 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
         }
         let Some(parameter) = parameters.get(mistake.word) else { continue };
         let (rule, severity): (&'static Rule, Severity) = match mistake.kind {
-            // A name that is near to none may be one of a platform that is not in the list.
+            // A name that is not similar to any known one may be that of a platform that is not in the list.
             MistakeKind::UnknownClocksource if mistake.instead.is_none() => {
                 (rule!("cmdline-unknown-clocksource"), Severity::Warn)
             }
@@ -169,12 +169,12 @@ fn of_kernel(text: &str) -> &str {
     dashes.and_then(|at| text.get(..at)).unwrap_or(text)
 }
 
-/// Both steps for one command line. Words to take away go with the blank before them.
+/// Finds and judges the parameters of one command line. Words to remove are removed with the blank before them.
 pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
     let mut findings = judge(&find(of_kernel(text), base), editable);
     if editable {
         let mut done = 0;
-        // A blank between two of them goes once.
+        // A blank between two of them is removed once.
         for finding in
             findings.iter_mut().filter(|finding| finding.rule.id == rule!("cmdline-superseded").id)
         {

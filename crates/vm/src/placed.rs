@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The placeholder for text that only a run determines, such as `$1` or `$(nproc)`.
 pub(crate) const UNKNOWN: char = '\u{1}';
 
-/// Longer strings are cut; no option has them, only variables that double themselves.
+/// The limit of a string's length; no option reaches it, only variables that double themselves.
 const LONGEST: usize = 64 << 10;
 
 /// A string with the place of each byte.
@@ -45,7 +45,7 @@ impl Placed {
         self.text.is_empty()
     }
 
-    /// Whether a part of it is not known.
+    /// Returns whether a part of it is not known.
     pub(crate) fn unknown(&self) -> bool {
         self.text.contains(UNKNOWN)
     }
@@ -77,7 +77,7 @@ impl Placed {
         }
     }
 
-    /// The same in a text of which this was a piece.
+    /// Moves the places of a part of a text to those in the whole text.
     pub(crate) fn moved(mut self, by: usize) -> Self {
         for at in &mut self.at {
             *at += by;
@@ -118,7 +118,7 @@ impl Placed {
         }
     }
 
-    /// Marks the bytes of the file that it is made of.
+    /// Marks the bytes of the file that it comes from.
     pub(crate) fn mark(&self, used: &mut [bool]) {
         let within = self.within.clone().unwrap_or_default();
         for at in within.chain(self.at.iter().copied()) {
@@ -140,7 +140,7 @@ impl Placed {
         (whole && self.within.is_none() && !self.at.is_empty() && !self.unknown()).then_some(span)
     }
 
-    /// Just behind its last byte, where that has a place.
+    /// Returns the place after its last byte, if that byte has a place.
     pub(crate) fn end(&self) -> Option<usize> {
         if self.within.is_some() || self.text.ends_with(UNKNOWN) {
             return None;

@@ -1,4 +1,4 @@
-//! The rules: a Markdown page for each kind of file, from which `build.rs` makes a table.
+//! The rules: a Markdown page for each kind of file, from which `build.rs` generates a table.
 //!
 //! `rule!("ID")` is a rule where it is found: an id that no page has does not compile.
 #![allow(clippy::panic)] // A panic is an error of the compiler here.

@@ -38,11 +38,12 @@ const COMMANDS: [&str; 16] = [
 ];
 /// Requests to Firecracker and Cloud Hypervisor.
 const REQUESTS: [&str; 4] = ["snapshot/load", "snapshot/create", "vm.snapshot", "source_url=file"];
-/// Words behind `virsh` that save or receive a state.
+/// Commands of `virsh` that save or receive a state.
 const VIRSH: [&str; 3] = ["save", "restore", "migrate"];
-/// Where a migration goes to, behind `migrate` of QEMU's monitor.
+/// Destinations of a migration, after `migrate` of QEMU's monitor.
 const TARGETS: [&str; 7] = ["-d", "tcp:", "unix:", "exec:", "fd:", "rdma:", "file:"];
-/// Keys that Cloud Hypervisor writes as `null` in the `config.json` of a snapshot; a file for a start leaves them out.
+/// The least number of keys that are `null` in a `config.json` of Cloud Hypervisor's snapshots; a file for a start
+/// omits them.
 const MOST_NULLS: usize = 3;
 
 /// Removes the changes after which a saved state would not load; adds the reason to the findings.
@@ -62,7 +63,7 @@ pub(crate) fn keep(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// The changes by choices, or why none of them is made.
+/// Returns the changes by choices, or the reason why none of them is made.
 pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     match why(document).filter(|_| !edits.is_empty()) {
         Some(why) => (Vec::new(), vec![why]),
@@ -70,7 +71,7 @@ pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
     }
 }
 
-/// Why the machine must stay as it is; `None` where no state is known of.
+/// Returns why the machine must stay as it is; `None` if no saved state is known.
 fn why(document: &Document) -> Option<String> {
     let what = match document.kind {
         // These set options of a kernel, or their cluster manages the state.
@@ -137,7 +138,7 @@ fn suspended(document: &Document) -> Option<String> {
     None
 }
 
-/// A value that is not empty names a file with the state.
+/// Finds a value that is not empty and names a file with the state.
 fn has(document: &Document, mark: &str) -> Option<String> {
     let text = document.text.as_str();
     let names = |at: &usize| {
@@ -190,7 +191,7 @@ fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Where a word is.
+/// Returns the places of a word.
 fn word<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
         let before = text.get(..*at).and_then(|before| before.chars().next_back());
@@ -199,7 +200,7 @@ fn word<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-/// Where an option is, with one dash or two.
+/// Returns the places of an option, with one dash or two.
 fn option<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).filter_map(move |(at, _)| {
         let front = text.get(..at)?;
@@ -210,10 +211,10 @@ fn option<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a 
     })
 }
 
-/// How much of a line is looked at, in bytes: a hostile one has many commands.
+/// The limit of a line's part that is read, in bytes: a hostile line has many commands.
 const MOST_OF_LINE: usize = 512;
 
-/// The rest of the line.
+/// Returns the rest of the line.
 fn rest(text: &str, at: usize) -> &str {
     let mut end = at.saturating_add(MOST_OF_LINE).min(text.len());
     while !text.is_char_boundary(end) {

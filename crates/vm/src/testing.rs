@@ -60,7 +60,7 @@ pub(crate) fn bad(kind: Kind, name: &str, text: &str) -> Vec<&'static str> {
     all.filter(|(_, severity)| *severity > Severity::Info).map(|(id, _)| id).collect()
 }
 
-/// The text after all that can be mended was mended.
+/// Returns the text after all fixes.
 pub(crate) fn mended(kind: Kind, name: &str, text: &str) -> String {
     let edits: Vec<Edit> =
         report(kind, name, text).findings.into_iter().flat_map(|f| f.edits).collect();

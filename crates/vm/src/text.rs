@@ -15,7 +15,7 @@ pub struct Text {
     text: String,
     starts: Vec<usize>,
     encoding: Encoding,
-    /// Whether it has ends of lines as Windows writes them.
+    /// Whether the line ends are those of Windows.
     crlf: bool,
 }
 
@@ -26,9 +26,9 @@ pub(crate) enum Encoding {
     Utf8,
     /// With a byte order mark.
     Utf8Mark,
-    /// With a byte order mark, little end first.
+    /// With a byte order mark, little-endian.
     Utf16Little,
-    /// With a byte order mark, big end first.
+    /// With a byte order mark, big-endian.
     Utf16Big,
     /// Some code page, each byte of it as one character: all texts that are searched for are ASCII in each of them.
     Bytes,
@@ -49,7 +49,7 @@ impl Encoding {
 }
 
 impl Text {
-    /// Takes a text.
+    /// Creates a text.
     #[must_use]
     pub fn new(text: String) -> Self {
         let mut starts = vec![0];
@@ -94,7 +94,7 @@ impl Text {
         Ok(Self { encoding, ..Self::new(text) })
     }
 
-    /// The bytes that a changed text has in the file.
+    /// Returns the bytes of a changed text in the file's encoding.
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<u8> {
         let wide = |mark: &[u8], unit: fn(u16) -> [u8; 2]| {
@@ -121,7 +121,7 @@ impl Text {
         self.text.get(span).unwrap_or_default()
     }
 
-    /// The end of a line, as the text has it.
+    /// Returns the line end that the text uses.
     pub(crate) fn line_end(&self) -> &'static str {
         if self.crlf { "\r\n" } else { "\n" }
     }
@@ -153,7 +153,7 @@ impl Text {
         span
     }
 
-    /// The part of a line in front of an offset.
+    /// Returns the part of a line before an offset.
     fn line_before(&self, offset: usize) -> &str {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
@@ -196,7 +196,7 @@ pub(crate) fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
-/// A control character that no text has.
+/// Returns whether a byte is a control character that text does not have.
 fn control(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b)
 }

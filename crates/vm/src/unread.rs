@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Commands that print their input. `:` and `true` ignore it.
 const SHOW: &str = "cat less more pager fold fmt : true";
-/// Ends of names of files for readers.
+/// File name extensions of files for readers.
 const TEXTS: [&str; 6] = [".txt", ".md", ".rst", ".html", ".adoc", ".log"];
 /// Keys of a unit whose commands run to stop the machine, or to check whether it runs.
 const STOPS: [&str; 4] = ["ExecStop=", "ExecStopPost=", "ExecReload=", "ExecCondition="];
@@ -53,7 +53,7 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
 
 /// Finds words that a shell ignores: `` `# ...` ``, `$(: ...)`.
 fn remarks(text: &str) -> Vec<Range<usize>> {
-    // Most scripts have none, and need not be read once more.
+    // Most scripts have none, and need not be read again.
     if !["`", "$(:", "${IFS", ": "].iter().any(|mark| text.contains(mark)) {
         return Vec::new();
     }
@@ -78,7 +78,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Here-documents that are shown, written for readers, or not used.
+/// Finds here-documents that are printed, written for readers, or not used.
 fn shown(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(&str, bool, usize)> = None;
@@ -102,7 +102,8 @@ fn shown(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a command shows its here-document, or writes it for readers: `before` and `behind` are of its line.
+/// Returns whether a command prints its here-document, or writes it for readers: `before` and `behind` are the parts of
+/// its line.
 fn shows(before: &str, behind: &str) -> bool {
     // A descriptor is not a second command.
     let before = before.replace(">&", "> \u{1}");
@@ -133,10 +134,10 @@ fn shows(before: &str, behind: &str) -> bool {
     })
 }
 
-/// Blocks `if false; then ... fi`, without the part behind `else`.
+/// Finds blocks `if false; then ... fi`, without the part after `else`.
 fn never(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // Where the first one begins, and how many conditions are open in it.
+    // The start of the first one, and the number of open conditions in it.
     let mut open: Option<(usize, usize)> = None;
     for (at, line) in lines(text) {
         let bare = line.trim();
@@ -168,7 +169,7 @@ fn never(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Commands of a unit that start nothing, with the lines on which they go on.
+/// Finds commands of a unit that start nothing, with their continuation lines.
 fn stops(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut goes_on = false;
@@ -191,7 +192,7 @@ fn docstrings(text: &str) -> Vec<Range<usize>> {
         if at < done || bare.is_empty() || bare.starts_with('#') {
             continue;
         }
-        // In brackets, or behind a sign, it is a value.
+        // In brackets, or after a sign, it is a value.
         let begins = before.is_empty() || before.ends_with(':') && !before.ends_with("[:");
         before = bare;
         let start = at + line.len() - line.trim_start().len();
@@ -207,7 +208,7 @@ fn docstrings(text: &str) -> Vec<Range<usize>> {
             .find(mark)
             .filter(|end| mark.len() == 3 || !inner.get(..*end).unwrap_or_default().contains('\n'));
         let Some(end) = end.filter(|_| begins) else { continue };
-        // A text goes on, or is the key of a dictionary.
+        // A text continues, or is the key of a dictionary.
         let behind = inner
             .get(end + mark.len()..)
             .and_then(|rest| rest.lines().next())

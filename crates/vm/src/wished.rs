@@ -13,7 +13,7 @@ use std::ops::Range;
 /// The reason why such a setting is left.
 const WISH: &str = "it is there only when the user asks for it";
 
-/// Why an option is left that a function of the script looks for.
+/// The reason why an option is left that a function of the script searches for.
 const DROPS: &str = "a branch of the script looks for it among the arguments, and may drop it";
 
 /// Prefixes of the name of a variable that disables something.
@@ -58,7 +58,7 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// Whether a name is of a variable that takes something away: `NO_KVMCLOCK`, and not `NODE`.
+/// Returns whether a name is that of a variable that disables something: `NO_KVMCLOCK`, and not `NODE`.
 fn takes(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     TAKES.iter().any(|begin| {
@@ -81,8 +81,8 @@ fn asks(condition: &str) -> bool {
     })
 }
 
-/// Options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)` and
-/// `*,kvmclock=off)`. Such a loop makes other arguments of those that it gets.
+/// Returns options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)`
+/// and `*,kvmclock=off)`. Such a loop changes the arguments that it gets.
 fn labels(text: &str) -> Vec<&str> {
     if !["in \"$@\"", "in $@", "in $*"].iter().any(|it| text.contains(it)) {
         return Vec::new();
@@ -100,7 +100,7 @@ fn labels(text: &str) -> Vec<&str> {
 fn of_shell(text: &Text) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut branch: Option<usize> = None;
-    // Where parts of conditions begin that ask, from the outermost one.
+    // The starts of branches whose conditions depend on the user, from the outermost one.
     let mut open: Vec<Option<usize>> = Vec::new();
     for (at, line) in text.lines() {
         let bare = line.trim();

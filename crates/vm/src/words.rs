@@ -19,7 +19,7 @@ pub(crate) fn base(path: &str) -> &str {
 pub(crate) struct Word<'a> {
     pub(crate) text: &'a str,
     pub(crate) span: Range<usize>,
-    /// Whether it stood in quotes.
+    /// Whether it was quoted.
     pub(crate) quoted: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn statements(text: &str) -> Vec<(usize, &str)> {
     all
 }
 
-/// Whether words in front of a program's name make it a text or the name of a package, and no command.
+/// Returns whether words before a program's name make it a text or the name of a package, and not a command.
 pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool {
     const TOOLS: &str = "echo printf which whereis man type hash pkill killall pgrep grep apt apt-get aptitude dpkg dnf yum \
         microdnf zypper rpm pacman yay paru pacstrap apk emerge brew pkg pkg_add xbps-install eopkg urpmi nix-env snap \
@@ -125,7 +125,7 @@ pub(crate) fn here_documents(text: &str) -> Vec<Range<usize>> {
                 rest = rest.get(mark..).unwrap_or_default();
                 let named = here_document(rest);
                 open.extend(named.map(|(name, _)| name));
-                // `<<<` has none.
+                // `<<<` has no document.
                 let length = named.map_or_else(
                     || rest.bytes().take_while(|b| *b == b'<').count(),
                     |(_, end)| end,

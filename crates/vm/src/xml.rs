@@ -27,7 +27,7 @@ pub(crate) struct Attribute {
     pub(crate) value: String,
     /// The value's bytes, between the quotes.
     pub(crate) value_span: Range<usize>,
-    /// From the blank in front of it to its closing quote.
+    /// From the blank before it to its closing quote.
     pub(crate) whole: Range<usize>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Element {
     pub(crate) whole: Range<usize>,
     /// Whether it is closed in its opening tag.
     pub(crate) empty: bool,
-    /// Where its closing tag begins.
+    /// The start of its closing tag.
     pub(crate) inner_end: usize,
     text: String,
 }
@@ -77,7 +77,7 @@ impl Element {
 pub(crate) struct Tree {
     pub(crate) elements: Vec<Element>,
     pub(crate) roots: Vec<usize>,
-    /// Whether it holds templates, or lacks parts.
+    /// Whether it has templates, or lacks parts.
     pub(crate) template: bool,
     /// `'` or `"`, whichever the text uses.
     pub(crate) quote: char,
@@ -210,7 +210,7 @@ impl Tree {
                             }
                         }
                         _ if tree.template => {}
-                        // Behind a fragment.
+                        // After a fragment.
                         None if stack.is_empty() => break,
                         _ => {
                             let last = stack.last().and_then(|index| tree.get(*index));
@@ -249,7 +249,7 @@ impl Tree {
                 !text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
             let only_opened = stack.len() == tree.elements.len() - first;
             if embedded && !strict && first > 0 && only_opened {
-                // A word in angle brackets, behind the XML in another text.
+                // A word in angle brackets, after the XML in another text.
                 tree.elements.truncate(first);
                 tree.roots.retain(|root| *root < first);
                 stack.clear();
@@ -306,7 +306,7 @@ impl Tree {
             let mut value = quick_xml::escape::unescape(raw)
                 .map_or_else(|_| raw.to_owned(), |v| v.into_owned());
             if let Some(holes) = holes {
-                // They are in order, and none overlaps another one.
+                // They are in order, and do not overlap.
                 let next = holes.partition_point(|hole| hole.end <= value_span.start);
                 let inside = holes.get(next).is_some_and(|hole| hole.start < value_span.end);
                 if inside || is_placeholder(&value) {
@@ -393,7 +393,7 @@ fn kind(error: &quick_xml::Error) -> String {
         }
         Error::Encoding(_) => "bytes that are not in its encoding".to_owned(),
         Error::Namespace(_) => "a prefix of a namespace that XML does not have".to_owned(),
-        // These name no part of the text.
+        // These do not quote the text.
         Error::Io(_) | Error::Syntax(_) | Error::IllFormed(_) => error.to_string(),
     }
 }
@@ -410,7 +410,7 @@ fn resolve(name: &BytesRef<'_>) -> Option<String> {
     }
 }
 
-/// Whether an instruction is one that a person wrote for readers.
+/// Returns whether a processing instruction was written by a person for readers.
 fn is_remark(instruction: &str) -> bool {
     let name = instruction.trim_start_matches("<?").trim_end_matches("?>");
     let (name, words) = name.split_once(char::is_whitespace).unwrap_or((name, ""));
@@ -434,7 +434,7 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
         let end = from + position(&reader);
         match event {
             Ok(Event::Comment(_)) => all.push(start..end),
-            // An instruction to a program that nothing here starts is a remark, too.
+            // A processing instruction for a program that is not started here is a comment, too.
             Ok(Event::PI(_)) if is_remark(text.get(start..end).unwrap_or_default()) => {
                 all.push(start..end);
             }
@@ -452,8 +452,8 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// The text with templates blanked out, byte for byte as long, and where they stood: in order, those that
-/// overlap as one.
+/// Returns the text with templates blanked out, with the same length in bytes, and the places of the templates: in
+/// order, with overlapping ones joined.
 fn mask(text: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     let mut bytes = text.as_bytes().to_vec();
     let mut holes = Vec::new();
@@ -483,6 +483,6 @@ fn mask(text: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
         }
         overlaps
     });
-    // Only whole pieces were blanked out, so it is a string still.
+    // Only whole characters were blanked out, so it is still a string.
     (String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned), holes)
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The limit of nesting; a manifest is not deeper.
 const DEEPEST: usize = 100;
-/// Nodes that anchors keep and aliases copy: each alias of an alias may multiply them.
+/// The limit of nodes that anchors save and aliases copy: each alias of an alias may multiply them.
 const MOST_COPIED: usize = 100_000;
 
 /// A node.
@@ -48,7 +48,7 @@ impl Node {
         Some(node)
     }
 
-    /// An entry of a map. Of several with this key the last one counts, as it does for `kubectl`.
+    /// Returns an entry of a map. Of duplicate keys the last one applies, as for `kubectl`.
     pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
         match self {
             Node::Map { entries, .. } => {
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Calls with every map, outermost first, until one is taken.
+    /// Calls `take` with every map, outermost first; does not go below one for which it returns true.
     pub(crate) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
         match self {
             Node::Map { entries, .. } if !take(self) => {
@@ -110,7 +110,7 @@ fn measure(node: &Node, number: &mut usize) -> usize {
     below.unwrap_or(0) + 1
 }
 
-/// Puts the entries of `<<` in its place, but for keys that the map has.
+/// Replaces `<<` by its entries, except for keys that the map has.
 fn merge(entries: &mut Vec<(Key, Node)>) {
     let is_merged = |key: &Key, node: &Node| {
         key.name == "<<" && matches!(node, Node::Map { .. } | Node::List { .. })
@@ -233,12 +233,12 @@ pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
     (found, text.len())
 }
 
-/// A part of a text in which a change would not be certain to change one value.
+/// A part of a text in which a change may change more than one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     /// All of it.
     pub(crate) span: Range<usize>,
-    /// Why.
+    /// The reason.
     pub(crate) what: &'static str,
 }
 
@@ -353,7 +353,7 @@ mod tests {
             text.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1));
         }
         assert!(measure(&of(&text), &mut 0) <= DEEPEST);
-        // An inner map is not there twice.
+        // An inner map is not merged twice.
         let text = "a: {<<: {b: 1, <<: {c: 2, b: 3}}, c: 4}\n";
         let root = of(text);
         let value = |key: &str| root.at(&["a", key]).and_then(Node::scalar).unwrap().0.to_owned();

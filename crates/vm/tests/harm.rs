@@ -150,7 +150,7 @@ fn run(shell: &str, directory: &Path, script: &str, argument: &str) -> Run {
         }
     }
     let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
-    // Messages of the shell have the number of a line, which a removed line above changes.
+    // Messages of the shell have a line number, which changes if a line above is removed.
     for line in String::from_utf8_lossy(&done.stderr).lines() {
         let parts = line
             .split(": ")
@@ -187,13 +187,13 @@ fn reduced(call: &[String]) -> Vec<String> {
     words
 }
 
-/// The command lines without those that VirtualBox of today refuses.
+/// Returns the command lines without those that present versions of VirtualBox refuse.
 fn kept(calls: &[Vec<String>]) -> Vec<Vec<String>> {
     let removed = |call: &&Vec<String>| call.get(1).is_none_or(|word| word != "setextradata");
     calls.iter().filter(removed).map(|call| reduced(call)).collect()
 }
 
-/// How many command lines give a machine without an HPET the property: QEMU refuses them.
+/// Returns how many command lines set the property for a machine without an HPET: QEMU refuses them.
 fn refused(calls: &[Vec<String>]) -> usize {
     let of = |call: &&Vec<String>| {
         let (mut machine, mut hpet) = ("pc", false);
@@ -316,13 +316,13 @@ proptest! {
         bash in any::<bool>(),
     ) {
         let directory = stand_ins();
-        // A script without a bashism is one of both shells.
+        // A script without a bashism is run by both shells.
         let shells: &[&str] = if bash { &["bash"] } else { &["dash", "bash"] };
         check(directory.path(), &script(&lines, bash), shells);
     }
 }
 
-/// Puts the end of a continued line between two characters behind the first line.
+/// Inserts a line continuation between two characters after the first line.
 fn continued(text: &str, at: usize) -> String {
     let first = text.find('\n').map_or(0, |n| n + 1);
     let places: Vec<usize> =
@@ -364,7 +364,7 @@ fn fix_value_that_a_continued_line_divides_is_changed_at_its_end() {
     assert!(changed > 60, "{changed}");
 }
 
-/// The generator makes scripts that are edited, and the check sees an edit that does harm.
+/// The generator makes scripts that are edited, and the check detects a harmful edit.
 #[test]
 fn fix_generated_scripts_are_edited_at_all() {
     let directory = stand_ins();

@@ -256,7 +256,7 @@ fn a_daemon_takes_mended_domains_and_says_the_same() {
 fn what_is_mended_is_valid() {
     let libvirt = Libvirt::new();
     let mut machines: Vec<String> = matrix("2000000000", true).into_iter().step_by(13).collect();
-    // Without a clock, with an empty one, in one line.
+    // Without a clock, with an empty one, on one line.
     let plain = "<domain type='kvm'><name>a</name><memory>1</memory><os><type arch='x86_64'>hvm</type></os>\
                  <cpu mode='host-passthrough'/></domain>";
     machines.push(plain.to_owned());

@@ -25,10 +25,10 @@ const CHECKS: &str =
 /// Marks of the script's own name.
 const OWN_NAMES: [&str; 3] = ["$0", "${0", "BASH_SOURCE"];
 
-/// The most places of a script's own name that are looked at.
+/// The limit of places with the script's own name that are checked.
 const MOST_MARKS: usize = 256;
 
-/// Decides whether a script reads, compares or checks its own text.
+/// Checks that a script does not read, compare or check its own text.
 ///
 /// # Errors
 /// It does, or may; with the line.
@@ -37,7 +37,7 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
     let said =
         |at: usize, what: &str| Err(format!("line {}: {what}", document.text.place(at).line));
     let mut names: HashSet<&str> = HashSet::new();
-    // Each costs as much as the script is long.
+    // The cost of each is proportional to the length of the script.
     if OWN_NAMES.iter().map(|mark| text.matches(mark).count()).sum::<usize>() > MOST_MARKS {
         return Err("the script names its own file very often, and may read it".to_owned());
     }
@@ -72,9 +72,9 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
     Ok(())
 }
 
-/// How a script has its own name.
+/// How a script uses its own name.
 enum Own<'s> {
-    /// As a name alone.
+    /// Only as a name.
     Name,
     /// In a variable.
     Assigned(&'s str),
@@ -147,7 +147,7 @@ fn checks(command: &str) -> bool {
     false
 }
 
-/// A comment that may have a checksum of the file itself, or a signature around its text.
+/// Checks that no comment may have a checksum of the file itself, or a signature around its text.
 ///
 /// # Errors
 /// There is one; with the line.

@@ -10,9 +10,9 @@ use crate::shell::name_length;
 use crate::words::{base, listed};
 use std::ops::Range;
 
-/// Bytes around an edit with which pieces are compared. A longer piece is compared by its end and its begin.
+/// The bytes around an edit with which pieces are compared. A longer piece is compared by its start and its end.
 const AROUND: usize = 128;
-/// The least length of a piece in a line that searches, and in any other: `off` is a word of many lines.
+/// The minimal length of a piece in a line that searches, and in any other: `off` is a word of many lines.
 const SEARCHING: usize = 2;
 const OTHERWISE: usize = 4;
 
@@ -22,15 +22,15 @@ const SEARCH: [&str; 22] = [
     "expr", "diff", "cmp", "find", "jq", "match", "[", "[[", "=", "==", "=~",
 ];
 
-/// The least length of the name of an option that is looked for within other words, and names that are words of many
-/// lines.
+/// The minimal length of the name of an option that is searched for within other words, and names that are common
+/// words.
 const NAME: usize = 4;
 const COMMON: &str = "none host auto true false default time name type args accel enforce";
 
-/// Why an edit is left: the text has a piece at this place that it changes.
+/// Returns the reason why an edit is left: the text has, at this place, a piece that the edit changes.
 pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> String {
     let line = document.text.place(at).line;
-    // A piece such as `off` alone names no option.
+    // A piece such as `off` does not name an option.
     let text = document.text.as_str();
     let ends = |c: char| c.is_whitespace() || "\"'`;|&()<>".contains(c);
     let start = text.get(..at).and_then(|it| it.rfind(ends)).map_or(0, |n| n + 1);
@@ -59,7 +59,7 @@ pub(super) fn looked_for<'t>(
         // `in` belongs to `case` and `for`.
         piece != "in" && before.contains(&piece) != after.contains(&piece)
     };
-    // A pattern over several words: the shell takes quotes and continued lines away.
+    // A pattern over several words: the shell removes quotes and line continuations.
     let parts_words = |segment: &&str| {
         let segment = flat(segment);
         let long = segment.trim().chars().filter(|c| c.is_alphanumeric()).count() >= SEARCHING;
@@ -139,14 +139,14 @@ pub(super) fn options(text: &str, edit: &Edit) -> Vec<String> {
     found
 }
 
-/// Where a text has the name of an option, however it is written.
+/// Returns the place of an option's name in a text, in any spelling.
 pub(super) fn named<'t>(text: &'t str, option: &str) -> Option<&'t str> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
     let at = plain.find(option)?;
     text.get(at..at + option.len())
 }
 
-/// The rests of a piece behind each `=`.
+/// Returns the parts of a piece after each `=`.
 fn behind_equals(piece: &str) -> impl Iterator<Item = &str> {
     piece.match_indices('=').filter_map(|(at, _)| piece.get(at + 1..))
 }
@@ -192,7 +192,7 @@ fn searches(line: &str) -> bool {
         || assigns(line)
 }
 
-/// Whether a line gives a name a value: another command may look for it.
+/// Returns whether a line assigns a value to a name: another command may search for it.
 fn assigns(line: &str) -> bool {
     line.match_indices('=').any(|(at, _)| {
         let front = line.get(..at).unwrap_or_default().trim_end_matches([':', '+']);

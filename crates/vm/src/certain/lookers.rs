@@ -14,12 +14,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Commands that make something of a text.
+/// Commands that process a text.
 const FILTERS: &str = "grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk cut tr rev head tail wc sort uniq cmp diff \
     comm paste join fold nl column expand expr strings md5sum sha1sum sha256sum sha512sum b2sum cksum sum md5 base64 \
     base32 od xxd hexdump cat tac perl python python2 python3 ruby node lua php tclsh expect jq yq xmllint xmlstarlet \
     read mapfile readarray look tsort shuf split csplit iconv gzip xz bzip2 zstd openssl bc dc";
-/// Those that find a text.
+/// Commands that search a text.
 const FINDERS: &str = "grep egrep fgrep zgrep rg ag";
 /// Filters whose arguments are not files.
 const WITHOUT_FILES: &str = "tr expr read bc dc";
@@ -31,7 +31,7 @@ const OF_HOST: &str = "lspci lsusb lsmod lscpu lsblk uname arch free nproc ip if
     id whoami hostname date numactl getconf nvidia-smi dmidecode modinfo ss netstat curl wget tput seq shuf uuidgen mktemp \
     basename dirname readlink realpath which blkid fdisk sgdisk parted losetup qemu-img lsof fuser openssl xrandr tty \
     getent groups ldd cpuid lshw iw nmcli";
-/// Where files of the host are.
+/// Directories of the host's files.
 const HOST: [&str; 12] = [
     "/etc/",
     "/sys/",
@@ -46,7 +46,7 @@ const HOST: [&str; 12] = [
     "/proc/net/",
     "/dev/random",
 ];
-/// Files of `/proc` that are the host's.
+/// Files of `/proc` that describe the host.
 const OF_PROC: &str = "/proc/cpuinfo /proc/meminfo /proc/modules /proc/mounts /proc/filesystems /proc/iomem /proc/cmdline \
     /proc/version /proc/devices /proc/interrupts /proc/partitions /proc/self/mounts /proc/loadavg /proc/uptime \
     /proc/swaps /proc/misc /dev/urandom /dev/zero /dev/null";
@@ -55,15 +55,15 @@ const OF_PROCESSES: &str = "ps pgrep top htop w";
 /// Commands that run a text as a script, here or elsewhere.
 const RUN_TEXT: &str = "ssh sh bash dash ash ksh su eval xargs watch docker podman chroot tmux screen expect script \
     systemd-run runuser";
-/// Words of a text that is run which look at command lines, but for `ps`, which is a part of other words, too.
+/// Words in a text that is run which read command lines, except `ps`, which is a part of other words, too.
 pub(super) const OF_COMMAND_LINES: [&str; 3] = ["pgrep", "pkill", "/cmdline"];
 /// Words of such a text that read other text.
 const OF_TEXTS: [&str; 6] = ["awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
-/// The most words that may name a file which the script writes; each costs for each file that is looked at.
+/// The most words that may name a file which the script writes; each is compared with each file that is read.
 const MOST: usize = 1024;
 /// The most commands of a pipeline.
 const MOST_PARTS: usize = 64;
-/// How often variables that get a value from each other are followed.
+/// The limit of assignments from variable to variable that are followed.
 const ROUNDS: usize = 32;
 /// Words for clocks in the messages and the files of a guest's kernel.
 const OF_CLOCKS: [&str; 8] = [
@@ -79,7 +79,7 @@ const OF_CLOCKS: [&str; 8] = [
 /// The same, but matched as whole words only.
 const CLOCKS: [&str; 2] = ["tsc", "hpet"];
 
-/// Where a text names a clock of a guest: its place, and the name.
+/// Returns where a text names a clock of a guest: the place, and the name.
 pub(super) fn guests_clock(text: &str) -> Option<(usize, &'static str)> {
     let lower = text.to_ascii_lowercase();
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '=' | '.');
@@ -96,7 +96,7 @@ pub(super) fn guests_clock(text: &str) -> Option<(usize, &'static str)> {
 }
 
 impl Guard<'_> {
-    /// Whether a command looks at a text that may be changed by an edit, however it does that.
+    /// Checks that no command reads a text that an edit may change.
     pub(super) fn looks(&self, is: fn(&str) -> bool) -> Result<(), String> {
         let looked = self.looked.get_or_init(|| self.look(is));
         looked.clone()
@@ -151,7 +151,8 @@ impl Guard<'_> {
         found
     }
 
-    /// Variables that have a part of the command line of a machine; `None` if too many get it from each other.
+    /// Returns the variables that have a part of a machine's command line; `None` if the assignments between them are
+    /// too many.
     fn of_machines(&self, is: fn(&str) -> bool) -> Option<HashSet<&str>> {
         let commands = &self.script.commands;
         let mut found: HashSet<&str> = HashSet::new();
@@ -183,12 +184,12 @@ impl Guard<'_> {
 struct Eyes<'a> {
     guard: &'a Guard<'a>,
     is: fn(&str) -> bool,
-    /// `None` if it is not known which.
+    /// `None` if these are not known.
     of_machines: Option<HashSet<&'a str>>,
     written: Vec<&'a Word>,
     /// Variables that the script assigns, and whether each of their values is plain text.
     assigned: HashMap<&'a str, bool>,
-    /// Pipelines that were asked for, by their places.
+    /// The results for pipelines, by their places.
     pipes: RefCell<HashMap<(usize, usize), bool>>,
 }
 
@@ -253,7 +254,8 @@ impl Eyes<'_> {
         (!known).then(|| format!("{name} looks at a text that is not known"))
     }
 
-    /// Whether a command finds nothing but plain text, for which [`super::looked_for`] looks, or goes by lines.
+    /// Returns whether a command searches only for literal text, which [`super::looked_for`] compares, or processes
+    /// whole lines.
     fn is_harmless(&self, name: &str, arguments: &[Word]) -> bool {
         if listed(FINDERS, name) {
             let from_file = |word: &Word| {
@@ -291,7 +293,7 @@ impl Eyes<'_> {
     /// Whether all files that a command names are the host's; `None` if it names none.
     fn files(&self, name: &str, arguments: &[Word]) -> Option<bool> {
         if listed(WITHOUT_FILES, name) {
-            // `expr` looks at its words.
+            // `expr` reads its arguments.
             let of_others = |word: &Word| self.has_of_machines(word);
             return (name == "expr").then(|| !arguments.iter().any(of_others));
         }
@@ -311,7 +313,7 @@ impl Eyes<'_> {
         Some(files.all(|it| self.is_file_known(it)))
     }
 
-    /// Whether a file has nothing of a machine: it is the host's, or the script does not write it.
+    /// Returns whether a file has nothing of a machine: it belongs to the host, or the script does not write it.
     fn is_file_known(&self, file: &Word) -> bool {
         let text = file.text.as_str();
         if is_of_host(file) {
@@ -377,7 +379,7 @@ impl Eyes<'_> {
         }
     }
 
-    /// Whether a pattern is plain text, or variables that the script gives plain text.
+    /// Returns whether a pattern is literal text, or variables with literal text that the script assigns.
     fn is_plain(&self, word: &Word) -> bool {
         let inside = |c: char| c == '\u{1}';
         let parts = word.text.split(inside).enumerate();
@@ -395,18 +397,18 @@ impl Eyes<'_> {
     }
 }
 
-/// Where a text that is run, or written, may look at command lines.
+/// Returns where a text that is run, or written, may read command lines.
 fn command_lines(text: &str) -> Option<usize> {
     OF_COMMAND_LINES.iter().chain(&["ps "]).find_map(|it| text.find(it))
 }
 
-/// A variable, or `@` for all parameters of the script: one of them may be any.
+/// Returns the variable's name, or `@` for all parameters of the script, because one of them may be any.
 fn known_as(name: &str) -> &str {
     let parameter = matches!(name, "@" | "*") || name.bytes().all(|b| b.is_ascii_digit());
     if parameter { "@" } else { name }
 }
 
-/// The program of a command and where it is named, behind those that run it as it is.
+/// Returns the program of a command and its place, after the commands that run it unchanged.
 fn told(command: &Command) -> Option<(usize, &str)> {
     let names = || command.words.iter().map(|word| word.literal().map(base)).enumerate();
     let first = names().next()?.1?;
@@ -440,7 +442,7 @@ fn is_of_host(word: &Word) -> bool {
     !text.contains("..") && (HOST.iter().any(|it| known.starts_with(it)) || listed(OF_PROC, text))
 }
 
-/// Whether a pattern has nothing but plain text, which the other rule compares. `[q]emu` is a common one, too.
+/// Returns whether a pattern is only literal text, which the other rule compares. `[q]emu` is a common idiom, too.
 fn is_plain(text: &str) -> bool {
     let text = text.trim_start_matches('^');
     let idiom = text.strip_prefix('[').and_then(|rest| {

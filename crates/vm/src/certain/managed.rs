@@ -118,7 +118,7 @@ const MADE: &[&str] = &[
     "editing",
 ];
 
-/// Labels and annotations of an object that something else keeps.
+/// Labels and annotations of an object that a program maintains.
 const LABELS: &[&str] = &[
     "app.kubernetes.io/managed-by",
     "managed-by",
@@ -130,13 +130,14 @@ const LABELS: &[&str] = &[
     "helm.sh/chart",
 ];
 
-/// Words of heads that hypervisors write into their own files: those are edited while the machine is off, and read again.
+/// Words in the heads of files that hypervisors write themselves: these are edited while the machine is off, and read
+/// again.
 const OWN: &[&str] = &["virsh edit", "vboxmanage", "virtualbox", "oracle vm"];
 
 /// Words that limit such a statement to a part of the file.
 const PARTLY: &[&str] = &["below", "above", "this line", "beyond", "unless"];
 
-/// How far from the beginning the head may be, in lines.
+/// The lines from the beginning in which the head may be.
 const HEAD: u32 = 24;
 
 /// Checks that a file is maintained by hand.
@@ -254,11 +255,11 @@ fn labelled(document: &Document) -> Option<(u32, &str)> {
     Some((document.text.place(at).line, line))
 }
 
-/// The comments of the beginning, those of following lines as one.
+/// Returns the comments at the beginning; those on consecutive lines are joined.
 fn heads(document: &Document) -> Vec<Range<usize>> {
     let text = document.text.as_str();
     let mut found: Vec<Range<usize>> = Vec::new();
-    // There they are the description of the machine.
+    // In these files, comments are the description of the machine.
     let described = document.kind == Kind::Proxmox;
     let mut at = 0;
     let mut lines = Vec::new();
@@ -280,7 +281,7 @@ fn heads(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
-/// The words of a line, without the marks of a comment, cut.
+/// Returns the words of a line, without comment marks, truncated.
 fn shown(line: &str) -> String {
     let marks = |c: char| c.is_whitespace() || "#/;*<!->".contains(c);
     let words = line.trim_matches(marks);

@@ -55,7 +55,7 @@ enum Dialect<'a> {
     Other(&'a str),
 }
 
-/// Languages by the ends of names of files, and by names of files.
+/// Languages by file name extensions, and by names of files.
 const OTHERS: [(&str, &str); 51] = [
     ("py", "Python"),
     ("rb", "Ruby"),
@@ -151,7 +151,7 @@ fn dialect(document: &Document) -> Dialect<'_> {
     }
 }
 
-/// The most parts of a document that are known by themselves.
+/// The limit of parts of a document that are excluded separately.
 const MOST_SHARED: usize = 256;
 
 /// Decides which changes of findings are made; removes the others, and adds the reason to their findings.
@@ -188,7 +188,7 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// Takes out the changes of settings for which another part of the file looks.
+/// Removes the changes of settings that another part of the file searches for.
 fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut [Finding]) {
     let alone = script.commands.iter().filter(|command| command.words.is_empty());
     let mut left_out: Vec<Range<usize>> = alone.map(|command| command.span.clone()).collect();
@@ -208,7 +208,7 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
     }
 }
 
-/// The changes by choices that are certain, and why the others are not made.
+/// Returns the changes by choices that are certain, and the reasons why the others are not made.
 pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     if edits.is_empty() {
         return (edits, Vec::new());
@@ -248,7 +248,7 @@ pub(crate) fn holds(before: &Document, after: &Document) -> bool {
     }
     match (Guard::new(before), Guard::new(after)) {
         (Ok(one), Ok(other)) => one.same_but_for_values(&other),
-        // Nothing that a grammar does not understand was edited.
+        // The file was not understood before, so nothing in it was edited.
         (Err(_), _) => true,
         (Ok(_), Err(_)) => false,
     }
@@ -262,7 +262,7 @@ fn lines_of_their_own(document: &Document) -> bool {
     is_unit(text) && !written || document.kind == Kind::Persistence && !is_script(document)
 }
 
-/// Whether a file that keeps a choice over boots is a script of a shell.
+/// Returns whether a file that makes a choice persistent over boots is a script of a shell.
 fn is_script(document: &Document) -> bool {
     let text = document.text.as_str();
     text.starts_with("#!") || document.name.ends_with(".sh") || document.name.ends_with(".bash")
@@ -305,7 +305,7 @@ struct Judge<'a> {
     document: &'a Document,
     dialect: Dialect<'a>,
     guard: Option<Result<Guard<'a>, String>>,
-    /// Parts of a document in which nothing is edited, and why.
+    /// Parts of a document in which nothing is edited, with the reasons.
     shared: Vec<(Range<usize>, &'static str)>,
     /// The reason why nothing of the file is edited, if a part of the file states one.
     stated: Result<(), String>,
@@ -387,12 +387,12 @@ impl<'a> Judge<'a> {
         Self { document, dialect, guard, shared, stated, programs }
     }
 
-    /// Documents and settings: a value that counts once, and in one place.
+    /// Checks an edit in documents and settings: the value must be used once, in one place.
     fn structured(&self, edit: &Edit) -> Result<Edit, String> {
         let text = self.document.text.as_str();
-        // The place costs as much as its line is long.
+        // The cost of a place is proportional to the length of its line.
         let line = || self.document.text.place(edit.span.start).line;
-        // An insertion just behind a part may belong to it: an alias has the place of its anchor.
+        // An insertion directly after a part may belong to it: an alias has the place of its anchor.
         let inside =
             |span: &Range<usize>| span.start <= edit.span.end && edit.span.start <= span.end;
         if let Some((_, why)) = self.shared.iter().find(|(span, _)| inside(span)) {
@@ -451,7 +451,7 @@ fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
     }
 }
 
-/// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
+/// Checks an edit in settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
 fn setting(
     document: &Document,
     guard: Option<&Result<Guard<'_>, String>>,

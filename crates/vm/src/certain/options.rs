@@ -1,4 +1,4 @@
-//! Which words of a command line are values of which options, as far as an edit needs it.
+//! The assignment of words of a command line to options, as far as an edit needs it.
 
 use super::super::sh::Word;
 use crate::words::{base, listed};
@@ -25,16 +25,16 @@ pub(super) fn is_pc_program(word: &str) -> bool {
 /// Options whose values are edited.
 const EDITED: &str = "-machine -M -cpu -append";
 
-/// Commands in front of another one that run it with its words as they are.
+/// Commands before another one that run it with its arguments unchanged.
 const WRAPPERS: &str =
     "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
 
-/// Whether a command runs the one behind it with its words as they are.
+/// Returns whether a command runs the one after it with its arguments unchanged.
 pub(super) fn wraps(word: &str) -> bool {
     listed(WRAPPERS, word)
 }
 
-/// An option with one dash.
+/// Returns an option with one dash instead of two.
 fn option(word: &Word) -> Option<&str> {
     let text = word.literal()?;
     if text.starts_with("--") { text.get(1..) } else { Some(text) }
@@ -66,8 +66,7 @@ pub(super) fn is_option(words: &[Word], index: usize, first: usize) -> bool {
     }
 }
 
-/// Where the program is in the words of a command: it is the first, or only words are in front of it that run it as it
-/// is.
+/// Returns the place of the program in the words of a command: the first, or after words that run it unchanged.
 pub(super) fn program(words: &[Word], is: impl Fn(&str) -> bool) -> Option<usize> {
     for (index, word) in words.iter().enumerate() {
         let text = word.literal()?;

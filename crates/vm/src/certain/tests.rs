@@ -23,7 +23,7 @@ fn says_why(kind: Kind, name: &str, text: &str) {
     );
 }
 
-/// Of a Linux guest: an HPET that is asked for is left to every other one.
+/// With a Linux guest: a requested HPET is left for every other one.
 const QEMU: &str = "qemu-system-x86_64 -enable-kvm -cpu max -m 1G -append ro";
 
 #[test]
@@ -31,7 +31,7 @@ fn script_text_that_is_the_option_is_edited() {
     for before in [
         format!("{QEMU} -machine q35,hpet=on\n"),
         format!("exec sudo {QEMU} -machine \"q35,hpet=on\" -name \"$1\" \"$D/a.img\"\n"),
-        // A continued line within the value.
+        // A line continuation within the value.
         format!("{QEMU} -machine q35,\\\naccel=kvm,hpet=on\n"),
         format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on,hpet=on\" \\\n -S\n"),
         format!(
@@ -279,7 +279,7 @@ fn text_that_another_part_looks_for_is_left() {
         "qemu-system-x86_64 -enable-kvm -m 1G -hda debian.img -cpu host,kvmclock=off -daemonize\n";
     let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -m 1G -hda debian.img -cpu host,kvmclock=off\n";
     let made = |kind: Kind, name: &str, text: &str| fixed(kind, name, text) != text;
-    // The texts alone are edited.
+    // The texts without an addition are edited.
     assert!(made(Kind::Qemu, "vm.sh", start));
     assert!(made(Kind::Qemu, "vm.service", unit));
     for rest in [

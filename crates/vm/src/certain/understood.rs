@@ -1,5 +1,5 @@
-//! Which parts of a script are understood, so that they do not look for the text of an option: comments, commands that
-//! start a machine, and variables that only those commands have. Everything else may look for it.
+//! The parts of a script that are understood and therefore do not search for the text of an option: comments, commands
+//! that start a machine, and variables that only those commands use. Everything else may search for it.
 
 use super::looked_for::{looked_for, may_look_for};
 use super::options::{is_qemu, is_vboxmanage, program};
@@ -12,7 +12,7 @@ use crate::words::{base, listed};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The most variables of searches that are looked for in a script.
+/// The limit of variables in searches that are checked in a script.
 const MOST_NAMES: usize = 256;
 
 impl Guard<'_> {
@@ -37,7 +37,7 @@ impl Guard<'_> {
         self.is_twin(edit, is)
     }
 
-    /// Whether a change makes a command the same as another one, so that the difference is meant.
+    /// Checks that a change does not make a command equal to another one: the difference would be intended.
     fn is_twin(&self, edit: &Edit, is: fn(&str) -> bool) -> Result<(), String> {
         let Spot::Word(command, index) = self.spot(&edit.span) else { return Ok(()) };
         let Some(word) = command.words.get(index) else { return Ok(()) };
@@ -89,7 +89,7 @@ impl Guard<'_> {
         left_out
     }
 
-    /// The text of a command without the commands of substitutions in it.
+    /// Returns the ranges of a command without the commands of substitutions in it.
     fn without_inner(&self, command: &Command, is: fn(&str) -> bool) -> Vec<Range<usize>> {
         let commands = &self.script.commands;
         let first = commands.partition_point(|it| it.span.start < command.span.start);
@@ -104,12 +104,12 @@ impl Guard<'_> {
         found
     }
 
-    /// The variables that only commands that start a machine have.
+    /// Returns the variables that only commands which start a machine use.
     fn only_of_machines(&self, is: fn(&str) -> bool) -> HashSet<&str> {
         if self.open.is_some() {
             return HashSet::new();
         }
-        // How often each variable is understood, and where the values of each one have which.
+        // The number of understood uses of each variable, and the variables in the values of each one.
         let mut counts: HashMap<&str, usize> = HashMap::new();
         let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
         let mut known: HashSet<&str> = HashSet::new();
@@ -150,7 +150,7 @@ impl Guard<'_> {
         known
     }
 
-    /// Whether a command looks for a pattern in command lines that the script does not have: `pkill -f "$PATTERN"`.
+    /// Checks that no command searches command lines for a pattern that is not in the script: `pkill -f "$PATTERN"`.
     fn unknown_patterns(&self) -> Result<(), String> {
         let text = self.document.text.as_str();
         let mut asked: HashSet<&str> = HashSet::new();

@@ -1,12 +1,12 @@
-//! Comments of programming languages, without their grammars: strings, here-documents and comments alone. At the first
-//! construct that could hide where a string ends, the rest of the file has no comments.
+//! Comments of programming languages, without their grammars: only strings, here-documents and comments are recognised.
+//! At the first construct that could hide where a string ends, the rest of the file has no comments.
 
 use std::ops::Range;
 
 /// The languages that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
-    /// A shell, where its grammar was not understood; and files of other kinds with `#`.
+    /// A shell, where its grammar was not understood; and other files with `#`.
     Shell,
     Ruby,
     /// Also TOML.
@@ -30,7 +30,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     language: Language,
-    /// Delimiters of here-documents that begin behind this line.
+    /// Delimiters of here-documents that begin after this line.
     pending: Vec<String>,
     found: Vec<Range<usize>>,
 }
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         self.at + self.rest().find('\n').unwrap_or(self.rest().len())
     }
 
-    /// The text of the line in front of here.
+    /// Returns the text of the line before this place.
     fn before(&self) -> &'a str {
         let before = self.text.get(..self.at).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default()
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|c| c.is_alphanumeric() || matches!(c, ')' | ']' | '_' | '/' | '.' | '~'))
     }
 
-    /// A string; `None` where it does not end, or where it holds code that may hold strings.
+    /// Reads a string; `None` where it does not end, or where it contains code that may contain strings.
     fn string(&mut self, quote: char) -> Option<()> {
         let plain =
             quote == '\'' && matches!(self.language, Language::Shell | Language::PowerShell);
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                     self.at += self.rest().chars().next().map_or(0, char::len_utf8);
                 }
                 _ if !plain && ["$(", "${", "#{"].iter().any(|it| rest.starts_with(it)) => {
-                    // Up to its end there must be no string.
+                    // Before its end there must be no string.
                     let close = if rest.starts_with("$(") { ')' } else { '}' };
                     let inner = rest.get(..rest.find(close)?)?;
                     if inner.contains(['"', '\'', '`', '\n'])
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over the here-documents that begin here.
+    /// Skips the here-documents that begin here.
     fn documents(&mut self) -> Option<()> {
         for name in std::mem::take(&mut self.pending) {
             loop {

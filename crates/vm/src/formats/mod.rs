@@ -48,9 +48,9 @@ pub(crate) struct Format {
     pub(crate) sample: (&'static str, &'static str),
     /// The rules.
     pub(crate) rules: &'static [Rule],
-    /// How surely a file is of this kind.
+    /// Returns how certain it is that a file is of this kind.
     pub(crate) detect: fn(&Clues<'_>) -> Option<Sign>,
-    /// Looks at a file.
+    /// Checks a file.
     pub(crate) lint: fn(&Document) -> Result<Report, LintError>,
     /// The functions that exist only for guests of QEMU.
     pub(crate) qemu: Option<Qemu>,
@@ -58,16 +58,16 @@ pub(crate) struct Format {
 
 /// Functions for guests that QEMU runs.
 pub(crate) struct Qemu {
-    /// The changes that make a file follow choices, those of each machine together; `None` where its kind cannot.
+    /// Returns the changes that make a file follow choices, grouped by machine; `None` where its kind cannot.
     pub(crate) choose: Option<Choose>,
     /// Returns the options that QEMU gets, where the file does not have them itself.
     pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,
 }
 
-/// Makes the changes by choices, those of each machine together.
+/// Returns the changes by choices, grouped by machine.
 pub(crate) type Choose = fn(&Document, &Choices) -> Vec<Vec<Edit>>;
 
-/// Makes [`Kind`] of the registry.
+/// Generates [`Kind`] from the registry.
 macro_rules! formats {
     ($($(#[$doc:meta])* $kind:ident = $format:expr,)*) => {
         /// The kinds of files that are understood.

@@ -7,7 +7,7 @@ use crate::lint::{LintError, Report};
 use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
 
-/// Words of the tool's own, and a value of the file behind them.
+/// A text from the tool, followed by a value of the file.
 type Part<'a> = (&'a str, Option<(&'a str, &'a Range<usize>)>);
 
 /// Lines that become a machine's file.
@@ -41,7 +41,7 @@ impl<'a> Machine<'a> {
         self.inner.own("\n");
     }
 
-    /// Adds a key with a word of a shell, of which only `args` may have parts that are not known.
+    /// Adds a key with a word of a shell; only `args` may have unknown parts.
     pub(crate) fn word(&mut self, key: &str, word: &Placed) {
         let text = word.as_str();
         if text.contains(['\n', '\r']) || word.unknown() && key != "args" {
@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
         }
         self.inner.own(key);
         self.inner.own(": ");
-        // A variable puts words of several places together.
+        // A variable joins words of several places.
         let parts = if word.exact().is_some() { vec![word.clone()] } else { word.words() };
         for (n, part) in parts.iter().enumerate() {
             self.inner.own(if n > 0 { " " } else { "" });
@@ -70,7 +70,7 @@ impl<'a> Machine<'a> {
         self.inner.partial = true;
     }
 
-    /// Judges it.
+    /// Judges the machine.
     pub(crate) fn judge(
         self,
         words: fn(&str) -> Option<&'static str>,

@@ -62,7 +62,7 @@ pub(super) struct Attached<'a> {
 /// A comment that belongs to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Belongs {
-    /// To it alone: it is on its line, or directly above it.
+    /// To the setting only: the comment is on its line, or directly above it.
     ToIt(u32),
     /// To its statement, or to the block around it: then the words of the comment decide.
     Around(u32, String),
@@ -104,7 +104,7 @@ impl<'a> Attached<'a> {
         all.extend(beside.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
         let statement = self.statement(place);
         let begins = statement.as_ref().map(|(it, _)| self.line(it.start));
-        // The first line of a command is not of this option alone; an assignment has hardly anything else.
+        // The first line of a command does not belong to this option only; an assignment has hardly anything else.
         let whole = match statement {
             Some((_, runs)) => runs && begins == Some(first),
             None => self.unit,
@@ -135,13 +135,13 @@ impl<'a> Attached<'a> {
         Belongs::Around(number(first), lines.join("\n"))
     }
 
-    /// The smallest command that has a place.
+    /// Returns the smallest command that contains a place.
     fn statement(&self, place: &Range<usize>) -> Option<(Range<usize>, bool)> {
         let has = |(it, _): &&(Range<usize>, bool)| it.start <= place.start && place.end <= it.end;
         self.commands.iter().filter(has).min_by_key(|(it, _)| it.len()).cloned()
     }
 
-    /// The lines that open the blocks around a line: each one is indented less than the one in it.
+    /// Adds the lines that open the blocks around a line: each one has less indentation than the one inside it.
     fn around(&self, line: usize, all: &mut Vec<Belongs>) {
         let indent = |at: usize| {
             let text = self.lines.get(at).copied().unwrap_or_default();
@@ -188,7 +188,7 @@ impl<'a> Attached<'a> {
         self.starts.partition_point(|start| *start <= at).max(1) - 1
     }
 
-    /// The trimmed text of a line, and where it is.
+    /// Returns the place of a line's text, without blanks around it.
     fn span(&self, line: usize) -> Option<Range<usize>> {
         let (text, start) = (self.lines.get(line)?, self.starts.get(line)?);
         let bare = text.trim_start();
@@ -196,7 +196,7 @@ impl<'a> Attached<'a> {
         Some(from..from + bare.trim_end().len())
     }
 
-    /// Whether nothing but comments is on a line.
+    /// Returns whether a line has only comments.
     fn is_comment(&self, line: usize) -> bool {
         let Some(span) = self.span(line).filter(|span| !span.is_empty()) else { return false };
         let of_line = |it: &&Range<usize>| it.start < span.end && span.start < it.end;
@@ -208,7 +208,7 @@ impl<'a> Attached<'a> {
             }
             at = at.max(comment.end);
         }
-        // The mark that ends a comment may be no part of it, and a command may go on behind one.
+        // The mark that ends a comment may not be a part of it, and a command may continue after one.
         let rest = || self.document.text.slice(at..span.end).trim();
         at > span.start && (at >= span.end || matches!(rest(), "*/" | "\\"))
     }
@@ -229,10 +229,10 @@ fn number(line: usize) -> u32 {
 /// Whether a line of a comment may give a reason.
 pub(super) fn may_give(line: &str) -> bool {
     let line = line.trim().trim_end_matches('\\').trim_end();
-    // Words that a shell passes over.
+    // Words that a shell ignores.
     let idle = ["`", "$(:", "${IFS#", "${IFS%", ": ", "<?"];
     let opened = idle.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
-    // The delimiter of a text is none of its words.
+    // The delimiter of a text is not one of its words.
     if opened.starts_with("<<") {
         return false;
     }
@@ -261,13 +261,13 @@ pub(super) fn may_give(line: &str) -> bool {
             || listed(HEADING, word)
             || word.bytes().all(|b| b.is_ascii_digit())
     };
-    // Numbers alone are those of a ticket.
+    // Lines with only numbers refer to a ticket.
     let numbers =
         |line: &str| !line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
     !words.all(heading) || numbers(&lower)
 }
 
-/// Whether a line of a comment is a heading that has nothing but the name of something, and other words of headings.
+/// Returns whether a line of a comment is a heading that has only a name and other words of headings.
 pub(super) fn is_heading(line: &str, names: &[&str]) -> bool {
     let mut plain = line.to_ascii_lowercase().replace('_', "-");
     for name in names {
@@ -277,7 +277,7 @@ pub(super) fn is_heading(line: &str, names: &[&str]) -> bool {
         && !may_give(&format!("# {}", plain.trim_start_matches(['#', '/', ';', ' '])))
 }
 
-/// Whether a comment is code that is switched off.
+/// Returns whether a comment is code that is commented out.
 fn is_code(text: &str) -> bool {
     let tag = |c: char| c.is_ascii_alphabetic() || c == '/';
     if text.strip_prefix('<').is_some_and(|rest| rest.starts_with(tag)) && text.ends_with('>') {
@@ -289,7 +289,7 @@ fn is_code(text: &str) -> bool {
     }
     let program =
         words.next_if(|word| word.contains("qemu-system-") || word.starts_with('$')).is_some();
-    // An option has one value at most: more words are a sentence.
+    // An option has at most one value: more words are a sentence.
     let is_option = |word: &str| {
         let name = word.trim_start_matches('-');
         name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())

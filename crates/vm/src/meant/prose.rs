@@ -17,7 +17,7 @@ pub(super) enum Spoken {
     Description,
 }
 
-/// The words of a file, and where they are.
+/// The prose of a file, with its places.
 pub(super) struct Prose<'a> {
     text: &'a str,
     pub(super) all: Vec<(Range<usize>, Spoken)>,
@@ -27,10 +27,10 @@ pub(super) struct Prose<'a> {
 const KEYS: &str = "name title description comment _comment annotation displayname display_name vm_name vmname notes \
     note summary label labels hostname domain_name domain_title";
 
-/// Elements with one.
+/// Elements with a name or a description.
 const ELEMENTS: [&str; 5] = ["name", "title", "description", "annotation", "note"];
 
-/// Options with one, without their dashes.
+/// Options with a name or a description, without their dashes.
 const OPTIONS: &str = "name title description comment metadata";
 
 impl<'a> Prose<'a> {
@@ -153,7 +153,7 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// `-name NAME` and its like, up to the next option.
+    /// Finds `-name NAME` and similar options, up to the next option.
     fn options(&mut self) {
         let text = self.text;
         for option in OPTIONS.split(' ') {
@@ -180,7 +180,7 @@ impl<'a> Prose<'a> {
     }
 }
 
-/// Whether a name is that of a clock or of a feature, and none of a machine.
+/// Returns whether a name is that of a clock or of a feature, and not of a machine.
 fn is_plain(value: &str) -> bool {
     let value = value.trim_matches(|c: char| c.is_whitespace() || "\"'=,\\".contains(c));
     listed("kvmclock kvm-clock hpet hypervclock tsc-deadline", value)

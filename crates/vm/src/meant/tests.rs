@@ -2,7 +2,7 @@ use crate::formats::Kind;
 use crate::lint::lint;
 use crate::testing::document;
 
-/// Why each finding that an edit could mend is left; `None` for one that is mended.
+/// Returns the reason why a finding that an edit could fix is left; `None` if it is fixed.
 pub(super) fn left(kind: Kind, name: &str, text: &str, id: &str) -> Option<String> {
     let report = lint(&document(kind, name, text)).unwrap();
     let finding = report.findings.iter().find(|it| it.rule.id == id);

@@ -22,7 +22,7 @@ fn any_comment_that_belongs_to_a_setting_leaves_it() {
     assert!(script("# the guest hangs after resume\nset -eu\n\n", "").is_none());
     assert!(script("# the guest hangs after resume\n\n", "").is_none());
     assert!(script("export A=b # wanted by the tests of c\n", "").is_none());
-    // The statement goes over several lines.
+    // The statement extends over several lines.
     let run = "qemu-system-x86_64 \\\n  -enable-kvm -hda debian.img \\\n  -cpu host,kvmclock=off \\\n  -m 1G\n";
     for (before, after, says) in [
         ("# Without this the database guest hangs.\n", "", true),

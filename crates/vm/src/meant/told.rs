@@ -3,7 +3,7 @@
 
 use crate::document::Document;
 
-/// The most words of a text that are looked at.
+/// The limit of words of a text that are read.
 const MOST: usize = 100_000;
 
 /// Returns the reason to leave a change that contradicts the command line of the guest's kernel; `subject` is the

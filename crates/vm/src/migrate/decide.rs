@@ -37,7 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the guest can go there; `None` where that is not known.
+    /// Returns whether the guest can migrate there; `None` where that is not known.
     #[must_use]
     pub fn goes(self) -> Option<bool> {
         match self {
@@ -227,7 +227,7 @@ fn not_invariant(guest: &Guest, host: &Host) -> Answer {
         .by("QEMU", "host doesn't support requested feature: CPUID.80000007H:EDX.invtsc [bit 8]")
 }
 
-/// Whether QEMU lets a frequency pass without scaling; `None` when the host's is not known well enough.
+/// Returns whether QEMU accepts a frequency without scaling; `None` if the host's is not known precisely enough.
 fn tolerated(khz: u32, tsc: Tsc) -> Option<bool> {
     let within = |host: u32| {
         let (low, high) = scale::tolerated(u64::from(host));
@@ -237,7 +237,7 @@ fn tolerated(khz: u32, tsc: Tsc) -> Option<bool> {
         (tsc.khz.saturating_sub(tsc.slack_khz), tsc.khz.saturating_add(tsc.slack_khz));
     match (within(low), within(high)) {
         (true, true) => Some(true),
-        // Both ends out on one side: all between them is out.
+        // Both ends are outside on the same side, so all between them is outside.
         (false, false) if (khz < low) == (khz < high) => Some(false),
         _ => None,
     }

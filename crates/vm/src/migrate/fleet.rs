@@ -10,7 +10,7 @@ use super::scale::{TOLERANCE_PPM, tolerated, unscaled_khz};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 
-/// As many equally good frequencies are listed.
+/// The limit of equally good frequencies that are listed.
 const TIES: usize = 8;
 
 /// The best frequency.
@@ -90,14 +90,14 @@ pub fn fleet(hosts: &[Host]) -> Fleet {
     fleet
 }
 
-/// The window in which QEMU takes a frequency on a host that cannot scale.
+/// Returns the window in which QEMU accepts a frequency on a host that cannot scale.
 fn served(khz: u32) -> (u32, u32) {
     let (low, high) = tolerated(u64::from(khz));
     let clamp = |khz: u64| u32::try_from(khz).unwrap_or(u32::MAX);
     (clamp(low), clamp(high))
 }
 
-/// The window in which KVM scales nothing, on one that can.
+/// Returns the window in which KVM scales nothing on a host that can.
 fn unscaled(khz: u32) -> (u32, u32) {
     unscaled_khz(khz, TOLERANCE_PPM)
 }
@@ -130,8 +130,9 @@ impl<'a> Sliding<'a> {
     }
 }
 
-/// Goes through all frequencies from the slowest: between two ends of windows the same hosts serve, and
-/// the worst error is smallest in the middle of their rates, or as near to it as that stretch reaches.
+/// Returns the best frequency. Goes through all frequencies from the slowest: between two ends of windows the same
+/// hosts serve, and the worst error is smallest in the middle of their rates, or at the end of that interval nearest to
+/// it.
 fn best(fixed: &[u32], scaling: &[u32]) -> Option<Best> {
     let mut ends: Vec<u32> = Vec::with_capacity(2 * (fixed.len() + scaling.len()));
     let windows = fixed.iter().map(|khz| served(*khz));

@@ -72,7 +72,7 @@ fn what_is_not_known_does_not_count() {
     assert_eq!(super::fleet(&[]), Fleet::default());
 }
 
-/// Not a time, a growth: ten times the hosts must not take a hundred times as long.
+/// The growth is tested, not the time: ten times the hosts must not take a hundred times as long.
 #[test]
 fn a_hundred_thousand_hosts() {
     let hosts: Vec<Host> =

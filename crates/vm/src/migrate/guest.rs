@@ -67,7 +67,7 @@ pub struct Guest {
 /// The reason why a text describes no guest.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GuestError {
-    /// Not one of the kinds.
+    /// The text is of none of the kinds.
     #[error(
         "it is neither a libvirt domain (`virsh dumpxml GUEST`) nor a QEMU command line with -cpu. \
          Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
@@ -95,15 +95,15 @@ pub enum GuestError {
         "it has {0} command lines of QEMU, and they differ in the guest's TSC; give one of them"
     )]
     Differ(usize),
-    /// A kind that is understood, and broken.
+    /// The text is of a known kind, but has an error.
     #[error("{0}")]
     Broken(String),
 }
 
-/// Reads a guest from a text; which kind it is shows in it.
+/// Reads a guest from a text, whose kind is recognised.
 ///
 /// # Errors
-/// It is of no kind that is understood.
+/// The text is of no known kind.
 pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('<') {
@@ -149,7 +149,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let mut guest = Guest {
         name: domain.child("name").map(|name| name.text().to_owned()),
         manager: Manager::Libvirt,
-        // Whether the host had it when the guest was started decides on an optional one.
+        // An optional feature depends on the host on which the guest was started.
         invtsc: if domain.optional("invtsc") { None } else { domain.invtsc() },
         frequency: Frequency::Absent,
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
@@ -178,13 +178,13 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
     guest.invtsc = raw.invtsc;
     match (own.frequency, raw.frequency) {
         (own, raw) if own == raw => {}
-        // libvirt refuses before QEMU is asked.
+        // libvirt refuses before QEMU does.
         (Frequency::Absent, _) if own.invtsc == Some(true) => {}
         (Frequency::Absent, raw) => {
             guest.manager = Manager::Qemu;
             guest.frequency = raw;
         }
-        // libvirt finds its frequency, and QEMU, which blocks the move, does not.
+        // libvirt finds its frequency, but QEMU, which blocks the migration, does not.
         (_, Frequency::Absent) if raw.invtsc == Some(true) => {
             guest.manager = Manager::Qemu;
             guest.frequency = Frequency::Absent;
@@ -276,7 +276,7 @@ pub(crate) fn metric(text: &str) -> Option<u64> {
 
 pub(super) fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
     match hz {
-        // QEMU takes 0 for none.
+        // QEMU treats 0 as unset.
         Some(0) => Ok(Frequency::Absent),
         Some(hz) if (super::host::MIN_HZ..=super::host::MAX_HZ).contains(&hz) => {
             Ok(Frequency::Set(hz))

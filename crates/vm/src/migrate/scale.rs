@@ -12,13 +12,13 @@ use super::rational::Rational;
 pub use clocksmith_kernel::host::Hardware;
 use thiserror::Error;
 
-/// `tsc_tolerance_ppm` of the module `kvm`, unless it was set: within this nothing is scaled, also
-/// where it could be. libvirt (`TSC_TOLERANCE`), QEMU (`freq_within_bounds()`) and KubeVirt
-/// (`TSCTolerancePPM`) have the same figure.
+/// `tsc_tolerance_ppm` of the module `kvm`, by default: within this difference nothing is scaled, even if the hardware
+/// can scale. libvirt (`TSC_TOLERANCE`), QEMU (`freq_within_bounds()`) and KubeVirt (`TSCTolerancePPM`) have the same
+/// figure.
 pub const TOLERANCE_PPM: u32 = 250;
 
-/// The largest frequency that `KVM_SET_TSC_KHZ` takes where TSCs can be scaled, in kHz (exclusive):
-/// it shall fit a signed integer.
+/// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts where TSCs can be scaled, in kHz: it must
+/// fit a signed integer.
 const MAX_KHZ: u64 = 0x7fff_ffff;
 
 /// Returns the exclusive upper limit of a guest's frequency, in kHz (`max_guest_tsc_khz`).
@@ -47,12 +47,11 @@ impl Ratio {
         mul_shr(host_tsc, self.multiplier, self.frac_bits)
     }
 
-    /// How far the guest's rate is from the nominal one, relative to the nominal one. `None` when
-    /// that is 0.
+    /// Returns the guest's deviation from the nominal rate, relative to the nominal one. `None` when that is 0.
     #[must_use]
     pub fn error(self, host_khz: u32, nominal_khz: u32) -> Option<Rational> {
         let den = u128::from(nominal_khz).checked_shl(self.frac_bits)?;
-        // Below 2^96 each.
+        // Each is below 2^96.
         let real = u128::from(self.multiplier) * u128::from(host_khz);
         Rational::difference(real, den)
     }
@@ -65,22 +64,22 @@ fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
     low
 }
 
-/// How the guest's counter is made to run.
+/// The way in which KVM runs the guest's counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// At the host's rate, whatever rate was requested: the difference is within the tolerance.
     Host,
     /// Scaled by the hardware.
     Scaled(Ratio),
-    /// Faster than the host, without hardware for it: KVM moves the offset at each entry
-    /// (`tsc_always_catchup`), so time in the guest goes in leaps. QEMU does not go this way.
+    /// Faster than the host, without hardware for it: KVM moves the offset at each entry (`tsc_always_catchup`), so
+    /// time in the guest jumps. QEMU does not use this.
     CatchUp,
 }
 
-/// Why KVM does not take a frequency.
+/// The reason why KVM refuses a frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Nothing is known of the host's, or nothing was asked for.
+    /// The host's frequency is unknown, or none was requested.
     #[error("a TSC of 0 kHz")]
     Zero,
     /// `KVM_SET_TSC_KHZ` returns EINVAL.
@@ -99,8 +98,8 @@ pub enum Refusal {
     Ratio(u32),
 }
 
-/// The frequencies around `host_khz` for which KVM does not scale, both included:
-/// `adjust_tsc_khz()`. `ppm` above a million counts as a million.
+/// Returns the frequencies around `host_khz` for which KVM does not scale, both included: `adjust_tsc_khz()`. `ppm` is
+/// at most a million.
 #[must_use]
 pub fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
     let ppm = u64::from(ppm.min(1_000_000));
@@ -112,9 +111,8 @@ pub fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
     (at(1_000_000 - ppm), at(1_000_000 + ppm))
 }
 
-/// The frequencies around `host` that QEMU (in kHz, `freq_within_bounds()`, since 5.1) and libvirt (in
-/// Hz, `qemuProcessStartValidateTSC()`, since 6.1) let pass
-/// without scaling, both included.
+/// Returns the frequencies around `host` that QEMU (in kHz, `freq_within_bounds()`, since 5.1) and libvirt (in Hz,
+/// `qemuProcessStartValidateTSC()`, since 6.1) accept without scaling, both included.
 #[must_use]
 pub fn tolerated(host: u64) -> (u64, u64) {
     let tolerance = u128::from(host) * u128::from(TOLERANCE_PPM) / 1_000_000;
@@ -157,8 +155,8 @@ pub fn set_tsc_khz(
     Ok(Rate::Scaled(Ratio { multiplier, frac_bits: hardware.frac_bits() }))
 }
 
-/// kHz as QEMU passes them on, and the Hz that are lost: 0 to 999. `None` when there are more kHz
-/// than fit (4.29 THz).
+/// Converts Hz to the kHz that QEMU passes on, and the remaining Hz that are lost: 0 to 999. `None` when the kHz do not
+/// fit (4.29 THz).
 #[must_use]
 pub fn khz_of_hz(hz: u64) -> Option<(u32, u32)> {
     let khz = u32::try_from(hz / 1000).ok()?;
@@ -190,8 +188,8 @@ pub fn ticks(ns: u64, guest_khz: u32) -> u64 {
     ticks
 }
 
-/// In how many seconds a guest's counter passes 2^64, rounded down. Linux counts in differences and
-/// does not mind, but no earlier than after years of a counter that begins at 0. `None` at 0 kHz.
+/// Returns the seconds until a guest's counter passes 2^64, rounded down. Linux computes differences and is not
+/// affected, but only after years of a counter that begins at 0. `None` at 0 kHz.
 #[must_use]
 pub fn wraps_after_s(guest_tsc: u64, guest_khz: u32) -> Option<u64> {
     let left = (1u128 << 64) - u128::from(guest_tsc);

@@ -16,10 +16,10 @@ mod tests;
 
 use std::ops::Range;
 
-/// Why a script cannot be edited: the first thing in it that is not understood.
+/// The reason why a script cannot be edited: the first construct that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
-    /// Where it is.
+    /// Its place.
     pub(crate) at: usize,
     /// A description of it.
     pub(crate) what: String,
@@ -47,19 +47,19 @@ pub(crate) struct Use {
 /// A word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// All of it, with its quotes.
+    /// The whole word, with its quotes.
     pub(crate) span: Range<usize>,
     /// Its text without quotes; an expansion is its source between two U+0001.
     pub(crate) text: String,
     /// The parts that are literal in the file, which may be edited.
     pub(crate) runs: Vec<Range<usize>>,
-    /// Variables that are put in.
+    /// Variables in its expansions.
     pub(crate) uses: Vec<Use>,
     /// Whether it has an expansion.
     pub(crate) expands: bool,
-    /// Whether a shell may make several words of it, or names of files.
+    /// Whether a shell may split it into several words, or expand it to names of files.
     pub(crate) splits: bool,
-    /// Whether it goes over several lines.
+    /// Whether it extends over several lines.
     pub(crate) lines: bool,
 }
 
@@ -69,7 +69,7 @@ impl Word {
         (!self.expands && !self.splits).then_some(self.text.as_str())
     }
 
-    /// Whether an edit lies in a piece that may be edited.
+    /// Returns whether an edit is inside a part that may be edited.
     pub(crate) fn editable(&self, span: &Range<usize>) -> bool {
         !self.lines && self.runs.iter().any(|run| run.start <= span.start && span.end <= run.end)
     }
@@ -90,10 +90,10 @@ pub(crate) struct Assign {
     pub(crate) value: Value,
 }
 
-/// Where a command is.
+/// The context of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// In a branch of `if` or `case`, in the body of `while`, or behind `&&` or `||`.
+    /// In a branch of `if` or `case`, in the body of `while`, or after `&&` or `||`.
     pub(crate) branch: bool,
     /// In a command substitution.
     pub(crate) substitution: bool,
@@ -108,7 +108,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether it is in none of these: then it always runs, and in the shell itself.
+    /// Returns whether it is in none of these: then it always runs, and in the shell itself.
     pub(crate) fn is_outermost(self) -> bool {
         self == Self::default()
     }
@@ -136,14 +136,14 @@ pub(crate) struct Command {
     pub(crate) place: Place,
     /// From its own redirection or from that of an enclosing command.
     pub(crate) input: Option<Input>,
-    /// Where the element behind it is, if it is an element of a plain sequence by itself and not the last one.
+    /// The place of the element after it, if it is a single element of a plain sequence and not the last one.
     pub(crate) next: Option<Range<usize>>,
 }
 
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// In the order in which they begin.
+    /// The commands, in the order of their starts.
     pub(crate) commands: Vec<Command>,
     /// Names of functions.
     pub(crate) functions: Vec<String>,
@@ -157,7 +157,7 @@ pub(crate) struct Script {
 /// Reads a script.
 ///
 /// # Errors
-/// The first thing that is not understood.
+/// The first construct that is not understood.
 pub(crate) fn read(text: &str) -> Result<Script, Obstacle> {
     grammar::read(text)
 }

@@ -2,7 +2,7 @@
 
 use clocksmith_vm::Kind;
 
-/// A piece again and again, `%` in it being a running number.
+/// Repeats a piece; `%` in it is a running number.
 fn many(piece: &str, size: usize) -> String {
     let mut text = String::with_capacity(size + piece.len() + 16);
     let mut number = 0usize;
@@ -306,7 +306,7 @@ pub(crate) fn cases(kind: Kind, size: usize) -> Vec<Case> {
     own
 }
 
-/// The name of the file, and all of it.
+/// Returns the name of the file, and its whole text.
 pub(crate) fn file(kind: Kind, text: &str) -> (&'static str, String) {
     let (before, after) = around(kind);
     let name = match kind {
@@ -322,7 +322,7 @@ pub(crate) fn file(kind: Kind, text: &str) -> (&'static str, String) {
     (name, format!("{before}{text}{after}"))
 }
 
-/// More of VirtualBox's own: extra data and snapshots.
+/// More texts for VirtualBox: extra data and snapshots.
 pub(crate) fn machines(size: usize) -> Vec<Case> {
     let root = |inside: String| {
         format!(

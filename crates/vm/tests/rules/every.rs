@@ -1,9 +1,9 @@
-//! Every rule of the registry is found in some file: a rule that nothing reports is a promise that nothing keeps.
+//! Every rule of the registry is found in some file: each rule must be reported at least once.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// Files, each behind a line `=== KIND NAME: IDS`.
+/// Files, each after a line `=== KIND NAME: IDS`.
 const SAMPLES: &str = include_str!("samples.txt");
 
 #[test]

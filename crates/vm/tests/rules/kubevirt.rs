@@ -128,7 +128,7 @@ fn kubevirt_lists_name_their_objects() {
         .filter_map(|f| f.object.as_deref())
         .collect();
     assert_eq!(objects, ["VirtualMachine shop/fedora-web", "VirtualMachine shop/windows-db"]);
-    // Each has its own system.
+    // Each has a different system.
     let missing: Vec<_> =
         report.findings.iter().filter(|f| f.rule.id == "kv-hyperv-timer-missing").collect();
     assert_eq!(missing.len(), 1);
@@ -170,7 +170,7 @@ fn kubevirt_clock_by_an_alias_is_that_of_each_machine() {
     for name in ["fedora", "centos", "debian"] {
         assert!(named.iter().any(|it| it.contains(name)), "{name}: {named:?}");
     }
-    // One text for three machines is not edited.
+    // A text that three machines share is not edited.
     let fixed = fix(&document, &Choices::default()).unwrap();
     assert_eq!(fixed.document.text.as_str(), text);
 }

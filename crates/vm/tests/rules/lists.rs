@@ -80,7 +80,7 @@ fn folded_values_are_one_line() {
         assert!(found.contains(&("q-guest-notsc", 6)), "{text}: {found:?}");
         assert!(bad("a.yml", &text.replace('\n', "\r\n")).contains(&("q-hypervisor-hidden", 5)));
     }
-    // A line that is indented more, and one behind an empty line, are of another command; `|` folds nothing.
+    // A line with more indentation, and one after an empty line, belong to another command; `|` folds nothing.
     let text = "a:\n  - >-\n    qemu-system-x86_64 -accel kvm -m 4G\n    -cpu host,-hypervisor\n";
     assert!(bad("a.yml", text).iter().any(|it| it.0 == "q-hypervisor-hidden"));
     for other in [

@@ -1,4 +1,4 @@
-//! Scripts that make machines of other kinds: by commands, or by files that they write.
+//! Scripts that create machines of other kinds: by commands, or by files that they write.
 
 use super::*;
 

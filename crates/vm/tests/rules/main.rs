@@ -32,7 +32,7 @@ fn ids(kind: Kind, text: &str) -> Vec<(&'static str, Severity)> {
     report.findings.iter().map(|finding| (finding.rule.id, finding.severity)).collect()
 }
 
-/// `with` has the finding, `without` has not.
+/// Asserts that `with` has the finding, and `without` does not.
 #[track_caller]
 fn both(kind: Kind, id: &str, severity: Severity, with: &str, without: &str) {
     assert!(
@@ -46,7 +46,7 @@ fn both(kind: Kind, id: &str, severity: Severity, with: &str, without: &str) {
     }
 }
 
-/// Mending leaves nothing that it could mend, and does so at once.
+/// Asserts that a fix leaves nothing that it could fix, after one run.
 #[track_caller]
 fn mends(kind: Kind, text: &str) {
     let document = document(kind, text);

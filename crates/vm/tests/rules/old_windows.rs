@@ -1,4 +1,4 @@
-//! A Windows that is older than Vista knows nothing of Hyper-V's page: it is not missed there.
+//! A Windows older than Vista does not use Hyper-V's page, so its absence is not reported.
 
 use super::*;
 

@@ -39,7 +39,7 @@ fn proxmox_rules() {
         let after = if edited { text.replace("hpet=on", "hpet=off") } else { text.clone() };
         mended(kind, &text, &after);
     }
-    // The flags that Proxmox VE gives to Windows are lost behind another -cpu.
+    // The flags that Proxmox VE gives to Windows are lost with another -cpu.
     let windows = |rest: &str| args(&format!("-machine hpet=on {rest}")).replace("l26", "win10");
     mended(kind, &windows(""), &windows("").replace("hpet=on", "hpet=off"));
     let lost = windows("-cpu host,hypervisor=off,+invtsc,tsc-frequency=2600000000");

@@ -62,7 +62,7 @@ fn qemu_that_receives_or_loads_a_state_is_left() {
     let fixed = fix(&document(Kind::Qemu, &text), &choices).unwrap();
     assert_eq!((fixed.document.text.as_str(), fixed.chosen), (text.as_str(), 0));
     assert!(fixed.undecided.iter().any(|it| it.contains("-incoming")), "{:?}", fixed.undecided);
-    // The machine stays the same one.
+    // The machine does not change.
     let old = "qemu-system-x86_64 -enable-kvm -no-hpet -cpu host -m 1G -incoming defer\n";
     mended(Kind::Qemu, old, &old.replace("-no-hpet", "-machine hpet=off"));
 }

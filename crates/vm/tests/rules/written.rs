@@ -48,7 +48,7 @@ fn a_list_of_required_programs_starts_none() {
         let all = ids(Kind::VirtInstall, &text);
         assert!(all.iter().all(|(_, severity)| *severity == Severity::Info), "{all:?}\n{text}");
     }
-    // One that runs both is of QEMU, as before.
+    // A script that runs both is of QEMU, as before.
     let text = format!("#!/bin/bash\n{install}qemu-system-x86_64 -enable-kvm -no-hpet a.img\n");
     assert_eq!(Kind::detect("win11.sh", &text), Some(Kind::Qemu));
 }

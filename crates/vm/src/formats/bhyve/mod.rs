@@ -1,7 +1,7 @@
 //! bhyve: command lines, and machines of vm-bhyve.
 //!
-//! What matters to a guest's clock is whether the RTC shows UTC. Source: bhyve(8), `-u`; vm-bhyve, sample-templates/config.sample,
-//! utctime (the default is yes).
+//! The one property that affects a guest's clock is whether the RTC shows UTC. Source: bhyve(8), `-u`; vm-bhyve,
+//! sample-templates/config.sample, utctime (the default is yes).
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +61,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (clues.has(command) || continued()).then_some(Sign::Words)
 }
 
-/// Whether a system takes the RTC for UTC.
+/// Returns whether a system assumes that the RTC is in UTC.
 fn unix(guest: Guest) -> bool {
     matches!(guest, Guest::Linux | Guest::Bsd)
 }
@@ -75,7 +75,7 @@ fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, std::ops::Ra
     document.text.lines().filter_map(of).last()
 }
 
-/// Whether a word has the flag `-u`; flags may be together: `-AHPu`.
+/// Returns whether a word has the flag `-u`; flags may be combined: `-AHPu`.
 fn is_utc(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|flags| {
         flags.contains('u') && flags.len() < 8 && flags.bytes().all(|b| b.is_ascii_alphabetic())

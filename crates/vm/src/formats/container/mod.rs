@@ -1,7 +1,7 @@
 //! Containers with QEMU in them: the images `qemux/qemu` (qemus/qemu), `dockurr/windows` and `dockurr/macos`, in files of Compose
 //! and in Pods.
 //!
-//! Their variables become the command line that the image makes, and it is judged as that. Source: qemus/qemu, src/proc.sh
+//! Their variables become the command line that the image generates, which is judged. Source: qemus/qemu, src/proc.sh
 //! (CPU_MODEL, CPU_FLAGS, KVM, HV; `-cpu` of ARGUMENTS is left out) and src/config.sh (MACHINE; hpet=off).
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ const IMAGES: [&str; 9] = [
     "qemux/qemu-docker",
 ];
 
-/// The name of an image of these.
+/// Returns the name of one of these images.
 fn image(text: &str) -> Option<&'static str> {
     let name = text.split(['@', ':']).next().unwrap_or(text);
     let name = match name.matches('/').count() {
@@ -68,7 +68,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     clues.has(names_image).then_some(sign)
 }
 
-/// The text with only here-documents in which an image is named; all other bytes are blanks, so that places stay.
+/// Returns the text of the here-documents that name an image; all other bytes are blanks, so that places do not change.
 fn documents(text: &str) -> String {
     let mut out: Vec<u8> = text.bytes().map(|b| if b == b'\n' { b } else { b' ' }).collect();
     let mut from = 0;
@@ -138,7 +138,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     let mut report = together(reports).unwrap_or_else(|| nothing(Guest::Unknown));
-    // Several services may have a line of one fragment.
+    // Several services may share a line of one fragment.
     let mut known = HashSet::new();
     report.findings.retain(|it| known.insert((it.rule.id, it.span.clone(), it.summary.clone())));
     if let Some(why) = why {
@@ -164,7 +164,7 @@ const FILLED: &str = "____";
 
 type Variables = HashMap<String, (String, Range<usize>)>;
 
-/// The variables of a container, in the ways of Compose and of Kubernetes.
+/// Returns the variables of a container, in the notations of Compose and of Kubernetes.
 fn variables(document: &Document, node: &Node) -> Variables {
     let mut found = HashMap::new();
     let mut add = |name: &str, value: &str, at: Range<usize>| {
@@ -249,7 +249,7 @@ fn container(
         inner.own(",hv-passthrough");
     }
     if !is_off("KVM") && !windows {
-        // Whether the host scales its TSC decides on invtsc.
+        // The value of invtsc depends on whether the host scales its TSC.
         inner.own(",kvm=on,invtsc=${unknown}");
     }
     if let Some((flags, at)) = of("CPU_FLAGS").filter(|(value, _)| plain(value)) {
@@ -274,7 +274,7 @@ fn container(
     let mut report = inner.judge(document, say)?;
     report.findings.retain(|finding| finding.rule.id != "q-no-invtsc");
     if is_off("KVM") {
-        // It is asked for, and not only left out.
+        // It is requested, and not merely omitted.
         let emulated = report.findings.iter_mut().filter(|it| it.rule.id == "q-emulated");
         for finding in emulated {
             finding.severity = Severity::Warn;
@@ -290,7 +290,7 @@ fn container(
     Ok(report)
 }
 
-/// A value that is a word of a list.
+/// Returns whether a value is a plain word of a list.
 fn plain(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,=+".contains(c))
 }

@@ -22,7 +22,7 @@ fn container_of_windows_has_what_the_image_gives() {
         ids(&compose("ghcr.io/dockur/windows:latest", "      HV: \"N\"\n"))
             .contains(&"q-hv-time-missing")
     );
-    // It is asked for, and so a warning.
+    // It is requested, and so a warning.
     let off = compose("dockurr/windows", "      - KVM=N\n");
     assert!(testing::bad(Kind::Container, "compose.yml", &off).contains(&"q-emulated"));
 }

@@ -1,6 +1,6 @@
 //! Firecracker: the configuration of a machine (`--config-file`) and CPU templates.
 //!
-//! What must not live here: kernel parameters, which [`crate::parameters`] judges.
+//! Kernel parameters are judged by [`crate::parameters`].
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
-    // A script that talks to the socket with `curl`; it may start machines of QEMU, too.
+    // A script that uses the socket with `curl`; it may start machines of QEMU, too.
     let sends = ["/boot-source", "\"boot_args\"", "curl"];
     if sends.iter().all(|mark| clues.text.contains(mark)) && !clues.text.contains("qemu-system-") {
         return Some(Sign::Lines);
@@ -46,14 +46,14 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (loads || keys.iter().any(|key| clues.quotes(key))).then_some(Sign::Json)
 }
 
-/// By these a body is that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
+/// Keys that mark a body as that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
 const MEMORY: [&str; 2] = ["mem_backend", "mem_file_path"];
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
-        // A script that talks to the socket.
+        // A script that uses the socket.
         findings.extend(script(document));
         findings.extend(load_in_script(document));
         return Ok(Report::of(Known::declared(Guest::Linux), true, findings));
@@ -80,7 +80,7 @@ fn load(json: &Json<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The same in a script that talks to the socket.
+/// Finds the same in a script that uses the socket.
 fn load_in_script(document: &Document) -> Option<Finding> {
     const PATH: &str = "/snapshot/load";
     let text = document.text.as_str();
@@ -121,7 +121,7 @@ fn bit(bitmap: &str, number: usize) -> Option<bool> {
     match digits.get(number) {
         Some('1') => Some(true),
         Some('0') => Some(false),
-        // Digits that are not written are `x`.
+        // Digits that are omitted are `x`.
         _ => None,
     }
 }

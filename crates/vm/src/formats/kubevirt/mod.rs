@@ -1,6 +1,6 @@
 //! Manifests of KubeVirt: machines, instances, templates of them, several in one file, and Helm's.
 //!
-//! [`crate::yaml`] makes a tree with places.
+//! [`crate::yaml`] returns a tree with places.
 
 mod twice;
 
@@ -50,7 +50,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
 }
 
-/// Whether no other API has a kind of this name.
+/// Returns whether a kind of this name exists only in this API.
 fn own_kind(name: &str) -> bool {
     let name = name.trim().trim_matches(['"', '\'']);
     name.strip_prefix("VirtualMachine").is_some_and(|rest| {
@@ -178,8 +178,8 @@ fn object(root: &Node, kind: &str, name: Option<&str>) -> Option<String> {
     Some(format!("{kind} {space}{name}").trim_start().to_owned())
 }
 
-/// A preference as the domain that it makes; its settings have other names.
-/// Source: KubeVirt staging/src/kubevirt.io/api/instancetype/v1beta1/types.go, VirtualMachinePreferenceSpec.
+/// Returns a preference as the domain that results from it; its settings have other names. Source: KubeVirt
+/// staging/src/kubevirt.io/api/instancetype/v1beta1/types.go, VirtualMachinePreferenceSpec.
 fn preference(root: &Node, kind: &str) -> Option<Node> {
     if !matches!(kind, "VirtualMachinePreference" | "VirtualMachineClusterPreference") {
         return None;
@@ -203,12 +203,12 @@ fn preference(root: &Node, kind: &str) -> Option<Node> {
     Some(Node::Map { entries, start: 0 })
 }
 
-/// Parts in which a change would not be certain to change one value.
+/// Returns the parts in which a change may change more than one value.
 pub(crate) fn shared(text: &str) -> Vec<yaml::Shared> {
     yaml::shared(&plain(text).0)
 }
 
-/// The text without templates, byte for byte as long, and whether there were any.
+/// Returns the text without templates, with the same length in bytes, and whether there were any.
 pub(crate) fn plain(text: &str) -> (String, bool) {
     let mut out = String::with_capacity(text.len());
     let mut template = false;
@@ -218,7 +218,7 @@ pub(crate) fn plain(text: &str) -> (String, bool) {
             || bare.starts_with("{%") && bare.ends_with("%}");
         if whole {
             template = true;
-            // A comment of the same length, so that every other place stays.
+            // A comment of the same length, so that no other place changes.
             let content = line.trim_end_matches(['\r', '\n']);
             out.push('#');
             out.extend(std::iter::repeat_n(' ', content.len().saturating_sub(1)));
@@ -465,7 +465,7 @@ impl<'a> Machine<'a> {
             .then(|| Edit { span: start..start + 2, with: "{present: false}".to_owned() })
     }
 
-    /// Adds the timer `hyperv` in front of the first one.
+    /// Adds the timer `hyperv` before the first one.
     fn hyperv(&self) -> Option<Edit> {
         let Some(Node::Map { entries, .. }) = self.domain.at(&["clock", "timer"]) else {
             return None;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Keys around a domain, and keys of a domain that affect its clock.
 const AROUND: &str = "spec template domain clock features cpu";
-/// Those below which every key does.
+/// Keys below which every key affects the clock.
 const WITHIN: &str = "clock features cpu";
 /// The limit of findings; a person does not make more such mistakes in one file.
 const MOST: usize = 64;

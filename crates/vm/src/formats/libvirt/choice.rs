@@ -8,15 +8,15 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::qemu::confidential::WHY;
 
-/// Why a domain gets no invariant TSC, and so no frequency either.
+/// The reason why a domain gets no invariant TSC, and so no frequency either.
 const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
     policy='require' name='invtsc'/></cpu>";
-/// Why a part of a domain is left.
+/// The reason why a part of a domain is left.
 const PART: &str = "the file is a part of a domain";
-/// Why a domain gets no frequency, and so no invariant TSC either.
+/// The reason why a domain gets no frequency, and so no invariant TSC either.
 const WITHOUT_PLACE: &str = "the domain has no <clock>, and no place is certain for one";
 
-/// The changes of a file, those of each domain together.
+/// Returns the changes of a file, grouped by domain.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
@@ -45,10 +45,10 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> 
     left
 }
 
-/// The changes of a domain; all of them, or none.
+/// Returns the changes of a domain: all of them, or none.
 ///
 /// # Errors
-/// It cannot have all, with the reason.
+/// The domain cannot have all of them; with the reason.
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'static str> {
     // With these options, libvirt does not start an emulated domain.
     if domain.emulated() || !domain.x86() {

@@ -9,7 +9,7 @@ use crate::placed::Placed;
 use crate::text::Text;
 use crate::xml::{Element, Tree};
 
-/// Who runs the domain.
+/// The driver that runs the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Driver {
     Qemu,
@@ -23,7 +23,7 @@ pub(crate) struct Domain<'a> {
     pub(crate) text: &'a Text,
     /// `<domain>`; `None` for a part.
     pub(crate) element: Option<&'a Element>,
-    /// Whether nothing is left out.
+    /// Whether no part is omitted.
     pub(crate) whole: bool,
     /// `type=`, in lower case; empty for a part.
     pub(crate) kind: String,
@@ -37,12 +37,12 @@ pub(crate) struct Domain<'a> {
     pub(crate) guessed: bool,
     /// Whether the command line specifies the guest's system.
     pub(crate) said: bool,
-    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    /// Whether the guest is a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) old: bool,
 }
 
 impl<'a> Domain<'a> {
-    /// Every domain of a file: a snapshot holds two.
+    /// Returns every domain of a file: a snapshot has two.
     pub(crate) fn all(tree: &'a Tree, document: &'a Document) -> Vec<Self> {
         let domains: Vec<&Element> = tree
             .elements
@@ -121,7 +121,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether QEMU emulates the processor, so that nothing of KVM is there.
+    /// Returns whether QEMU emulates the processor, so that nothing of KVM is available.
     pub(crate) fn emulated(&self) -> bool {
         self.kind == "qemu"
     }
@@ -149,9 +149,9 @@ impl<'a> Domain<'a> {
         })
     }
 
-    /// Whether a device of the host keeps the domain there. libvirt lets those on USB move, and those that QEMU unplugs for a
-    /// migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU, which refuses most of VFIO
-    /// (`hw/vfio/migration.c`, vfio_migration_realize()), and takes those of SCSI.
+    /// Returns whether a device of the host prevents the domain's migration. libvirt permits USB devices, and those
+    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU,
+    /// which refuses most VFIO devices (`hw/vfio/migration.c`, vfio_migration_realize()), and accepts SCSI devices.
     fn holds(&self, device: &'a Element) -> bool {
         let teaming = self.tree.children(device, "teaming").next();
         let unplugged = teaming.is_some_and(|it| it.value("type") == Some("transient"));
@@ -160,12 +160,12 @@ impl<'a> Domain<'a> {
         !(unplugged || moves)
     }
 
-    /// The timer of a name; the last one counts.
+    /// Returns the timer of a name; the last one applies.
     pub(crate) fn timer(&self, name: &str) -> Option<&'a Element> {
         self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()
     }
 
-    /// Whether the timer of a name is there; `None` where nothing is said.
+    /// Returns whether the timer of a name is present; `None` where this is not set.
     pub(crate) fn present(&self, name: &str) -> Option<bool> {
         match self.timer(name)?.value("present")? {
             "yes" => Some(true),
@@ -179,14 +179,14 @@ impl<'a> Domain<'a> {
         self.timer("tsc").and_then(|timer| timer.value("frequency"))
     }
 
-    /// `<feature name=... policy=...>` of the CPU; the last one counts.
+    /// Returns `<feature name=... policy=...>` of the CPU; the last one applies.
     pub(crate) fn feature(&self, name: &'a str) -> Option<(&'a Element, bool)> {
         let feature = self.asked(name).filter(|f| f.value("policy") != Some("optional"))?;
         // Without a policy it is `require`.
         Some((feature, !matches!(feature.value("policy"), Some("disable" | "forbid"))))
     }
 
-    /// Whether a feature is there only if the host has it.
+    /// Returns whether a feature is present only if the host has it.
     pub(crate) fn optional(&self, name: &'a str) -> bool {
         self.asked(name).is_some_and(|feature| feature.value("policy") == Some("optional"))
     }
@@ -315,7 +315,7 @@ impl<'a> Domain<'a> {
             Some(Guest::Linux) => (hinted, None),
             _ => (declared, hinted),
         };
-        // A description speaks of much, and firmware has the name of the host's distribution.
+        // A description mentions many things, and firmware has the name of the host's distribution.
         let rest = self.child("description").map(Element::text).into_iter();
         let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
         let names = match guest::Told::of(names.iter().copied()) {
@@ -338,6 +338,6 @@ fn value(arg: &Element, text: &Text) -> Placed {
     if text.slice(attribute.value_span.clone()) == attribute.value {
         return Placed::new(&attribute.value, attribute.value_span.start);
     }
-    // Entities: the places are lost, so nothing of it is changed.
+    // With entities, the places are lost, so nothing of it is changed.
     Placed::lost(&attribute.value, attribute.value_span.clone())
 }

@@ -16,9 +16,9 @@ pub(crate) type Pairs = Vec<(String, String)>;
 /// The generated domain, and the options that it comes from.
 #[derive(Default)]
 pub(crate) struct Made {
-    /// Where the words are that make the whole.
+    /// The place of the words that describe the whole domain.
     pub(crate) whole: Range<usize>,
-    /// `type=` of the domain: `kvm`, if nothing else was said.
+    /// `type=` of the domain: `kvm` by default.
     pub(crate) kind: Option<(String, Range<usize>)>,
     pub(crate) name: String,
     /// `arch=` and `machine=`.
@@ -37,7 +37,7 @@ pub(crate) struct Made {
     /// Switches below `<hyperv>`, and `hidden` below `<kvm>`.
     pub(crate) hyperv: Vec<(String, String, Range<usize>)>,
     pub(crate) hidden: Option<(String, Range<usize>)>,
-    /// Words of a command line of QEMU, behind libvirt's own.
+    /// Words of a QEMU command line, after libvirt's own.
     pub(crate) arguments: Vec<(String, Range<usize>)>,
     /// A device of the host.
     pub(crate) hostdev: Option<Range<usize>>,

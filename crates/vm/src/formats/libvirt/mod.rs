@@ -36,11 +36,11 @@ pub(super) const FORMAT: Format = Format {
     qemu: Some(Qemu { choose: Some(choice::edits), predict: Some(predict::predict) }),
 };
 
-/// Where a document, or a part of one, begins.
+/// Elements with which a document, or a part of one, begins.
 const ROOTS: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup <clock <timer <cpu \
     <features <hyperv <os <qemu:commandline <commandline";
 
-/// Those that make a text libvirt's wherever they are in it: other texts have a `<cpu>` and an `<os>`, too.
+/// Elements that make any text one of libvirt: other texts have a `<cpu>` and an `<os>`, too.
 const WHOLE: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup";
 /// Other roots of libvirt's documents, and parts of a domain without a clock: `virsh` prints and takes them.
 const SILENT: &str = "capabilities domainCapabilities sysinfo network networkport pool volume interface secret nwfilter \
@@ -70,7 +70,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if own && any(ROOTS) {
         return Some(Sign::Part);
     }
-    // A domain that a script makes; scripts mention much.
+    // A domain that a script defines; scripts mention many things.
     if clues.starts("#!") && clues.text.contains("<domain") {
         return Some(Sign::Part);
     }
@@ -78,7 +78,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    // A script may mention a domain and make none.
+    // A script may mention a domain without defining one.
     let script = document.text.as_str().starts_with("#!");
     let tree = match read(&document.text) {
         Err(_) if script => return Err(LintError::whole(NO_MACHINE)),
@@ -114,20 +114,20 @@ pub(crate) fn emulated(document: &Document) -> bool {
     tree.is_ok_and(|tree| Domain::all(&tree, document).iter().any(Domain::emulated))
 }
 
-/// Where the first element that matters begins.
+/// Returns where the first relevant element begins.
 pub(crate) fn begin(text: &str) -> Option<usize> {
     ROOTS.split(' ').filter_map(|root| tags(text, root).next()).min()
 }
 
-/// The root element of another program's document, and its place. A domain may be within one.
+/// Returns the root element of another program's document, and its place, unless a domain is inside.
 fn foreign(text: &str) -> Option<(usize, &str)> {
     let (at, name) = root(text)?;
     let local = name.rsplit(':').next().unwrap_or(name);
     let own = |list: &str| list.split_whitespace().any(|one| one.trim_start_matches('<') == local);
     let within = || WHOLE.split(' ').any(|name| tags(text, name).next().is_some());
-    // A stylesheet makes a part of a domain.
+    // A stylesheet generates a part of a domain.
     let known = own(ROOTS) || own(SILENT) || matches!(local, "stylesheet" | "transform");
-    // A host has a <cpu>, too, which is none of a machine.
+    // A host has a `<cpu>`, too, which does not describe a machine.
     let host = matches!(name, "capabilities" | "domainCapabilities");
     (host || !known && !within()).then_some((at, name))
 }
@@ -158,7 +158,7 @@ fn documents_alone(text: &str, from: usize) -> Option<Text> {
 
 /// Returns the tree of a file; the text before the first relevant element is skipped.
 pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
-    // A comment in front may quote an element; then the comment goes first.
+    // A comment before it may quote an element; then the text is read from the comment.
     let element = begin(text.as_str());
     let comment = text.as_str().find("<!--");
     let from = match (element, comment) {

@@ -6,7 +6,7 @@ use crate::xml::Tree;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Parts of which a domain has one each.
+/// Parts that a domain has only once.
 const ONCE: [&str; 4] = ["clock", "cpu", "features", "os"];
 /// The limit of excerpts; a text by a person does not have more.
 const MOST: usize = 64;
@@ -15,7 +15,8 @@ const MOST: usize = 64;
 pub(super) const WHY: &str =
     "the text has several parts of one kind, and does not say which one a machine has";
 
-/// The same document once for each excerpt, with blanks for the others, so that places stay. None where there is only one.
+/// Returns the same document once for each excerpt, with blanks for the others, so that places do not change. Empty if
+/// there is only one.
 pub(super) fn all(document: &Document, tree: &Tree) -> Vec<Document> {
     if tree.roots.len() < 2 || tree.all("domain").next().is_some() {
         return Vec::new();

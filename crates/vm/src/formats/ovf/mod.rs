@@ -1,8 +1,8 @@
 //! OVF descriptors of VirtualBox and VMware, alone or as the first member of an OVA.
 //!
-//! They become a `.vbox` or a `.vmx`, and are judged as that. Nothing in them is changed: a manifest (`.mf`) has their
-//! checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA); VirtualBox, ApplianceImplImport.cpp, importVBoxMachine()
-//! (the count of CPUs is that of the items).
+//! They become a `.vbox` or a `.vmx`, which is judged. Nothing in them is changed: a manifest (`.mf`) has their
+//! checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA); VirtualBox, ApplianceImplImport.cpp,
+//! importVBoxMachine() (the count of CPUs is that of the items).
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.starts("#!") && text.contains("Envelope") {
         let mut written = here_documents(text).into_iter();
         let any = written.any(|span| text.get(span).is_some_and(is_envelope));
-        // Commands of the script count for more than a file that it writes.
+        // Commands of the script take precedence over a file that it writes.
         let sign = if text.contains("VBoxManage") { Sign::Part } else { Sign::Root };
         return any.then_some(sign);
     }

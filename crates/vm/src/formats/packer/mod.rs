@@ -1,6 +1,6 @@
 //! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware, vCenter and Proxmox VE.
 //!
-//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, and are judged as that. Source:
+//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, which is judged. Source:
 //! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
 //! option); the pages of the other builders.
 
@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
         Some((self.filled(value), at))
     }
 
-    /// `{{user `x`}}` becomes the variable's default, another template is not known.
+    /// Replaces `{{user `x`}}` by the variable's default; other templates are not known.
     fn filled(&self, value: &str) -> String {
         let mut out = String::new();
         let mut rest = value;
@@ -179,7 +179,7 @@ impl<'a> Source<'a> {
         !self.winrm() && !self.typed() && signs::of_windows(self)
     }
 
-    /// Whether the builder is given a type of the system that is known; without one VirtualBox and VMware take "other".
+    /// Returns whether the builder gets a known type of the system; without one VirtualBox and VMware take "other".
     fn typed(&self) -> bool {
         let plain = |value: &str| {
             value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
@@ -239,7 +239,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
         let machine = if known { machine } else { UNKNOWN.to_string() };
         inner.word(document, "-machine", whole);
         let (accelerator, _) = or("accelerator", "kvm");
-        // Without one said, KVM is taken where the host has it.
+        // By default, KVM is used where the host has it.
         let accelerator =
             if accelerator == "none" { String::new() } else { format!(",accel={accelerator}") };
         inner.word(document, &format!("type={machine}{accelerator}"), &at);
@@ -280,7 +280,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
     inner.own("\n");
     inner.open = open;
     let mut report = inner.judge(document, say)?;
-    // The machine is there while the image is made, and no longer.
+    // The machine exists only while the image is built.
     let short = |it: &&mut Finding| {
         it.rule.id == rule!("q-hpet-default-on").id || it.summary.as_deref() == Some(WITHOUT_CPU)
     };
@@ -299,13 +299,13 @@ fn aside(document: &Document, at: &Range<usize>) -> bool {
     text.contains("[\"-") && !MATTER.iter().any(|word| text.contains(word))
 }
 
-/// The values of a key, lists as they are.
+/// Returns the values of a key, with lists unchanged.
 fn direct<'a>(node: &'a Node, name: &str) -> Vec<&'a Node> {
     let Node::Map { entries, .. } = node else { return Vec::new() };
     entries.iter().filter(|(key, _)| key.name == name).map(|(_, node)| node).collect()
 }
 
-/// A word that no shell and no list takes for more than a word.
+/// Returns a word without characters that a shell or a list interprets.
 fn tame(value: &str) -> String {
     value.replace(UNKNOWN, "{{unknown}}").replace(['"', '\\', '`', '\n', '\r'], "")
 }

@@ -80,16 +80,16 @@ fn detect_tuned(clues: &Clues<'_>) -> Option<Sign> {
     (clues.base() == "tuned.conf").then_some(Sign::Name)
 }
 
-/// How a file's lines are to be read.
+/// The syntax of a file's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// `/etc/default/grub`, or a drop-in of it.
     Grub,
-    /// Nothing but a command line: `/etc/kernel/cmdline`.
+    /// Only a command line: `/etc/kernel/cmdline`.
     CommandLine,
     /// Sections of a tuned profile.
     Tuned,
-    /// Anything else.
+    /// Any other file.
     Statements,
 }
 
@@ -101,7 +101,7 @@ fn style(document: &Document) -> Style {
     let name = document.name.replace('\\', "/");
     let grub_name =
         name.ends_with("default/grub") || name.contains("default/grub.d/") || base(&name) == "grub";
-    // A file of nothing but settings, as GRUB's defaults are.
+    // A file that consists of settings, as GRUB's defaults do.
     let assignment = |line: &str| {
         let line = line.trim_start_matches("export ");
         line.find('=').and_then(|at| line.get(..at)).is_some_and(|name| {
@@ -132,7 +132,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
-/// The words inside of quotes that a shell would leave as they are.
+/// Checks the words in quotes that a shell would not change.
 fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
     for line in lines(text) {
         if line.is_comment() || grub::bare_line(&line, findings) {
@@ -227,7 +227,7 @@ fn of_xen(text: &str) -> bool {
         || first.starts_with("xen_c") && first.contains("cmdline")
 }
 
-/// Whether a part of a statement only looks for a parameter, or takes it away.
+/// Returns whether a part of a statement only searches for a parameter, or removes it.
 fn asks(part: &str) -> bool {
     [
         "grep",
@@ -255,7 +255,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
     let mut found = parameters::of_statement(line.text, line.base);
     let sought = sought::sought(line.text);
     found.retain(|it| !sought.iter().any(|span| span.contains(&(it.span.start - line.base))));
-    // Each command of the statement by itself: `grep -q X || sed -i ...`.
+    // Each command of the statement separately: `grep -q X || sed -i ...`.
     let mut at = 0;
     for part in line.text.split_inclusive("||").flat_map(|part| part.split_inclusive("&&")) {
         let range = line.base + at..line.base + at + part.len();
@@ -269,7 +269,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
 
 fn script(text: &str, findings: &mut Vec<Finding>) {
     let all = lines(text);
-    // A here-document that goes to GRUB's defaults, or to somewhere else.
+    // A here-document for GRUB's defaults, or for another file.
     let mut here: Option<(&str, bool)> = None;
     let mut aliases = sysfs::Aliases::default();
     for (index, line) in all.iter().enumerate() {

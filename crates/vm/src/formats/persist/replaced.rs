@@ -1,10 +1,10 @@
-//! The text that `sed` puts in for a line of GRUB's defaults, and the variables that it is made of.
+//! The text by which `sed` replaces a line of GRUB's defaults, and the variables in it.
 
 use super::lines::Line;
 use crate::parameters;
 use crate::shell::name_length;
 
-/// How far up a variable is looked for, in statements.
+/// The limit of statements above in which a variable is searched.
 const MOST_LINES: usize = 200;
 /// The most variables of one replacement.
 const MOST_NAMES: usize = 4;
@@ -63,7 +63,8 @@ fn names(text: &str) -> Vec<&str> {
     text.match_indices('$').filter_map(of).take(MOST_NAMES).collect()
 }
 
-/// Whether a variable is not only the value of a parameter (`isolcpus=$CPUS`): then it may have the old line.
+/// Returns whether a variable is more than the value of a parameter (`isolcpus=$CPUS`): then it may contain the old
+/// line.
 fn stands_alone(value: &str) -> bool {
     value.match_indices('$').any(|(at, _)| {
         let before = value.get(..at).and_then(|before| before.chars().next_back());
@@ -97,7 +98,7 @@ fn value<'a>(name: &str, above: &[Line<'a>]) -> Option<&'a str> {
     found
 }
 
-/// A value up to the end of its quotes, or of the word.
+/// Returns a value up to the end of its quotes, or of the word.
 fn quoted(value: &str) -> &str {
     let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
         return value.split([' ', '\t', ';', '&', '|']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files of every language that keeps a choice, one for each rule, both ways.
+//! Files of every language that makes a choice persistent, one for each rule, both ways.
 
 use crate::finding::Severity;
 use crate::formats::Kind;
@@ -153,7 +153,7 @@ fn bare_words() {
     let mended = testing::mended(Kind::Persistence, "/etc/default/grub", text);
     let right = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc\"\n";
     assert_eq!(mended, format!("GRUB_TIMEOUT=5\n{right}"));
-    // A shell takes the carriage return for a letter.
+    // A shell treats the carriage return as a letter.
     let text = text.replace('\n', "\r\n");
     assert_eq!(testing::mended(Kind::Persistence, "/etc/default/grub", &text), text);
 }

@@ -49,10 +49,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Keys);
     }
     if commands::any(clues.text) {
-        // A script that sets up a host does more than that.
+        // A script that sets up a host does more than create machines.
         return Some(Sign::Part);
     }
-    // A manifest or a playbook is indented, these lines never are.
+    // A manifest or a playbook is indented; these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
     let keys = match indented * 4 > clues.lines.len() {
@@ -66,7 +66,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (clues.ends(&["conf"]) && named).then_some(Sign::Ending)
 }
 
-/// Whether a text is a script that makes a machine.
+/// Returns whether a text is a script that creates a machine.
 pub(super) fn makes(text: &str) -> bool {
     commands::any(text)
 }
@@ -158,15 +158,15 @@ impl Section {
     }
 }
 
-/// Types of Windows that are older than the page of Hyper-V.
+/// Types of Windows that are older than Hyper-V's reference TSC page.
 const OLD: [&str; 3] = ["wxp", "w2k", "w2k3"];
 
-/// Types of Windows to which Proxmox VE gives the page and the timers of Hyper-V (PVE/QemuServer/CPUConfig.pm,
+/// Types of Windows to which Proxmox VE gives Hyper-V's page and timers (PVE/QemuServer/CPUConfig.pm,
 /// `get_hyperv_enlightenments()`, from Windows 7 on).
 const ENLIGHTENED: [&str; 4] = ["win7", "win8", "win10", "win11"];
 
 impl Section {
-    /// The clocks that the guest has for certain. A -cpu in `args:` replaces the one that Proxmox VE makes.
+    /// Returns the clocks that the guest certainly has. A -cpu in `args:` replaces the one that Proxmox VE generates.
     fn clocks(&self, line: &Line, models: Option<&str>) -> Clocks {
         let mut clocks = Clocks::of_line(line);
         clocks.x86 = self.value("arch") != "aarch64";
@@ -181,7 +181,7 @@ impl Section {
         let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
         let hidden = cpu.value("hidden").map(|it| it != "0");
         let hidden = match model.strip_prefix("custom-") {
-            // A model that is not here may hide it.
+            // A model that is not available here may hide it.
             Some(name) => {
                 let model = models.and_then(|models| models::find(models, name));
                 clocks.invtsc |= model.as_ref().is_some_and(|model| model.invtsc);
@@ -292,14 +292,14 @@ fn of_arm(line: &Line) -> Vec<Finding> {
     out
 }
 
-/// `-cpu` in `args:` counts.
+/// Checks a `-cpu` in `args:`, which applies.
 fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) -> Vec<Finding> {
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
     let old = OLD.contains(&section.value("ostype"));
     let windows = guest != Guest::Macos && section.value("ostype").starts_with('w') && !old;
-    // `hv-passthrough` gives all that the host has.
+    // `hv-passthrough` provides all that the host has.
     let has = cpu.flag("hv-time").is_some() || cpu.flag("hv-passthrough") == Some(true);
     if windows && !has {
         words.push_str(" and hv-time");
@@ -326,14 +326,14 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         no_hyperv: old,
         said: false,
     };
-    // That hv-time is lost is said above.
+    // The loss of hv-time is reported above.
     let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
     let told = |finding: &Finding| hyperv || finding.rule.id != rule!("q-hv-time-missing").id;
     out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
 
-/// The rest of `args:`.
+/// Checks the rest of `args:`.
 fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(word) = &line.no_hpet {
@@ -410,7 +410,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     out
 }
 
-/// Whether the machine's memory is hidden from its host.
+/// Returns whether the machine's memory is protected from its host.
 pub(crate) fn is_confidential(document: &Document) -> bool {
     let sections = sections(&document.text);
     let section = sections.iter().find(|section| !section.snapshot);
@@ -420,7 +420,7 @@ pub(crate) fn is_confidential(document: &Document) -> bool {
     })
 }
 
-/// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
+/// Returns the changes by choices, in a `-cpu` of `args:`: `cpu:` supports neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let text = document.text.as_str();
     if !is_machine(text) {

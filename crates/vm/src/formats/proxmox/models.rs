@@ -28,7 +28,7 @@ pub(super) struct Model {
     pub(super) hidden: bool,
 }
 
-/// The model of a name.
+/// Returns the model of a name.
 pub(super) fn find(text: &str, name: &str) -> Option<Model> {
     let is = |line: &str| {
         line.strip_prefix(BEGIN).is_some_and(|it| it.trim().eq_ignore_ascii_case(name))
@@ -49,7 +49,7 @@ pub(super) fn find(text: &str, name: &str) -> Option<Model> {
     Some(model)
 }
 
-/// Looks at every model.
+/// Checks every model.
 pub(super) fn lint(document: &Document) -> Report {
     let mut findings = Vec::new();
     let mut model = String::new();
@@ -80,7 +80,7 @@ pub(super) fn lint(document: &Document) -> Report {
     Report::of(Known::default(), true, findings)
 }
 
-/// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.
+/// Checks the flags of a model: `+invtsc;-kvmclock`, after a model that has the property migratable.
 fn flags(value: &Placed) -> Vec<Finding> {
     let mut list = Placed::default();
     list.push_str("custom,", value.span().start);

@@ -10,11 +10,11 @@ use crate::words::listed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most functions that are looked at.
+/// The limit of functions that are read.
 const MOST: usize = 64;
-/// The most that is put together, in bytes; a command line has no more.
+/// The limit of the joined text, in bytes; a command line has no more.
 const MOST_WRITTEN: usize = 60 << 10;
-/// Words in front of a command.
+/// Words before a command.
 const BEFORE: &str = "{ then else do ! command";
 
 /// The destination of a function's arguments.
@@ -25,7 +25,7 @@ enum Target {
     Variable(String),
 }
 
-/// A function that puts its arguments somewhere.
+/// A function that writes its arguments to a destination.
 struct Helper<'a> {
     target: Target,
     /// The word that it writes there.
@@ -46,11 +46,11 @@ pub(super) struct Helpers<'a> {
     bodies: Vec<Range<usize>>,
     /// The text written so far, by destination.
     written: BTreeMap<Target, Placed>,
-    /// Whether it was more than is looked at.
+    /// Whether the limits were exceeded.
     pub(super) cut: bool,
 }
 
-/// The words of a command behind those that may be in front of it.
+/// Returns the words of a command after those that may precede it.
 fn behind(words: &[Word]) -> &[Word] {
     let before = |word: &&Word| word.literal().is_some_and(|it| listed(BEFORE, it));
     words.get(words.iter().take_while(before).count()..).unwrap_or_default()
@@ -126,7 +126,7 @@ impl<'a> Helpers<'a> {
         Some(Helper { target, word, locals, end })
     }
 
-    /// `NAME="$1"`: the name.
+    /// Returns the name in `NAME="$1"`.
     fn argument(&self, word: &'a Word) -> Option<&'a str> {
         let [Piece::Literal(name), Piece::Opaque { at }] = word.pieces.as_slice() else {
             return None;
@@ -194,7 +194,7 @@ impl<'a> Helpers<'a> {
         }
     }
 
-    /// The words that name a file, as they are written.
+    /// Returns the words that name a file, in their spelling.
     fn named(&self, file: &Word) -> String {
         let source = self.text.get(file.span.clone()).unwrap_or_default();
         source.replace(['"', '\'', '{', '}'], "")
@@ -266,7 +266,7 @@ impl<'a> Helpers<'a> {
         true
     }
 
-    /// `echo "qemu-system-x86_64 \\" > FILE` beside a function that writes to the same file.
+    /// Reads `echo "qemu-system-x86_64 \\" > FILE` beside a function that writes to the same file.
     fn direct(&mut self, variables: &Variables, words: &'a [Word]) -> bool {
         let [tool, rest @ .., file] = words else { return false };
         if tool.literal() != Some("echo") || self.known.is_empty() {
@@ -302,7 +302,7 @@ impl<'a> Helpers<'a> {
         }
     }
 
-    /// The texts that were put together in files.
+    /// Returns the texts that were written to files.
     pub(super) fn written(&self) -> impl Iterator<Item = &Placed> {
         self.written.values()
     }

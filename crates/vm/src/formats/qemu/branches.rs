@@ -7,14 +7,14 @@ use crate::shell::{Statement, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The most branches that are looked at.
+/// The limit of branches that are read.
 const MOST_ARMS: usize = 1024;
 /// The most conditions of one command line whose branches are distinguished.
 const MOST_FORKS: usize = 4;
-/// The most `-cpu` of one command line that are looked at.
+/// The limit of `-cpu` options of one command line that are read.
 const MOST_CPUS: usize = 32;
 
-/// The branches that are taken: of each condition one, or none of those that matter.
+/// The branches of a path: one of each condition, or none of those that matter.
 type Path = BTreeMap<usize, Option<usize>>;
 
 /// A branch of a condition.
@@ -31,7 +31,7 @@ pub(crate) struct Branches {
     arms: Vec<Arm>,
 }
 
-/// A condition that is open: its number, its branch, and where that begins.
+/// A condition that is open: its number, its branch, and the branch's start.
 struct Open {
     fork: usize,
     arm: usize,
@@ -91,19 +91,19 @@ impl Branches {
         Self { arms }
     }
 
-    /// The branches that an offset is in, by their conditions.
+    /// Returns the branches that contain an offset, by their conditions.
     fn at(&self, at: usize) -> BTreeMap<usize, usize> {
         let here = self.arms.iter().filter(|arm| arm.range.contains(&at));
         here.map(|arm| (arm.fork, arm.arm)).collect()
     }
 
-    /// Whether one place runs where another one does not: they are in two branches of one condition.
+    /// Returns whether two places never run together: they are in different branches of one condition.
     pub(crate) fn apart(&self, one: usize, other: usize) -> bool {
         let (one, other) = (self.at(one), self.at(other));
         one.iter().any(|(fork, arm)| other.get(fork).is_some_and(|it| it != arm))
     }
 
-    /// Whether two places are on one straight path: whenever one of them runs, so does the other.
+    /// Returns whether two places always run together.
     pub(crate) fn together(&self, one: usize, other: usize) -> bool {
         self.at(one) == self.at(other)
     }
@@ -169,7 +169,7 @@ impl Branches {
         let mut out = Vec::new();
         let mut left = false;
         for word in words {
-            // A value goes with its option.
+            // A value is treated like its option.
             left = off(word) && (left || word.as_str().starts_with('-'));
             if !left {
                 out.push(word.clone());
@@ -206,7 +206,7 @@ pub(super) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The same ranges in order, those that overlap as one.
+/// Returns the same ranges in order, with overlapping ones joined.
 pub(super) fn united(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut sorted = ranges.to_vec();
     sorted.sort_by_key(|range| range.start);

@@ -12,7 +12,7 @@ use crate::edit::Edit;
 use crate::placed::Placed;
 use std::collections::HashSet;
 
-/// The changes of a whole file, those of each command line together.
+/// Returns the changes of a whole file, grouped by command line.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let script = Script::of(document);
     let mut known = HashSet::new();
@@ -40,7 +40,8 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
         .collect()
 }
 
-/// Where command lines are for which the choices do nothing, or which must not have them, and why.
+/// Returns the places of command lines for which the choices do nothing, or which must not follow them, with the
+/// reasons.
 pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<(usize, &'static str)> {
     let script = Script::of(document);
     let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));

@@ -28,7 +28,7 @@ pub(super) enum Token {
         text: &'static str,
         at: usize,
     },
-    /// The begin of a logical line, and how far it is indented.
+    /// The start of a logical line, and its indentation.
     Line {
         indent: usize,
     },
@@ -46,7 +46,7 @@ impl Token {
         }
     }
 
-    /// Where it is.
+    /// Returns its place.
     pub(super) fn at(&self) -> usize {
         match self {
             Self::Text { at, .. } | Self::Name { at, .. } | Self::Mark { at, .. } => *at,

@@ -16,7 +16,7 @@ pub(crate) enum Confidential {
 }
 
 impl Confidential {
-    /// The kind that an object of QEMU, a type of libvirt, or an id names.
+    /// Returns the kind that an object of QEMU, a type of libvirt, or an id names.
     pub(crate) fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         if text.contains("tdx") {

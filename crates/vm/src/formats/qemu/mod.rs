@@ -131,7 +131,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report.partial |= line.unknown;
         let unseen = *unseen.get_or_insert_with(|| {
-            // Options that a function gets may be of any command.
+            // Options that a function gets may belong to any command.
             script.helper.is_some() && first.program.is_none()
                 || machine::hpet_elsewhere(document, &script)
         });
@@ -146,7 +146,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                     entry.insert(report.findings.len());
                     report.findings.push(finding);
                 }
-                // The same words may be of several command lines.
+                // The same words may belong to several command lines.
                 Entry::Occupied(entry) => {
                     if let Some(first) = report.findings.get_mut(*entry.get()) {
                         agree(first, finding);
@@ -174,7 +174,7 @@ fn told(document: &Document) -> String {
     }
 }
 
-/// Takes out the changes that another command line, which has the same words, must not have.
+/// Removes the changes that another command line, which has the same words, must not have.
 fn agree(first: &mut Finding, other: Finding) {
     if !first.edits.is_empty() && first.edits != other.edits {
         first.edits.clear();
@@ -183,7 +183,7 @@ fn agree(first: &mut Finding, other: Finding) {
     }
 }
 
-/// Whether the flags of Hyper-V are there only under a condition.
+/// Returns whether the flags of Hyper-V apply only under a condition.
 fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
     let flags = line.cpu().into_iter().flat_map(|cpu| &cpu.list);
     let mut hyperv = flags.filter(|flag| flag.name.starts_with("hv-")).peekable();
@@ -194,7 +194,7 @@ fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
 pub(crate) const WITHOUT_CPU: &str =
     "Windows without a -cpu: QEMU's own model has no hv-time, so there is no reference TSC page";
 
-/// Quotes of a printed text, which a shell takes as letters.
+/// Typographic quotes, which a shell treats as letters.
 const TYPOGRAPHIC: [char; 6] =
     ['\u{2018}', '\u{2019}', '\u{201a}', '\u{201c}', '\u{201d}', '\u{201e}'];
 
@@ -209,14 +209,14 @@ struct Around<'a> {
     file: &'a str,
 }
 
-/// The program that emulates a processor because nothing asks for KVM; a script may ask elsewhere.
+/// Returns the program that emulates a processor because nothing requests KVM; a script may request it elsewhere.
 fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
     let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
     emulator.filter(|_| {
         line.kvm().is_none()
             && !command.words.iter().any(Placed::unknown)
             && !script.cut
-            // Another branch may be the one that asks for KVM.
+            // Another branch may be the one that requests KVM.
             && !command.apart
     })
 }
@@ -249,7 +249,7 @@ fn command_findings(
             guest,
             names: &cpu::NAMES,
             kvm: line.kvm(),
-            // The model `host` starts only with a hypervisor, which another file may ask for.
+            // The model `host` starts only with a hypervisor, which another file may request.
             emulated: line.tcg() || emulator.is_some() && cpu.head_name() != "host",
             conditional: &conditional,
             stays: line.hostdev,
@@ -291,12 +291,12 @@ fn command_findings(
     };
     let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
-    // A branch that gives another -cpu means it to replace the one before.
+    // A branch with another -cpu intends to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
             || (script.branches.together(finding.span.start, last)
-                // Strings of a program may be of several lists, and arrays of a script of several machines.
+                // Strings of a program may belong to several lists, and arrays of a script to several machines.
                 && (command.program.is_some() || is_shell(document))
                 && script.of_one(command, finding.span.start, last))
     });

@@ -8,9 +8,9 @@ use crate::shell::{Piece, Statement, Word, name_length};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most values that are put together of several statements.
+/// The limit of values that are joined from several statements.
 const MOST: usize = 256;
-/// The most statements that one of them is of.
+/// The limit of statements in one of them.
 const MOST_PARTS: usize = 32;
 
 /// The statements, grouped by command line.
@@ -18,12 +18,12 @@ const MOST_PARTS: usize = 32;
 pub(super) struct Pooled {
     /// The place of each statement, in order, and its number; consecutive lines of options share one.
     places: Vec<(Range<usize>, usize)>,
-    /// The statements with a `-cpu` that one value of a variable is of.
+    /// The statements with a `-cpu` in each value of a variable.
     values: Vec<Vec<usize>>,
 }
 
 impl Pooled {
-    /// The statements of a script, by the variables that they make.
+    /// Groups the statements of a script by the variables that they set.
     pub(super) fn of(statements: &[Statement]) -> Self {
         let mut pooled = Self::default();
         let mut variables: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn given<'a>(word: &'a Word, next: Option<&Word>) -> Option<(&'a str, bool)> {
     gives.then_some((name, adds))
 }
 
-/// The variables that a statement puts in.
+/// Returns the variables that a statement uses.
 fn used(statement: &Statement) -> impl Iterator<Item = &str> {
     let words = statement.words.iter().chain(statement.array.iter().flatten());
     words.flat_map(|word| &word.pieces).filter_map(|piece| match piece {

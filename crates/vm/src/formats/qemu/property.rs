@@ -86,8 +86,8 @@ impl Properties {
         properties
     }
 
-    /// The property of a name that counts. QEMU applies `name=value` in order and then the signs, `-`
-    /// last (target/i386/cpu.c, x86_cpu_parse_featurestr(), since 2.4).
+    /// Returns the property of a name that applies. QEMU applies `name=value` in order and then the signs, `-` last
+    /// (target/i386/cpu.c, x86_cpu_parse_featurestr(), since 2.4).
     pub(crate) fn get(&self, name: &str) -> Option<&Property> {
         let of =
             |sign: Option<bool>| self.list.iter().rev().find(|p| p.name == name && p.sign == sign);
@@ -109,7 +109,7 @@ impl Properties {
         self.head.as_ref().map(|head| head.as_str().to_ascii_lowercase()).unwrap_or_default()
     }
 
-    /// Where more can be appended.
+    /// Returns the place where more can be appended.
     pub(crate) fn end(&self) -> Option<usize> {
         self.whole.end()
     }

@@ -7,11 +7,11 @@ use crate::words::listed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// The most that variables are put in for, in bytes: only variables that double each other come to this.
+/// The limit of expansion, in bytes: only variables that double each other reach it.
 const MOST_EXPANDED: usize = 4 << 20;
-/// The most that variables have, in bytes, where those of a branch are put in together.
+/// The limit of the variables' values, in bytes, for which the values of a branch are combined.
 const MOST_PAIRED: usize = 16 << 10;
-/// Words in front of an assignment.
+/// Words before an assignment.
 const BEFORE: &str = "export local readonly declare typeset set then else do { Environment ENV ARG";
 
 /// The value of a variable.
@@ -21,13 +21,13 @@ pub(super) enum Value {
     Array(Vec<Placed>),
 }
 
-/// The variables that a script sets itself, at one place of it.
+/// The variables that a script sets itself, at one place in it.
 #[derive(Default)]
 pub(super) struct Variables {
     now: BTreeMap<String, Value>,
     /// Alternative values of a variable.
     pub(super) others: BTreeMap<String, Vec<Value>>,
-    /// The bytes that were put in for variables, and the words.
+    /// The cost of the expansion so far, in bytes.
     spent: Cell<usize>,
 }
 
@@ -42,12 +42,12 @@ impl Value {
 }
 
 impl Variables {
-    /// Whether no more variables are put in: they are unknown then.
+    /// Returns whether expansion has stopped: variables are unknown then.
     pub(super) fn exhausted(&self) -> bool {
         self.spent.get() > MOST_EXPANDED
     }
 
-    /// The value of a variable, to be put in once.
+    /// Returns the value of a variable, and adds the cost of one expansion.
     fn value<'v>(&'v self, name: &str, with: Option<(&String, &'v Value)>) -> Option<&'v Value> {
         let value = match with {
             Some((known, value)) if known == name => value,
@@ -61,7 +61,7 @@ impl Variables {
         self.spent.set(self.spent.get().saturating_add(bytes));
     }
 
-    /// Takes the assignments at the beginning of a statement, and returns the words behind them.
+    /// Reads the assignments at the beginning of a statement, and returns the words after them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
         if let [set, dashes, rest @ ..] = words
@@ -91,7 +91,7 @@ impl Variables {
                 let tail = words.get(index + 2..).unwrap_or_default();
                 let value = Value::Array(self.expand(tail, None));
                 self.set(name, value, operator == "+=", under);
-                // The words may be a command themselves.
+                // The words may themselves be a command.
                 return tail;
             }
             let Some((name, append, value)) = self.assignment(word) else {
@@ -107,7 +107,7 @@ impl Variables {
                 Some(array) if last => Value::Array(self.expand(array, None)),
                 _ => Value::Scalar(value),
             };
-            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command all the same.
+            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command nevertheless.
             if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
                 return words.get(index - 1..).unwrap_or_default();
             }
@@ -237,7 +237,7 @@ impl Variables {
         names
     }
 
-    /// The words that a shell would make of these.
+    /// Returns the words that a shell would make of these.
     pub(super) fn expand(&self, words: &[Word], with: Option<(&String, &Value)>) -> Vec<Placed> {
         let mut out: Vec<Placed> = Vec::new();
         for word in words {

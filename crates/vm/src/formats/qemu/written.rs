@@ -1,5 +1,5 @@
-//! Scripts that a file writes line by line: `tee -a FILE <<< 'line'` of a Dockerfile, `echo 'line' >> FILE`. They are
-//! judged as the text that comes of it. Nothing is changed in them: a line may be one of several commands.
+//! Scripts that a file writes line by line: `tee -a FILE <<< 'line'` of a Dockerfile, `echo 'line' >> FILE`. The
+//! resulting text is judged. Nothing is changed in them: a line may belong to several commands.
 
 use crate::certain::is_python;
 use crate::document::Document;
@@ -11,7 +11,7 @@ use crate::shell::{Piece, Statement, Word, name_length, statements};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most files of one document that are looked at.
+/// The limit of files in one document that are read.
 const MOST: usize = 8;
 
 /// Adds the findings for such scripts. Returns whether there is one.
@@ -82,7 +82,7 @@ fn literal(word: &Word) -> Option<&str> {
     }
 }
 
-/// The file that a statement writes a line to, and the line.
+/// Returns the file that a statement writes a line to, and the line.
 fn line<'s>(text: &str, statement: &'s Statement) -> Option<(&'s str, &'s Word)> {
     let words = statement.words.as_slice();
     let command = |word: &Word| matches!(word.literal(), Some("tee" | "echo"));

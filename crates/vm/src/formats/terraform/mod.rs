@@ -1,7 +1,7 @@
 //! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
 //! lxc/incus and terraform-lxd/lxd.
 //!
-//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, and are judged as that. Source: the providers'
+//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, which is judged. Source: the providers'
 //! pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and `incus_instance`.
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ fn known(value: &str) -> String {
     value.replace(UNKNOWN, "{{unknown}}")
 }
 
-/// `"on"`, `true` and `{ state = "on" }`, as the versions of the provider have it.
+/// Reads `"on"`, `true` and `{ state = "on" }`, the forms in different versions of the provider.
 fn state(node: &Node) -> Option<(String, Range<usize>)> {
     let (value, at) = node.scalar().or_else(|| said(node, &["state"]))?;
     let value = match value {
@@ -166,7 +166,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         }
     }
     made.hidden = each(node, &["features", "kvm", "hidden"]).into_iter().find_map(state);
-    // Those on USB and of SCSI do not keep it on its host.
+    // USB and SCSI devices do not prevent a migration.
     let moves = |device: &&Node| {
         let of = |name| !each(device, &[name]).is_empty();
         of("subsys_usb") || of("subsys_scsi")

@@ -39,7 +39,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    // A script of a shell that writes a Vagrantfile; in one, here-documents are for the guest.
+    // A script of a shell that writes a Vagrantfile; in a Vagrantfile, here-documents are for the guest.
     if is_script(document) {
         let is = |text: &str| text.lines().any(provides);
         if let Some(report) = written(document, Kind::VagrantLibvirt, is) {
@@ -179,7 +179,7 @@ fn windows(line: &str) -> bool {
         || key.ends_with(".vm.guest") && is("windows")
 }
 
-/// The text in quotes that a setting gets.
+/// Returns the quoted value of a setting.
 fn setting(line: &str, name: &str) -> Option<String> {
     let (before, value) = line.split_once('=')?;
     if !before.trim_end().ends_with(name) {
@@ -210,7 +210,7 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
     let of = |key: &str| all().into_iter().find(|(name, _)| name == key).map(|(_, value)| value);
     match name {
         "driver" => made.kind = Some((value(), at)),
-        // The last one counts.
+        // The last one applies.
         "cpu_mode" => {
             made.cpu.retain(|(name, ..)| *name != "mode");
             made.cpu.push(("mode", value(), at));
@@ -233,7 +233,7 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
         }
         "qemuargs" => {
             if let Some(value) = of("value") {
-                // A variable of Ruby in it is known only in a run.
+                // A variable of Ruby in it is known only at run time.
                 let whole = value.replace("#{", "${");
                 if whole.contains("hv_") || whole.contains("hv-") {
                     made.declared = made.declared.or(Some(Guest::Windows));

@@ -1,4 +1,4 @@
-//! Command lines of `virt-install` and `virt-xml`: they become a domain, and are judged as that.
+//! Command lines of `virt-install` and `virt-xml`: they become a domain, which is judged.
 //!
 //! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
 
@@ -39,13 +39,13 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (may && statements(clues.text).iter().any(|it| !only_package(it))).then_some(Sign::Words)
 }
 
-/// Whether a statement does not start the program: a package has the same name.
+/// Returns whether a statement does not start the program: a package has the same name.
 fn only_package(statement: &Statement) -> bool {
     let words = statement.words.iter().chain(statement.array.iter().flatten());
     let names: Vec<&str> = words.map(|word| word.literal().unwrap_or_default()).collect();
     match names.iter().position(|name| is_program(name)) {
         Some(first) => only_named(names.iter().take(first).copied()),
-        // Lists and strings of other languages are not looked into.
+        // Lists and strings of other languages are not read.
         None => !statement.words.iter().any(|word| {
             word.literal()
                 .is_some_and(|text| text.contains("virt-install") || text.contains("virt-xml"))
@@ -91,7 +91,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.partial = true;
             report.findings.retain(|finding| finding.severity == Severity::Info);
         }
-        // virt-install adds it for Windows, which it knows from the installer or from a variable.
+        // virt-install adds it for Windows, which it recognises from the installer or from a variable.
         let said = |timer: &[(String, String)]| timer.iter().any(|(_, it)| it == "hypervclock");
         if made.declared.is_none()
             && !names_system(options)
@@ -112,8 +112,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     })
 }
 
-/// Whether a device of the host is one on USB: `usb_...`, `type=usb`, `001.003`, `0x1234:0x5678`. It does not keep the guest
-/// on its host.
+/// Returns whether a device of the host is a USB device: `usb_...`, `type=usb`, `001.003`, `0x1234:0x5678`. Such a
+/// device does not prevent the guest's migration.
 fn on_usb(value: &str) -> bool {
     let name = value.split(',').next().unwrap_or_default();
     let digits = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit());
@@ -123,7 +123,7 @@ fn on_usb(value: &str) -> bool {
     name.starts_with("usb") || numbered || vendor || value.split(',').any(|it| it == "type=usb")
 }
 
-/// Whether the guest's system is said in so many words.
+/// Returns whether the guest's system is named explicitly.
 fn names_system(options: &[(String, Range<usize>)]) -> bool {
     const NAMES: [&str; 3] = ["--os-variant", "--osinfo", "--os-type"];
     options.iter().enumerate().any(|(n, (word, _))| {
@@ -136,7 +136,7 @@ fn names_system(options: &[(String, Range<usize>)]) -> bool {
     })
 }
 
-/// The domain of a command line, and whether each `--xml` of it is understood.
+/// Returns the domain of a command line, and whether each of its `--xml` is understood.
 fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> (Made, bool) {
     let mut made = Made { whole: whole.clone(), part, ..Made::default() };
     let mut xml: Vec<(String, Range<usize>)> = Vec::new();
@@ -196,7 +196,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             }
         }
     }
-    // Behind all that virt-install makes.
+    // After all options that virt-install generates.
     let mut understood = true;
     for (value, at) in &xml {
         understood &= paths::take(&mut made, value, at);

@@ -11,7 +11,7 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
     let line = |options: &str| {
         format!("#!/bin/sh\nvirt-install --name db1 --memory 1024 --import \\\n  {options}\n")
     };
-    // Its own defaults: no HPET, and Hyper-V's page for Windows.
+    // virt-install's defaults: no HPET, and Hyper-V's page for Windows.
     for options in [
         "",
         "--os-variant win11",

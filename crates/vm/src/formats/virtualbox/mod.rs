@@ -91,7 +91,7 @@ pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
     for (index, machine) in machines.iter().enumerate() {
         judge(machine, index == 0, &mut findings);
     }
-    // A key of the machine counts for its snapshots, but is one finding.
+    // A key of the machine applies to its snapshots, but is one finding.
     let mut seen = HashSet::new();
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
@@ -101,7 +101,7 @@ pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
 
 struct Judge<'a> {
     machine: &'a Machine,
-    /// Whether it is the first one: a file's keys count for all of its snapshots.
+    /// Whether it is the first one: a file's keys apply to all of its snapshots.
     first: bool,
     findings: &'a mut Vec<Finding>,
 }
@@ -120,11 +120,11 @@ impl Judge<'_> {
         self.findings.push(finding);
     }
 
-    /// A finding about a key. It belongs to the machine, not to a snapshot.
+    /// Adds a finding about a key. The key belongs to the machine, not to a snapshot.
     fn key(&mut self, rule: &'static Rule, extra: &Extra, summary: Option<String>, fix: &str) {
         let mut finding = Finding::new(rule, extra.whole.clone()).fix(fix);
         finding.summary = summary;
-        // An earlier one of the same name would come to the fore.
+        // After the removal an earlier key of the same name would apply.
         let same: Vec<&Extra> =
             self.machine.extra.iter().filter(|other| other.name == extra.name).collect();
         if same.iter().all(|extra| extra.remove.is_some()) {
@@ -178,7 +178,7 @@ fn keys(judge: &mut Judge<'_>) -> bool {
             }
         }
     }
-    // `keys` counts the last value of each.
+    // `keys` has the last value of each.
     if let Some(extra) = machine.key(Key::Ticks)
         && !is_template(&extra.value.value)
         && refusal(&keys_of(Key::Ticks, &keys)) == Some(Refusal::Ticks)
@@ -264,7 +264,7 @@ fn refusal(keys: &tsc::Keys) -> Option<Refusal> {
     tsc::effective(keys, 1, Era::Five, Engine::Own, true).mode.err()
 }
 
-/// The mode that comes out, and whether a key is in vain.
+/// Reports the resulting mode, and keys without effect.
 fn mode(judge: &mut Judge<'_>, refuses: bool) {
     let machine = judge.machine;
     let keys = machine.keys();
@@ -363,7 +363,7 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         .fix(fix);
     if (linux && kvm) || !machine.complete {
         finding.severity = Severity::Info;
-        // A Windows that is older has none to turn on.
+        // An older Windows has none to enable.
         let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
         if linux && kvm && !old {
             let said = format!(

@@ -8,7 +8,7 @@ use crate::words::listed;
 /// The series of VirtualBox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// 4.x: three keys that are one mode together.
+    /// 4.x: three keys that together determine the mode.
     Four,
     /// 5.0 and later: `TSCMode`; the three keys are refused.
     Five,
@@ -29,7 +29,7 @@ pub(crate) enum ModeKey {
     Emulated,
     Offset,
     Dynamic,
-    /// None of them; they are compared with their case.
+    /// None of them; the comparison is case-sensitive.
     Wrong(String),
 }
 
@@ -65,13 +65,13 @@ pub(crate) enum Mode {
     Emulated,
     /// The real counter plus an offset; no read traps.
     Offset,
-    /// The real counter plus an offset while the virtual clock is in step, else trapped.
+    /// The real counter plus an offset while the virtual clock is in step, otherwise trapped.
     Dynamic,
-    /// As the host's hypervisor does it, which is without a trap.
+    /// As the host's hypervisor implements it, which is without a trap.
     NativeApi,
 }
 
-/// Why the machine does not start.
+/// The reason why the machine does not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// A key of 4.x under 5.0 or later.
@@ -134,8 +134,8 @@ pub(crate) struct Effective {
     pub(crate) mode: Result<Mode, Refusal>,
     /// The reason for the mode.
     pub(crate) why: &'static str,
-    /// Keys that do nothing here, each with the key that overrides it (`None`: the engine, or the
-    /// version, which does not know it).
+    /// Keys without effect, each with the key that overrides it (`None`: the engine, or the version, which does not
+    /// know it).
     pub(crate) overridden: Vec<(Key, Option<Key>)>,
 }
 

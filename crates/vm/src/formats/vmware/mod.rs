@@ -91,7 +91,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// How ids of Linux begin.
+/// Prefixes of the ids of Linux.
 const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse asianux mandrake mandriva \
     turbolinux coreos vmware-photon photon rocky alma amazonlinux sjds crxsys crxpod gentoo";
 
@@ -128,7 +128,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let os = last("guestos");
     let declared = os.map(|entry| guest(entry.value));
-    // "other" names no system.
+    // "other" does not name a system.
     let specific = os.is_some_and(|entry| !entry.value.to_ascii_lowercase().starts_with("other"));
     let (firm, hinted) = if specific { (declared, None) } else { (None, declared) };
     let guest = document.system(firm, hinted, []).guest;

@@ -41,7 +41,7 @@ fn keys_have_no_case() {
 fn the_hosts_counter() {
     let text = "config.version = \"8\"\r\nmonitor_control.virtual_rdtsc = \"FALSE\"\r\nnumvcpus = \"2\"\r\n";
     assert_eq!(testing::bad(Kind::Vmware, "m.vmx", text), ["vmx-rdtsc-not-virtualised"]);
-    // It has no other purpose than the one for which it was written.
+    // It has only the purpose for which it was written.
     assert_eq!(testing::mended(Kind::Vmware, "m.vmx", text), text);
     assert_eq!(bad("monitor_control.virtual_rdtsc = \"TRUE\"\n"), [""; 0]);
     // A setting without documentation has no finding.

@@ -35,7 +35,7 @@ impl Setting {
         }
     }
 
-    /// The value in small letters.
+    /// Returns the value in lower case.
     pub(super) fn text(&self) -> String {
         self.one().map(|value| value.text.trim().to_ascii_lowercase()).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
     twice.map(|span| (span, "the setting is there twice")).collect()
 }
 
-/// One statement from `at`, and where the next one begins.
+/// Returns one statement from `at`, and where the next one begins.
 fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
     let bytes = text.as_bytes();
     let skip_blank = |mut at: usize| {
@@ -128,7 +128,7 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' | b'\'' => {
-                // A string ends on its line; else it was never closed.
+                // A string ends on its line; otherwise it was never closed.
                 let close = bytes
                     .iter()
                     .skip(at + 1)
@@ -155,7 +155,7 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
                 at += 1;
                 break;
             }
-            // Every byte at which a word ends, or this would never go on.
+            // Every byte at which a word ends; otherwise the loop would not advance.
             byte if byte.is_ascii_whitespace() || matches!(byte, b',' | b';') => {
                 at += 1;
                 continue;

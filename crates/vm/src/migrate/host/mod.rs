@@ -43,22 +43,22 @@ pub struct Missing {
 /// The reason why a file describes no host.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// Not one of the kinds.
+    /// The file is of none of the kinds.
     #[error(
         "it is neither the output of `virsh capabilities`, nor nodes of Kubernetes (kubectl get \
          nodes -o json or yaml), nor `clocksmith why --json`, nor a bundle of `clocksmith collect`"
     )]
     Kind,
-    /// A kind that is understood, and broken.
+    /// The file is of a known kind, but has an error.
     #[error("{0}")]
     Broken(String),
-    /// It holds no host.
+    /// The file has no host.
     #[error("{0}")]
     Empty(String),
     /// A host without a TSC.
     #[error("it is a host with {0} processors, which have no TSC; this is about x86")]
     Foreign(String),
-    /// A figure that no processor has.
+    /// A frequency that no processor has.
     #[error(
         "a TSC frequency of {0} is none that a processor has: it is given in Hz, such as 2500000000"
     )]
@@ -66,7 +66,7 @@ pub enum HostError {
 }
 
 impl Host {
-    /// A host of which nothing is known.
+    /// Creates a host without any known property.
     #[must_use]
     pub fn unknown(name: impl Into<String>) -> Self {
         Self {
@@ -98,7 +98,8 @@ impl Host {
         self
     }
 
-    /// The way of scaling that is assumed for figures: AMD's has fewer bits, so it is the worse one.
+    /// Returns the scaling hardware that is assumed for figures: AMD's has fewer fractional bits, so it is the worse
+    /// one.
     #[must_use]
     pub fn hardware_or_coarser(&self) -> Hardware {
         self.hardware.unwrap_or(Hardware::Svm)

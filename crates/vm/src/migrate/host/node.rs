@@ -32,10 +32,10 @@ struct Object {
     items: Vec<Object>,
 }
 
-/// Nodes of one list at most; Kubernetes supports 5,000.
+/// The limit of nodes in one list; Kubernetes supports 5,000.
 const MOST_NODES: usize = 50_000;
 
-/// The items of a list, no more than [`MOST_NODES`].
+/// Reads the items of a list, at most [`MOST_NODES`].
 fn items<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object>, D::Error> {
     struct Items;
     impl<'de> Visitor<'de> for Items {
@@ -96,7 +96,7 @@ struct Metadata {
 /// Reads a Node, a NodeList or a List from JSON.
 ///
 /// # Errors
-/// No JSON, or no node in it.
+/// The text is not JSON, or has no node.
 pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
     let object: Object = serde_json::from_str(text)
         .map_err(|error| HostError::Broken(format!("this JSON cannot be read: {error}")))?;
@@ -119,7 +119,7 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 /// Reads the same from YAML, also from several documents in one file.
 ///
 /// # Errors
-/// No YAML, or no node in it.
+/// The text is not YAML, or has no node.
 pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
     let documents = yaml::parse(text).map_err(|error| {
         // A text that is not YAML is more likely of another kind than broken.

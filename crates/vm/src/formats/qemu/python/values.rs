@@ -6,7 +6,7 @@ use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
 
 impl Reader {
-    /// The value of a name.
+    /// Returns the value of a name.
     pub(super) fn value(&self, name: &str, scope: usize, at: usize, depth: usize) -> Value {
         let Some(key) = self.key(name, scope) else { return Value::Unknown(at) };
         let bindings = self.names.get(&key).map(Vec::as_slice).unwrap_or_default();
@@ -201,7 +201,7 @@ fn unknown(at: usize) -> Placed {
     text
 }
 
-/// Each list with each other one behind it. Under a condition a -cpu that comes again is another command line.
+/// Returns each list joined with each other one. Under a condition, a repeated -cpu is another command line.
 fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
     let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
     let mut out = Vec::new();
