@@ -127,8 +127,8 @@ pub enum Watched {
     Restored,
 }
 
-/// The guardian's whole life: reads from `input` until the owner ends, and then restores
-/// `original`. Reports on `output` when it is on watch.
+/// Runs a guardian: reads from `input` until the owner ends, and then restores `original`. Reports on `output` when it
+/// is on watch.
 ///
 /// # Errors
 /// The original clocksource could not be restored.
@@ -139,7 +139,7 @@ pub fn watch(
     mut output: impl Write,
 ) -> Result<Watched, ChangeError> {
     let mut heard = Vec::new();
-    // An owner that is gone already is noticed below.
+    // An owner that has already ended is noticed below.
     let _ = writeln!(output, "{READY}").and_then(|()| output.flush());
     drop(output);
     let _ = input.read_to_end(&mut heard);
@@ -166,7 +166,7 @@ pub fn harden() {
         // SAFETY: ignoring a signal runs no code of this program.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Only root may; others are guarded a little less.
+    // Only root may; without it the guardian is less protected.
     let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
 }
 

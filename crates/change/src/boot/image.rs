@@ -23,7 +23,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Option<Way> {
     if system.marks.ostree {
         return Some(ostree(system, change));
     }
-    // Of a system in a directory, the mounts are not known.
+    // For a system in a directory, the mounts are not known.
     let always = ["micro", "aeon", "kalpa"].iter().any(|name| system.os.id.contains(name));
     let read_only = system.read_only.iter().any(|d| d.ends_with("usr"));
     // Where there are entries, sdbootutil makes them.

@@ -1,4 +1,4 @@
-//! Where the words of an extlinux.conf's entries are, where that is certain.
+//! Finds the words of an extlinux.conf's entries, if their places are certain.
 //!
 //! SYSLINUX and U-Boot read the same file by rules that differ: a global `APPEND`, text between `TEXT HELP` and
 //! `ENDTEXT`, `APPEND -`. Lines that they read differently are refused.

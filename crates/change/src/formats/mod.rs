@@ -24,9 +24,9 @@ use thiserror::Error;
 pub struct Wanted {
     /// The clocksource to choose at each boot; [`is_name`] defines the valid names.
     pub clocksource: Option<String>,
-    /// Kernel parameters that shall be there, such as `tsc=nowatchdog`; see [`is_parameter`].
+    /// Kernel parameters that must be present, such as `tsc=nowatchdog`; see [`is_parameter`].
     pub add: Vec<String>,
-    /// Kernel parameters that shall not be there.
+    /// Kernel parameters that must be absent.
     pub remove: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ impl Format {
         }
     }
 
-    /// Where its text goes.
+    /// Returns the destination of its text.
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ impl std::fmt::Display for Format {
 /// The reason why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
-    /// No such language.
+    /// The language does not exist.
     #[error(
         "no format \"{0}\"; there are ansible, cloud-init, tuned, ignition, butane, nixos, daemonset, \
          systemd, tmpfiles"
@@ -200,7 +200,7 @@ fn runtime_only(format: Format, wanted: &Wanted) -> Result<&str, FormatError> {
     }
 }
 
-/// A text as it may be shown in a message.
+/// Returns a text in a form that is safe in a message.
 fn shown(text: &str) -> String {
     clocksmith_facts::visible::line(text).chars().take(60).collect()
 }
@@ -236,7 +236,7 @@ fn notes(wanted: &Wanted, undo: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The lines behind a sign of comment.
+/// Returns the lines, each after a comment mark.
 fn comment(lines: &[String]) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! Making a change: written down, made ready, made step by step, looked at.
+//! Makes a change: records it, prepares it, makes it step by step, and checks it.
 
 use super::appeared::appeared;
 use super::bytes::digest;
@@ -33,7 +33,7 @@ struct Work {
     held: Vec<OwnedFd>,
     /// Processes that programs have left behind.
     running: Vec<u32>,
-    /// Paths that a program changed beside its own, and that are not restored.
+    /// Paths that a program changed besides its own, and that are not restored.
     lasting: Vec<PathBuf>,
     /// Paths whose names were changed, and may not be on disk yet.
     named: BTreeSet<PathBuf>,
@@ -75,7 +75,7 @@ pub(super) fn make_again(
     plan: &Plan,
     observer: &mut dyn Observer,
 ) -> Result<(Applied, Vec<PathBuf>), ApplyError> {
-    // The next run takes back one on trial: it is killed before it is known to be good.
+    // The next run reverts a change on trial: a killed run may not have checked it.
     let applied = carry_out(journal, plan, observer, Phase::Trial)?;
     let entry = journal.store.entries().iter().find(|entry| entry.id == applied.id);
     let beside = entry.map(|entry| entry.neighbours.clone()).unwrap_or_default();
@@ -141,7 +141,7 @@ fn carry_out(
     }
 }
 
-/// From on trial to in force.
+/// Ends the trial of a change: it is in force.
 pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError> {
     let entry = journal.store.entries().iter().find(|entry| entry.id == id);
     let Some(mut entry) = entry.filter(|entry| entry.phase == Phase::Trial).cloned() else {
@@ -151,7 +151,7 @@ pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError
     journal.store.save(&mut entry)
 }
 
-/// How often files that others write at this moment are looked at again.
+/// Attempts to examine files again that others write at this moment.
 const AGAIN: usize = 3;
 
 /// Restores everything, except files that another process has written in the meantime: they stay as they are.
@@ -163,7 +163,7 @@ fn back(
     let mut kept = leave_others(journal, entry, written);
     leave_default(journal, entry)?;
     let mut decided = decide(journal, entry, Mode::JustFailed, &Former::new());
-    // Written by others in between.
+    // Other programs wrote in between.
     for _ in 0..AGAIN {
         if !matches!(decided, Err(JournalError::Conflicts { .. })) {
             break;
@@ -177,8 +177,8 @@ fn back(
     Ok(report)
 }
 
-/// Takes the present state of files that others have written for the one to restore; returns those that this change
-/// had written before them.
+/// Makes the present state of files that others have written the one to restore; returns those that this change had
+/// written before them.
 fn leave_others(journal: &Journal, entry: &mut Entry, written: &Written) -> Vec<String> {
     let mut kept = Vec::new();
     for (index, record) in entry.records.iter_mut().enumerate() {
@@ -213,7 +213,7 @@ fn command_of(entry: &Entry, step: usize) -> Option<Vec<String>> {
     }
 }
 
-/// Everything after the entry was written.
+/// Carries out everything after the entry was written.
 fn make(
     journal: &mut Journal,
     entry: &mut Entry,
@@ -471,7 +471,7 @@ fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result
         if let Action::Run { command, .. } = &step.action
             && !entry.left.contains(&index)
         {
-            // Again: others may have made them anew, for a kernel that they installed.
+            // Again: others may have made them again, for a kernel that they installed.
             let found = super::made::look(journal, entry, index, command)?;
             checked.extend(found);
         }

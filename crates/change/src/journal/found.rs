@@ -6,11 +6,11 @@ use super::tree::Tree;
 use super::{JournalError, Place};
 use std::path::{Path, PathBuf};
 
-/// A path as it is found now.
+/// The present state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) state: State,
-    /// The first link on the way, where none was when the path was located: nothing is changed through it.
+    /// The first link on the path that did not exist when the path was located: nothing is changed through it.
     pub(super) link: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
     Ok(Found { state, link: located.links.into_iter().next() })
 }
 
-/// Why nothing is changed behind a link.
+/// Returns the reason why nothing is changed behind a link.
 pub(super) fn behind(place: &Place, link: &Path) -> String {
     format!(
         "{} is a link by now, and nothing is changed through a link",

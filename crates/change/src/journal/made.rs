@@ -12,11 +12,11 @@ use crate::plan::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// The files as they were when they were found to be good.
+/// The states of files that passed the check.
 pub(super) type Checked = BTreeMap<PathBuf, State>;
 
-/// Refuses the files that the program of a step made (by this command), if they are not whole, one of the words is not
-/// where it must be, or something else became different.
+/// Refuses the files that the program of a step made (by this command), if they are not whole, if one of the words is
+/// not at its required place, or if anything else changed.
 pub(super) fn look(
     journal: &Journal,
     entry: &Entry,
@@ -37,7 +37,7 @@ pub(super) fn look(
         .filter(|record| record.rewritten_by.contains(&step) && !record.observed)
         .map(|record| record.path.clone())
         .collect();
-    // Those that were not there before.
+    // Files that did not exist before.
     let makes = |watch: &&Watch| watch.step == step && watch.prefix.is_none() && !watch.observed;
     for watch in entry.watches.iter().filter(makes) {
         let names = tree.names(&watch.directory)?.unwrap_or_default();
@@ -124,7 +124,7 @@ pub(super) fn look(
 /// The former and the present content of a file.
 type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Those of the file to which a link leads.
+/// Returns the contents of the file to which a link leads.
 fn behind(
     journal: &Journal,
     records: &HashMap<&Path, &Record>,
@@ -143,7 +143,7 @@ fn behind(
     Ok((before, after))
 }
 
-/// How a file that is made is of another kind than the former one, or is none that can be read.
+/// Describes how a file that was made is of another kind than the former one, or cannot be read.
 fn other_kind(was: Option<&State>, is: &State) -> Option<String> {
     match (was, is) {
         (Some(State::File { .. } | State::Link { .. }), State::Other) => {
@@ -203,7 +203,7 @@ fn opened_up(was: Option<&State>, is: &State) -> Option<String> {
 /// Names of GRUB's own check of a script's syntax.
 const SCRIPT_CHECK: [&str; 2] = ["grub-script-check", "grub2-script-check"];
 
-/// Has GRUB's own program check the syntax of every grub.cfg that the program of a step made, where it is installed.
+/// Checks the syntax of every grub.cfg that the program of a step made, with GRUB's own program, if that is installed.
 ///
 /// # Errors
 /// It does not accept one.

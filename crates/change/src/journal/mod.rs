@@ -80,7 +80,7 @@ pub const DIRECTORY: &str = "var/lib/clocksmith/journal";
 pub enum Wait {
     /// [`JournalError::Busy`] at once.
     No,
-    /// At most so long.
+    /// At most this time.
     AtMost(Duration),
 }
 
@@ -105,7 +105,7 @@ pub enum Force {
     Yes,
 }
 
-/// The findings and actions of opening the journal.
+/// The results of opening the journal.
 #[derive(Debug)]
 pub enum Recovered {
     /// A run had been killed while it made a change; everything was restored.
@@ -118,14 +118,14 @@ pub enum Recovered {
     /// A run had begun to restore everything and could not ([`Entry::stuck`]); the restore was
     /// finished.
     Mended(Report),
-    /// Neither could be done. Nothing new is applied until it is; [`Journal::undo`] with
-    /// [`Force::Yes`] overrides conflicts.
+    /// Neither was possible. Nothing new is applied until it is; [`Journal::undo`] with [`Force::Yes`] overrides
+    /// conflicts.
     Stuck {
         /// The number of the change.
         id: u64,
         /// The summary of its plan.
         summary: String,
-        /// Why.
+        /// The reason.
         error: JournalError,
     },
 }
@@ -149,9 +149,10 @@ pub struct Report {
     pub left: Vec<Vec<String>>,
     /// The clocksource that is in use again.
     pub clocksource: Option<String>,
-    /// Things that were not reverted, and why: a clocksource that another process chose since.
+    /// Objects that were not reverted, with the reasons: a clocksource that another process chose since.
     pub kept: Vec<String>,
-    /// Files of those: ones that another process changed while this revert ran. They are as it left them.
+    /// The subset of files that another process changed while this revert ran. They are left as that process wrote
+    /// them.
     pub written_by_others: Vec<PathBuf>,
     /// Failures that are not tried again.
     pub troubles: Vec<String>,
@@ -177,7 +178,7 @@ pub trait Observer {
     fn step(&mut self, index: usize, step: &Step) {
         let _ = (index, step);
     }
-    /// A program ran, and said this.
+    /// A program ran, with this output.
     fn output(&mut self, command: &[String], output: &str) {
         let _ = (command, output);
     }
@@ -201,7 +202,7 @@ pub struct Journal {
     store: store::Store,
     recovered: Vec<Recovered>,
     stop: fn() -> bool,
-    // Last: released when everything else is done.
+    // Last: it is released after everything else.
     lock: lock::Lock,
 }
 

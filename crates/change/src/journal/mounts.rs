@@ -27,7 +27,7 @@ pub struct Mount {
     pub part: PathBuf,
 }
 
-/// Directories of boot loaders, below which every mount counts.
+/// Directories of boot loaders; every mount below them is recorded.
 const BOOT: [&str; 2] = ["/boot", "/efi"];
 
 /// Returns the mounts over the paths of an entry, and in directories of boot loaders; `None` if the system does not
@@ -62,7 +62,7 @@ fn differences(
         return (Vec::new(), Vec::new());
     };
     let lacks = |all: &[Mount], other: &[Mount]| {
-        // Counted: the same may be mounted twice.
+        // The number is compared, because the same may be mounted twice.
         let mut left = other.to_vec();
         let mut rest = all.to_vec();
         rest.retain(|mount| match left.iter().position(|it| it == mount) {
@@ -111,8 +111,8 @@ pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>)
     faults
 }
 
-/// Why files of a change that is half made cannot be restored: they are hidden by mounts that were not there, or are on
-/// one that is not there any more.
+/// Returns the reasons why files of an incomplete change cannot be restored: new mounts hide them, or they are on one
+/// that is no longer mounted.
 pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     // Another boot has other mounts: a missing file may be on one that failed.
     if entry.boot.is_none() || entry.boot != journal.place.boot() {
@@ -143,8 +143,8 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-/// The place where a path was on a mount before the first step of a change, if that is not mounted now. After another boot, devices
-/// may have other numbers: then any mount at that place counts.
+/// Returns the mount point of a path before the first step of a change, if that is not mounted now. After another boot,
+/// devices may have other numbers: then any mount at that place is accepted.
 pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Option<&'a Path> {
     let before = entry.mounts.as_deref()?;
     let now = all(place.real())?;
@@ -164,7 +164,7 @@ fn all(root: &Path) -> Option<Vec<Mount>> {
     Some(mounts(&list).filter_map(|line| mount(line, root)).collect())
 }
 
-/// One line of the list; nothing of a mount that is not below the root.
+/// Parses one line of the list; `None` for a mount that is not below the root.
 fn mount(line: MountLine<'_>, root: &Path) -> Option<Mount> {
     let below = line.point.strip_prefix(root).ok()?;
     (!below.as_os_str().is_empty()).then(|| Mount {

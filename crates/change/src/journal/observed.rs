@@ -17,7 +17,7 @@ use crate::words::Change;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Files beside those that a system is read from.
+/// Files besides those that a system is read from.
 const FILES: [&str; 9] = [
     "/boot/grub/custom.cfg",
     "/boot/grub2/custom.cfg",
@@ -29,7 +29,7 @@ const FILES: [&str; 9] = [
     "/etc/sysconfig/grub",
     "/etc/sysconfig/kernel",
 ];
-/// Directories beside those, with the ends of the names in them.
+/// Directories besides those, with the suffixes of the names in them.
 const DIRECTORIES: [(&str, &str); 1] = [("/etc/grub.d", "")];
 /// Where each system has a directory on the EFI system partition, with a `grub.cfg` that leads to the one in `/boot`.
 pub(super) const EFI: [&str; 3] = ["/boot/efi/EFI", "/efi/EFI", "/boot/EFI"];
@@ -46,7 +46,7 @@ pub(super) fn directories() -> impl Iterator<Item = (&'static str, &'static str)
     settings_directories().chain(DIRECTORIES)
 }
 
-/// Whether a name in an observed directory counts. systemd-boot takes an ending in any case of letters.
+/// Returns whether a name in an observed directory is included. systemd-boot accepts a suffix in any case.
 pub(super) fn counts(name: &str, end: &str) -> bool {
     let tail = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
     !name.starts_with(TEMPORARY) && tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
@@ -121,11 +121,12 @@ pub(super) fn look(
     Ok(())
 }
 
-/// Lines that are quoted at most, and letters of each.
+/// The limit of quoted lines, and of characters of each.
 const LINES: usize = 3;
 const LETTERS: usize = 160;
 
-/// The lines that a file has got, for a message: they are lost when it is put back, and may be another process's.
+/// Returns the lines that a file has got, for a message: they are lost when it is restored, and may be another
+/// process's.
 fn new_lines(journal: &Journal, record: &Record) -> String {
     let old = match &record.old {
         State::File { content, .. } => journal.store.text(content).unwrap_or_default(),
@@ -200,7 +201,7 @@ fn former(journal: &Journal, entry: &Entry, directory: &Path) -> Vec<Made> {
 /// change.
 pub(super) fn forget(entry: &mut Entry) {
     let kept: Vec<bool> = entry.records.iter().map(|record| !record.observed).collect();
-    // The place of each that stays.
+    // The new index of each record that stays.
     let places: Vec<Option<usize>> = kept
         .iter()
         .scan(0, |next, kept| {

@@ -1,4 +1,4 @@
-//! Which system is changed.
+//! The system that is changed.
 
 use super::JournalError;
 use super::tree::Tree;
@@ -47,7 +47,7 @@ impl Place {
         self.real == Path::new("/")
     }
 
-    /// Its root without links: one name for it.
+    /// Returns its root without links: a unique name.
     pub(super) fn real(&self) -> &Path {
         &self.real
     }

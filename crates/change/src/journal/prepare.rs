@@ -75,7 +75,7 @@ struct Draft<'a> {
     journal: &'a Journal,
     tree: &'a Tree,
     entry: Entry,
-    /// Where the record of a path is.
+    /// The index of the record of each path.
     places: HashMap<PathBuf, usize>,
 }
 
@@ -219,7 +219,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Refuses a path that links lead to where nothing survives a boot, or to nothing.
+    /// Refuses a path whose links lead to a place that does not survive a boot, or to nothing.
     fn lasting(&self, path: &Path, located: &Located) -> Result<(), JournalError> {
         let Some(link) = located.links.first() else { return Ok(()) };
         let to = located.path.strip_prefix("/").unwrap_or(&located.path);
@@ -416,7 +416,7 @@ impl Draft<'_> {
     }
 }
 
-/// Refuses files that cannot be replaced, or not without harm.
+/// Refuses files that cannot be replaced without harm.
 fn fit(spot: &Spot) -> Result<(), JournalError> {
     let unfit = |path: &PathBuf, why: &str| {
         Err(JournalError::Unfit { path: path.clone(), why: why.to_owned() })

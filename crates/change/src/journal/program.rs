@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Where programs are searched that are given without a directory.
+/// Directories in which programs without a directory are searched.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The file of a program: executable, in one of the usual directories if none is given. It and every directory and link
@@ -36,7 +36,7 @@ fn preloaded(list: &Path) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(list) else { return Ok(()) };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let names = lines.flat_map(|line| line.split([' ', '\t', ':']));
-    // A name without a directory is searched where the system's libraries are.
+    // A name without a directory is searched in the directories of the system's libraries.
     names
         .filter(|name| name.contains('/') && !name.contains('$') && Path::new(name).exists())
         .try_for_each(|name| library(&PathBuf::from(rooted(name)), INTERPRETERS))
@@ -51,7 +51,7 @@ pub(super) fn is_missing(program: &str) -> bool {
     !program.is_empty() && !program.contains('/') && !PATH.split(':').any(there)
 }
 
-/// The same, with so many interpreters left.
+/// Finds the same, with this number of further interpreters allowed.
 fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     let failed =
         |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
@@ -103,7 +103,7 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     }))
 }
 
-/// Interpreters of interpreters at most (`BINPRM_BUF_SIZE` and the limit of `exec_binprm()`, fs/exec.c).
+/// The limit of nested interpreters (`BINPRM_BUF_SIZE` and the limit of `exec_binprm()`, fs/exec.c).
 const INTERPRETERS: usize = 6;
 /// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
 const LINE: usize = 256;
@@ -117,7 +117,7 @@ enum Needed {
     Path(String),
     /// A library.
     Library(PathBuf),
-    /// A directory in which libraries are searched; it need not be there.
+    /// A directory in which libraries are searched; it may not exist.
     Libraries(PathBuf),
 }
 
@@ -153,7 +153,7 @@ fn library(path: &Path, left: usize) -> Result<(), String> {
     dynamic(&File::from(file), path)?.into_iter().try_for_each(|needed| needed.look(left))
 }
 
-/// Looks at a directory of libraries. If it is not there, at the one in which it would be made.
+/// Checks a directory of libraries; if it does not exist, the one in which it would be made.
 fn libraries(path: &Path) -> Result<(), String> {
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
     let there = there.unwrap_or(Path::new("/"));
@@ -227,8 +227,8 @@ fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
 
-/// Takes the program that `env` finds from its words: it is the first one, or follows `-S`, and assignments that change
-/// no more than a language. With other options and assignments another one may be found.
+/// Returns the program that `env` finds from its words: it is the first one, or follows `-S`, and assignments that only
+/// change a language. With other options and assignments another one may be found.
 fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
     let mut rest = std::mem::take(words).into_iter().peekable();
     if let Some(first) = rest.peek().copied()
@@ -255,7 +255,7 @@ fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
     program.ok_or_else(|| "env has no program".to_owned())
 }
 
-/// [`PATH`] without the directories that another user can write: a program starts others by it.
+/// Returns [`PATH`] without the directories that another user can write: a program starts others by it.
 pub(super) fn search_path() -> String {
     let trusted = |directory: &&str| {
         trusted::open_directory(Path::new(directory), Missing::Error, Part::Way).is_ok()

@@ -28,14 +28,14 @@ use std::path::{Path, PathBuf};
 /// The state of each file if later changes are reverted first.
 pub(super) type Former = BTreeMap<PathBuf, State>;
 
-/// Clocks are set, and files get the time of the last tick: in seconds.
+/// The tolerance of file times in seconds, because clocks are set, and files get the time of the last tick.
 const SLACK: i64 = 30;
 
 /// The situation of a revert, which decides which states count as made by this change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The run that made the change, a moment later: a rewrite of a file that its programs may
-    /// rewrite counts as theirs.
+    /// The run that made the change, immediately afterwards: a rewrite of a file that its programs may rewrite is
+    /// attributed to them.
     JustFailed,
     /// A later run; others may have changed files in between.
     Later,
@@ -64,7 +64,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     let room = stage_saved(tree, &journal.store, entry, chosen);
-    // Without room, a change that is in force stays in force; a half-made one is restored as far as possible.
+    // Without room, a change that is in force stays in force; an incomplete one is restored as far as possible.
     if entry.phase != Phase::Applying {
         room?;
     }
@@ -139,7 +139,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     open.extend(still);
     report.kept.extend(snapshots(journal, entry));
     report.kept.extend(entry.notes.iter().cloned());
-    // No step counts as reverted that cannot be seen to be.
+    // A step is reverted only if that is visible.
     if open.is_empty() {
         open = remaining(journal, entry, &report);
     }
@@ -176,7 +176,8 @@ fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<Strin
     .collect()
 }
 
-/// Files of entries of snapshots (grub-btrfs) that a program of the change made beside its own, and that have its words.
+/// Returns files of entries of snapshots (grub-btrfs) that a program of the change made besides its own, and that have
+/// its words.
 fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
     let files = ["/boot/grub/grub-btrfs.cfg", "/boot/grub2/grub-btrfs.cfg"];
     let text = |path: &str| {
@@ -199,14 +200,15 @@ fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
         .collect()
 }
 
-/// The paths that should be in their former state and are not, as programs find them.
+/// Returns the paths that should be in their former state and are not, as programs find them.
 fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     let tree = journal.place.tree();
     let records = entry.records.iter().filter(|record| put_backs(record));
     let mut open = Vec::new();
     for record in records.filter(|record| record.old != State::Other) {
         let shown = journal.place.shown(&record.path);
-        // A directory of this change that has other files by now, or a file that another process changed: both are said.
+        // A directory of this change that now has other files, or a file that another process changed: both are
+        // reported.
         let said =
             entry.directories.contains(&record.path) || report.written_by_others.contains(&shown);
         if said {
@@ -285,9 +287,9 @@ pub(super) fn mend(journal: &Journal, entry: &Entry) {
 
 /// The result for one path.
 enum Restored {
-    /// The former state is there again.
+    /// The former state was restored.
     Yes,
-    /// It was there already.
+    /// It was already in the former state.
     WasAlready,
     /// Another process has changed it since it was examined: its path as seen from outside, and the difference.
     Kept(PathBuf, String),
@@ -320,7 +322,7 @@ fn restore(
         if let Some(difference) = foreign(record, &State::Absent) {
             return Ok(Restored::Kept(journal.place.shown(&record.path), difference));
         }
-        // Forced: its directory was removed meanwhile.
+        // Forced: its directory was removed in the meantime.
         if let Some(parent) = record.path.parent() {
             let mut missing: Vec<_> = parent.ancestors().collect();
             missing.pop();
@@ -370,7 +372,7 @@ fn restore_at(
     if let Some(difference) = foreign(record, &current) {
         return kept(difference);
     }
-    // Again, with nothing but the call itself between this look and the change.
+    // Again, immediately before the change.
     let again = || present(record, spot).map(|state| foreign(record, &state));
     match &record.old {
         State::Other => return Ok(Restored::WasAlready),

@@ -25,7 +25,7 @@ impl Readers {
         let text = |path: &str| system.text(path).is_some();
         let grub = config.is_some_and(super::are_read_by)
             || system.has("grubby")
-            // zipl(8) takes the names as GRUB does.
+            // zipl(8) accepts the same names as GRUB.
             || text(super::single::ZIPL);
         let info = system.efi.loader.as_deref().unwrap_or_default().to_ascii_lowercase();
         let systemd_boot = info.starts_with("systemd-boot");
@@ -35,7 +35,7 @@ impl Readers {
         }
     }
 
-    /// Why no boot loader reads an entry of this name, if none does.
+    /// Returns the reason why no boot loader reads an entry of this name.
     pub(super) fn ignore(self, path: &Path) -> Option<&'static str> {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let end = name.len().checked_sub(".conf".len()).and_then(|at| name.get(at..));

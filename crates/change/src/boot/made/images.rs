@@ -53,13 +53,14 @@ pub(crate) fn kernels(path: &Path, text: &str) -> Vec<String> {
     found.map(|rest| rest.trim().to_owned()).collect()
 }
 
-/// The options of an entry file that boots Linux; nothing of a rescue entry, which is made without the words of changes.
+/// Returns the options of an entry file that boots Linux; `None` for a rescue entry, which is made without the words of
+/// changes.
 pub(crate) fn options(path: &Path, text: &str) -> Option<String> {
     let counts = is_bls(path) && !bls::is_rescue(path) && bls::boots_linux(text);
     counts.then(|| bls::all_options(text))
 }
 
-/// Whether a file boots nothing, or ends before its end, and the former one did not.
+/// Returns whether a file boots nothing, or is truncated, and the former one was not.
 pub(crate) fn is_broken(path: &Path, before: &str, now: &str) -> bool {
     if now.trim().is_empty() {
         return !before.trim().is_empty();

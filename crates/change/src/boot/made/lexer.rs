@@ -18,7 +18,7 @@ struct Word {
 
 enum Token {
     Word(Word),
-    /// The end of a line or of a command, by this letter.
+    /// The end of a line or of a command, with its character.
     End(char),
 }
 
@@ -27,7 +27,7 @@ struct Lexer<'a> {
     line: usize,
     /// The line of a quote that is not closed.
     open_quote: Option<usize>,
-    /// Whether a backslash is the last letter.
+    /// Whether a backslash is the last character.
     continued: bool,
     /// The line of the last backslash that continues one.
     continues: Option<usize>,
@@ -122,7 +122,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A name of a variable. No command of GRUB has `=` in its name, and no function can (`grub-core/script/yylex.l`).
+/// Returns whether a text is the name of a variable. No command of GRUB has `=` in its name, and no function can
+/// (`grub-core/script/yylex.l`).
 fn is_name(text: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || it == '_';
     !text.is_empty() && text.chars().all(fits) && !text.starts_with(|it: char| it.is_ascii_digit())
@@ -169,13 +170,13 @@ pub(super) struct Command {
     words: Vec<String>,
     /// The line on which it begins.
     pub(super) line: usize,
-    /// Whether nothing is in front of it on that line.
+    /// Whether it is the first on that line.
     pub(super) first: bool,
     /// Whether its name is quoted in any way, or has a variable; not set for an assignment, whose value may.
     pub(super) odd: bool,
     /// The line that a backslash in it continues.
     pub(super) continued: Option<usize>,
-    /// Blocks that begin (`{`) and end (`}`) directly behind it.
+    /// Blocks that begin (`{`) and end (`}`) directly after it.
     pub(super) braces: Vec<bool>,
 }
 
@@ -184,7 +185,7 @@ impl Command {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The other words, without options in front.
+    /// Returns the other words, without options before them.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         let rest = self.words.iter().skip(1).map(String::as_str);
         rest.skip_while(|word| word.starts_with("--"))

@@ -96,7 +96,7 @@ pub(super) fn check(
                 format!("starts no kernel that is seen here by its entry '{}'{by}", item.title);
             return Err(fault((item.leads.as_ref().map_or(item.line, |it| it.line), why)));
         }
-        // 41_custom reads a file beside it, behind everything else.
+        // 41_custom reads a file beside it, after everything else.
         let beside = made.path.with_file_name(CUSTOM);
         let custom = files.iter().find(|other| other.path == beside);
         let custom = custom.and_then(|other| other.after.as_deref()).map(lexer::commands);
@@ -203,7 +203,7 @@ fn unread(commands: &[Command], is_judged: impl Fn(usize) -> bool) -> Option<(us
 /// All entries and submenus, in their order.
 fn items(commands: &[Command], section: impl Fn(usize) -> Option<String>) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    // The item of each open block; nothing for that of a function.
+    // The item of each open block; `None` for a function's.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut next: Option<usize> = None;
     for command in commands {
@@ -255,7 +255,7 @@ fn defaults(commands: &[Command]) -> impl DoubleEndedIterator<Item = &str> {
     })
 }
 
-/// The entry that GRUB boots by default, as far as that is known.
+/// Returns the entry that GRUB boots by default, as far as it is known.
 fn default<'a>(
     commands: &[Command],
     items: &'a [Item],
@@ -283,7 +283,7 @@ fn next<'a>(
     if value.is_empty() { None } else { named(items, &value, reads_entries) }
 }
 
-/// The entry of a number, a title or an identifier, behind `>` within a submenu.
+/// Returns the entry of a number, a title or an identifier, after `>` within a submenu.
 fn named<'a>(items: &'a [Item], value: &str, reads_entries: bool) -> Option<&'a Item> {
     let mut within = None;
     let mut found: Option<usize> = None;

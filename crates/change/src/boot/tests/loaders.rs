@@ -14,7 +14,7 @@ fn refusal(system: &System) -> String {
     plan(system, &tsc()).map(|way| effects(&way)).expect_err("refused").to_string()
 }
 
-/// A system with all that a tool is known by, and a loader that would be edited.
+/// Returns a system with all marks of a tool, and a loader that would be edited.
 fn bearing(name: &str, base: System) -> System {
     let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
     match tool.marks[0] {
@@ -73,7 +73,7 @@ fn every_tool_is_named_with_its_setting_and_its_command_and_nothing_is_edited() 
             }
         };
         assert!(said.contains(setting) && said.contains(then), "{name}: {said}");
-        // Beside entries that would be edited, it is not passed over either.
+        // Beside entries that would be edited, it is not skipped either.
         if let Does::Boots(_) = tool.does {
             let said = refusal(&bearing(name, entries()));
             assert!(said.contains(name) && said.contains("--loader entries"), "{name}: {said}");

@@ -18,7 +18,7 @@ pub(super) struct Loaded {
     pub(super) libraries: Vec<String>,
 }
 
-/// Parts of a file, entries of its dynamic section and bytes of a name that are looked at.
+/// The limits of a file's parts, of entries in its dynamic section, and of a name's bytes that are read.
 const PARTS: u64 = 128;
 const ENTRIES: u64 = 4096;
 const NAME: usize = 4096;
@@ -31,7 +31,7 @@ const NEEDED: u64 = 1;
 const NAMES: u64 = 5;
 const RPATH: u64 = 15;
 const RUNPATH: u64 = 29;
-/// Libraries that take calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`, `DT_DEPAUDIT`): loaded, too.
+/// Libraries that intercept calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`, `DT_DEPAUDIT`): loaded, too.
 const OTHERS: [u64; 4] = [0x7fff_fffd, 0x7fff_ffff, 0x6fff_fefc, 0x6fff_fefb];
 
 struct Part {

@@ -13,7 +13,7 @@ use crate::plan::Action;
 use crate::words::Change;
 use std::path::{Path, PathBuf};
 
-/// Takes the present state of a file, which another process has given it, for the one to restore.
+/// Makes the present state of a file, which another process wrote, the one to restore.
 pub(super) fn leave_as_it_is(
     journal: &Journal,
     record: &mut Record,
@@ -30,8 +30,8 @@ pub(super) fn leave_as_it_is(
     Ok(())
 }
 
-/// Follows entry files that have another name since, and leaves those that are gone as they are: an entry of a kernel that was
-/// removed boots nothing.
+/// Follows renamed entry files, and leaves removed ones as they are: an entry of a kernel that was removed boots
+/// nothing.
 pub(super) fn gone_entries(
     journal: &Journal,
     entry: &mut Entry,
@@ -139,7 +139,7 @@ pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<()
     Ok(())
 }
 
-/// Whether a file of a program has nothing of a change by now.
+/// Returns whether a file of a program no longer has anything of a change.
 fn is_rid_of(journal: &Journal, record: &Record, state: &State, change: &Change) -> bool {
     match state {
         State::Absent => true,
@@ -151,8 +151,8 @@ fn is_rid_of(journal: &Journal, record: &Record, state: &State, change: &Change)
     }
 }
 
-/// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.
-/// Words of kernels are not kept so.
+/// Leaves the block of GRUB's variables as it is if another process has made an entry of a kernel that it installed the
+/// default one. Words of kernels are not kept in this way.
 pub(in super::super) fn leave_default(
     journal: &Journal,
     entry: &mut Entry,

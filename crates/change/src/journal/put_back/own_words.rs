@@ -23,7 +23,7 @@ pub(super) struct Former {
 }
 
 impl Former {
-    /// Empty for a program that takes the words from settings.
+    /// Returns the texts; empty for a program that takes the words from settings.
     pub(super) fn of(journal: &Journal, entry: &Entry, step: usize, command: &[String]) -> Self {
         let mut former = Self { step, texts: BTreeMap::new() };
         let all = all_words(entry);
@@ -48,7 +48,7 @@ impl Former {
         former
     }
 
-    /// Gives others their words again after the program ran, or names them.
+    /// Restores the words of others after the program ran, or names them.
     pub(super) fn settle(&self, journal: &Journal, entry: &Entry, report: &mut Report) {
         for (path, before) in &self.texts {
             let Some(after) = text_at(journal, path) else { continue };
@@ -135,7 +135,7 @@ fn known_file(
     let shown = journal.place.shown(&record.path);
     let shown = shown.display();
     if !lost.is_empty() || !got.is_empty() {
-        // The program did it, and no other process before.
+        // The program made the difference, and no other process before it.
         let by_program =
             lost.iter().all(|it| has(before, it)) && !got.iter().any(|it| has(before, it));
         let mended =
@@ -171,7 +171,7 @@ fn known_file(
     }
 }
 
-/// Puts the former file back.
+/// Restores the former file.
 fn former(journal: &Journal, entry: &Entry, index: usize) -> bool {
     let Some(record) = entry.records.get(index) else { return false };
     let Ok(now) = found(journal.place.tree(), &record.path) else { return false };

@@ -111,7 +111,7 @@ fn remake(
         End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
             ". What it made was put back".to_owned()
         }
-        // Files of the change are back by now.
+        // Files of the change have been restored by now.
         End::Untouched => String::new(),
         end => format!(". {end}"),
     };
@@ -150,7 +150,7 @@ pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), Jo
             }
             all_fit(journal, entry, step)?;
             let plan = again(journal, entry, planned, command);
-            // A change on trial that does not hold is reverted at once.
+            // A change on trial that fails is reverted at once.
             if entry.phase == Phase::Applied {
                 packages::wait(&journal.place, &plan, journal.stop)?;
             }
@@ -191,7 +191,7 @@ fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
     Err(JournalError::Unfit { path, why })
 }
 
-/// The command that makes the files of a step again, if some are to be.
+/// Returns the command that makes the files of a step again, if any must be.
 fn made_again(entry: &Entry, step: usize) -> Option<&Vec<String>> {
     let Action::Run { regenerate, .. } = &entry.plan.steps.get(step)?.action else { return None };
     entry.begun(step)?;
@@ -233,8 +233,8 @@ fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> P
     }
 }
 
-/// Kernels and initial RAM disks of the entries that were made again, which are empty: a program that failed before can have
-/// emptied them, and their entries start nothing.
+/// Returns kernels and initial RAM disks of the entries that were made again, and that are empty: a program that failed
+/// before can have emptied them, and their entries start nothing.
 fn empty_images(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let made = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
     let mut found: Vec<_> =
