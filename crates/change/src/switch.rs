@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Where the kernel shows its clocksources.
+/// The directory in which the kernel shows its clocksources.
 const DIRECTORY: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// Why a change did not happen.
+/// The reason why a change failed.
 #[derive(Debug, Error)]
 pub enum ChangeError {
     /// A file could not be read.
@@ -125,7 +125,7 @@ pub struct Known {
     pub log_is_complete: bool,
 }
 
-/// Why a clocksource must not be made current.
+/// The reason why a clocksource must not be made current.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The kernel does not offer it.

@@ -26,7 +26,7 @@ pub struct Terms {
     pub must_be_faster: bool,
     /// Risks that were accepted by name.
     pub accept: Accept,
-    /// How long it is watched at least, from when it was made.
+    /// The least duration of the watch, from the moment of the change.
     pub watch: Duration,
 }
 
@@ -60,7 +60,7 @@ pub trait Subject {
     fn rest(&mut self, pause: Duration, left: Duration);
 }
 
-/// Why a change does not stay.
+/// The reason why a change is reverted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Objection {
     /// Another clocksource is in use.

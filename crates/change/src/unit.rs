@@ -15,10 +15,10 @@
 /// The name of the unit's file.
 pub const UNIT: &str = "clocksmith-clocksource.service";
 
-/// Where the kernel shows its clocksources.
+/// The directory in which the kernel shows its clocksources.
 pub const SYSFS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// How long the script waits for a clocksource to be registered, in seconds.
+/// The limit of the script's wait for a clocksource to be registered, in seconds.
 pub const WAIT: u32 = 10;
 
 /// Whether this is a name that a clocksource may have: 1 to 31 of `a-z`, `0-9`, `_`, `-`.

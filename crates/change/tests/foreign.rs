@@ -25,7 +25,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     fs::read_dir(root.join(JOURNAL)).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// All that must be one user's alone.
+/// Returns all paths that must belong to one user only.
 fn guarded(root: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = ["", "var", "var/lib", "var/lib/clocksmith", JOURNAL]
         .iter()

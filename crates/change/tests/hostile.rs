@@ -213,7 +213,7 @@ fn program_that_mounts_over_its_file_or_a_directory_is_restored() {
     }
     let work = "sed -i 's/quiet/quiet quirk=1/' grub.cfg";
     for (script, what) in [
-        // The content is good where it is looked at, and not on the disk.
+        // The content is good where it is checked, but not on disk.
         (
             format!(
                 "cp grub.cfg ../x; {work}; cp grub.cfg ../good; cat ../x > grub.cfg; rm ../x; mount --bind ../good grub.cfg; rm ../good"

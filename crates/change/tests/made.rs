@@ -364,7 +364,7 @@ fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
 fn what_a_program_does_in_the_background_is_waited_for() {
     let later = "(sleep 1; sed -i 's/quirk=1/quirk=1 init=.bin.sh/' grub.cfg) > /dev/null 2>&1 &";
     refused(&format!("{WORK}\n{later}"), "init=.bin.sh");
-    // One that stays is named, and not ended.
+    // A process that continues is named, and not ended.
     let dir = system(&format!("{WORK}\nsleep 30 > /dev/null 2>&1 &"));
     let mut journal = open(dir.path()).unwrap();
     let running = journal.apply(&plan(), &mut Silent).unwrap().running;

@@ -20,7 +20,7 @@ enum Node {
     Link(String),
 }
 
-/// Few names, so that things meet.
+/// Few names, so that paths coincide.
 fn path() -> impl Strategy<Value = String> {
     prop::collection::vec("[abc]", 1..4).prop_map(|parts| parts.join("/"))
 }

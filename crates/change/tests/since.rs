@@ -381,7 +381,7 @@ fn recover_killed_edit_of_entries_keeps_those_installed_since_and_brings_no_dead
         let path = format!("{ENTRIES}/id-6.conf");
         put(root, &path, &text(root, &path).replace("quiet", "quiet audit=1"));
         let report = taken_back(open(root).unwrap().recovered()).clone();
-        // Whose the word was behind that of a person is not known.
+        // It is not known who added a word after that of a person.
         let named = report.troubles.iter().all(|it| it.contains("id-6.conf was changed since"));
         assert!(named && report.troubles.len() == usize::from(hook == "after"), "{report:?}");
         assert_eq!(text(root, &path), entry("6", "").replace("quiet", "quiet audit=1"));
@@ -607,7 +607,7 @@ fn holds_after_others_made_the_files_anew_while_they_have_the_words() {
     let all = || open(root).unwrap().entries()[0].holds(&place(root)).all();
     assert!(all());
     add_entry(root, "8", "");
-    // Without another difference the new entry alone is not looked for.
+    // Without another difference, a search for the new entry is not made.
     put(root, "boot/grub/grubenv", "saved_entry=id-8\n");
     assert!(!all());
 }

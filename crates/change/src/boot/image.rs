@@ -26,7 +26,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Option<Way> {
     // For a system in a directory, the mounts are not known.
     let always = ["micro", "aeon", "kalpa"].iter().any(|name| system.os.id.contains(name));
     let read_only = system.read_only.iter().any(|d| d.ends_with("usr"));
-    // Where there are entries, sdbootutil makes them.
+    // On a system with entries, sdbootutil makes them.
     let entries = system.has("sdbootutil") && super::bls::entries(system).is_some();
     if system.has("transactional-update") && !entries && (read_only || always && !system.live) {
         return Some(transactional(system, change));

@@ -264,7 +264,7 @@ fn entry_file(
     }
 }
 
-/// How many entries have the required words.
+/// Returns how many entries have the required words.
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {

@@ -30,7 +30,7 @@ use loader::Loader;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// How a change of the command line is made.
+/// The method of a change of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// The owner of the command line: `GRUB (drop-in)`, `grubby`.

@@ -72,7 +72,7 @@ use crate::words::Change;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the journal is, below the root of the system that is changed.
+/// The directory of the journal, below the root of the system that is changed.
 pub const DIRECTORY: &str = "var/lib/clocksmith/journal";
 
 /// Whether to wait for another run.

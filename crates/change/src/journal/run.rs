@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The mark of a program that a change started: this, and the journal ([`mark`]).
 const MARK: &str = "CLOCKSMITH_CHANGE";
 
-/// How running a program ended well.
+/// The outcome of a program that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// It ran, and said this on standard output and standard error.
@@ -44,10 +44,10 @@ pub enum Ran {
 
 /// Runs programs of a system.
 pub trait Runner {
-    /// Whether the program could be run: checked for every program before anything is changed.
+    /// Checks that the program can be run: called for every program before anything is changed.
     ///
     /// # Errors
-    /// It is not there, or not executable.
+    /// The program does not exist, or is not executable.
     fn check(&self, place: &Place, program: &str) -> Result<(), JournalError>;
 
     /// Whether the program is not installed. One that may not be run for another reason is.
@@ -310,8 +310,8 @@ pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
     }
 }
 
-/// Waits for processes that a program of this system has left behind: they may still write. Those that have not ended in time
-/// are returned; they are not ended, since a service may have been started so.
+/// Waits for processes that a program of this system has left behind: they may still write. Returns those that have not
+/// ended in time; they are not ended, since a service may have been started in this way.
 pub(super) fn settle(place: &Place, observer: &dyn Observer) -> Vec<u32> {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Whether a change still holds.
+//! Checks whether a change is still in force.
 
 use super::capture::capture;
 use super::entry::{Entry, Phase, Record, State};
@@ -14,7 +14,7 @@ use crate::words;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Whether a step still holds.
+/// Whether a step is still in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepStatus {
     /// It does.
@@ -29,7 +29,7 @@ pub enum StepStatus {
     Unknown(String),
 }
 
-/// Whether a change still holds.
+/// Whether a change is still in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// For each step of the plan.
@@ -128,7 +128,8 @@ impl Entry {
     }
 }
 
-/// The status of a program's step of which these files are others than it left: in force, if every entry that is there has the words.
+/// Returns the status of a program's step when these files differ from its result: in force, if every existing entry
+/// has the words.
 fn has_words(
     place: &Place,
     entry: &Entry,

@@ -63,7 +63,7 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where others could have made the journal, others could have moved it away: its absence is believed only where
+        // Where others could have made the journal, they could also have moved it: its absence is trusted only where
         // its presence would be.
         let absent = || -> Result<Vec<Entry>, JournalError> {
             let parent = located.missing.first().unwrap_or(&located.path).parent();
@@ -153,7 +153,7 @@ impl Store {
             Ok(())
         };
         write().map_err(|error| {
-            // A full disk stays full otherwise.
+            // Otherwise a full disk would stay full.
             let _ = self.unlink(&file);
             io("write", &path)(error)
         })?;
@@ -240,7 +240,7 @@ impl Store {
             rustix::fs::renameat(&self.directory, NEW, &self.directory, name)
         };
         write().map_err(|error| {
-            // A full disk stays full otherwise.
+            // Otherwise a full disk would stay full.
             let _ = self.unlink(NEW);
             failed(error)
         })
@@ -268,7 +268,7 @@ fn contents(directory: &OwnedFd, shown: &Path, entries: &[Entry]) -> Result<(), 
         let name = format!("{name}{CONTENT}");
         let path = shown.join(&name);
         match trusted::open_file(directory, OsStr::new(&name), OFlags::RDONLY, 0, &path) {
-            // One that is not there is an error where it is needed.
+            // A missing file is an error where it is needed.
             Ok(_) | Err(Untrusted::Io { error: Errno::NOENT, .. }) => {}
             Err(error) => return Err(error.into()),
         }

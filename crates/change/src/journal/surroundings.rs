@@ -15,9 +15,9 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Where boot loaders, kernels and entries are.
+/// Directories of boot loaders, kernels and entries.
 const TOP: [&str; 2] = ["/boot", "/efi"];
-/// Names that are looked at, at most: a system has some hundreds.
+/// The limit of names that are examined: a system has some hundreds.
 const MOST: usize = 20_000;
 /// Directories below each other.
 const DEPTH: usize = 12;
@@ -55,10 +55,10 @@ pub(super) struct Differences {
     pub(super) lasting: Vec<PathBuf>,
 }
 
-/// How one path differs.
+/// The difference of one path.
 pub(super) struct Fault {
     why: String,
-    /// Whether it stays so: it is not restored, neither here nor with the rest.
+    /// Whether it is permanent: it is not restored, neither here nor with the rest.
     lasts: bool,
 }
 
@@ -235,7 +235,8 @@ fn added(entry: &mut Entry, path: &Path, step: usize) {
     });
 }
 
-/// How another user could write a file or a directory from which a kernel is loaded. The owner of `/boot` may.
+/// Describes how another user could write a file or a directory from which a kernel is loaded. The owner of `/boot`
+/// may.
 fn foreign(tree: &Tree, path: &Path, stat: &Stat) -> Option<String> {
     let boot = || stat_of(tree, Path::new(TOP[0])).ok()?.map(|stat| stat.st_uid);
     let ours = rustix::process::geteuid().as_raw();
@@ -317,7 +318,7 @@ fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<Fault> {
     })
 }
 
-/// How a kernel or an initial RAM disk is not the one that it was. A program may install the same kernel again; disks are
+/// Describes how a kernel or an initial RAM disk was replaced. A program may install the same kernel again; disks are
 /// made by programs of boot loaders, but not by GRUB's.
 fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();

@@ -221,7 +221,7 @@ impl Tree {
             Ok(located) => Ok(Some(located).filter(|located| !located.links.is_empty())),
             // A file is in place of a directory: nothing is below it.
             Err(JournalError::Io { error: Errno::NOTDIR | Errno::NOENT, .. }) => Ok(None),
-            // Nothing is behind a link that leads to itself, either.
+            // A link that leads to itself has no target, either.
             Err(JournalError::Path { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -249,7 +249,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Removes a directory if it is empty; returns whether it is gone.
+    /// Removes a directory if it is empty; returns whether it no longer exists.
     pub(super) fn remove_directory(&self, path: &Path) -> Result<bool, JournalError> {
         let Some(spot) = self.spot(path)? else { return Ok(true) };
         match rustix::fs::unlinkat(&spot.directory, &spot.name, AtFlags::REMOVEDIR) {

@@ -1,4 +1,4 @@
-//! How much of a command line the kernels of a system read.
+//! The length of a command line that the kernels of a system read.
 //!
 //! Sources: `COMMAND_LINE_SIZE` in `arch/*/include/{asm,uapi/asm}/setup.h`: 2048 on x86, arm64 and powerpc, 1024 on
 //! arm, 4096 on mips and loongarch; on riscv 512, and 1024 since 6.4; on s390 896, and since 5.17 the value of the

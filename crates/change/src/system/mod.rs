@@ -48,7 +48,7 @@ pub struct System {
     pub firmware: Vec<PathBuf>,
     /// Pairs of directories of boot entries that are one directory, mounted twice or behind a link.
     pub same: Vec<(PathBuf, PathBuf)>,
-    /// How much of a command line its kernels read.
+    /// The length of a command line that its kernels read.
     pub longest: Longest,
 }
 
@@ -68,7 +68,7 @@ pub struct Marks {
 pub enum Text {
     /// Its text.
     Is(String),
-    /// It is there and cannot be used: why.
+    /// It exists but cannot be used, for this reason.
     Not(String),
 }
 
@@ -82,7 +82,7 @@ impl System {
         }
     }
 
-    /// Why a file that is there cannot be used.
+    /// Returns the reason why an existing file cannot be used.
     #[must_use]
     pub fn trouble(&self, path: impl AsRef<Path>) -> Option<&str> {
         match self.files.get(path.as_ref()) {

@@ -39,8 +39,8 @@ const FILES: &[&str] = &[
     "/etc/systemd/system/clocksmith-clocksource.service",
 ];
 
-/// Where `$BOOT` may be: the extended boot loader partition, then the EFI system partition, by the
-/// Boot Loader Specification and bootctl(1).
+/// The possible mount points of `$BOOT`: the extended boot loader partition, then the EFI system partition, by the Boot
+/// Loader Specification and bootctl(1).
 pub(super) const BOOTS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
 
 /// Directories of files that matter, with the ends of their names.
@@ -73,7 +73,7 @@ const PROGRAMS: &[&str] = &[
     "rc-update",
 ];
 
-/// Where programs are.
+/// Directories of programs.
 const PATHS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// As Debian's: one file by a temporary one and a rename, one in place, and one that was not there.
+/// Like Debian's: one file by a temporary one and a rename, one in place, and one that did not exist.
 const UPDATE_GRUB: &str = r#"set -e
 cd "$ROOT/boot/grub"
 cat "$ROOT/etc/default/grub" > grub.cfg.new

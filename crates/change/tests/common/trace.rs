@@ -27,7 +27,7 @@ pub enum Victim {
     Child,
 }
 
-/// How it ended.
+/// The outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// There was no such stop.

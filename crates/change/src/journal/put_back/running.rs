@@ -23,7 +23,7 @@ pub(super) fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: 
         report.kept.push("the clocksource: the machine was booted since".to_owned());
         return;
     }
-    // The last one that was chosen is in use, if all went well.
+    // If all went well, the last chosen one is in use.
     let chosen: Vec<&str> = entry
         .plan
         .steps
