@@ -33,7 +33,7 @@ pub struct Boot {
     pub run: Option<String>,
     /// The expected choice of the kernel.
     pub expect: Option<Choice>,
-    /// The verdict that `clocksmith why` should give inside, where the rule gives another.
+    /// The verdict that `clocksmith why` should give inside, if the rule gives another one.
     pub verdict: Option<String>,
     /// Whether the boot belongs to the subset for continuous integration.
     pub ci: bool,

@@ -95,8 +95,8 @@ impl Reader {
         format!("{run}{program} --threads {}", self.threads)
     }
 
-    /// A script, with the functions that scripts use in front of it. Its word `READER` starts the
-    /// reader, behind everything else in the guest, so that the events come in time.
+    /// Returns a script, preceded by the functions that scripts use. Its word `READER` starts the reader, with a lower
+    /// priority than everything else in the guest, so that the events come in time.
     pub fn script(&self, script: &str) -> String {
         let choose = self.under_run.as_ref().map_or_else(String::new, |source| {
             format!("{VERIFY}echo {source} >$S/current_clocksource\nsleep 1\n")

@@ -33,8 +33,8 @@ while read -r order argument <&3; do
     esac
 done"#;
 
-/// How long the guest is paused, and lies in its snapshot, at least. A real-time clock counts whole seconds, so the watch
-/// wants three of them.
+/// The least time for which the guest is paused, and is only in its snapshot. A real-time clock counts whole seconds,
+/// so the watch needs three of them.
 const AWAY: Duration = Duration::from_secs(20);
 /// How soon the watch reports an event, in seconds of the guest.
 const SOON: f64 = 3.0;
@@ -119,7 +119,7 @@ struct Seat {
 }
 
 impl Seat {
-    /// Another emulator that goes on from the snapshot.
+    /// Starts another emulator that continues from the snapshot.
     fn load(stage: &Stage<'_>, name: &str, device: &[String]) -> Result<Seat> {
         let load = ["-loadvm".to_string(), SNAPSHOT.into()];
         let arguments: Vec<String> = device.iter().cloned().chain(load).collect();
@@ -262,8 +262,8 @@ fn soon() -> f64 {
     if load > processors as f64 { SOON_ON_A_BUSY_HOST } else { SOON }
 }
 
-/// Whether a step as the watch writes it (`+60999.827 ms`) is one by so many seconds. The clock goes on between the guest's
-/// reading of it and its setting of it, and on a busy host that takes some time.
+/// Returns whether a step in the watch's notation (`+60999.827 ms`) is one of this number of seconds. The clock
+/// continues between the guest's reading and setting of it, and on a busy host that takes some time.
 fn is_near(step: &str, seconds: i64) -> bool {
     let ms = step.strip_suffix(" ms").and_then(|ms| ms.parse::<f64>().ok());
     ms.is_some_and(|ms| (ms - seconds as f64 * 1e3).abs() < 500.0)

@@ -84,7 +84,7 @@ fn server(program: &Path, work: &Path) -> (Server, u16) {
     (Server(launch::start(command).unwrap()), port)
 }
 
-/// The guest, and the events that were looked at.
+/// The guest, and the number of events that were read.
 struct Seat {
     disk: Disk,
     seen: usize,
@@ -99,7 +99,7 @@ impl Seat {
         lines.map(|line| line["event"].clone()).filter(Value::is_object).collect()
     }
 
-    /// The next event of a kind and a state, without those before it.
+    /// Returns the next event of a kind and a state, skipping those before it.
     fn event(&mut self, kind: &str, state: &str) -> Value {
         let begun = Instant::now();
         loop {
