@@ -23,7 +23,7 @@ use std::time::Instant;
 const TICKS: f64 = 100.0;
 /// The value of [`work_time`] on the machine of the table, in seconds, as cargo compiles this by default.
 const REFERENCE: f64 = 0.038;
-/// A slower machine gets no more than that many times the budget.
+/// The limit of the factor by which the budget grows on a slower machine.
 const SLOWEST: f64 = 4.0;
 /// With less of the machine than this, a step over its budget is reported, but does not fail.
 const JUDGED: f64 = 0.5;

@@ -58,7 +58,7 @@ struct Limit<'a> {
 /// How a program ended.
 struct Ran {
     good: bool,
-    /// It was ended, after so many seconds.
+    /// The seconds after which it was ended, if it was.
     late: Option<u64>,
     text: String,
 }
@@ -280,7 +280,7 @@ impl Program {
             }
         };
         limit.guard.begin(child.id());
-        // Apart, so that one does not end in a line of the other.
+        // Separately, so that the output of one is not inside a line of the other.
         let readers =
             [keep(child.stdout.take(), self.name()), keep(child.stderr.take(), self.name())];
         let is_read = || readers.iter().flatten().all(|(_, reader)| reader.is_finished());

@@ -217,7 +217,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs it, an emulated one once more if it fails, and holds its time against the budget.
+    /// Runs a step, an emulated one again if it fails, and compares its time with the budget.
     fn timed(&mut self, step: &'static Step, short: bool, budget: u64) -> Done {
         self.context.begin_step(short);
         self.context.slowness.set(self.slowness);

@@ -44,7 +44,7 @@ fn fuzz(context: &Context) -> Done {
     Ok(())
 }
 
-/// Every target that there is, so that none is forgotten.
+/// Returns every target of the directory, so that none is forgotten.
 fn fuzz_targets() -> Result<Vec<String>, Stop> {
     let directory = Path::new("fuzz/fuzz_targets");
     let entries = std::fs::read_dir(directory)

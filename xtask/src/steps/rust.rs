@@ -27,8 +27,8 @@ pub(crate) static COMPILE: Step = Step {
     run: |context| call("cargo test --no-run").args(WORKSPACE).run(context),
 };
 
-/// The debug program alone. It is compiled as its tests want it: with the features that tests bring into
-/// shared dependencies, so that nothing is compiled twice.
+/// Only the debug program. It is compiled with the features that tests bring into shared dependencies, so that nothing
+/// is compiled twice.
 pub(crate) static PROGRAM: Step = Step {
     name: "program",
     what: "the program, compiled for tests",
@@ -117,7 +117,7 @@ pub(crate) static DOC: Step = Step {
     },
 };
 
-/// The compiler with clippy's lints, if it is there.
+/// Returns the compiler with clippy's lints, if it is installed.
 fn clippy_driver() -> Option<PathBuf> {
     let asked = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
     let sysroot = String::from_utf8(asked.stdout).ok()?;
