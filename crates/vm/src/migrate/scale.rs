@@ -98,8 +98,8 @@ pub enum Refusal {
     Ratio(u32),
 }
 
-/// Returns the frequencies around `host_khz` for which KVM does not scale, both included: `adjust_tsc_khz()`. `ppm` is
-/// at most a million.
+/// Returns the frequencies around `host_khz` for which KVM does not scale, both included: `adjust_tsc_khz()`. A `ppm`
+/// above a million is treated as a million.
 #[must_use]
 pub fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
     let ppm = u64::from(ppm.min(1_000_000));
