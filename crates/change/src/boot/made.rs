@@ -337,7 +337,7 @@ fn whole(
     }
     if is_grub(&made.path) {
         ends(after, new)?;
-        // GRUB read a file that had this fault before, nevertheless.
+        // A fault that the former file had as well did not prevent GRUB from reading it.
         let before = made.before.as_deref();
         if let Some(fault) = lexer::fault(after)
             && before.is_none_or(|before| lexer::fault(before).is_none())
