@@ -119,7 +119,7 @@ fn plan() -> Plan {
     generate("add quirk=1", write(&format!("/{DROP_IN}"), content), expected)
 }
 
-/// Takes a word away.
+/// Returns a plan that removes a word.
 fn plan_of_removal() -> Plan {
     let expected = Change { add: Vec::new(), remove: vec!["splash".to_owned()] };
     let content = "GRUB_CMDLINE_LINUX=\"quiet\"\n";

@@ -159,8 +159,8 @@ impl Surroundings {
     }
 }
 
-/// Puts back the modes and owners that a program of a run before changed. Returns the paths that have theirs again, and
-/// those that have not, with the reason.
+/// Restores the modes and owners that a program of an earlier run changed. Returns the restored paths, and the other
+/// ones with the reason.
 pub(super) fn own_again(
     tree: &Tree,
     owned: &[Owned],
