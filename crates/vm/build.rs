@@ -1,8 +1,8 @@
-//! Makes the rules from the Markdown pages beside the code that finds them, so that a text is written once.
+//! Generates the rules from the Markdown pages beside the code that finds them, so that each text is written once.
 //!
-//! A page has a section for each rule, `## ID`, with a line for each of: `Error:`, `Warn:` or `Info:` (how much the rule
-//! matters, and what is the matter), `Why:`, `Risk:`, `Source:`. What a section leaves out is as in the rule of any page that
-//! its line `Like:` names.
+//! A page has a section for each rule, `## ID`, with a line for each of: `Error:`, `Warn:` or `Info:` (the severity,
+//! and a summary of the problem), `Why:`, `Risk:`, `Source:`. A line that a section omits is taken from the rule, of
+//! any page, that its line `Like:` names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ struct Section {
     lines: BTreeMap<String, String>,
 }
 
-/// A page, by the name under which the code asks for it.
+/// A page, with the name by which the code refers to it.
 struct Page {
     name: String,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The processor architectures the testbed can boot, and what differs between them.
+//! The processor architectures that the testbed can boot, and their differences.
 
 use serde::{Deserialize, Serialize};
 

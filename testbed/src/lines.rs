@@ -38,8 +38,7 @@ pub struct Found {
     pub claimed: usize,
     /// How many each pattern of the list ignores.
     pub ignored: BTreeMap<String, usize>,
-    /// The rest: the message with its numbers taken out, how often, and the first such line with
-    /// the log it is from.
+    /// The rest: the message without its numbers, its count, and the first such line with its log.
     pub unclaimed: BTreeMap<String, (usize, PathBuf, String)>,
 }
 

@@ -60,7 +60,7 @@ impl Oracle {
         }
     }
 
-    /// The choice that a `predict` names: `words` with the path behind them are its arguments.
+    /// Returns the choice that a `predict` prints: `words` and then the path are its arguments.
     pub fn predict(&self, words: &[&str], path: &Path) -> Result<Choice> {
         serde_json::from_str(&self.ask(words, path)?)
             .context("reading what `clocksmith predict --json` printed")

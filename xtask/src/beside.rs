@@ -16,7 +16,7 @@ pub(crate) struct Ran {
     pub(crate) done: Done,
     /// Seconds on the wall.
     pub(crate) wall: f64,
-    /// Its lines, and those of what it called.
+    /// Its output, with that of the commands that it called.
     pub(crate) lines: Vec<u8>,
     pub(crate) tests: Tests,
 }

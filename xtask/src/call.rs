@@ -81,7 +81,8 @@ impl Call {
         if answer.good() { Ok(()) } else { Err(failure(&name, answer.code)) }
     }
 
-    /// Runs a script of this project: 77 means that a tool is missing, 75 that the network is; its last line says which.
+    /// Runs a script of this project: exit code 77 means that a tool is missing, 75 that the network is; its last line
+    /// names which.
     pub(crate) fn script(self, context: &Context) -> Done {
         let name = self.to_string();
         let answer = self.answer(context)?;
@@ -93,7 +94,7 @@ impl Call {
         }
     }
 
-    /// Runs it and says how it ended.
+    /// Runs the command and returns its exit code and output.
     pub(crate) fn answer(self, context: &Context) -> Result<Answer, Stop> {
         let name = self.to_string();
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -102,7 +103,8 @@ impl Call {
         let mut words = Vec::new();
         if let Some(limit) = context.limit(self.limit)? {
             words.extend(["timeout", "--kill-after=20"].map(OsString::from));
-            // Ctrl-C is for the group of the terminal; without one, a group of its own is ended whole.
+            // Ctrl-C goes to the terminal's process group; without a terminal, `timeout` has a separate group, which is
+            // ended as a whole.
             if std::io::stdin().is_terminal() {
                 words.push("--foreground".into());
             }

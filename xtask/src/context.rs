@@ -40,7 +40,7 @@ pub(crate) struct Context {
     pub(crate) asked: Cell<u64>,
     /// How much slower than the machine of the table this one was before the present step.
     pub(crate) slowness: Cell<f64>,
-    /// Ends what is in groups of its own when this program is ended.
+    /// Ends processes in other process groups when this program is ended.
     pub(crate) guard: Guard,
 }
 
@@ -87,7 +87,7 @@ impl Context {
         Ok(())
     }
 
-    /// The limit of a command, given what is left of the run.
+    /// Returns the limit of a command in seconds, within the rest of the run's time.
     pub(crate) fn limit(&self, wanted: Option<u64>) -> Result<Option<u64>, Stop> {
         let Some(end) = self.end else { return Ok(wanted) };
         let left = end.saturating_duration_since(Instant::now()).as_secs();
@@ -108,7 +108,7 @@ impl Context {
         self.tests.set(tests);
     }
 
-    /// Adds what another context has counted.
+    /// Adds the counts of another context.
     pub(crate) fn add(&self, more: Tests) {
         let tests = self.tests.get();
         self.tests.set(Tests {

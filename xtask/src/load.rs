@@ -2,7 +2,7 @@
 //! busy or slow.
 //!
 //! A budget is in seconds of two quiet processors like the ones that the seconds in the table were measured on. Three
-//! things are taken out of the time on the wall:
+//! things are excluded from the wall-clock time:
 //!
 //! - the share of other programs in the processors (`/proc/stat`, with time that a hypervisor stole, less the time
 //!   of this program's children): with half of the processors a step may take twice its budget;
@@ -11,7 +11,7 @@
 //! - waiting for the archives of dependencies, which are fetched before the first step.
 //!
 //! Where others had more than half of the machine, times are not judged, because then memory, caches and the disk
-//! decide, about which `/proc/stat` has no figures. The run says so.
+//! decide, about which `/proc/stat` has no figures. The run reports that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use std::time::Instant;
 const TICKS: f64 = 100.0;
 /// The value of [`work_time`] on the machine of the table, in seconds, as cargo compiles this by default.
 const REFERENCE: f64 = 0.038;
-/// A slower machine gets no more than that many times the budget.
+/// The limit of the factor by which the budget grows on a slower machine.
 const SLOWEST: f64 = 4.0;
 /// With less of the machine than this, a step over its budget is reported, but does not fail.
 const JUDGED: f64 = 0.5;
@@ -51,7 +51,7 @@ pub(crate) struct Spent {
 pub(crate) enum Judgement {
     Within,
     Over,
-    /// Over, but the machine was too busy to say whose fault it is.
+    /// Over, but the machine was too busy to decide whether the step is at fault.
     Unjudged,
 }
 
@@ -68,7 +68,8 @@ impl Mark {
         self.until(Mark::now())
     }
 
-    /// While a child still runs, whose processor time is not among that of this program's children yet.
+    /// Returns the time since the mark while a child still runs, whose processor time is not yet included in that of
+    /// this program's children.
     pub(crate) fn spent_with(&self, child: u32) -> Spent {
         let mut now = Mark::now();
         let text = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();

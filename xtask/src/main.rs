@@ -1,7 +1,7 @@
 //! The project's checks: `./test.sh` and `.ci/run` call `xtask test`.
 //!
-//! [`steps`] is the table: each step with its tier, what it needs, how long it takes and its budget. [`plan`] chooses
-//! steps from the command line, [`runner`] runs them, [`load`] says how much of the machine they had.
+//! [`steps`] is the table: each step with its tier, its needs, its duration and its budget. [`plan`] chooses steps from
+//! the command line, [`runner`] runs them, [`load`] measures their share of the machine.
 
 #![forbid(unsafe_code)]
 
@@ -40,8 +40,9 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> ExitCode {
-    // Steps are relative to the top, where test.sh is. Cargo's alias works in every directory, and says which crate it
-    // runs. What was compiled is not asked: another checkout may have compiled it, into a shared directory.
+    // Steps are relative to the top, where test.sh is. Cargo's alias works in every directory, and sets the path of the
+    // crate that it runs. The path from compile time is not used: another checkout may have compiled this, into a
+    // shared directory.
     if let Some(crate_dir) = std::env::var_os("CARGO_MANIFEST_DIR") {
         let top = Path::new(&crate_dir).join("..");
         if let Err(error) = std::env::set_current_dir(&top) {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 pub(crate) enum Need {
     /// A command, in a Debian package.
     Tool(&'static str, &'static str),
-    /// A Debian package whose absence the step notices itself.
+    /// A Debian package whose absence the step detects itself.
     Package(&'static str),
     /// A command that is a component of the toolchain.
     Component(&'static str, &'static str),
@@ -62,7 +62,7 @@ pub(crate) const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap");
 pub(crate) const MKE2FS: Need = Need::Tool("mke2fs", "e2fsprogs");
 
 impl Need {
-    /// Why a step cannot run, with the command that brings what is missing.
+    /// Returns the reason why a step cannot run, with the command that installs the missing part.
     pub(crate) fn missing(self) -> Option<String> {
         let absent = |is_here: bool, why: String| if is_here { None } else { Some(why) };
         match self {
@@ -152,7 +152,7 @@ impl Need {
     }
 }
 
-/// All needs of a step, with those of what it uses.
+/// Returns all needs of a step, with those of the steps that it uses.
 pub(crate) fn of(step: &Step) -> Vec<Need> {
     let mut needs = step.needs.to_vec();
     for used in step.uses {
@@ -186,7 +186,7 @@ pub(crate) fn print(kind: Kind, steps: &[&Step]) {
     }
 }
 
-/// Whether there is such a command, also among those for administrators.
+/// Returns whether a command exists, also among those for administrators.
 pub(crate) fn is_command(name: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     path.split(':').any(|directory| Path::new(directory).join(name).is_file())

@@ -1,4 +1,4 @@
-//! Where the lines of this program and of what it calls go.
+//! The destination of this program's output and of that of its commands.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// The result of `work`, and what this thread would have printed meanwhile.
+/// Returns the result of `work`, and the output of this thread during it.
 pub(crate) fn keep<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
     KEPT.set(Some(Vec::new()));
     let result = work();

@@ -1,4 +1,4 @@
-//! Which steps a command line wants.
+//! Selects the steps of a command line.
 
 use crate::needs::Kind;
 use crate::step::{Step, Tier};

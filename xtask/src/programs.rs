@@ -58,7 +58,7 @@ struct Limit<'a> {
 /// How a program ended.
 struct Ran {
     good: bool,
-    /// It was ended, after so many seconds.
+    /// The seconds after which it was ended, if it was.
     late: Option<u64>,
     text: String,
 }
@@ -173,8 +173,8 @@ fn once_more(context: &Context, limit: Limit<'_>, results: &[(&Program, Ran)]) -
     })
 }
 
-/// Whether a program that ended well says what became of each of its tests: one that a test ends says nothing. A program
-/// that counts no tests has its own way to fail.
+/// Returns whether a program that exited with success reports the result of each of its tests: a test that ends the
+/// program leaves no report. A program that counts no tests reports failures in its own way.
 fn is_whole(text: &str) -> bool {
     let numbers = |line: &str| -> usize {
         let words = line.split([' ', ';']).filter(|word| !word.is_empty());
@@ -194,7 +194,7 @@ fn is_whole(text: &str) -> bool {
     })
 }
 
-/// The names of failed tests in what a program printed.
+/// Returns the names of failed tests in a program's output.
 fn failed(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
@@ -224,10 +224,10 @@ impl Ran {
     }
 }
 
-/// What a stream has printed so far.
+/// The output of a stream so far.
 type Kept = Arc<Mutex<Vec<u8>>>;
 
-/// Keeps what a stream prints, and says at once which test is slow.
+/// Collects the output of a stream, and reports at once which test is slow.
 fn keep(
     stream: Option<impl Read + Send + 'static>,
     name: String,
@@ -280,13 +280,13 @@ impl Program {
             }
         };
         limit.guard.begin(child.id());
-        // Apart, so that one does not end in a line of the other.
+        // Separately, so that the output of one is not inside a line of the other.
         let readers =
             [keep(child.stdout.take(), self.name()), keep(child.stderr.take(), self.name())];
         let is_read = || readers.iter().flatten().all(|(_, reader)| reader.is_finished());
         let (mut ended, mut late) = (None, None);
         let mut looks = 0_u32;
-        // What it has started may print after its end.
+        // Processes that it has started may print after its end.
         while ended.is_none() || !is_read() {
             if ended.is_none() {
                 ended = child.try_wait().transpose();
@@ -299,7 +299,7 @@ impl Program {
                 late = Some(mark.spent().wall as u64);
                 kill_group(&mut child);
                 ended = Some(child.wait());
-                // Something may still hold the pipe, in a group of its own.
+                // A process in another group may still have the pipe open.
                 std::thread::sleep(10 * LOOK);
                 break;
             }
@@ -410,7 +410,7 @@ mod tests {
                 std::thread::sleep(LOOK);
             }
             assert!(!is_running());
-            // One of its tests failed; that it passes alone says nothing of the one that hangs.
+            // One of its tests failed; if that test passes alone, this does not show anything about the one that hangs.
             assert!(!once_more(&context, unlimited(&context), &[(&program, ran)]));
         }
         std::fs::remove_dir_all(&dir).unwrap();

@@ -32,11 +32,11 @@ struct Runner {
     /// Seconds beyond the budgets that the user requested, of all steps.
     asked: u64,
     strict: bool,
-    /// Steps that may be skipped even so: the installer could not bring what they need.
+    /// Steps that may be skipped under `strict`, too: the installer could not provide their needs.
     may_skip: Vec<String>,
 }
 
-/// Runs all steps of a plan, and says how they ended.
+/// Runs all steps of a plan, and prints their results.
 pub(crate) fn run(plan: &Plan) -> ExitCode {
     let begun = begun();
     let may_skip: Vec<String> = std::env::var("MAY_SKIP")
@@ -45,7 +45,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect();
-    // What cannot be used is refused before anything is made.
+    // Unusable settings are refused before anything is made.
     let ready = || -> Result<_, String> {
         if let Some(why) = may_skip.iter().find_map(|name| find(name).err()) {
             return Err(format!("MAY_SKIP: {why}"));
@@ -124,7 +124,8 @@ pub(crate) fn is_set(name: &str) -> bool {
     !matches!(value.as_str(), "" | "0" | "no" | "off" | "false")
 }
 
-/// When the run began; continuous integration says it, because tools are part of its time.
+/// Returns when the run began; continuous integration provides it, because the installation of tools is part of its
+/// time.
 fn begun() -> Instant {
     let now = Instant::now();
     let before = std::env::var("CLOCKSMITH_TEST_ELAPSED").ok().and_then(|text| text.parse().ok());
@@ -216,7 +217,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs it, an emulated one once more if it fails, and holds its time against the budget.
+    /// Runs a step, an emulated one again if it fails, and compares its time with the budget.
     fn timed(&mut self, step: &'static Step, short: bool, budget: u64) -> Done {
         self.context.begin_step(short);
         self.context.slowness.set(self.slowness);

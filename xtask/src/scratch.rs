@@ -1,5 +1,5 @@
-//! The directory of a run, and what is left to do when the run is ended by a signal: a shell waits for the end of a pipe,
-//! which comes whatever ends this program, removes the directory, and ends what still runs in groups of its own.
+//! The directory of a run, and the cleanup when the run is ended by a signal: a shell waits for the end of a pipe,
+//! which comes however this program ends, removes the directory, and ends the processes that still run in other groups.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -27,7 +27,7 @@ fi
 rm -rf -- "$1"
 "#;
 
-/// Ends groups of processes when this program ends, by whatever signal. Without a shell it does nothing.
+/// Ends process groups when this program ends, by any signal. Without a shell it does nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Guard(Mutex<Option<ChildStdin>>);
 
@@ -49,7 +49,7 @@ impl Guard {
     }
 }
 
-/// Ends a group of processes at once. Where there is no shell, only its first process.
+/// Ends a process group at once; without a shell, only its first process.
 pub(crate) fn kill_group(child: &mut Child) {
     let killed = Command::new("sh")
         .args(["-c", "kill -s KILL -- \"-$1\"", "sh"])

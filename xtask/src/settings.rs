@@ -1,4 +1,4 @@
-//! Settings of the environment that steps read: what is no number is refused before the first step.
+//! Settings of the environment that steps read: a value that is not a number is refused before the first step.
 
 use crate::step::Step;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const NUMBERS: &[(&str, &[&str], u64)] = &[
     ("CLOCKSMITH_BENCH_MIB", &["speed"], 1),
 ];
 
-/// What is wrong with the settings of these steps.
+/// Returns the first fault in the settings of these steps.
 pub(crate) fn check(
     steps: &[&Step],
     get: impl Fn(&str) -> Option<std::ffi::OsString>,

@@ -31,7 +31,8 @@ pub(crate) struct Step {
     pub(crate) seconds: u64,
     /// The time that it may take there, in seconds; see [`crate::load`].
     pub(crate) budget: u64,
-    /// Seconds of the short form, which every run of continuous integration has; none: there is no short form.
+    /// The duration in seconds of the short form, which every run of continuous integration uses; `None`: there is no
+    /// short form.
     pub(crate) short: Option<u64>,
     /// Without these it is skipped.
     pub(crate) needs: &'static [Need],

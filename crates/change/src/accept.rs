@@ -1,6 +1,6 @@
 //! Risks that can be accepted by name, and the options that name them.
 
-/// Risks that can be accepted; each is named after what may happen.
+/// Risks that can be accepted; each is named after the possible harm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accept {
     /// `--accept-time-may-go-backward`.

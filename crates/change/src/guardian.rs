@@ -1,9 +1,8 @@
 //! A process that outlives the process that chose another clocksource, and restores the former one.
 //!
-//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by
-//! SIGKILL, where no code of the owner runs any more. It has a session of its own and ignores the
-//! signals that a terminal or a service manager sends to all processes, so that a signal that ends
-//! the owner does not end it.
+//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by SIGKILL, where no
+//! code of the owner runs any more. It runs in a separate session and ignores the signals that a terminal or a service
+//! manager sends to all processes, so that a signal that ends the owner does not end it.
 //!
 //! If both are killed with SIGKILL at once, the clocksource is not restored.
 
@@ -128,8 +127,8 @@ pub enum Watched {
     Restored,
 }
 
-/// The guardian's whole life: reads from `input` until the owner ends, and then restores
-/// `original`. Reports on `output` when it is on watch.
+/// Runs a guardian: reads from `input` until the owner ends, and then restores `original`. Reports on `output` when it
+/// is on watch.
 ///
 /// # Errors
 /// The original clocksource could not be restored.
@@ -140,7 +139,7 @@ pub fn watch(
     mut output: impl Write,
 ) -> Result<Watched, ChangeError> {
     let mut heard = Vec::new();
-    // An owner that is gone already is noticed below.
+    // An owner that has already ended is noticed below.
     let _ = writeln!(output, "{READY}").and_then(|()| output.flush());
     drop(output);
     let _ = input.read_to_end(&mut heard);
@@ -158,8 +157,8 @@ pub fn watch(
     result.map(|changed| if changed { Watched::Restored } else { Watched::Untouched })
 }
 
-/// Makes this process hard to end: a session of its own, without reaction to signals of a terminal or
-/// a service manager, and the last choice of a kernel that is out of memory.
+/// Makes this process hard to end: puts it in a separate session, ignores the signals of a terminal or a service
+/// manager, and makes it the last choice of a kernel that is out of memory.
 pub fn harden() {
     // SAFETY: takes no pointer; fails where this process leads a group already, which does no harm.
     unsafe { libc::setsid() };
@@ -167,7 +166,7 @@ pub fn harden() {
         // SAFETY: ignoring a signal runs no code of this program.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Only root may; others are guarded a little less.
+    // Only root may; without it the guardian is less protected.
     let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
 }
 

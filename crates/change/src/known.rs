@@ -43,7 +43,7 @@ mod tests {
             facts.clocksources = clocksmith_facts::Fact::known(vec![device], "sysfs");
             refuse("tsc", &known(&facts, available)).is_some()
         };
-        // With a periodic tick the list has jiffies, and demoted clocksources behind it.
+        // With a periodic tick the list has jiffies, and demoted clocksources after it.
         assert!(refused(&["hpet", "jiffies", "tsc"]));
         assert!(!refused(&["tsc", "hpet", "jiffies"]));
         assert!(!refused(&["tsc", "hpet"]));

@@ -3,7 +3,7 @@
 //! This crate chooses another clocksource in the running kernel ([`switch`]). The [`guardian`] is a process that
 //! outlives the one that chose, and restores the former clocksource. [`system`] identifies the system, [`boot`]
 //! configures its boot loader (with [`words`] of a kernel command line), and [`mistakes`] finds errors in the present
-//! configuration. [`propose`] decides what should be changed; some risks must be accepted by name ([`accept`]). The
+//! configuration. [`propose`] decides which change is made; some risks must be accepted by name ([`accept`]). The
 //! result is data ([`plan`]), or a text in the languages of tools that manage many machines ([`formats`]). The
 //! [`journal`] makes a change, all or nothing, and reverts it; [`trial`] decides whether a change stays.
 //!

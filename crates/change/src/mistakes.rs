@@ -216,7 +216,7 @@ fn generated(system: &System, found: &mut Vec<Mistake>) {
     wanted.push_str(&grub::value(system, grub::VARIABLE));
     let linux: Vec<&str> =
         text.lines().map(str::trim_start).filter(|line| line.starts_with("linux")).collect();
-    // Entries may be in files of their own (BLS): then grub.cfg has no such line.
+    // Entries may be in separate files (BLS): then grub.cfg has no such line.
     if linux.is_empty() {
         return;
     }

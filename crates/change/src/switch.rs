@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Where the kernel shows its clocksources.
+/// The directory in which the kernel shows its clocksources.
 const DIRECTORY: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// Why a change did not happen.
+/// The reason why a change failed.
 #[derive(Debug, Error)]
 pub enum ChangeError {
     /// A file could not be read.
@@ -125,7 +125,7 @@ pub struct Known {
     pub log_is_complete: bool,
 }
 
-/// Why a clocksource must not be made current.
+/// The reason why a clocksource must not be made current.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The kernel does not offer it.
@@ -166,8 +166,8 @@ pub fn refuse(name: &str, known: &Known) -> Option<Refusal> {
     if let Some((_, evidence)) = known.demoted.iter().find(|(other, _)| other == name) {
         return Some(Refusal::Demoted(evidence.clone()));
     }
-    // With a one-shot tick the list holds only what is valid for high resolution, which a demoted
-    // clocksource is not. With a periodic tick it holds everything, jiffies too.
+    // With a one-shot tick the list has only clocksources that are valid for high resolution, and a demoted one is not.
+    // With a periodic tick it has all of them, `jiffies` too.
     let everything = known.available.iter().any(|other| other.ends_with("jiffies"));
     (everything && !known.log_is_complete).then_some(Refusal::CannotTell)
 }

@@ -26,7 +26,7 @@ pub struct Terms {
     pub must_be_faster: bool,
     /// Risks that were accepted by name.
     pub accept: Accept,
-    /// How long it is watched at least, from when it was made.
+    /// The least duration of the watch, from the moment of the change.
     pub watch: Duration,
 }
 
@@ -46,7 +46,7 @@ pub trait Subject {
     /// The clocksource in use.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// The kernel does not report it.
     fn current(&mut self) -> Result<String, ChangeError>;
     /// The read cost now, in nanoseconds; `None` if it cannot be measured.
     fn cost(&mut self) -> Option<f64>;
@@ -60,7 +60,7 @@ pub trait Subject {
     fn rest(&mut self, pause: Duration, left: Duration);
 }
 
-/// Why a change does not stay.
+/// The reason why a change is reverted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Objection {
     /// Another clocksource is in use.
@@ -83,7 +83,7 @@ pub enum Objection {
     /// A signal came.
     #[error("it was interrupted before the watch ended")]
     Stopped,
-    /// The kernel does not say which clocksource is in use.
+    /// The kernel does not report the clocksource in use.
     #[error("it cannot be watched: {0}")]
     Blind(String),
 }

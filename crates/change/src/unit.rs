@@ -15,10 +15,10 @@
 /// The name of the unit's file.
 pub const UNIT: &str = "clocksmith-clocksource.service";
 
-/// Where the kernel shows its clocksources.
+/// The directory in which the kernel shows its clocksources.
 pub const SYSFS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// How long the script waits for a clocksource to be registered, in seconds.
+/// The limit of the script's wait for a clocksource to be registered, in seconds.
 pub const WAIT: u32 = 10;
 
 /// Whether this is a name that a clocksource may have: 1 to 31 of `a-z`, `0-9`, `_`, `-`.
@@ -39,17 +39,15 @@ fn safe(name: &str) -> String {
     name.bytes().filter(|byte| allowed(*byte)).take(31).map(char::from).collect()
 }
 
-/// The shell script: waits until `clocksource` is available, writes it, reads it back. `directory`
-/// holds `available_clocksource` and `current_clocksource` ([`SYSFS`]; another one in tests).
+/// Returns the shell script: it waits until `clocksource` is available, writes it, and reads it back. `directory` has
+/// `available_clocksource` and `current_clocksource` ([`SYSFS`]; another one in tests).
 ///
-/// Exits with 0 when the clocksource is in use at the end, otherwise with 1 and a line on standard
-/// error that names the clocksource in use. `<3>` before it is systemd's and the kernel's level
-/// "error".
+/// Exits with 0 when the clocksource is in use at the end, otherwise with 1 and a line on standard error that names the
+/// clocksource in use. `<3>` before it is systemd's and the kernel's level "error".
 ///
-/// The lines are valid joined by newlines as well as by blanks, and hold neither `'` nor `%`.
-/// `directory` is inserted unchanged. A `clocksource` that is not a name ([`is_name`]) loses the
-/// characters that a name may not have, so that nothing can be injected; such a script then fails
-/// without writing.
+/// The lines are valid joined by newlines as well as by blanks, and contain neither `'` nor `%`. `directory` is
+/// inserted unchanged. Characters that a name may not have ([`is_name`]) are removed from `clocksource`, so that
+/// nothing can be injected; such a script then fails without writing.
 #[must_use]
 pub fn script(clocksource: &str, directory: &str) -> Vec<String> {
     let name = safe(clocksource);

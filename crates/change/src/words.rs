@@ -1,5 +1,5 @@
-//! Words of a kernel command line inside a line of text: added at the end, taken out where they are,
-//! everything else left byte for byte.
+//! Words of a kernel command line inside a line of text: added at the end, removed where they are, everything else left
+//! byte for byte.
 //!
 //! Blanks separate words, and a double quote toggles whether they do, as in `next_arg()` of
 //! `lib/cmdline.c`; the words after a lone `--` belong to init, so new words go before it
@@ -21,7 +21,7 @@ pub struct Change {
     pub remove: Vec<String>,
 }
 
-/// Why a word is not written into a boot configuration.
+/// The reason why a word is not written into a boot configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadWord {
     /// It would be more than one word, or something else to a shell or boot loader.
@@ -129,7 +129,7 @@ fn spans(text: &str) -> Vec<(usize, usize)> {
     out
 }
 
-/// All words, also those behind a lone `--`.
+/// Returns all words, also those after a lone `--`.
 #[must_use]
 pub fn all(text: &str) -> Vec<&str> {
     spans(text).into_iter().filter_map(|(start, end)| text.get(start..end)).collect()
@@ -140,14 +140,14 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     all(text).into_iter().take_while(|word| *word != "--")
 }
 
-/// Whether the word is there, before a lone `--`.
+/// Returns whether the word is present, before a lone `--`.
 #[must_use]
 pub fn has(text: &str, word: &str) -> bool {
     words(text).any(|other| other == word)
 }
 
-/// Whether the word is there, and no later one takes its place: of `clocksource=` the last one counts
-/// (`boot_override_clocksource()` of `kernel/time/clocksource.c`). Other parameters may be there more than once.
+/// Returns whether the word is present, and no later one replaces it: of `clocksource=` the last one applies
+/// (`boot_override_clocksource()` of `kernel/time/clocksource.c`). Other parameters may occur more than once.
 pub(crate) fn is_in_force(text: &str, word: &str) -> bool {
     const SINGLE: &str = "clocksource=";
     if !word.starts_with(SINGLE) {
@@ -166,7 +166,7 @@ pub fn add(text: &str, word: &str) -> String {
     let Some((at, _)) = init else {
         return if text.is_empty() { word.to_owned() } else { format!("{text} {word}") };
     };
-    // Behind the word before, so that taking it out again takes its own blank.
+    // After the word before, so that its removal also removes its blank.
     let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
     match before.trim().is_empty() {
         true => format!("{before}{word} {after}"),
@@ -244,7 +244,7 @@ mod tests {
     proptest! {
         #[test]
         fn added_and_removed_is_as_before(text in "[a-c =\"-]{0,30}", word in "[a-d]{1,3}(=[a-c]{1,2})?") {
-            // Added words are part of an open quote: the kernel would read them so as well.
+            // Added words are part of an open quote: the kernel would read them in the same way.
             let open = text.matches('"').count() % 2 == 1;
             let text = if open { text + "\"" } else { text };
             prop_assume!(!has(&text, &word));

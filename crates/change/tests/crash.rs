@@ -99,8 +99,7 @@ fn recover(root: &Path) -> i32 {
     i32::from(open(root).is_err())
 }
 
-/// Kills `job` at every stop, on a copy of `from`; says how many there were, and
-/// how often each state was left.
+/// Kills `job` at every stop, on a copy of `from`; returns the number of stops, and how often each state was left.
 fn everywhere(
     case: &Case,
     from: &str,

@@ -1,4 +1,5 @@
-//! Few descriptors: a change is made as a whole, or nothing of it. A test of its own, since the limit is the process's.
+//! Few descriptors: a change is made completely or not at all. A separate test, since the limit applies to the whole
+//! process.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -27,7 +28,7 @@ fn apply_with_few_descriptors_changes_all_or_nothing() {
             Err(error) => {
                 assert!(matches!(error.end, End::Untouched), "{most}: {error}");
                 assert!(error.to_string().contains("open"), "{most}: {error}");
-                // The next run removes what is left of the journal.
+                // The next run removes the remains of the journal.
                 drop(open(dir.path()).unwrap());
                 let after = picture(dir.path());
                 assert_eq!(before, after, "{most}: {}", differences(&before, &after));

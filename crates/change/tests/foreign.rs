@@ -25,7 +25,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     fs::read_dir(root.join(JOURNAL)).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// All that must be one user's alone.
+/// Returns all paths that must belong to one user only.
 fn guarded(root: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = ["", "var", "var/lib", "var/lib/clocksmith", JOURNAL]
         .iter()
@@ -136,7 +136,7 @@ fn tree_whose_ancestor_others_can_write_is_refused() {
     fs::create_dir_all(&root).unwrap();
     build(&root);
     fs::set_permissions(dir.path().join("way"), fs::Permissions::from_mode(0o777)).unwrap();
-    // There is no journal yet: none is begun, and that there is none is not believed.
+    // There is no journal yet: none is begun, and its absence is not trusted.
     assert!(matches!(open(&root), Err(JournalError::Foreign(_))));
     assert!(matches!(Journal::look(&place(&root)), Err(JournalError::Foreign(_))));
     assert!(!root.join("var/lib/clocksmith").exists());

@@ -1,4 +1,4 @@
-//! Full, read-only, immutable and strange filesystems. Needs root, for mounts in a namespace of its own.
+//! Full, read-only, immutable and unusual filesystems. Needs root, for mounts in a separate namespace.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Gives this thread mounts of its own; returns whether that is allowed.
+/// Moves this thread to a separate mount namespace; returns whether that is allowed.
 fn own_mounts() -> bool {
     // SAFETY: takes a number; concerns this thread alone.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
@@ -94,7 +94,7 @@ fn a_disk_of_any_size() {
             match journal.apply(&plan(), &mut Silent) {
                 Ok(_) => made += 1,
                 Err(error) => {
-                    // A program may say it in its own words.
+                    // A program may word the message differently.
                     let text = error.to_string().to_lowercase();
                     assert!(
                         text.contains("no space") || text.contains("disk is full"),
@@ -152,7 +152,7 @@ fn a_program_that_fills_the_disk() {
     same(&before, &without(picture(root), "boot/filler"), "full");
 }
 
-/// A change of words that a program makes effective: what it must leave as it is is looked at.
+/// A change of words that a program makes effective: the files that it must not change are checked.
 fn words() -> Plan {
     let mut run = update_grub();
     if let Action::Run { rewrites, .. } = &mut run.action {
@@ -205,7 +205,7 @@ fn a_file_under_a_mount_is_refused_before_anything_is_changed() {
     same(&before, &picture(root), "mounted");
 }
 
-/// A mount that a program makes is taken away before anything is checked and restored; what it hid is what would boot.
+/// A mount by a program is removed before anything is checked and restored; the file under it would boot.
 #[test]
 fn program_that_mounts_over_its_file_or_a_directory_is_restored() {
     if !own_mounts() {
@@ -213,7 +213,7 @@ fn program_that_mounts_over_its_file_or_a_directory_is_restored() {
     }
     let work = "sed -i 's/quiet/quiet quirk=1/' grub.cfg";
     for (script, what) in [
-        // The content is good where it is looked at, and not on the disk.
+        // The content is good where it is checked, but not on disk.
         (
             format!(
                 "cp grub.cfg ../x; {work}; cp grub.cfg ../good; cat ../x > grub.cfg; rm ../x; mount --bind ../good grub.cfg; rm ../good"
@@ -301,7 +301,7 @@ fn program_of_a_revert_that_mounts_over_its_file_is_refused() {
     assert_eq!(fs::read_to_string(&config).unwrap(), format!("{text}# less\n"));
 }
 
-/// A run was killed behind such a mount: the next one restores nothing on it.
+/// A run was killed after such a mount: the next one restores nothing on it.
 #[test]
 fn mount_over_a_directory_of_a_killed_run_is_named_and_nothing_is_restored_there() {
     if !own_mounts() {

@@ -370,7 +370,7 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     fs::write(home.join("2.1.json"), "").unwrap();
     assert_eq!(open(root).unwrap().entries().len(), 1);
     assert!(!home.join("new").exists() && !home.join("2.1.json").exists());
-    // One generation is lost: the one before it counts, and everything is reverted.
+    // One generation is lost: the one before it is used, and everything is reverted.
     let newest = if Journal::look(&place(root)).unwrap()[0].generation.is_multiple_of(2) {
         "1.0.json"
     } else {
@@ -399,7 +399,7 @@ fn files_of_the_journal_that_are_torn_foreign_or_newer() {
     let error = open(root).unwrap_err();
     assert!(error.to_string().contains("version 2; this program knows 1"), "{error}");
     assert!(Journal::look(&place(root)).is_err());
-    // The right one again; files of others stay.
+    // The right one again; files of others are left.
     fs::remove_file(home.join("1.0.json")).unwrap();
     fs::remove_file(home.join("1.1.json")).unwrap();
     fs::write(home.join(newest), &whole).unwrap();

@@ -13,7 +13,7 @@ use std::path::Path;
 
 const CONFIG: &str = "menuentry 'Debian' {\n\tlinux /boot/vmlinuz-6 root=/dev/vda quiet\n}\n";
 
-/// A system whose update-grub does this.
+/// Creates a system whose `update-grub` runs this script.
 fn system(script: &str) -> tempfile::TempDir {
     let dir = temporary();
     build(dir.path());
@@ -193,7 +193,7 @@ fn mode_that_a_killed_run_left_on_a_kernel_is_restored() {
     let kernel = dir.path().join("boot/vmlinuz-6");
     fs::write(&kernel, "kernel").unwrap();
     fs::set_permissions(&kernel, fs::Permissions::from_mode(0o600)).unwrap();
-    // A run of its own, which its program kills.
+    // A separate run, which its program kills.
     const CHILD: &str = "CLOCKSMITH_TEST_KILLED";
     if let Some(root) = std::env::var_os(CHILD) {
         let _ = open(Path::new(&root)).unwrap().apply(&plan(), &mut Silent);
@@ -344,7 +344,7 @@ fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
     fs::write(root.join("boot/loader/entries/a.conf"), ENTRY).unwrap();
     let mut journal = open(root).unwrap();
     journal.apply(&plan(), &mut Silent).unwrap();
-    // What was observed is no part of the change that is in force.
+    // An observed file is not a part of the change in force.
     assert!(
         journal.entries()[0].records.iter().all(|record| !record.path.starts_with("/etc/kernel"))
     );
@@ -364,7 +364,7 @@ fn entry_of_a_new_kernel_may_be_added_and_is_named_by_the_revert() {
 fn what_a_program_does_in_the_background_is_waited_for() {
     let later = "(sleep 1; sed -i 's/quirk=1/quirk=1 init=.bin.sh/' grub.cfg) > /dev/null 2>&1 &";
     refused(&format!("{WORK}\n{later}"), "init=.bin.sh");
-    // One that stays is named, and not ended.
+    // A process that continues is named, and not ended.
     let dir = system(&format!("{WORK}\nsleep 30 > /dev/null 2>&1 &"));
     let mut journal = open(dir.path()).unwrap();
     let running = journal.apply(&plan(), &mut Silent).unwrap().running;
@@ -405,7 +405,7 @@ fn revert_of_a_file_behind_a_new_link_is_refused_and_goes_on_later() {
     assert_eq!(before, after, "{}", differences(&before, &after));
 }
 
-/// Who can write the kernel of a new entry chooses what boots.
+/// A user who can write the kernel of a new entry chooses what boots.
 #[test]
 fn new_kernels_that_others_can_write_are_refused() {
     let new = ENTRY.replace("-6", "-7").replace("title A", "title B");
@@ -459,7 +459,7 @@ fn rollback_continues_after_unrestorable_file() {
     let End::Stuck(cause) = &error.end else { panic!("{error}") };
     let JournalError::Partly { open: left, .. } = &**cause else { panic!("{error}") };
     assert_eq!(left.len(), 1, "{left:?}");
-    // Nothing of its own is left.
+    // None of its files is left.
     let names = fs::read_dir(dir.path().join("boot/grub")).unwrap();
     let names: Vec<_> = names.map(|it| it.unwrap().file_name()).collect();
     assert!(names.iter().all(|it| !it.to_string_lossy().starts_with(".clocksmith")), "{names:?}");

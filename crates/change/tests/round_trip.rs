@@ -20,7 +20,7 @@ enum Node {
     Link(String),
 }
 
-/// Few names, so that things meet.
+/// Few names, so that paths coincide.
 fn path() -> impl Strategy<Value = String> {
     prop::collection::vec("[abc]", 1..4).prop_map(|parts| parts.join("/"))
 }
@@ -177,7 +177,7 @@ fn directory_of_the_change_may_be_rewritten_by_program() {
     };
     // Nothing to remove, and not even its directory.
     let remove = Action::Remove { path: "/b/a".into() };
-    // Links on the way to what a program may write: one that leads to itself, and one that leads elsewhere.
+    // Links on the way to a file that a program may write: one that leads to itself, and one that leads elsewhere.
     let link = |target: &str| Action::Link { path: "/a".into(), target: target.into() };
     let below = match run.clone() {
         Action::Run { command, undo, regenerate, .. } => {

@@ -1,5 +1,5 @@
-//! What others change between a change and its revert, or while it is made: kernels are installed and removed, boot files are made
-//! anew, a person edits them. None of it is replaced by the former bytes.
+//! Changes by other programs between a change and its revert, or while it is made: kernels are installed and removed,
+//! boot files are generated again, a person edits them. None of these is replaced by the former bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Makes an entry for every kernel, with the words of the settings; does before and after it what files of the test say.
+/// Makes an entry for every kernel, with the words of the settings; runs the test's files `before` and `after`, if they
+/// exist.
 const UPDATE_GRUB: &str = r#"cd "$ROOT/boot/grub"
 words=
 for file in "$ROOT"/etc/default/grub "$ROOT"/etc/default/grub.d/*.cfg; do
@@ -118,7 +119,7 @@ fn plan() -> Plan {
     generate("add quirk=1", write(&format!("/{DROP_IN}"), content), expected)
 }
 
-/// Takes a word away.
+/// Returns a plan that removes a word.
 fn plan_of_removal() -> Plan {
     let expected = Change { add: Vec::new(), remove: vec!["splash".to_owned()] };
     let content = "GRUB_CMDLINE_LINUX=\"quiet\"\n";
@@ -190,7 +191,7 @@ fn edits(root: &Path) -> Plan {
     }
 }
 
-/// Runs a job of this test in a process of its own, which a program of the system kills.
+/// Runs a job of this test in a separate process, which a program of the system kills.
 fn killed(test: &str, root: &Path, job: fn(&Path)) {
     const CHILD: &str = "CLOCKSMITH_TEST_KILLED";
     if let Some(root) = std::env::var_os(CHILD) {
@@ -380,7 +381,7 @@ fn recover_killed_edit_of_entries_keeps_those_installed_since_and_brings_no_dead
         let path = format!("{ENTRIES}/id-6.conf");
         put(root, &path, &text(root, &path).replace("quiet", "quiet audit=1"));
         let report = taken_back(open(root).unwrap().recovered()).clone();
-        // Whose the word was behind that of a person is not known.
+        // It is not known who added a word after that of a person.
         let named = report.troubles.iter().all(|it| it.contains("id-6.conf was changed since"));
         assert!(named && report.troubles.len() == usize::from(hook == "after"), "{report:?}");
         assert_eq!(text(root, &path), entry("6", "").replace("quiet", "quiet audit=1"));
@@ -505,7 +506,7 @@ fn undo_with_the_word_in_settings_of_others_ends_and_names_them() {
         assert_eq!(kept.iter().filter(|it| it.contains("quirk=1 is in")).count(), 1, "{kept:?}");
         assert!(!root.join(DROP_IN).exists());
         assert_eq!(text(root, "etc/default/grub").matches("quirk=1").count(), 1);
-        // It does not stand in the way of the next change.
+        // It does not prevent the next change.
         run(root, "update-grub");
         let mut next = plan_of_removal();
         let content = "GRUB_CMDLINE_LINUX=\"quiet quirk=1\"\n";
@@ -606,7 +607,7 @@ fn holds_after_others_made_the_files_anew_while_they_have_the_words() {
     let all = || open(root).unwrap().entries()[0].holds(&place(root)).all();
     assert!(all());
     add_entry(root, "8", "");
-    // Without another difference the new entry alone is not looked for.
+    // Without another difference, a search for the new entry is not made.
     put(root, "boot/grub/grubenv", "saved_entry=id-8\n");
     assert!(!all());
 }

@@ -1,4 +1,4 @@
-//! Changes that need a decision, which no file can make: an invariant TSC, and its frequency.
+//! Changes that need a decision, which cannot be made from a file: an invariant TSC, and its frequency.
 
 use crate::certain;
 use crate::document::Document;
@@ -8,7 +8,7 @@ use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::saved;
 use crate::unchosen;
 
-/// What somebody has decided.
+/// The user's decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// The guest is to have an invariant TSC. Without a frequency it can neither migrate nor be saved.
@@ -18,22 +18,22 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Whether nothing was decided.
+    /// Returns whether nothing was decided.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The changes that make a file follow the choices, those of each machine together: one without the others would leave it
-/// with half of what was chosen. None where it follows them already, or where its kind cannot (see
+/// Returns the changes that make a file follow the choices, grouped by machine: a part of a group would apply half of
+/// the choice. Empty where the file follows the choices already, or where its kind cannot (see
 /// [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     decided(document, choices).0
 }
 
-/// Why changes that follow the choices are left to be made by hand, one line for each.
+/// Returns the reasons why changes that follow the choices are left to be made by hand, one line for each.
 #[must_use]
 pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
     let left = decided(document, choices).1;
@@ -41,7 +41,7 @@ pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Vec<Edit>>, Vec<String>) {
-    // A rule calls it impossible.
+    // A rule reports it as impossible.
     if let Some(hertz) = choices.tsc_frequency.filter(|hz| !(MIN_HZ..=MAX_HZ).contains(hz)) {
         let why = format!("no processor has a TSC of {hertz} Hz; give the host's frequency, in Hz");
         return (Vec::new(), vec![why]);

@@ -1,6 +1,6 @@
-//! For which version of its hypervisor a file is: an option that a newer one removed is no error where the file names an older
-//! one, or takes the option only where that one runs. What must not live here: what is written instead (`formats`,
-//! `certain`).
+//! The version of the hypervisor that a file is for: an option that a newer version removed is not an error where the
+//! file names an older version, or uses the option only if an older version runs. The replacements are in `formats` and
+//! `certain`.
 
 use crate::certain::extradata::named_before_five;
 use crate::certain::is_shell;
@@ -12,14 +12,14 @@ use crate::versions::{Version, any_version, has_image, lines, version_near};
 /// The QEMU that removed `-no-hpet` and `-no-acpi` (docs/about/removed-features.rst).
 const REMOVED: Version = (9, 0);
 
-/// Words of lines that install, build or run a version which they name.
+/// Words of lines that install, build or run a version that they name.
 const CHOOSES: [&str; 26] = [
     "apt", "dnf", "yum", "rpm", "dpkg", "zypper", "apk ", "pacman", "brew", "install", "nix",
     "conda", "git ", "checkout", "clone", "wget", "curl", "://", "tar ", "from ", "image:",
     "docker", "podman", "cd ", "version", "ver=",
 ];
 
-/// Images whose own QEMU is older than 9.0, and which one they have.
+/// Images whose package of QEMU is older than 9.0, with its version.
 const IMAGES: [(&str, &str); 22] = [
     ("debian:10", "3.1"),
     ("debian:buster", "3.1"),
@@ -45,7 +45,8 @@ const IMAGES: [(&str, &str); 22] = [
     ("fedora:39", "8.1"),
 ];
 
-/// Lowers findings about what only a newer hypervisor refuses, where the file is for an older one.
+/// Lowers the severity of findings about options that only a newer hypervisor refuses, where the file is for an older
+/// one.
 pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     let gone = |id: &&str| matches!(*id, "q-no-hpet-removed" | "q-no-acpi-removed");
     let old = |finding: &&mut Finding| {
@@ -89,8 +90,8 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// The QEMU before 9.0 that a file names, with the line, and whether it is what has run (a log). `None` where none or a newer
-/// one is named, too.
+/// Returns the QEMU before 9.0 that a file names, with the line, and whether it is the one that ran (a log). `None` if
+/// the file names none, or a newer one as well.
 fn qemu_of(document: &Document) -> Option<(u32, String, bool)> {
     let text = without_comments(document);
     let mut found: Option<(Version, u32, String, bool)> = None;
@@ -145,13 +146,13 @@ fn without_comments(document: &Document) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Words that begin a condition, and words of one that asks for a version or for what a program knows.
+/// Words that begin a condition, and words of a condition that queries a version or the features of a program.
 const CONDITIONS: [&str; 9] =
     ["if", "elif", "else", "case", "match", "when", "unless", "switch", "elsif"];
 const ASKS: [&str; 5] = ["version", "major", "ver", "help", "supports"];
 
-/// Whether an option of a program in another language than a shell's is in a branch that asks for a version, or beside one
-/// that has the newer spelling. Lines that are indented less are those around.
+/// Returns whether an option of a program, in a language other than a shell's, is in a branch that queries a version,
+/// or beside a branch that has the newer spelling. Lines with less indentation enclose it.
 fn asked(document: &Document, at: usize, option: &str) -> bool {
     let text = document.text.as_str();
     let newer = format!("{}=off", option.trim_start_matches("no-"));
@@ -182,7 +183,7 @@ fn asked(document: &Document, at: usize, option: &str) -> bool {
         if !condition(above) {
             continue;
         }
-        // All branches of the condition: lines of the same indentation that go on with it.
+        // All branches of the condition: lines of the same indentation that continue it.
         let of_it = |line: &&&str| indent(line) == least && condition(line);
         let before = lines
             .iter()

@@ -1,23 +1,22 @@
-//! What tells the kind of a file.
+//! Clues that show the kind of a file.
 
 use crate::words::base;
 use crate::xml;
 
-/// How surely a file is of a kind. The surest counts, and of those that are equally sure the kind that is
-/// the first in the registry.
+/// The certainty of a file's kind. The most certain sign decides, and among equal ones the first kind in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sign {
     /// Keys of a JSON document.
     Json,
     /// The root element of an XML document.
     Root,
-    /// An element that stands in other documents, too.
+    /// An element that other documents have, too.
     Element,
-    /// A line that says what the file is.
+    /// A line that declares the kind of the file.
     Declared,
     /// Keys or sections that no other kind has.
     Keys,
-    /// Many lines that a file of another kind may have one of.
+    /// Several lines of which a file of another kind may have one.
     Lines,
     /// Words that a file of another kind may mention.
     Words,
@@ -25,11 +24,11 @@ pub(crate) enum Sign {
     Part,
     /// The name of the file.
     Name,
-    /// The end of its name.
+    /// The extension of its name.
     Ending,
 }
 
-/// What a file shows.
+/// The name and the text of a file, for the detection of its kind.
 pub(crate) struct Clues<'a> {
     /// The name, in lower case.
     pub(crate) name: String,
@@ -54,23 +53,23 @@ impl<'a> Clues<'a> {
         base(&self.name)
     }
 
-    /// Whether the name ends in one of these, behind a dot.
+    /// Returns whether the name has one of these extensions.
     pub(crate) fn ends(&self, endings: &[&str]) -> bool {
         self.base().rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
     }
 
-    /// Whether the text begins so, but for blanks.
+    /// Returns whether the text begins with this, apart from blanks.
     pub(crate) fn starts(&self, beginning: &str) -> bool {
         self.text.trim_start().starts_with(beginning)
     }
 
-    /// Whether it looks like JSON and has a key or a text, in quotes.
+    /// Returns whether the text looks like JSON and has a key or a string of this value.
     pub(crate) fn quotes(&self, text: &str) -> bool {
         (self.starts("{") || self.starts("[")) && self.text.contains(&format!("\"{text}\""))
     }
 
-    /// Whether it may be XML and has an element; `name` begins with `<`. In another text, lines that `#` makes comments do
-    /// not count.
+    /// Returns whether the text may be XML and has an element; `name` begins with `<`. In another text, lines that
+    /// begin with `#` are ignored.
     pub(crate) fn element(&self, name: &str) -> bool {
         if self.begins_as_xml() {
             return xml::tags(self.text, name).next().is_some();
@@ -83,12 +82,12 @@ impl<'a> Clues<'a> {
         self.starts("<") || self.starts("{%") || self.starts("{{") || self.starts("{#")
     }
 
-    /// Whether a line is so, without the blanks in front.
+    /// Returns whether a line passes the test, without its leading blanks.
     pub(crate) fn has(&self, test: impl Fn(&str) -> bool) -> bool {
         self.lines.iter().any(|line| test(line.trim_start()))
     }
 
-    /// How many of these keys begin a line.
+    /// Returns how many of these keys begin a line.
     pub(crate) fn keys(&self, keys: &[&str], separator: char) -> usize {
         let is = |line: &str, key: &str| {
             line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(separator))

@@ -1,4 +1,4 @@
-//! A file to look at.
+//! A file to check.
 
 use crate::formats::Kind;
 use crate::guest::{Guest, Known};
@@ -7,38 +7,38 @@ use crate::text::Text;
 use std::io::Read;
 use thiserror::Error;
 
-/// The largest file that is looked at, in bytes: a cluster's machines in one manifest.
+/// The limit of a file's size, in bytes: the machines of a cluster in one manifest.
 pub const MAX_BYTES: usize = 4 << 20;
-/// The largest file of one machine, in bytes. Configurations are of some kilobytes; places and findings of each word take
-/// a hundred times its length in memory, in manifests a quarter of that.
+/// The limit of the size of a file with one machine, in bytes. Configurations have some kilobytes; the places and
+/// findings of each word take a hundred times its length in memory, in manifests a quarter of that.
 pub const MAX_BYTES_OF_ONE: usize = 1 << 20;
 
 const fn most(kind: Kind) -> usize {
     if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
 }
 
-/// A file: its name (which tells little but its ending), its text, its kind.
+/// A file: its name (of which mostly the extension is informative), its text, its kind.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The name, as given.
     pub name: String,
     /// The text.
     pub text: Text,
-    /// What kind of file it is.
+    /// The kind of the file.
     pub kind: Kind,
-    /// The guest's system, where somebody has said it.
+    /// The guest's system, if the caller specified it.
     pub guest: Option<Guest>,
-    /// The models of processors that its node has, for Proxmox VE: `cpu-models.conf`.
+    /// For Proxmox VE, the custom processor models of its node: `cpu-models.conf`.
     pub models: Option<String>,
 }
 
-/// Why something is no file to look at.
+/// The reason why bytes are not accepted as a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DocumentError {
-    /// Nothing in it.
+    /// The file is empty.
     #[error("it is empty")]
     Empty,
-    /// Larger than its kind may be.
+    /// The file is larger than its kind may be.
     #[error(
         "it has more than {} MiB. A configuration of a virtual machine has some kilobytes; if there are many in it, \
          give them in files of their own",
@@ -48,20 +48,20 @@ pub enum DocumentError {
         /// The limit, in bytes.
         most: usize,
     },
-    /// No text.
+    /// The file is not text.
     #[error("{0}")]
     Binary(String),
-    /// More statements of a shell than are read.
+    /// The file has more statements of a shell than are read.
     #[error(
         "line {line}: it has more than {} commands up to here, and no more are read; give those that start machines in a \
          file of their own",
         shell::MOST_STATEMENTS
     )]
     Crowded {
-        /// Where the first one begins that is not read.
+        /// The line of the first one that is not read.
         line: u32,
     },
-    /// Text, of no kind that is known.
+    /// The file is text of no known kind.
     #[error(
         "no kind of configuration was recognised in it; say which it is with --kind ({})",
         Kind::names()
@@ -70,10 +70,10 @@ pub enum DocumentError {
 }
 
 impl Document {
-    /// Takes a file: its bytes become text, and its kind is recognised.
+    /// Creates a document: decodes its bytes, and recognises its kind.
     ///
     /// # Errors
-    /// It is empty, too large, no text, or of no kind that is known.
+    /// The file is empty, too large, not text, or of no known kind.
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
         let Some(kind) = Kind::detect(name, text.as_str()) else {
@@ -89,10 +89,10 @@ impl Document {
         Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
     }
 
-    /// Takes a file whose kind somebody has said.
+    /// Creates a document whose kind the caller specifies.
     ///
     /// # Errors
-    /// It is empty, too large, or no text.
+    /// The file is empty, too large, or not text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
         let text = read(bytes)?;
@@ -102,14 +102,14 @@ impl Document {
         Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
     }
 
-    /// The same file, with the guest's system said.
+    /// Returns the same file with the guest's system that the caller specifies.
     #[must_use]
     pub fn with_guest(&self, guest: Option<Guest>) -> Self {
         Self { guest, ..self.clone() }
     }
 
-    /// The guest's system: what the file declares counts, then what was said, then what settings hint at that other
-    /// systems may have, too, then what names tell.
+    /// Returns the guest's system. In order of precedence: the file's declaration, the caller's choice, settings that
+    /// indicate a system but that other systems may have, too, and names.
     pub(crate) fn system<'a>(
         &self,
         declared: Option<Guest>,
@@ -122,12 +122,12 @@ impl Document {
         }
     }
 
-    /// The guest's system that a file declares, or that was said.
+    /// Returns the guest's system that a file declares, or that the caller specified.
     pub(crate) fn settled(&self, declared: Option<Guest>) -> Option<Guest> {
         declared.filter(|guest| *guest != Guest::Unknown).or(self.guest)
     }
 
-    /// The same file with another text.
+    /// Returns the same file with another text.
     #[must_use]
     pub fn with_text(&self, text: String) -> Self {
         Self {
@@ -159,7 +159,7 @@ fn of_shell(kind: Kind) -> bool {
     )
 }
 
-/// Refuses a script of which not all would be read.
+/// Refuses a script that would not be read completely.
 fn uncrowded(text: &Text) -> Result<(), DocumentError> {
     let script = !text.as_str().trim_start().starts_with(['<', '{', '[']);
     match script.then(|| shell::crowded(text.as_str())).flatten() {
@@ -168,7 +168,7 @@ fn uncrowded(text: &Text) -> Result<(), DocumentError> {
     }
 }
 
-/// How many members of an archive are looked at; the OVF is the first one.
+/// The limit of archive members that are read; the OVF is the first one.
 const MOST_MEMBERS: usize = 16;
 
 /// Whether bytes begin as an archive (tar) does.
@@ -177,7 +177,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// The OVF in an OVA, of which no more than the beginning is needed.
+/// Returns the OVF in an OVA, of which only the beginning is needed.
 fn of_archive(bytes: &[u8]) -> Result<Vec<u8>, DocumentError> {
     let none = || {
         DocumentError::Binary("it is an archive (tar) that does not begin with an OVF".to_owned())

@@ -7,9 +7,9 @@ use thiserror::Error;
 /// One change: these bytes become that text. An empty range inserts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
-    /// Byte offsets, on character borders.
+    /// Byte offsets, on character boundaries.
     pub span: Range<usize>,
-    /// What stands there afterwards.
+    /// The replacement text.
     pub with: String,
 }
 
@@ -19,7 +19,7 @@ pub enum EditError {
     /// Two changes of the same place.
     #[error("two changes overlap at byte {0}; mend one of the findings by hand and try again")]
     Overlap(usize),
-    /// Not a place in this text.
+    /// A place that is not in this text.
     #[error("a change lies outside of the text, or inside a character, at byte {0}")]
     Outside(usize),
 }
@@ -51,13 +51,13 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     Ok(out)
 }
 
-/// Changes that are collected one after the other, as far as they can be made together.
+/// Changes that are collected in sequence, as far as they can be made together.
 #[derive(Debug)]
 pub(crate) struct Together<'a> {
     text: &'a str,
     edits: Vec<Edit>,
-    /// What is replaced, and by what the first time. None of them overlaps another one, so their ends
-    /// rise as their beginnings do.
+    /// The replaced ranges, each with its first replacement. They do not overlap, so their ends are in the order of
+    /// their starts.
     places: BTreeMap<(usize, usize), String>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Together<'a> {
         Self { text, edits: Vec::new(), places: BTreeMap::new() }
     }
 
-    /// Adds changes, all or none, and says whether it did.
+    /// Adds changes, all or none, and returns whether it did.
     pub(crate) fn add(&mut self, more: &[Edit]) -> bool {
         let mut new = Vec::new();
         for edit in more {

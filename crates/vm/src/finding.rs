@@ -1,4 +1,4 @@
-//! What was found, and by which rule.
+//! Findings, and the rules that produce them.
 
 use crate::edit::Edit;
 use serde::Serialize;
@@ -17,46 +17,46 @@ pub enum Severity {
     Error,
 }
 
-/// A rule. Every kind of file has its own; their ids are public and are never used for another thing.
+/// A rule. Every kind of file has separate rules; their ids are public and are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Stable id.
     pub id: &'static str,
-    /// How much it matters, as a rule.
+    /// The default severity.
     pub severity: Severity,
-    /// What is the matter, in a few words.
+    /// The problem, in a few words.
     pub summary: &'static str,
-    /// Why it matters.
+    /// The reason why it matters.
     pub why: &'static str,
-    /// What is risked by leaving it, and by mending it.
+    /// The risk of leaving it, and of fixing it.
     pub risk: &'static str,
-    /// Who says so: document or source file, function, version.
+    /// The authority: document or source file, function, version.
     pub source: &'static str,
 }
 
-/// Something that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// By which rule.
+    /// The rule.
     pub rule: &'static Rule,
-    /// How much it matters here; a rule may matter less for one guest than for another.
+    /// The severity in this file; a rule may matter less for one guest than for another.
     pub severity: Severity,
-    /// The bytes that it is about; for something that is absent, the place where it would stand.
+    /// The bytes that the finding is about; for a missing element, the place where it belongs.
     pub span: Range<usize>,
-    /// What is the matter here, when the rule's own words are not enough.
+    /// The problem in this file, if the rule's summary is not enough.
     pub summary: Option<String>,
-    /// What to do, in words; `None` when nothing is to be done.
+    /// The remedy, in words; `None` if there is nothing to do.
     pub fix: Option<String>,
-    /// The same as changes of the text, where that can be done without knowing more than the file.
+    /// The remedy as changes of the text, if it needs no knowledge beyond the file.
     pub edits: Vec<Edit>,
-    /// Why a change of it is not certain to change nothing else, so that it is left to be made by hand.
+    /// The reason why a change is left to be made by hand: it is not certain that it changes nothing else.
     pub left: Option<String>,
-    /// Which object of the file it is of, where there may be many: `VirtualMachine shop/web1`.
+    /// The object of the file, where there may be many: `VirtualMachine shop/web1`.
     pub object: Option<String>,
 }
 
 impl Finding {
-    /// A finding with the rule's own severity and words, and nothing to do.
+    /// Creates a finding with the rule's severity and summary, and no remedy.
     #[must_use]
     pub fn new(rule: &'static Rule, span: Range<usize>) -> Self {
         Self {
@@ -71,35 +71,35 @@ impl Finding {
         }
     }
 
-    /// How much it matters here.
+    /// Sets the severity in this file.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// What is the matter here.
+    /// Sets the summary of the problem.
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// What to do.
+    /// Sets the remedy.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// Changes that do it.
+    /// Adds changes that apply the remedy.
     #[must_use]
     pub fn edits(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
         self.edits.extend(edits);
         self
     }
 
-    /// A change that does it, where the place of it is known.
+    /// Adds a change that applies the remedy, where its place is known.
     #[must_use]
     pub fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {
         match span {
@@ -108,7 +108,7 @@ impl Finding {
         }
     }
 
-    /// A change that does it.
+    /// Adds a change that applies the remedy.
     #[must_use]
     pub fn edit(mut self, span: Range<usize>, with: impl Into<String>) -> Self {
         self.edits.push(Edit { span, with: with.into() });

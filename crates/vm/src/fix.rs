@@ -1,4 +1,4 @@
-//! From a file to its better self.
+//! Applies the fixes to a file.
 
 use crate::certain;
 use crate::choice::{self, Choices};
@@ -8,29 +8,29 @@ use crate::finding::{Finding, Severity};
 use crate::lint::{LintError, Report, lint};
 use crate::unchosen;
 
-/// More rounds than any file needs: what one change uncovers, the next round finds.
+/// The limit of rounds, above the need of any file: a problem that one change uncovers is found in the next round.
 const ROUNDS: usize = 12;
 
-/// A file with what could be mended mended.
+/// A file after its fixes.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     /// The file afterwards.
     pub document: Document,
-    /// What was mended, in the order in which it was; places are those of the text at that time.
+    /// The findings that were fixed, in that order; places are those of the text at that time.
     pub mended: Vec<Finding>,
-    /// Changes that follow the choices.
+    /// The number of changes that follow the choices.
     pub chosen: usize,
-    /// Why changes that would follow the choices are left to be made by hand.
+    /// The reasons why changes that would follow the choices are left to be made by hand.
     pub undecided: Vec<String>,
-    /// What is found afterwards.
+    /// The findings in the file afterwards.
     pub report: Report,
 }
 
-/// Mends what can be mended without knowing more than the file: every change is in the file's own
-/// style, and everything else stays byte for byte.
+/// Fixes all problems that need no knowledge beyond the file: every change is in the file's style, and everything else
+/// stays byte for byte.
 ///
 /// # Errors
-/// It is no valid file of its kind.
+/// The file is not valid for its kind.
 pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
     let mut now = document.clone();
     let mut mended: Vec<Finding> = Vec::new();
@@ -50,7 +50,7 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
         if !certain::holds(&now, &next) {
             break;
         }
-        // A change that makes the file unreadable, or worse, is none: the file stays as it is.
+        // A change that makes the file unreadable, or worse, is not made: the file stays as it is.
         let Ok(after) = lint(&next) else {
             break;
         };
@@ -78,9 +78,8 @@ pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
     Ok(Fixed { document: now, mended, chosen, undecided, report })
 }
 
-/// Whether something that was to be mended is gone. In a file whose parts are not where they seem to be (a
-/// template, a torn file) a change may stand where nothing reads it; then it is not made, and above all not
-/// again and again.
+/// Returns whether a change has removed a finding. In a file whose parts are not where they seem to be (a template, a
+/// truncated file) a change may be in a place that is never read; then it is not made, and is not repeated.
 fn fewer(taken: &[Finding], before: &Report, after: &Report) -> bool {
     let of_taken = |report: &Report| {
         let same = |finding: &&Finding| taken.iter().any(|one| one.rule.id == finding.rule.id);
@@ -89,12 +88,12 @@ fn fewer(taken: &[Finding], before: &Report, after: &Report) -> bool {
     of_taken(after) < of_taken(before)
 }
 
-/// How many errors.
+/// Returns the number of errors.
 fn bad(report: &Report) -> usize {
     report.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
 }
 
-/// The changes that can be made together.
+/// Returns the changes that can be made together.
 fn round(
     document: &Document,
     report: &Report,
@@ -108,7 +107,7 @@ fn round(
             taken.push(finding.clone());
         }
     }
-    // Choices come when the rest is done, so that they see the file as it will be.
+    // Choices are applied after all other changes, so that they apply to the resulting file.
     if taken.is_empty() {
         for edits in choice::edits(document, choices) {
             *chosen += if together.add(&edits) { edits.len() } else { 0 };

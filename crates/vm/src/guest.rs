@@ -1,4 +1,4 @@
-//! The system in a virtual machine, as far as its file tells.
+//! The guest's system, as far as the virtual machine's file shows it.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub enum Guest {
     Unknown,
 }
 
-/// The guest's system, and whether that is only guessed from a name: then it is shown, and nothing is changed by it.
+/// The guest's system, and whether it is only inferred from a name: then it is shown, but changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) guest: Guest,
@@ -30,12 +30,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Something in the file says it, or the command line.
+    /// Returns a system that the file or the command line declares.
     pub(crate) fn declared(guest: Guest) -> Self {
         Self { guest, guessed: false }
     }
 
-    /// What is declared counts, and then what names tell.
+    /// Returns the declared system, or, if there is none, the one that names indicate.
     pub(crate) fn of<'a>(
         declared: Option<Guest>,
         names: impl IntoIterator<Item = &'a str>,
@@ -49,23 +49,24 @@ impl Known {
         }
     }
 
-    /// The same, where nothing was known before.
+    /// Returns this, or `other` if the system is unknown.
     pub(crate) fn or(self, other: Self) -> Self {
         if self.guest == Guest::Unknown { other } else { self }
     }
 }
 
-/// What names tell together.
+/// The systems that several names indicate together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
     One(Guest),
-    /// They contradict each other: nothing is guessed.
+    /// Names of several systems: nothing is inferred.
     Several,
 }
 
 impl Told {
-    /// A disk of Windows counts for more than a name of macOS: scripts for one are copied for the other, names and all.
+    /// Combines the names. A disk of Windows takes precedence over a name of macOS: scripts for one are copied for the
+    /// other, including names.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<Guest> = Vec::new();
         let mut disks: Vec<Guest> = Vec::new();
@@ -93,7 +94,7 @@ impl Told {
     }
 }
 
-/// Whether a name is of a disk: of its file, or of a drive with one.
+/// Returns whether a name is that of a disk: of its file, or of a drive with one.
 pub(crate) fn is_disk(name: &str) -> bool {
     const ENDINGS: [&str; 7] = ["iso", "img", "qcow2", "raw", "vmdk", "vdi", "vhdx"];
     let name = name.split(',').next().unwrap_or_default();
@@ -101,7 +102,7 @@ pub(crate) fn is_disk(name: &str) -> bool {
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
-/// The systems that the words of a name tell.
+/// Returns the systems that the words of a name indicate.
 fn systems(name: &str) -> Vec<Guest> {
     name.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(Guest::of_words).collect()
 }
@@ -111,7 +112,7 @@ pub(crate) fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
-/// Whether a name tells a Windows before Vista, which knows no reference page of Hyper-V.
+/// Returns whether a name is of a Windows before Vista, which has no reference TSC page of Hyper-V.
 pub(crate) fn old_windows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -121,7 +122,7 @@ pub(crate) fn old_windows(name: &str) -> bool {
         let pack = pack.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
         !word.is_empty() && (pack || list.split(' ').any(|one| one == word))
     };
-    // A 3 alone is a number of any kind: Windows 3 has one behind it.
+    // A 3 alone may be any number: in Windows 3 a minor version follows.
     let three = |word: &str, next: &str| word == "3" && matches!(next, "0" | "1" | "11" | "x");
     let mut from = 0..words.len();
     from.any(|at| {
@@ -137,15 +138,15 @@ pub(crate) fn old_windows(name: &str) -> bool {
             let beside = old(rest) || three(rest, word(1));
             beside || rest.is_empty() && (old(word(1)) || three(word(1), word(2)))
         } else {
-            // `w3` and `w31` are numbers of anything.
+            // `w3` and `w31` may be numbers of anything.
             let rest = word(0).strip_prefix('w').unwrap_or_default();
             old(rest) && !matches!(rest, "31" | "311" | "me" | "nt")
         }
     })
 }
 
-/// Whether a name tells a system, and Windows is none of those that it tells. `arch` alone is Arch Linux or a word for a
-/// processor: it is enough to doubt, and not to tell.
+/// Returns whether a name indicates a system other than Windows. `arch` alone is Arch Linux or a word for a processor:
+/// it is enough for doubt, but does not indicate a system.
 pub(crate) fn of_another_than_windows(name: &str) -> bool {
     let told = systems(name);
     let arch = || {
@@ -155,14 +156,15 @@ pub(crate) fn of_another_than_windows(name: &str) -> bool {
     !told.contains(&Guest::Windows) && (!told.is_empty() || arch())
 }
 
-/// Whether the name of a kernel's file is one that only Linux has: arch/x86/boot/Makefile, and what distributions install.
+/// Returns whether the file name of a kernel is one that only Linux has: arch/x86/boot/Makefile, and the names in
+/// distributions.
 pub(crate) fn linux_kernel(name: &str) -> bool {
     let name = base(name).to_ascii_lowercase();
     ["vmlinu", "bzimage", "zimage", "linux"].iter().any(|begin| name.starts_with(begin))
         || name == "image"
 }
 
-/// Whether a kernel's command line has words of Linux, and not one alone that other kernels know, too
+/// Returns whether a kernel's command line has words of Linux, and more than one that other kernels know, too
 /// (Documentation/admin-guide/kernel-parameters.txt).
 pub(crate) fn linux_words(line: &str) -> bool {
     const WHOLE: &str = "ro rw quiet splash nokaslr nomodeset rhgb notsc no-kvmclock nopv nosmp noapic nohpet nolapic single";
@@ -177,13 +179,14 @@ pub(crate) fn linux_words(line: &str) -> bool {
     })
 }
 
-/// Whether a name tells more than one system: `windows-and-linux.sh`.
+/// Returns whether a name indicates more than one system: `windows-and-linux.sh`.
 pub(crate) fn several(name: &str) -> bool {
     let told = systems(name);
     told.iter().any(|other| Some(other) != told.first())
 }
 
-/// Words that tell a system; a word may go on with a number. The first line with one counts: DOS is Microsoft's, too.
+/// Words that indicate a system; a number may follow a word. The first line with a match applies: DOS is Microsoft's,
+/// too.
 const WORDS: [(Guest, &str); 6] = [
     (Guest::Other, "msdos freedos pcdos drdos dos"),
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
@@ -206,14 +209,14 @@ const WORDS: [(Guest, &str); 6] = [
 ];
 
 impl Guest {
-    /// What a name (of a machine, of a disk, of an operating system in a database) tells.
+    /// Returns the system that a name (of a machine, of a disk, of an operating system in a database) indicates.
     #[must_use]
     pub fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         let tells = |token: &str| {
             let is = |word: &&str| {
                 let rest = token.strip_prefix(word);
-                // `w10` is one, `w1024` is a width.
+                // `w10` is a Windows, `w1024` is a width.
                 let numbered = word.ends_with(|c: char| c.is_ascii_digit());
                 rest.is_some_and(|rest| {
                     rest.is_empty() || !numbered && rest.starts_with(|c: char| c.is_ascii_digit())
@@ -223,19 +226,19 @@ impl Guest {
                 WORDS.iter().find(|(_, words)| words.split_whitespace().any(|word| is(&word)));
             found.map(|(guest, _)| *guest)
         };
-        // "edwin", "darwin" and "goodwin" are no Windows: only whole words count.
+        // "edwin", "darwin" and "goodwin" are not Windows: only whole words match.
         let found: Vec<Self> =
             text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(tells).collect();
         WORDS.iter().map(|(guest, _)| *guest).find(|guest| found.contains(guest))
     }
 
-    /// The system of a name, as `--guest` takes it.
+    /// Returns the system of a name, as `--guest` accepts it.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|guest| guest.name() == name)
     }
 
-    /// Every one.
+    /// All systems.
     pub const ALL: [Self; 6] =
         [Self::Linux, Self::Windows, Self::Macos, Self::Bsd, Self::Other, Self::Unknown];
 

@@ -1,7 +1,7 @@
 //! Settings in HCL as the tree that manifests have, too: a block is an entry for its kind, with an entry for each of its
 //! labels within, so `resource "a" "b" {}` is what `{"resource": {"a": {"b": {}}}}` is in JSON.
 //!
-//! Variables and locals of the file are put in by their defaults; what else an expression gives is not known.
+//! Variables and locals of the file are replaced by their defaults; the values of other expressions are not known.
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
@@ -14,9 +14,9 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How often a variable may stand for another one.
+/// The most variables that refer to each other in sequence.
 const DEEPEST: usize = 4;
-/// The most nodes that variables are put in for: only lists that double each other come to this.
+/// The limit of nodes that replace variables: only lists that double each other reach it.
 const MOST: usize = 100_000;
 
 /// Reads a text.
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
 }
 
 struct Reader {
-    /// What variables and locals are.
+    /// The values of variables and locals.
     known: HashMap<(&'static str, String), Expression>,
     made: Cell<usize>,
 }
@@ -60,7 +60,7 @@ fn unknown(span: Range<usize>) -> Node {
     Node::Scalar { value: UNKNOWN.to_string(), span }
 }
 
-/// A node as it is where its name stands: nothing of it can be changed there.
+/// Returns a node with the place of the name that refers to it: nothing of it can be changed there.
 fn moved(node: Node, span: &Range<usize>) -> Node {
     match node {
         Node::Scalar { value, .. } => Node::Scalar { value, span: span.clone() },
@@ -92,7 +92,7 @@ impl Reader {
     }
 
     fn block(&self, block: &Block) -> (Key, Node) {
-        // `dynamic "cpu" { content {} }` makes blocks of its label.
+        // `dynamic "cpu" { content {} }` generates blocks of its label.
         let dynamic = block.ident.as_str() == "dynamic" && block.labels.len() == 1;
         let content = block.body.get_blocks("content").next().filter(|_| dynamic);
         let mut node = self.body(content.map_or(&block.body, |content| &content.body));
@@ -119,7 +119,7 @@ impl Reader {
             Expression::Bool(value) => scalar(value.value().to_string()),
             Expression::Number(value) => scalar(value.value().to_string()),
             Expression::String(value) => {
-                // A long text may be put in at many places.
+                // A long text may be inserted in many places.
                 let cost = if depth > 0 { value.value().len() / 64 } else { 0 };
                 self.made.set(self.made.get() + cost);
                 scalar(value.value().clone())
@@ -187,7 +187,7 @@ impl Reader {
         Some(Node::Scalar { value: text, span: 0..0 })
     }
 
-    /// `var.NAME` and `local.NAME`, by what the file says of them.
+    /// Returns the value of `var.NAME` or `local.NAME`, as the file sets it.
     fn variable(&self, traversal: &Traversal, depth: usize) -> Option<Node> {
         let Expression::Variable(of) = &traversal.expr else { return None };
         let of = match of.as_str() {

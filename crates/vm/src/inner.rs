@@ -1,5 +1,5 @@
-//! A text of another kind, which a file holds or which a tool makes of it: it is judged as what it is, and each finding is
-//! shown where its words are in the file. What must not live here: the words of those tools.
+//! A text of another kind, which a file contains or which a tool generates from it: it is judged by the rules of that
+//! kind, and each finding is shown at its source in the file. The options of those tools are not read here.
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -13,7 +13,7 @@ use crate::words::here_documents;
 use crate::yaml::Node;
 use std::ops::Range;
 
-/// A piece of the text, and what it is made of.
+/// A part of the text, and its source.
 struct Piece {
     inner: Range<usize>,
     outer: Range<usize>,
@@ -23,30 +23,30 @@ struct Piece {
 
 /// The most words of one value; a command line has no more.
 const MOST_WORDS: usize = 4096;
-/// Rules of what is absent.
+/// Rules about missing options.
 const ABSENT: [&str; 4] =
     ["q-hpet-default-on", "q-hv-time-missing", "q-emulated", "lv-hpet-default-on"];
 
-/// A text that is made.
+/// A generated text.
 pub(crate) struct Inner {
     kind: Kind,
     text: String,
     pieces: Vec<Piece>,
-    /// What all of it is made of.
+    /// The source of the whole text.
     whole: Range<usize>,
-    /// The guest, where the words declare it.
+    /// The guest, where the options declare it.
     pub(crate) declared: Option<Guest>,
-    /// Whether what is left out may be elsewhere.
+    /// Whether omitted settings may be elsewhere.
     pub(crate) partial: bool,
-    /// Whether options may be there that are not seen, so that nothing is said of what is absent.
+    /// Whether there may be options that are not seen, so that missing options have no findings.
     pub(crate) open: bool,
-    /// Whether a `-cpu` that is seen replaces all others, so that what is absent in it is absent.
+    /// Whether a visible `-cpu` replaces all others, so that a flag that it lacks is missing.
     pub(crate) last_cpu: bool,
-    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    /// Whether the guest is a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) old: bool,
-    /// Which object of the file it is.
+    /// The object of the file.
     pub(crate) object: Option<String>,
-    /// The file's name for guesses, where the document's own is not to be guessed from.
+    /// The file name from which systems are inferred, where the document's own name must not be used.
     pub(crate) name: String,
 }
 
@@ -63,22 +63,22 @@ impl Inner {
             last_cpu: false,
             old: false,
             object: None,
-            // A command line is judged as the shell's that it would be.
+            // A command line is judged like that of a shell.
             name: document.name.clone() + if kind == Kind::Qemu { ".sh" } else { "" },
         }
     }
 
-    /// What all of it is made of.
+    /// Returns the source of the whole text.
     pub(crate) fn whole(&self) -> Range<usize> {
         self.whole.clone()
     }
 
-    /// Adds words of the tool's own.
+    /// Adds text that the tool generates.
     pub(crate) fn own(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Adds words that the file has at a place.
+    /// Adds text whose source is at a place of the file.
     pub(crate) fn add(&mut self, text: &str, outer: &Range<usize>) {
         let start = self.text.len();
         self.text.push_str(text);
@@ -89,7 +89,7 @@ impl Inner {
         });
     }
 
-    /// Adds a value, which may be changed where the file has it as it is.
+    /// Adds a value, which may be changed where it occurs literally in the file.
     pub(crate) fn value(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         let exact = exact(&document.text, value, outer);
         self.add(value, exact.as_ref().unwrap_or(outer));
@@ -98,13 +98,13 @@ impl Inner {
         }
     }
 
-    /// Adds a part of the file as it is.
+    /// Adds a part of the file unchanged.
     pub(crate) fn same(&mut self, document: &Document, span: Range<usize>) {
         let text = document.text.slice(span.clone()).to_owned();
         self.value(document, &text, &span);
     }
 
-    /// Adds a word of a command line of a shell; what is not known becomes a variable.
+    /// Adds a word of a shell's command line; an unknown part becomes a variable.
     pub(crate) fn word(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         self.own(" ");
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+:/@%".contains(c);
@@ -125,10 +125,10 @@ impl Inner {
         self.add(&quoted, outer);
     }
 
-    /// Adds the words of a value, each where it is; a quote is only part of a word.
+    /// Adds the words of a value, each with its place; a quote is only part of a word.
     pub(crate) fn words(&mut self, document: &Document, value: &str, outer: &Range<usize>) {
         let mut from = outer.start;
-        // What has escapes is not looked for again and again.
+        // A value with escapes is not searched repeatedly.
         let mut lost = value.split_whitespace().nth(MOST_WORDS).is_some();
         for word in value.split_whitespace().take(MOST_WORDS) {
             let end = if lost { from } else { outer.end };
@@ -153,7 +153,7 @@ impl Inner {
         }
     }
 
-    /// Judges it. `words` says in the tool's own words what to do, by the id of a rule.
+    /// Judges the text. `words` returns the remedy in the tool's terms, by the id of a rule.
     pub(crate) fn judge(
         &self,
         document: &Document,
@@ -170,7 +170,7 @@ impl Inner {
             LintError::within(&document.text, self.whole.start, what)
         })?;
         report.partial |= self.partial | self.open;
-        // It has no variables of its own.
+        // Variables in this text are placeholders, not the author's.
         report.findings.retain(|finding| finding.rule.id != rule!("q-value-unknown").id);
         if self.open {
             let cpu = |id: &str| self.last_cpu && id == rule!("q-hv-time-missing").id;
@@ -181,7 +181,7 @@ impl Inner {
                 finding.severity == Severity::Error || finding.rule.id != "q-hv-time-missing"
             });
         }
-        // Comments of the file itself are looked at there.
+        // Comments are read in the file itself.
         for finding in &mut report.findings {
             self.show(finding);
             finding.object.clone_from(&self.object);
@@ -203,7 +203,7 @@ impl Inner {
         let piece = self.pieces.iter().find(|piece| piece.inner.contains(&span.start));
         let piece =
             piece.or_else(|| self.pieces.iter().find(|piece| piece.inner.end == span.start));
-        // A command begins with words of the tool's own: it is where its first words in the file are.
+        // A command begins with text that the tool generates: its place is that of its first words in the file.
         let within = |piece: &&Piece| piece.inner.start > span.start && piece.inner.end <= span.end;
         let piece = piece.or_else(|| self.pieces.iter().find(within));
         finding.span = match piece {
@@ -216,13 +216,14 @@ impl Inner {
         };
     }
 
-    /// The same change in the file, if it is one of a value there.
+    /// Returns the equivalent change in the file, if it changes a value there.
     fn edit(&self, edit: &Edit) -> Option<Edit> {
         let within = |piece: &&Piece| {
             piece.exact && piece.inner.start <= edit.span.start && edit.span.end <= piece.inner.end
         };
         let piece = self.pieces.iter().find(within)?;
-        // Nothing that would end the value, or mean more in another language. A value is never taken away whole.
+        // The new text must not end the value, or have another meaning in another language. A value is never removed
+        // completely.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,=+".contains(c);
         let rest = piece.inner.len() - edit.span.len() + edit.with.len();
         if !edit.with.chars().all(plain) || rest == 0 {
@@ -233,7 +234,7 @@ impl Inner {
     }
 }
 
-/// Where a value stands as it is; in quotes or not.
+/// Returns the place where a value occurs literally, with or without quotes.
 fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>> {
     let raw = text.slice(outer.clone());
     if raw == value {
@@ -245,7 +246,7 @@ fn exact(text: &Text, value: &str, outer: &Range<usize>) -> Option<Range<usize>>
     quoted.then(|| outer.start + 1..outer.end - 1)
 }
 
-/// The files of a kind that a script writes: here-documents, each judged by itself. Nothing is changed in them.
+/// Judges the files of a kind that a script writes: here-documents, each separately. Nothing is changed in them.
 pub(crate) fn written(
     document: &Document,
     kind: Kind,
@@ -273,15 +274,15 @@ pub(crate) fn written(
 /// The most files that one script writes.
 const MOST_WRITTEN: usize = 32;
 
-/// The most machines of a file that are looked at.
+/// The limit of machines in a file that are judged.
 pub(crate) const MOST_MACHINES: usize = 1000;
 
-/// What several machines of a file have, as one report.
+/// Joins the reports of several machines of a file.
 pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Report> {
     let mut count = 0;
     reports.into_iter().reduce(|mut all, one| {
         count += 1;
-        // No more were looked at.
+        // No more were judged.
         all.partial |= count + 1 >= MOST_MACHINES;
         if all.guest == Guest::Unknown {
             all.guest = one.guest;
@@ -298,7 +299,7 @@ pub(crate) fn nothing(guest: Guest) -> Report {
     Report::of(Known::declared(guest), true, Vec::new())
 }
 
-/// All nodes below a path, in lists and in keys that are there more than once.
+/// Returns all nodes below a path, in lists and in duplicate keys.
 pub(crate) fn each<'a>(node: &'a Node, path: &[&str]) -> Vec<&'a Node> {
     match (node, path.split_first()) {
         (Node::List { items }, _) => items.iter().flat_map(|item| each(item, path)).collect(),
@@ -311,7 +312,7 @@ pub(crate) fn each<'a>(node: &'a Node, path: &[&str]) -> Vec<&'a Node> {
     }
 }
 
-/// A scalar below a path that says something, and its place.
+/// Returns the first scalar below a path that is not empty, and its place.
 pub(crate) fn said<'a>(node: &'a Node, path: &[&str]) -> Option<(&'a str, &'a Range<usize>)> {
     each(node, path).into_iter().find_map(Node::scalar).filter(|(value, _)| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! JSON with positions: `serde_json` says whether it is valid, `jsonc-parser` where each value stands.
+//! JSON with positions: `serde_json` validates it, `jsonc-parser` finds the place of each value.
 
 use crate::document::Document;
 use crate::lint::LintError;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A value that is no list and no object.
+/// A value that is neither a list nor an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
     /// Where it is in the document; `None` for the root.
@@ -18,8 +18,8 @@ pub(crate) struct Leaf {
     pub(crate) span: Range<usize>,
 }
 
-/// A key or an index, and what it is within. Leaves of one object share what is above it, so that deep
-/// documents and long keys cost nothing.
+/// A key or an index, and its parent. Leaves of one object share the steps above it, so that deep documents and long
+/// keys cost nothing.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     name: String,
@@ -40,7 +40,7 @@ impl Leaf {
         path
     }
 
-    /// Whether the path ends so.
+    /// Returns whether the path has this end.
     pub(crate) fn ends(&self, tail: &[&str]) -> bool {
         let mut steps = self.steps();
         tail.iter().rev().all(|part| steps.next() == Some(part))
@@ -60,8 +60,8 @@ impl Json<'_> {
         self.leaves.iter().find(|leaf| leaf.ends(path) && leaf.steps().count() == path.len())
     }
 
-    /// The text of a leaf that is a string: what stands between its quotes, and where it begins.
-    /// `None` where it has escapes, since its bytes are then not what it says.
+    /// Returns the text between the quotes of a leaf that is a string, and where it begins. `None` if it has escapes,
+    /// since its bytes then differ from its value.
     pub(crate) fn plain(&self, leaf: &Leaf) -> Option<(&str, usize)> {
         let raw = self.text.get(leaf.span.clone())?;
         let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
@@ -69,7 +69,7 @@ impl Json<'_> {
     }
 }
 
-/// What is wrong with a text, without any part of it (`xml.rs`): errors about values quote them.
+/// Describes the error in a text, without any part of the text (`xml.rs`): errors about values quote them.
 fn kind(error: &serde_json::Error) -> String {
     if error.is_data() {
         "a value of another kind than expected".to_owned()
@@ -81,7 +81,7 @@ fn kind(error: &serde_json::Error) -> String {
 /// Reads a document.
 ///
 /// # Errors
-/// It is no JSON.
+/// The document is not JSON.
 pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     let text = document.text.as_str();
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -92,7 +92,7 @@ pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     Ok(Json { text, value, leaves: leaves(body, start) })
 }
 
-/// Where the leaves of valid JSON stand, which begins at `base` in the document.
+/// Returns the places of the leaves of valid JSON, which begins at `base` in the document.
 fn leaves(body: &str, base: usize) -> Vec<Leaf> {
     let mut found = Vec::new();
     let read = parse_to_ast(body, &CollectOptions::default(), &ParseOptions::default());
@@ -122,7 +122,7 @@ fn walk(value: &ast::Value<'_>, base: usize, path: Option<Rc<Step>>, found: &mut
     }
 }
 
-/// A document as the tree that manifests have, too.
+/// Returns a document as the same kind of tree as a manifest's.
 pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
     fn node(value: &ast::Value<'_>, base: usize) -> Node {
         let span = |range: jsonc_parser::common::Range| base + range.start..base + range.end;
@@ -166,7 +166,7 @@ pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
     root.map(|root| node(&root, start)).ok_or_else(|| LintError::whole("not JSON"))
 }
 
-/// The objects of a document that have a key twice: all of them that are within each other count.
+/// Returns the objects of a document with a duplicate key, including nested ones.
 pub(crate) fn twice(text: &str) -> Vec<Range<usize>> {
     fn walk(value: &ast::Value<'_>, found: &mut Vec<Range<usize>>) {
         match value {

@@ -1,13 +1,11 @@
-//! Hypervisor configuration: what a virtual machine's file does to its guest's clock, and how to
-//! mend it in place.
+//! Hypervisor configuration: the effect of a virtual machine's file on its guest's clock, and how to fix it in place.
 //!
-//! A file becomes a [`Document`] (a name, a text with positions, a [`Kind`]); one folder for each
-//! kind of hypervisor looks at it and returns [`Finding`]s, each by a [`Rule`] that cites why; a
-//! finding may carry [`Edit`]s, byte ranges of the text with what to put there, so that everything
-//! else stays byte for byte what it was.
+//! A file becomes a [`Document`] (a name, a text with positions, a [`Kind`]); one folder for each kind of hypervisor
+//! checks it and returns [`Finding`]s, each by a [`Rule`] that cites its source; a finding may carry [`Edit`]s, byte
+//! ranges of the text with their replacements, so that everything else stays byte for byte the same.
 //!
-//! All of it is pure: text in, findings out. Reading files, printing and writing are the program's.
-//! What must not live here: what a kernel does with a clock (`clocksmith-kernel`).
+//! All of it is pure: text in, findings out. The program reads files, prints and writes. The kernel's use of a clock is
+//! in `clocksmith-kernel`, not here.
 
 #![forbid(unsafe_code)]
 

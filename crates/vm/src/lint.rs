@@ -1,4 +1,4 @@
-//! From a file to its findings.
+//! Checks a file and returns its findings.
 
 use crate::certain;
 use crate::comments;
@@ -16,70 +16,69 @@ use crate::wished;
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
-/// What a file says.
+/// The findings in a file.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The guest's system.
     pub guest: Guest,
-    /// Whether that is only guessed from a name; then nothing is changed by it.
+    /// Whether that is only inferred from a name; then it changes nothing.
     pub guessed: bool,
-    /// Whether the file is a part of a configuration, or a template: what is absent may stand
-    /// elsewhere.
+    /// Whether the file is a part of a configuration, or a template: a missing setting may be elsewhere.
     pub partial: bool,
-    /// Whether the guest's system that was said is not used, because the file declares another one.
+    /// Whether the caller's choice of the guest's system is not used, because the file declares another one.
     pub overruled: bool,
     /// In the order of the text.
     pub findings: Vec<Finding>,
-    /// The findings that a comment of the file leaves out: `clocksmith: ignore ID why`.
+    /// The findings that a comment of the file disables: `clocksmith: ignore ID why`.
     pub ignored: Vec<Finding>,
 }
 
 impl Report {
-    /// A report of a file, before the comments of the file and what was said of the guest are looked at.
+    /// Creates a report of a file, before the file's comments and the caller's choice of the guest are applied.
     pub(crate) fn of(known: Known, partial: bool, findings: Vec<Finding>) -> Self {
         let Known { guest, guessed } = known;
         Self { guest, guessed, partial, overruled: false, findings, ignored: Vec::new() }
     }
 }
 
-/// Why a file could not be looked at.
+/// The reason why a file could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LintError {
-    /// It is of its kind, and broken.
+    /// The file is of its kind, but has an error.
     #[error("line {line}, column {column}: {what}")]
     Syntax {
         /// Counted from 1.
         line: u32,
         /// Counted from 1, in characters.
         column: u32,
-        /// What is wrong, and what would be right.
+        /// The error, and the correct form.
         what: String,
     },
 }
 
 impl LintError {
-    /// What is wrong at a line and a column, counted from 1.
+    /// Creates an error at a line and a column, both counted from 1.
     pub(crate) fn at(line: usize, column: usize, what: impl Into<String>) -> Self {
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).max(1);
         Self::Syntax { line: number(line), column: number(column), what: what.into() }
     }
 
-    /// What is wrong at an offset of a text.
+    /// Creates an error at an offset of a text.
     pub(crate) fn within(text: &Text, offset: usize, what: impl Into<String>) -> Self {
         let place = text.place(offset);
         Self::Syntax { line: place.line, column: place.column, what: what.into() }
     }
 
-    /// What is wrong with a file as a whole.
+    /// Creates an error about a file as a whole.
     pub(crate) fn whole(what: &str) -> Self {
         Self::at(1, 1, what)
     }
 }
 
-/// Looks at a file.
+/// Checks a file.
 ///
 /// # Errors
-/// It is no valid file of its kind.
+/// The file is not valid for its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = part(document)?;
     saved::keep(document, &mut report.findings);
@@ -88,14 +87,14 @@ pub fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// Looks at a text that another file makes; whether a state is saved, that file tells.
+/// Checks a text that another file contains; that file shows whether a state is saved.
 pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     let program = comments::without(document);
     let read = program.as_ref().unwrap_or(document);
     let started = unread::without(read);
     let read = started.as_ref().unwrap_or(read);
     let mut report = match (document.kind.format().lint)(read) {
-        // What starts no machine is no broken machine.
+        // A file that starts no machine is not a broken machine.
         Err(_) if started.is_some() => nothing(Guest::Unknown),
         report => report?,
     };
@@ -115,8 +114,8 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// Rules about settings that an administrator may have chosen against a fault, or for what the rule's risk names: a file
-/// does not tell whether the reason is still there.
+/// Rules about settings that an administrator may have chosen because of a fault, or for the purpose that the rule's
+/// risk names: a file does not show whether the reason still applies.
 const MEANT: [&str; 8] = [
     "q-guest-notsc",
     "q-rdtscp-off",
@@ -128,7 +127,7 @@ const MEANT: [&str; 8] = [
     "xen-tsc-mode-removed",
 ];
 
-/// Takes out the changes that would undo such a setting, and says what to write by hand.
+/// Removes the changes that would undo such a setting, and adds the reason.
 fn leave_meant(findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| MEANT.contains(&finding.rule.id)) {
         if !finding.edits.is_empty() {
@@ -139,25 +138,26 @@ fn leave_meant(findings: &mut [Finding]) {
     }
 }
 
-/// What leaves a rule out, in a comment.
+/// The words in a comment that disable a rule.
 const MARK: &str = "clocksmith: ignore ";
 
-/// The rules that comments of a file leave out: `# clocksmith: ignore ID why`, each at the beginning of a line of a comment.
+/// Returns the rules that comments of a file disable: `# clocksmith: ignore ID why`, each at the beginning of a line of
+/// a comment.
 fn ignored(document: &Document) -> HashSet<&str> {
     let text = document.text.as_str();
-    // Most files have none, and need not be read once more.
+    // Most files have none, and need not be read again.
     if !text.contains(MARK) {
         return HashSet::new();
     }
     let comments = comments::of(document);
     let lines = comments.into_iter().flat_map(|span| text.get(span).unwrap_or_default().lines());
-    // An id never ends in a dash, the end of a comment in XML does.
+    // An id never ends with a dash, but a comment of XML does.
     lines.filter_map(rule).map(|id| id.trim_end_matches('-')).filter(|id| !id.is_empty()).collect()
 }
 
-/// The rule that a line of a comment leaves out.
+/// Returns the rule that a line of a comment disables.
 fn rule(line: &str) -> Option<&str> {
-    // What begins a comment, or a line of one.
+    // The characters that begin a comment, or a line of one.
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "#/;*<!-:@".contains(c));
     let line = line.strip_prefix("rem ").or_else(|| line.strip_prefix("REM ")).unwrap_or(line);
     let rest = line.trim_start().strip_prefix(MARK)?.trim_start();
@@ -165,7 +165,7 @@ fn rule(line: &str) -> Option<&str> {
     rest.get(..end.unwrap_or(rest.len()))
 }
 
-/// Takes out the changes that would not be made without the guess.
+/// Removes the changes that would not be made without the inferred system.
 fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintError> {
     let plain = (document.kind.format().lint)(&document.with_guest(Some(Guest::Unknown)))?;
     let known: HashSet<(&str, &Vec<Edit>)> =

@@ -1,6 +1,6 @@
-//! Whether a file says that a setting is there on purpose: a comment that speaks of it, the name or the description of
-//! the machine, a date that the guest is to have. Then a change would undo what is meant, and leave words that are not
-//! true any more. What must not live here: which settings are wrong (`formats`).
+//! Decides whether a file states that a setting is intended: a comment that mentions it, the name or the description of
+//! the machine, a date that the guest is to have. Then a change would undo the intention, and leave words that are no
+//! longer true. The settings that are wrong are in `formats`.
 
 mod attached;
 mod prose;
@@ -16,7 +16,7 @@ use prose::{Prose, Spoken};
 use reason::weighs;
 use std::ops::Range;
 
-/// Rules whose change leaves the guest as it is: what says so stays true.
+/// Rules whose change leaves the guest as it is: a statement about the guest stays true.
 const SAME_GUEST: [&str; 7] = [
     "q-no-hpet-removed",
     "q-no-acpi-removed",
@@ -27,7 +27,8 @@ const SAME_GUEST: [&str; 7] = [
     "lv-override-loses-clock",
 ];
 
-/// What rules are about, by parts of their ids, and the words by which texts name it: in lower case, with `-` for `_`.
+/// The subjects of rules, by parts of their ids, and the words that name them in texts: in lower case, with `-` for
+/// `_`.
 const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "kvmclock",
@@ -61,7 +62,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("migratable", &["migratable"]),
 ];
 
-/// Stands for words of any language that speak of a paravirtual clock.
+/// The placeholder for words of any language that mention a paravirtual clock.
 const PARAVIRTUAL: &str = "\0paravirtual";
 const PARAVIRTUAL_STEMS: [&str; 6] =
     ["paravirt", "parawirt", "паравирт", "半虚拟", "准虚拟", "準仮想"];
@@ -82,15 +83,15 @@ const CLOCK_STEMS: [&str; 14] = [
     "クロック",
 ];
 
-/// Clocks that a comment may name instead of the one that is taken away or asked for.
+/// Clocks that a comment may name instead of the one that is disabled or requested.
 const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp counter"];
 
-/// Words with which the description of a machine gives a reason, or asks for something to stay. A description is of all of the
-/// machine, so words for its purpose are not among them.
+/// Words with which the description of a machine gives a reason, or asks that a setting stays. A description applies to
+/// the whole machine, so words for its purpose are not among them.
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
 
-/// Takes out the changes of what a file says that it means; the findings say why.
+/// Removes the changes to settings that the file states to be intended; adds the reason to the findings.
 pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
     let mut open = findings.iter_mut().filter(|finding| !finding.edits.is_empty()).peekable();
     if open.peek().is_none() {
@@ -107,7 +108,7 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
                 .or_else(|| date.clone().filter(|_| *name == "kvmclock"))
                 .or_else(|| told::told(document, name))
         });
-        // What leaves the guest as it is makes the words of a comment or a description untrue even so.
+        // A change that leaves the guest as it is can still make a comment or a description untrue.
         let named = named.or_else(|| {
             let (name, words) = option?;
             let others = if matches!(*name, "kvmclock" | "hpet") { OTHER_CLOCKS } else { &[] };
@@ -139,8 +140,8 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// The comment that belongs to what a finding would change. A line that is added has none: what is above it speaks of its
-/// neighbour.
+/// Returns the comment that belongs to the setting that a finding would change. An added line has none: the comment
+/// above it is about its neighbour.
 fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     let adds = |edit: &&crate::edit::Edit| edit.span.is_empty() && edit.with.contains('\n');
     let mut changed = finding.edits.iter().filter(|edit| !adds(edit)).peekable();
@@ -155,7 +156,7 @@ fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     ))
 }
 
-/// The description of the machine, if it asks for something to stay.
+/// Returns the line of the machine's description, if it asks that a setting stays.
 fn described(document: &Document, prose: &Prose<'_>) -> Option<String> {
     let asks = |span: &Range<usize>| {
         let said = document.text.slice(span.clone());
@@ -176,13 +177,13 @@ fn gives_reason(said: &str, list: &str) -> bool {
     words.any(|word| !word.is_empty() && listed(list, &word.to_ascii_lowercase()))
 }
 
-/// The line of a comment that names one of these in words. A command that is switched off says nothing of them, nor does a
-/// heading.
+/// Returns the line of a comment that names one of these in words. A command that is commented out does not count, nor
+/// does a heading.
 fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32> {
     let said = document.text.slice(span.clone());
     let prose = |line: &&str| may_give(line) && !is_heading(line, words);
     let found = said.lines().filter(prose).find(|line| mentions(line, words).is_some());
-    // A name may go over two lines.
+    // A name may extend over two lines.
     let joined = || {
         let marks = |c: char| c.is_whitespace() || "#/;*".contains(c);
         said.lines().find(prose)?;
@@ -197,7 +198,7 @@ fn names(document: &Document, span: &Range<usize>, words: &[&str]) -> Option<u32
     Some(document.text.place(span.start + at).line)
 }
 
-/// Where the names and descriptions of the machines of a file speak of what a finding would change.
+/// Returns the line where the name or description of a machine mentions the setting that a finding would change.
 fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<String> {
     let text = document.text.as_str();
     for (span, spoken) in &prose.all {
@@ -215,7 +216,7 @@ fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<Stri
         .map(|_| "the name of the file speaks of it, so it may be meant".to_owned())
 }
 
-/// Where a text names one of these; `nohpet` names the HPET, `shpet` does not.
+/// Returns where a text names one of these; `nohpet` names the HPET, `shpet` does not.
 fn mentions(text: &str, words: &[&str]) -> Option<usize> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
     let in_word = |c: char| c.is_ascii_alphanumeric();
@@ -235,8 +236,8 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().find_map(names)
 }
 
-/// A date that the guest is to have, which kvm-clock would not give it: it has the host's.
-/// Source: Linux arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
+/// Finds a date that the guest is to have, which kvm-clock would not give it: kvm-clock has the host's. Source: Linux
+/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
 fn date(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let at = match document.kind {
@@ -275,7 +276,7 @@ fn libvirt_date(text: &str) -> Option<usize> {
     }
 }
 
-/// `-rtc base=DATE`, in any spelling of words.
+/// Finds `-rtc base=DATE`, with any quotes and separators.
 fn rtc_date(text: &str) -> Option<usize> {
     text.match_indices("-rtc").map(|(at, _)| at).find(|at| {
         let behind = text.get(at + "-rtc".len()..).unwrap_or_default();

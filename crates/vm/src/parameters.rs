@@ -1,4 +1,4 @@
-//! Kernel parameters in a file, judged by what Linux does with them ([`clocksmith_kernel::mistakes()`]).
+//! Kernel parameters in a file, judged by their effect in Linux ([`clocksmith_kernel::mistakes()`]).
 
 use crate::finding::{Finding, Rule, Severity};
 use crate::words::{self, listed};
@@ -16,15 +16,15 @@ pub(crate) struct Parameter {
     pub(crate) span: Range<usize>,
 }
 
-/// Names that matter for clocks without a value.
+/// Names that affect clocks without a value.
 const ALONE: &str =
     "notsc nohpet nopv no_kvmclock no_kvmclock_vsyscall nokvmclock tsc_reliable hpet_disable";
-/// Names that matter for clocks with a value, those that are often meant included.
+/// Names that affect clocks with a value, including frequent misspellings.
 const WITH_VALUE: &str = "clocksource clock tsc notsc hpet nohpet no_kvmclock nopv acpi pmtmr clearcpuid \
     clocksoure clock_source clocksouce clocksrc clocksources tsc_reliable hpet_disable \
     nokvmclock";
 
-/// Names that matter for clocks; others are left alone.
+/// Returns whether a name affects clocks; other names are ignored.
 fn matters(word: &str) -> bool {
     let (name, value) =
         word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
@@ -33,8 +33,7 @@ fn matters(word: &str) -> bool {
     listed(if value.is_none() { ALONE } else { WITH_VALUE }, &name)
 }
 
-/// Finds the parameters about clocks in a piece of text, in whatever quotes and lists they stand.
-/// `base` is where the text begins.
+/// Finds the parameters about clocks in a piece of text, in any quotes and lists. `base` is where the text begins.
 pub(crate) fn find(text: &str, base: usize) -> Vec<Parameter> {
     let mut found = Vec::new();
     let plain =
@@ -50,7 +49,7 @@ pub(crate) fn find(text: &str, base: usize) -> Vec<Parameter> {
         let word = rest.get(..length).unwrap_or_default();
         let before = text.get(..start).and_then(|before| before.chars().next_back());
         let after = text.get(start + length..).and_then(|after| after.chars().next());
-        // A list's comma, and what follows a variable's sign, are no part of a parameter.
+        // A list's comma, and the text after a variable's sign, are not a part of a parameter.
         let trimmed = word.trim_end_matches([',', ':', '.']);
         let lead = trimmed.len() - trimmed.trim_start_matches([',', '=']).len();
         let word = trimmed.get(lead..).unwrap_or_default();
@@ -64,7 +63,7 @@ pub(crate) fn find(text: &str, base: usize) -> Vec<Parameter> {
         let alone = lead > 0
             || before.is_none_or(|c| !matches!(c, '$' | '{' | '/' | '%' | '@'))
             || before == Some('/') && word.contains('=');
-        // What is filled in later has no value yet.
+        // A placeholder that is filled in later has no value yet.
         let open = after
             .is_some_and(|c| matches!(c, '$' | '{' | '<' | '%' | '@' | '*' | '(' | '['))
             || (word.ends_with('=') && after.is_some_and(|c| !c.is_whitespace()));
@@ -76,21 +75,21 @@ pub(crate) fn find(text: &str, base: usize) -> Vec<Parameter> {
     found
 }
 
-/// Judges parameters that end on one command line. `editable`: the words stand in the file as the
-/// kernel will read them, so that they can be changed in place.
+/// Judges parameters that end on one command line. `editable`: the words are in the file as the kernel will read them,
+/// so that they can be changed in place.
 pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     // No quotes and blanks are left in the words, so their number stays the same.
     let text: Vec<&str> = parameters.iter().map(|p| p.text.as_str()).collect();
     let line = CommandLine::parse(&text.join(" "));
     let mut findings = Vec::new();
     for mistake in mistakes(&line) {
-        // In a script a name of one's own is no mistake.
+        // In a script, an unknown name may be the script's own, and is not a mistake.
         if !editable && mistake.kind == MistakeKind::NoSuchParameter {
             continue;
         }
         let Some(parameter) = parameters.get(mistake.word) else { continue };
         let (rule, severity): (&'static Rule, Severity) = match mistake.kind {
-            // A name that is near to none may be one of a platform that is not in the list.
+            // A name that is not similar to any known one may be that of a platform that is not in the list.
             MistakeKind::UnknownClocksource if mistake.instead.is_none() => {
                 (rule!("cmdline-unknown-clocksource"), Severity::Warn)
             }
@@ -102,7 +101,7 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             }
             MistakeKind::UnknownValue => (rule!("cmdline-unknown-value"), Severity::Error),
             MistakeKind::NoSuchParameter => (rule!("cmdline-no-such-parameter"), Severity::Error),
-            // It says the same.
+            // The deprecated name has the same effect.
             MistakeKind::Superseded if mistake.why.starts_with("is the deprecated name") => {
                 (rule!("cmdline-superseded"), Severity::Info)
             }
@@ -159,7 +158,8 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
     findings
 }
 
-/// What the kernel reads of its command line: what stands behind two dashes is for init (`kernel/params.c`, parse_args()).
+/// Returns the kernel's part of its command line: words after two dashes are for init (`kernel/params.c`,
+/// parse_args()).
 fn of_kernel(text: &str) -> &str {
     let dashes = text.match_indices("--").map(|(at, _)| at).find(|at| {
         let before = text.get(..*at).and_then(|it| it.chars().next_back());
@@ -169,12 +169,12 @@ fn of_kernel(text: &str) -> &str {
     dashes.and_then(|at| text.get(..at)).unwrap_or(text)
 }
 
-/// Both steps for one command line. Words to take away go with the blank before them.
+/// Finds and judges the parameters of one command line. Words to remove are removed with the blank before them.
 pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
     let mut findings = judge(&find(of_kernel(text), base), editable);
     if editable {
         let mut done = 0;
-        // A blank between two of them goes once.
+        // A blank between two of them is removed once.
         for finding in
             findings.iter_mut().filter(|finding| finding.rule.id == rule!("cmdline-superseded").id)
         {
@@ -199,8 +199,8 @@ pub(crate) fn lint(text: &str, base: usize, editable: bool) -> Vec<Finding> {
     findings
 }
 
-/// The parameters of a statement in any language, in the places where a command line can stand: not
-/// `NAME=VALUE` at its beginning, which sets a variable of the script.
+/// Returns the parameters of a statement in any language, in the places where a command line can be: not `NAME=VALUE`
+/// at its beginning, which sets a variable of the script.
 pub(crate) fn of_statement(line: &str, base: usize) -> Vec<Parameter> {
     let first = words::words(line, base).into_iter().find(|word| {
         !matches!(
@@ -208,7 +208,7 @@ pub(crate) fn of_statement(line: &str, base: usize) -> Vec<Parameter> {
             "export" | "local" | "readonly" | "declare" | "sudo" | "then" | "do" | "-"
         )
     });
-    // An item of a list in YAML is no assignment.
+    // An item of a list in YAML is not an assignment.
     let item = line.trim_start().starts_with("- ");
     find(line, base)
         .into_iter()

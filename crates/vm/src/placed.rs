@@ -1,12 +1,12 @@
-//! A string that knows where each of its bytes stands in the file: what quotes, escapes, entities and
-//! variables leave of the text.
+//! A string with the place in the file of each of its bytes: the text that remains after quotes, escapes, entities and
+//! variables are resolved.
 
 use std::ops::Range;
 
-/// What stands for something that only a run would tell, such as `$1` or `$(nproc)`.
+/// The placeholder for text that only a run determines, such as `$1` or `$(nproc)`.
 pub(crate) const UNKNOWN: char = '\u{1}';
 
-/// Longer strings are cut; no option has them, only variables that double themselves.
+/// The limit of a string's length; no option reaches it, only variables that double themselves.
 const LONGEST: usize = 64 << 10;
 
 /// A string with the place of each byte.
@@ -14,20 +14,20 @@ const LONGEST: usize = 64 << 10;
 pub(crate) struct Placed {
     text: String,
     at: Vec<usize>,
-    /// Where it stands as a whole, when what the file has there is longer or shorter, so that no byte of it has a
-    /// place of its own.
+    /// The place of the whole string, if its source in the file is longer or shorter, so that its bytes have no
+    /// separate places.
     within: Option<Range<usize>>,
 }
 
 impl Placed {
-    /// A piece of the file as it stands there.
+    /// Creates a string from a part of the file that is taken literally.
     pub(crate) fn new(text: &str, start: usize) -> Self {
         let mut placed = Self::default();
         placed.push_str(text, start);
         placed
     }
 
-    /// What became of a range of the file; nothing of it can be changed.
+    /// Creates a string that was converted from a range of the file; nothing of it can be changed.
     pub(crate) fn lost(text: &str, within: Range<usize>) -> Self {
         let mut placed = Self::default();
         for c in text.chars() {
@@ -45,12 +45,12 @@ impl Placed {
         self.text.is_empty()
     }
 
-    /// Whether a part of it is not known.
+    /// Returns whether a part of it is not known.
     pub(crate) fn unknown(&self) -> bool {
         self.text.contains(UNKNOWN)
     }
 
-    /// Appends a character that stands at `at`.
+    /// Appends a character whose place is `at`.
     pub(crate) fn push(&mut self, c: char, at: usize) {
         if self.text.len() < LONGEST {
             self.text.push(c);
@@ -77,7 +77,7 @@ impl Placed {
         }
     }
 
-    /// The same in a text of which this was a piece.
+    /// Moves the places of a part of a text to those in the whole text.
     pub(crate) fn moved(mut self, by: usize) -> Self {
         for at in &mut self.at {
             *at += by;
@@ -86,7 +86,7 @@ impl Placed {
         self
     }
 
-    /// The same, where the text that it is of has places of its own.
+    /// Returns the same string with its places in `outer` replaced by the places of `outer` in the file.
     pub(crate) fn through(mut self, outer: &Self) -> Self {
         for at in &mut self.at {
             *at = outer.at.get(*at).or(outer.at.last()).copied().unwrap_or(0);
@@ -106,7 +106,7 @@ impl Placed {
         }
     }
 
-    /// Where it stands in the file: from its first to its last byte.
+    /// Returns its place in the file: from its first to its last byte.
     pub(crate) fn span(&self) -> Range<usize> {
         if let Some(within) = &self.within {
             return within.clone();
@@ -118,7 +118,7 @@ impl Placed {
         }
     }
 
-    /// Marks the bytes of the file that it is made of.
+    /// Marks the bytes of the file that it comes from.
     pub(crate) fn mark(&self, used: &mut [bool]) {
         let within = self.within.clone().unwrap_or_default();
         for at in within.chain(self.at.iter().copied()) {
@@ -128,19 +128,19 @@ impl Placed {
         }
     }
 
-    /// Where the first part is that only a run tells.
+    /// Returns the place of the first part that only a run determines.
     pub(crate) fn open(&self) -> Option<usize> {
         self.text.find(UNKNOWN).and_then(|n| self.at.get(n)).copied()
     }
 
-    /// Where it stands, if it stands there as one piece, so that it can be replaced.
+    /// Returns its place, if it is one literal part of the file, so that it can be replaced.
     pub(crate) fn exact(&self) -> Option<Range<usize>> {
         let span = self.span();
         let whole = self.at.windows(2).all(|pair| matches!(pair, [a, b] if a + 1 == *b));
         (whole && self.within.is_none() && !self.at.is_empty() && !self.unknown()).then_some(span)
     }
 
-    /// Just behind its last byte, where that has a place.
+    /// Returns the place after its last byte, if that byte has a place.
     pub(crate) fn end(&self) -> Option<usize> {
         if self.within.is_some() || self.text.ends_with(UNKNOWN) {
             return None;

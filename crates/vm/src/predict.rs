@@ -1,17 +1,17 @@
-//! What QEMU is told of the guest's clock, in the end.
+//! The options about the guest's clock that QEMU gets in the end.
 
 use crate::document::Document;
 
 /// The clock's part of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prediction {
-    /// Properties of `-cpu`, as `name=value`, without those that say nothing of clocks.
+    /// Properties of `-cpu`, as `name=value`, without those that do not affect clocks.
     pub cpu: Vec<String>,
-    /// `-machine hpet=`; `None` where nothing is said, which is on for pc and q35.
+    /// `-machine hpet=`; `None` where it is not set, which is on for pc and q35.
     pub hpet: Option<bool>,
     /// Whether the machine is a PC: others have no HPET.
     pub pc: bool,
-    /// Whether the `-cpu` stands in `<qemu:commandline>` and not in `<cpu>`.
+    /// Whether the `-cpu` is in `<qemu:commandline>` and not in `<cpu>`.
     pub overridden: bool,
 }
 
@@ -30,8 +30,8 @@ impl Prediction {
     }
 }
 
-/// What libvirt will tell QEMU about the clock of the first domain of a file. `None` for other files:
-/// what a command line says, it says itself.
+/// Returns the options about the clock that libvirt will pass to QEMU for the first domain of a file. `None` for other
+/// files: a command line has its options itself.
 #[must_use]
 pub fn predict(document: &Document) -> Option<Prediction> {
     document.kind.format().qemu.as_ref()?.predict?(document)

@@ -1,4 +1,4 @@
-//! The rules: a Markdown page for each kind of file, from which `build.rs` makes a table.
+//! The rules: a Markdown page for each kind of file, from which `build.rs` generates a table.
 //!
 //! `rule!("ID")` is a rule where it is found: an id that no page has does not compile.
 #![allow(clippy::panic)] // A panic is an error of the compiler here.
@@ -24,9 +24,9 @@ macro_rules! rule {
     }};
 }
 
-/// Every rule. An id stands once.
+/// Returns every rule. Ids are unique.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    // What runs under QEMU comes first.
+    // Kinds of QEMU come first.
     let of = |qemu: bool| FORMATS.iter().filter(move |format| format.qemu.is_some() == qemu);
     of(true).chain(of(false)).flat_map(|format| format.rules).chain(parameters::RULES)
 }

@@ -1,6 +1,6 @@
 //! Whether a file is of a machine whose state is saved, loaded or received: such a state loads only into a machine with
 //! the same devices and the same processor (QEMU: "Unknown savevm section or instance", "load of migration failed"), so
-//! neither is edited there. What must not live here: what else makes a change uncertain (`certain`).
+//! neither is edited there. Other reasons to leave a change are in `certain`.
 
 use crate::comments;
 use crate::document::Document;
@@ -8,12 +8,12 @@ use crate::edit::Edit;
 use crate::finding::Finding;
 use crate::formats::{Kind, libvirt};
 
-/// Rules whose change leaves the machine as it is, and only says it in words that QEMU still knows.
+/// Rules whose change leaves the machine as it is, and only replaces an option that QEMU removed.
 const SAME_MACHINE: [&str; 2] = ["q-no-hpet-removed", "q-no-acpi-removed"];
 
 /// Options of QEMU that start from a state.
 const OPTIONS: [&str; 2] = ["incoming", "loadvm"];
-/// Commands that save, load or receive a state, each a word of its own.
+/// Commands that save, load or receive a state, each a whole word.
 const COMMANDS: [&str; 16] = [
     // QEMU's monitor, and QMP.
     "savevm",
@@ -38,14 +38,15 @@ const COMMANDS: [&str; 16] = [
 ];
 /// Requests to Firecracker and Cloud Hypervisor.
 const REQUESTS: [&str; 4] = ["snapshot/load", "snapshot/create", "vm.snapshot", "source_url=file"];
-/// Words behind `virsh` that save or receive a state.
+/// Commands of `virsh` that save or receive a state.
 const VIRSH: [&str; 3] = ["save", "restore", "migrate"];
-/// Where a migration goes to, behind `migrate` of QEMU's monitor.
+/// Destinations of a migration, after `migrate` of QEMU's monitor.
 const TARGETS: [&str; 7] = ["-d", "tcp:", "unix:", "exec:", "fd:", "rdma:", "file:"];
-/// Keys that Cloud Hypervisor writes as `null` in the `config.json` of a snapshot; a file for a start leaves them out.
+/// The least number of keys that are `null` in a `config.json` of Cloud Hypervisor's snapshots; a file for a start
+/// omits them.
 const MOST_NULLS: usize = 3;
 
-/// Takes out the changes that the saved state would not survive; the findings say why.
+/// Removes the changes after which a saved state would not load; adds the reason to the findings.
 pub(crate) fn keep(document: &Document, findings: &mut [Finding]) {
     let edits = |finding: &&mut Finding| {
         !finding.edits.is_empty() && !SAME_MACHINE.contains(&finding.rule.id)
@@ -62,7 +63,7 @@ pub(crate) fn keep(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// The changes by choices, or why none of them is made.
+/// Returns the changes by choices, or the reason why none of them is made.
 pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     match why(document).filter(|_| !edits.is_empty()) {
         Some(why) => (Vec::new(), vec![why]),
@@ -70,10 +71,10 @@ pub(crate) fn choices(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
     }
 }
 
-/// Why the machine must stay as it is; `None` where no state is known of.
+/// Returns why the machine must stay as it is; `None` if no saved state is known.
 fn why(document: &Document) -> Option<String> {
     let what = match document.kind {
-        // They say what a kernel does, or the state is their cluster's own matter.
+        // These set options of a kernel, or their cluster manages the state.
         Kind::Persistence | Kind::Tuned | Kind::Nova | Kind::Kubevirt | Kind::Ovf => return None,
         Kind::Libvirt => domain(document).or_else(|| words(document)),
         Kind::Proxmox => suspended(document).or_else(|| words(document)),
@@ -137,7 +138,7 @@ fn suspended(document: &Document) -> Option<String> {
     None
 }
 
-/// A value that is not empty names a file with the state.
+/// Finds a value that is not empty and names a file with the state.
 fn has(document: &Document, mark: &str) -> Option<String> {
     let text = document.text.as_str();
     let names = |at: &usize| {
@@ -190,7 +191,7 @@ fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Where a word is.
+/// Returns the places of a word.
 fn word<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
         let before = text.get(..*at).and_then(|before| before.chars().next_back());
@@ -199,7 +200,7 @@ fn word<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-/// Where an option is, with one dash or two.
+/// Returns the places of an option, with one dash or two.
 fn option<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).filter_map(move |(at, _)| {
         let front = text.get(..at)?;
@@ -210,10 +211,10 @@ fn option<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a 
     })
 }
 
-/// How much of a line is looked at, in bytes: a hostile one has many commands.
+/// The limit of a line's part that is read, in bytes: a hostile line has many commands.
 const MOST_OF_LINE: usize = 512;
 
-/// The rest of the line.
+/// Returns the rest of the line.
 fn rest(text: &str, at: usize) -> &str {
     let mut end = at.saturating_add(MOST_OF_LINE).min(text.len());
     while !text.is_char_boundary(end) {
@@ -222,7 +223,7 @@ fn rest(text: &str, at: usize) -> &str {
     text.get(at..end).and_then(|rest| rest.lines().next()).unwrap_or_default()
 }
 
-/// What is in front on the line.
+/// Returns the part of the line before a place.
 fn front(text: &str, at: usize) -> &str {
     let mut start = at.saturating_sub(MOST_OF_LINE);
     while !text.is_char_boundary(start) {
@@ -231,7 +232,7 @@ fn front(text: &str, at: usize) -> &str {
     text.get(start..at).and_then(|front| front.rsplit('\n').next()).unwrap_or_default()
 }
 
-/// Whether `migrate` is QEMU's: a target is behind it, or it is what a request executes.
+/// Returns whether `migrate` is QEMU's: a target follows it, or it is the command that a request executes.
 fn migrates(text: &str, at: usize) -> bool {
     let mut behind = rest(text, at).split(|c: char| c.is_whitespace() || "\"'\\".contains(c));
     let target = |word: &str| TARGETS.iter().any(|target| word.starts_with(target));

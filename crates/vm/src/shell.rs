@@ -1,5 +1,5 @@
-//! A shell script as statements of words, with the place of each byte. Simple on purpose: what it does
-//! not understand becomes an unknown part of a word, never a guess.
+//! A shell script as statements of words, with the place of each byte. Simple on purpose: a construct that it does not
+//! understand becomes an unknown part of a word, never a guess.
 
 mod documents;
 mod expansion;
@@ -18,7 +18,7 @@ pub(crate) use unit::{is_remark_of_unit, is_unit};
 /// A part of a word.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
-    /// Text; whether it stood in quotes does not matter any more.
+    /// Text; its quotes no longer matter.
     Literal(Placed),
     /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
     /// `or_empty`: the default is for an empty value, too (`:-`).
@@ -42,7 +42,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Its text, where it is nothing but text.
+    /// Returns its text, if it is only text.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [Piece::Literal(text)] => Some(text.as_str()),
@@ -57,23 +57,23 @@ pub(crate) struct Statement {
     pub(crate) words: Vec<Word>,
     /// The words of `NAME=( ... )`; the last word of `words` is then `NAME=`.
     pub(crate) array: Option<Vec<Word>>,
-    /// Behind `&&` or `||`.
+    /// After `&&` or `||`.
     pub(crate) conditional: bool,
 }
 
-/// Statements that are read of a text at most: each takes some hundred bytes, and no person's script has so many.
+/// The limit of statements that are read: each takes some hundred bytes, and no script by a person has so many.
 pub(crate) const MOST_STATEMENTS: usize = 1 << 16;
 
-/// Where the first statement begins that is not read any more.
+/// Returns where the first statement begins that is not read.
 pub(crate) fn crowded(text: &str) -> Option<usize> {
-    // Each takes two bytes at least.
+    // Each takes at least two bytes.
     (text.len() / 2 > MOST_STATEMENTS).then(|| lexed(text).cut).flatten()
 }
 
 /// Splits a script.
 pub(crate) fn statements(text: &str) -> Vec<Statement> {
     let (mut out, nested) = read(text);
-    // From the last one, so that the places of the others stay.
+    // From the last one, so that the places of the others do not change.
     for (index, span) in nested.into_iter().rev() {
         let inner = text.get(span.clone()).unwrap_or_default();
         let (inside, _) = read(&format!("{}{inner}", " ".repeat(span.start)));
@@ -83,7 +83,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
     out
 }
 
-/// The statements, and the substitutions that start a machine, each with the number of statements before it.
+/// Returns the statements, and the substitutions that start a machine, each with the number of statements before it.
 fn read(text: &str) -> (Vec<Statement>, Vec<(usize, Range<usize>)>) {
     let lexer = lexed(text);
     (lexer.out, lexer.nested)
@@ -114,26 +114,26 @@ struct Lexer<'a> {
     at: usize,
     out: Vec<Statement>,
     now: Statement,
-    /// The words that end documents, and whether a shell puts variables into them.
+    /// The words that end documents, and whether a shell expands variables in them.
     here: Vec<(&'a str, bool)>,
-    /// A document that is read as a script, into which variables are put: `\\\\` is one backslash in it.
+    /// A document that is read as a script, and whose variables are expanded: `\\\\` is one backslash in it.
     document: Range<usize>,
     index: Option<Index<'a>>,
-    /// Where a mark stands next, as far as it was looked for: nothing is searched twice.
+    /// The next place of each mark, as far as it was searched: no text is searched twice.
     next: HashMap<&'static str, usize>,
-    /// How many brackets were looked for in vain.
+    /// The number of brackets whose end was not found.
     unbalanced: usize,
     labels: Labels,
     /// Whether it is a unit.
     unit: bool,
-    /// Substitutions of commands that start a machine, and how many statements are before each one.
+    /// Command substitutions that start a machine, and the number of statements before each one.
     nested: Vec<(usize, Range<usize>)>,
-    /// Where reading ended before the end.
+    /// The place where reading ended early.
     cut: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
-    /// Where a mark stands next; the end if nowhere.
+    /// Returns the next place of a mark, or the end of the text.
     fn find(&mut self, mark: &'static str) -> usize {
         match self.next.get(mark) {
             Some(at) if *at >= self.at => *at,
@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether the statement is a line of a unit that runs something, in a script that writes one, too.
+    /// Returns whether the statement is a line of a unit that runs a command, also in a script that writes a unit.
     fn of_unit(&self) -> bool {
         let first = self.now.words.first().and_then(|word| word.pieces.first());
         let runs = |text: &str| text.starts_with("Exec") || text.starts_with("Environment");
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
             let continued = self.continuation();
             if continued > 0 {
                 self.at += continued;
-                // Blanks and an empty comment line do not matter here.
+                // Blanks and an empty comment line are ignored.
                 continue;
             }
             if self.label(c) {
@@ -272,7 +272,7 @@ impl<'a> Lexer<'a> {
         words
     }
 
-    /// One word. The next character is none of those that end one.
+    /// Reads one word. The next character is not one of those that end a word.
     fn word(&mut self) -> Option<Word> {
         let start = self.at;
         let mut pieces = Vec::new();
@@ -280,7 +280,7 @@ impl<'a> Lexer<'a> {
         let mut any = false;
         let mut end = start;
         while let Some(c) = self.peek() {
-            // A shell takes it away, and the word goes on.
+            // A shell removes it, and the word continues.
             if self.rest().starts_with("\\\n") && !self.unit {
                 self.at += 2;
                 continue;
@@ -309,7 +309,7 @@ impl<'a> Lexer<'a> {
             end = self.at;
         }
         if !any {
-            // Whatever stopped it at once must not stop it for ever.
+            // The character that ended the word at once must not end it again and again.
             if let Some(c) = self.peek() {
                 self.skip(c);
             }
@@ -375,7 +375,7 @@ fn flush(text: &mut Placed, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// Where the closing quote is.
+/// Returns the place of the closing quote.
 fn closing(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (n, c) in text.char_indices() {

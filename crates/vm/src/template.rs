@@ -1,12 +1,11 @@
-//! Placeholders that a template has, or a script: what will stand there is not known yet.
+//! Placeholders of a template or of a script: their replacement is not known yet.
 //!
-//! What must not live here: how a file is read around them (`xml` blanks them out, KubeVirt's manifests
-//! keep them as words).
+//! The reading of the file around them is elsewhere (`xml` blanks them out, KubeVirt's manifests keep them as words).
 
 use crate::words::listed;
 
-/// Whether a value is a placeholder, or holds one that nothing else looks like: `{{ x }}`, `${X}`, `$X`,
-/// `%s`, `@X@`, `%(x)s`.
+/// Returns whether a value is a placeholder, or contains an unambiguous one: `{{ x }}`, `${X}`, `$X`, `%s`, `@X@`,
+/// `%(x)s`.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     let wrapped = |open: &str, close: &str| {
         value.find(open).is_some_and(|at| value.get(at..).is_some_and(|rest| rest.contains(close)))
@@ -19,20 +18,20 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
         || (value.len() > 1 && value.starts_with('$'))
 }
 
-/// The same for a value that has none of these marks by itself, such as a number, a key or the name of a
-/// setting: then a part of one is enough, also in the ways of batch files (`%X%`) and Ruby (`#{x}`). A
-/// path or a name of a disk may have `@` and `%`.
+/// Returns the same for a value that does not otherwise have these marks, such as a number, a key or the name of a
+/// setting: then a part of one is enough, also in the notations of batch files (`%X%`) and Ruby (`#{x}`). A path or a
+/// name of a disk may have `@` and `%`.
 pub(crate) fn in_plain_value(value: &str) -> bool {
     ["$", "{{", "<%", "%", "#{", "@"].iter().any(|mark| value.contains(mark))
         || value.starts_with('<')
 }
 
-/// Ends of the names of templates.
+/// File name extensions of templates.
 const ENDINGS: &str = "j2 jinja jinja2 erb epp ejs mako liquid twig tmpl tpl tftpl gotmpl gtpl mustache hbs handlebars \
     template in";
 
-/// Whether a whole file is a template, from which a program makes the file that is used: by the end of its name, or by marks
-/// that only templates have.
+/// Returns whether a whole file is a template, from which a program generates the file that is used: by its extension,
+/// or by marks that only templates have.
 pub(crate) fn is_template(name: &str, text: &str) -> bool {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
     let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -44,8 +43,8 @@ pub(crate) fn is_template(name: &str, text: &str) -> bool {
     listed(ENDINGS, ending) || pair("{{", "}}") || pair("{%", "%}") || pair("<%", "%>")
 }
 
-/// A script without what looks like marks of a template, and is none: folds of an editor (`# {{{`), and what another program
-/// fills in (`docker ps --format '{{.Names}}'`).
+/// Returns a script without text that only looks like a placeholder: folds of an editor (`# {{{`), and placeholders
+/// that another program replaces (`docker ps --format '{{.Names}}'`).
 fn without_placeholders_of_others(text: &str) -> String {
     const PROGRAMS: [&str; 7] =
         ["docker", "podman", "nerdctl", "kubectl", "helm", "go list", "crictl"];

@@ -1,4 +1,5 @@
-//! What the tests of every kind of file do: lint, and see that mending mends and changes nothing else.
+//! Steps that the tests of every kind of file share: check a file, and verify that a fix works and changes nothing
+//! else.
 
 use crate::document::Document;
 use crate::edit::{Edit, apply};
@@ -21,7 +22,7 @@ pub(crate) fn broken(kind: Kind, text: &str) -> LintError {
     lint(&document(kind, "m.vbox", text)).unwrap_err()
 }
 
-/// Lints, checks what must hold for every file, and returns what was found.
+/// Checks a file, asserts the invariants of every file, and returns the report.
 pub(crate) fn report(kind: Kind, name: &str, text: &str) -> Report {
     let doc = document(kind, name, text);
     let report = lint(&doc).unwrap();
@@ -53,21 +54,21 @@ pub(crate) fn ids(kind: Kind, name: &str, text: &str) -> Vec<(&'static str, Seve
     report(kind, name, text).findings.iter().map(|f| (f.rule.id, f.severity)).collect()
 }
 
-/// The ids of what is at least a warning.
+/// Returns the ids of the findings that are at least a warning.
 pub(crate) fn bad(kind: Kind, name: &str, text: &str) -> Vec<&'static str> {
     let all = ids(kind, name, text).into_iter();
     all.filter(|(_, severity)| *severity > Severity::Info).map(|(id, _)| id).collect()
 }
 
-/// The text after all that can be mended was mended.
+/// Returns the text after all fixes.
 pub(crate) fn mended(kind: Kind, name: &str, text: &str) -> String {
     let edits: Vec<Edit> =
         report(kind, name, text).findings.into_iter().flat_map(|f| f.edits).collect();
     apply(text, &edits).unwrap()
 }
 
-/// Mending again and again comes to an end: what a key that stops the machine hid is found only
-/// when that key is gone.
+/// Asserts that repeated fixes come to an end: a problem behind a key that prevents the machine's start is found only
+/// when that key is removed.
 fn settles(kind: Kind, name: &str, mut text: String) {
     for _ in 0..4 {
         let report = lint(&document(kind, name, &text)).unwrap();

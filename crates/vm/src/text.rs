@@ -1,6 +1,6 @@
 //! A text with positions: byte offsets to lines and columns.
 
-/// Where something stands, counted from 1.
+/// A line and a column, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The line.
@@ -15,27 +15,28 @@ pub struct Text {
     text: String,
     starts: Vec<usize>,
     encoding: Encoding,
-    /// Whether it has ends of lines as Windows writes them.
+    /// Whether the line ends are those of Windows.
     crlf: bool,
 }
 
-/// How the text stands in its file. A change is written back in the same way.
+/// The encoding of the file. A changed file is written in the same encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Encoding {
     #[default]
     Utf8,
     /// With a byte order mark.
     Utf8Mark,
-    /// With a byte order mark, little end first.
+    /// With a byte order mark, little-endian.
     Utf16Little,
-    /// With a byte order mark, big end first.
+    /// With a byte order mark, big-endian.
     Utf16Big,
-    /// Some code page, each byte of it as one character: what is looked for is ASCII in all of them.
+    /// Some code page, each byte of it as one character: all texts that are searched for are ASCII in each of them.
     Bytes,
 }
 
 impl Encoding {
-    /// Whether a document of XML may have this encoding, and say that: its name in small letters.
+    /// Returns whether an XML document may have this encoding and declare `declared`: the encoding's name in lower
+    /// case.
     pub(crate) fn fits(self, declared: Option<&str>) -> bool {
         let says = |name: &str| declared.is_some_and(|it| it.starts_with(name));
         let wide = says("utf-16") || says("utf16") || says("ucs") || says("utf-32");
@@ -48,7 +49,7 @@ impl Encoding {
 }
 
 impl Text {
-    /// Takes a text.
+    /// Creates a text.
     #[must_use]
     pub fn new(text: String) -> Self {
         let mut starts = vec![0];
@@ -61,10 +62,10 @@ impl Text {
         self.encoding
     }
 
-    /// Takes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
+    /// Decodes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
     ///
     /// # Errors
-    /// It is no text; the message says what it looks like.
+    /// The file is not text; the message names the format that it resembles.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let (text, encoding) = match bytes {
             [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes)?, Encoding::Utf16Little),
@@ -93,7 +94,7 @@ impl Text {
         Ok(Self { encoding, ..Self::new(text) })
     }
 
-    /// The bytes that a changed text has in the file.
+    /// Returns the bytes of a changed text in the file's encoding.
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<u8> {
         let wide = |mark: &[u8], unit: fn(u16) -> [u8; 2]| {
@@ -120,12 +121,12 @@ impl Text {
         self.text.get(span).unwrap_or_default()
     }
 
-    /// The end of a line, as the text has it.
+    /// Returns the line end that the text uses.
     pub(crate) fn line_end(&self) -> &'static str {
         if self.crlf { "\r\n" } else { "\n" }
     }
 
-    /// The blanks at the beginning of the line on which an offset stands, in front of it.
+    /// Returns the blanks at the beginning of the line of an offset, before the offset.
     pub(crate) fn indentation(&self, offset: usize) -> &str {
         let before = self.line_before(offset);
         before
@@ -133,13 +134,13 @@ impl Text {
             .unwrap_or_default()
     }
 
-    /// The same if nothing else stands there.
+    /// Returns the same if only blanks precede the offset.
     pub(crate) fn indent(&self, offset: usize) -> Option<&str> {
         let blanks = self.indentation(offset);
         (blanks.len() == self.line_before(offset).len()).then_some(blanks)
     }
 
-    /// A range with the line on which it stands, if nothing else stands there.
+    /// Returns a range with its line, if nothing else is on the line.
     pub(crate) fn with_its_line(&self, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
         let Some(blanks) = self.indent(span.start) else {
             return span;
@@ -152,7 +153,7 @@ impl Text {
         span
     }
 
-    /// The part of a line in front of an offset.
+    /// Returns the part of a line before an offset.
     fn line_before(&self, offset: usize) -> &str {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
@@ -165,14 +166,14 @@ impl Text {
         &self.text
     }
 
-    /// Where a byte offset stands. An offset behind the end is the end.
+    /// Returns the place of a byte offset. An offset after the end is the end.
     #[must_use]
     pub fn place(&self, offset: usize) -> Place {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
-        // Characters are counted by their first bytes, so an offset inside one is no error.
+        // Characters are counted by their first bytes, so an offset inside one is not an error.
         let column = before.iter().filter(|byte| **byte & 0xc0 != 0x80).count() + 1;
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Place { line: clamp(line), column: clamp(column) }
@@ -190,12 +191,12 @@ impl Text {
     }
 }
 
-/// Where a borrowed piece stands in the text that it was borrowed from.
+/// Returns the offset of a borrowed part in the text that it was borrowed from.
 pub(crate) fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
-/// A control character that no text has.
+/// Returns whether a byte is a control character that text does not have.
 fn control(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b)
 }
@@ -210,7 +211,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
     String::from_utf16(&units).map_err(|_| broken())
 }
 
-/// What a file that is no text looks like.
+/// Describes a file that is not text by the format that it resembles.
 fn binary(bytes: &[u8], at: usize) -> String {
     let known: [(&[u8], &str); 7] = [
         (b"QFI\xfb", "a disk image (qcow2)"),

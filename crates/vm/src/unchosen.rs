@@ -1,5 +1,5 @@
-//! Why nothing of a file follows the choices, and what to write by hand. A file that has what is chosen already needs no
-//! reason.
+//! The reason why nothing of a file follows the choices, and the text to write by hand. A file that follows them
+//! already needs no reason.
 
 use crate::choice::Choices;
 use crate::document::Document;
@@ -15,10 +15,10 @@ use crate::formats::qemu::{cpu, cpu::frequency};
 use crate::migrate::{guest, other};
 use crate::placed::Placed;
 
-/// What is said of a processor that has neither.
+/// The message about a processor that has neither.
 const FOREIGN: &str = "its processor is none of x86, and no other one has them";
 
-/// Why a file in which nothing was changed does not have what is chosen; `None` where it has.
+/// Returns why an unchanged file does not follow the choices; `None` if it does.
 pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
     let why = match document.kind {
         Kind::Qemu => qemu(document, choices)?,
@@ -29,7 +29,7 @@ pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
     Some(with_words(document.kind, choices, why))
 }
 
-/// A reason with what to write.
+/// Returns a reason with the text to write.
 pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
     let no_use =
         ["emulat", "no processor", FOREIGN, "another hypervisor", "saved state", "confidential"];
@@ -58,7 +58,7 @@ pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
     format!("{why}; write {words}")
 }
 
-/// Whether a `-cpu` has what is chosen.
+/// Returns whether a `-cpu` follows the choices.
 fn follows(list: &Properties, choices: &Choices) -> bool {
     let hertz = frequency(list).and_then(|it| it.value.as_ref()).map(Placed::as_str);
     (!choices.invtsc || cpu::invtsc(list) == Some(true))

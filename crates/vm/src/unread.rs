@@ -1,6 +1,7 @@
-//! What of a script or a unit starts no machine, though it looks like a command that does: text that is printed or written
-//! for readers, blocks that never run, commands that stop a machine, texts about a program in itself. It is blanked out
-//! before the file is read for findings. What must not live here: what of a file may be changed (`certain`).
+//! The parts of a script or a unit that start no machine, although they look like a command that does: text that is
+//! printed or written for readers, blocks that never run, commands that stop a machine, documentation of a program
+//! inside it. They are blanked out before the file is read for findings. The parts that may be edited are determined in
+//! `certain`.
 
 use crate::certain::{is_python, is_shell};
 use crate::document::Document;
@@ -10,14 +11,15 @@ use crate::shell::is_unit;
 use crate::words::{base, here_document, listed};
 use std::ops::Range;
 
-/// Commands that show what they read. `:` and `true` do nothing with it.
+/// Commands that print their input. `:` and `true` ignore it.
 const SHOW: &str = "cat less more pager fold fmt : true";
-/// Ends of names of files for readers.
+/// File name extensions of files for readers.
 const TEXTS: [&str; 6] = [".txt", ".md", ".rst", ".html", ".adoc", ".log"];
-/// Keys of a unit whose commands run when the machine is to stop, or look whether it runs.
+/// Keys of a unit whose commands run to stop the machine, or to check whether it runs.
 const STOPS: [&str; 4] = ["ExecStop=", "ExecStopPost=", "ExecReload=", "ExecCondition="];
 
-/// The same file with blanks for what is not read. Places stay. `None` for a file that has nothing of it.
+/// Returns the same file with blanks for the parts that are not read. Places do not change. `None` for a file without
+/// such parts.
 pub(crate) fn without(document: &Document) -> Option<Document> {
     if !matches!(document.kind, Kind::Qemu | Kind::Virtualbox | Kind::VirtInstall) {
         return None;
@@ -49,9 +51,9 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
     String::from_utf8(bytes).ok().map(|text| document.with_text(text))
 }
 
-/// Words of their own that a shell passes over: `` `# ...` ``, `$(: ...)`.
+/// Finds words that a shell ignores: `` `# ...` ``, `$(: ...)`.
 fn remarks(text: &str) -> Vec<Range<usize>> {
-    // Most scripts have none, and need not be read once more.
+    // Most scripts have none, and need not be read again.
     if !["`", "$(:", "${IFS", ": "].iter().any(|mark| text.contains(mark)) {
         return Vec::new();
     }
@@ -76,7 +78,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Here-documents that are shown, written for readers, or not used.
+/// Finds here-documents that are printed, written for readers, or not used.
 fn shown(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(&str, bool, usize)> = None;
@@ -100,9 +102,10 @@ fn shown(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a command shows its here-document, or writes it for readers: `before` and `behind` are of its line.
+/// Returns whether a command prints its here-document, or writes it for readers: `before` and `behind` are the parts of
+/// its line.
 fn shows(before: &str, behind: &str) -> bool {
-    // A descriptor is no second command.
+    // A descriptor is not a second command.
     let before = before.replace(">&", "> \u{1}");
     let own = before.rsplit([';', '|', '&', '{', '(']).next().unwrap_or_default();
     let mut words = own.split_whitespace().filter(|word| !matches!(*word, "then" | "else" | "do"));
@@ -131,10 +134,10 @@ fn shows(before: &str, behind: &str) -> bool {
     })
 }
 
-/// Blocks `if false; then ... fi`, without the part behind `else`.
+/// Finds blocks `if false; then ... fi`, without the part after `else`.
 fn never(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // Where the first one begins, and how many conditions are open in it.
+    // The start of the first one, and the number of open conditions in it.
     let mut open: Option<(usize, usize)> = None;
     for (at, line) in lines(text) {
         let bare = line.trim();
@@ -166,7 +169,7 @@ fn never(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Commands of a unit that start nothing, with the lines on which they go on.
+/// Finds commands of a unit that start nothing, with their continuation lines.
 fn stops(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut goes_on = false;
@@ -179,7 +182,7 @@ fn stops(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Texts of Python that are statements by themselves: what is written about a module, a class or a function.
+/// Finds strings of Python that are statements: documentation of a module, a class or a function.
 fn docstrings(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut before = "";
@@ -189,7 +192,7 @@ fn docstrings(text: &str) -> Vec<Range<usize>> {
         if at < done || bare.is_empty() || bare.starts_with('#') {
             continue;
         }
-        // In brackets, or behind a sign, it is a value.
+        // In brackets, or after a sign, it is a value.
         let begins = before.is_empty() || before.ends_with(':') && !before.ends_with("[:");
         before = bare;
         let start = at + line.len() - line.trim_start().len();
@@ -205,7 +208,7 @@ fn docstrings(text: &str) -> Vec<Range<usize>> {
             .find(mark)
             .filter(|end| mark.len() == 3 || !inner.get(..*end).unwrap_or_default().contains('\n'));
         let Some(end) = end.filter(|_| begins) else { continue };
-        // A text goes on, or is the key of a dictionary.
+        // A text continues, or is the key of a dictionary.
         let behind = inner
             .get(end + mark.len()..)
             .and_then(|rest| rest.lines().next())

@@ -1,15 +1,15 @@
-//! Versions of programs that a text names: behind the name of a program, in the name of a package, an image or a source.
-//! What must not live here: what a version means for a file.
+//! Versions of programs that a text names: behind the name of a program, in the name of a package, an image or a
+//! source. The consequences of a version for a file are not here.
 
 /// The first two numbers of a version.
 pub(crate) type Version = (u32, u32);
 
-/// How far behind the name of a program its version may be, in bytes.
+/// The limit of the distance between the name of a program and its version, in bytes.
 const NEAR: usize = 40;
-/// The most of a line that is looked at, in bytes.
+/// The limit of a line's part that is read, in bytes.
 const MOST_OF_LINE: usize = 2048;
 
-/// The lines of a text in lower case, cut at a length, and where each begins.
+/// Returns the lines of a text in lower case, truncated, and where each begins.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     text.split_inclusive('\n').scan(0, |start, whole| {
         let at = *start;
@@ -22,20 +22,21 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Whether a line has the name of an image, or of a release, and not of a longer one.
+/// Returns whether a line has the name of an image, or of a release, and not a longer name.
 pub(crate) fn has_image(line: &str, image: &str) -> bool {
     let release = image.starts_with("nixos-");
     line.match_indices(image).any(|(at, _)| {
         let behind = line.get(at + image.len()..).and_then(|it| it.chars().next());
         let before = line.get(..at).and_then(|it| it.chars().next_back());
         let own = !before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-');
-        // `debian:10` is none of `debian:100`; `debian:10-slim` is one.
+        // `debian:10` does not match `debian:100`; it matches `debian:10-slim`.
         own && (release && behind == Some('.')
             || !release && !behind.is_some_and(|c| c.is_ascii_digit() || c == '.'))
     })
 }
 
-/// A version just behind the name of QEMU: `qemu-4.2`, `qemu-kvm-ev-2.12.0`, `qemu-system-x86=1:4.2-3`, `QEMU version 3.1`.
+/// Returns a version directly after the name of QEMU: `qemu-4.2`, `qemu-kvm-ev-2.12.0`, `qemu-system-x86=1:4.2-3`,
+/// `QEMU version 3.1`.
 pub(crate) fn version_near(behind: &str) -> Option<(Version, String)> {
     let bytes = behind.as_bytes();
     let mut at = 0;
@@ -66,7 +67,7 @@ pub(crate) fn version_near(behind: &str) -> Option<(Version, String)> {
     None
 }
 
-/// A series just behind the name of a program: ` 4.x`.
+/// Returns a series directly after the name of a program: ` 4.x`.
 pub(crate) fn written_out(behind: &str) -> Option<(Version, String)> {
     let word = behind.trim_start_matches([' ', '-', '_', ':']);
     let end = word.find(|c: char| !c.is_ascii_digit())?;
@@ -96,11 +97,11 @@ pub(crate) fn any_version(line: &str, first: Version) -> Option<String> {
     None
 }
 
-/// A version that begins at a place: two numbers at least, and no size, no address, no type of a machine.
+/// Returns a version that begins at a place: at least two numbers, and not a size, an address or a machine type.
 fn version_at(text: &str, at: usize, before: u8) -> Option<(Version, String)> {
     let word = text.get(..at).unwrap_or_default();
     let machine = ["i440fx-", "q35-", "rhel", "virt-", "pc-"].iter().any(|it| word.ends_with(it));
-    // `x86` is none, `v4.2` is one.
+    // `x86` is not a version, `v4.2` is one.
     let begins = !before.is_ascii_alphanumeric() && before != b'.'
         || before == b'v'
             && !word.trim_end_matches('v').ends_with(|c: char| c.is_ascii_alphanumeric());

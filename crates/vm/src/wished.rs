@@ -1,6 +1,6 @@
-//! What a file has only for a user who asks for it: the branch of an option of the script (`--no-kvmclock)`), a condition on
-//! an argument or on a variable that takes something away (`$NO_KVMCLOCK`, `ENV["NO_KVMCLOCK"]`), a condition of a
-//! template. It is worth saying, and no more: without the wish the machine is another one.
+//! Settings that apply only if the user requests them: in the branch of an option of the script (`--no-kvmclock)`),
+//! under a condition on an argument or on a variable that disables something (`$NO_KVMCLOCK`, `ENV["NO_KVMCLOCK"]`),
+//! under a condition of a template. They are information only: without the request the machine is another one.
 
 use crate::certain::is_shell;
 use crate::document::Document;
@@ -10,16 +10,16 @@ use crate::shell::is_unit;
 use crate::text::Text;
 use std::ops::Range;
 
-/// Why such a setting is left.
+/// The reason why such a setting is left.
 const WISH: &str = "it is there only when the user asks for it";
 
-/// Why an option is left that a function of the script looks for.
+/// The reason why an option is left that a function of the script searches for.
 const DROPS: &str = "a branch of the script looks for it among the arguments, and may drop it";
 
-/// What begins the name of a variable that takes something away.
+/// Prefixes of the name of a variable that disables something.
 const TAKES: [&str; 6] = ["NO_", "NO", "WITHOUT_", "DISABLE_", "SKIP_", "HIDE_"];
 
-/// Lowers findings about what is there only for a user who asks for it.
+/// Lowers the severity of findings about settings that apply only if the user requests them.
 pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     if findings.iter().all(|finding| finding.severity == Severity::Info && finding.edits.is_empty())
     {
@@ -58,7 +58,7 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// Whether a name is of a variable that takes something away: `NO_KVMCLOCK`, and not `NODE`.
+/// Returns whether a name is that of a variable that disables something: `NO_KVMCLOCK`, and not `NODE`.
 fn takes(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     TAKES.iter().any(|begin| {
@@ -71,7 +71,7 @@ fn takes(name: &str) -> bool {
     })
 }
 
-/// Whether a condition of a shell is on an argument of the script, or on such a variable.
+/// Returns whether a condition of a shell depends on an argument of the script, or on such a variable.
 fn asks(condition: &str) -> bool {
     condition.split('$').skip(1).any(|rest| {
         let rest = rest.trim_start_matches('{');
@@ -81,8 +81,8 @@ fn asks(condition: &str) -> bool {
     })
 }
 
-/// Options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)` and
-/// `*,kvmclock=off)`. Such a loop makes other arguments of those that it gets.
+/// Returns options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)`
+/// and `*,kvmclock=off)`. Such a loop changes the arguments that it gets.
 fn labels(text: &str) -> Vec<&str> {
     if !["in \"$@\"", "in $@", "in $*"].iter().any(|it| text.contains(it)) {
         return Vec::new();
@@ -95,11 +95,12 @@ fn labels(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Branches of a `case` with an option for a label, parts of an `if` that asks, and what is behind `&&` of a test that asks.
+/// Finds branches of a `case` with an option as the label, branches of an `if` with such a condition, and commands
+/// after the `&&` of a test with one.
 fn of_shell(text: &Text) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut branch: Option<usize> = None;
-    // Where parts of conditions begin that ask, from the outermost one.
+    // The starts of branches whose conditions depend on the user, from the outermost one.
     let mut open: Vec<Option<usize>> = Vec::new();
     for (at, line) in text.lines() {
         let bare = line.trim();
@@ -150,7 +151,7 @@ fn of_shell(text: &Text) -> Vec<Range<usize>> {
     found
 }
 
-/// `if ENV["X"]` to its `end`, by their indentation, and lines with such a modifier.
+/// Finds `if ENV["X"]` up to its `end`, by their indentation, and lines with such a modifier.
 fn of_ruby(text: &Text) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, usize)> = None;
@@ -172,7 +173,7 @@ fn of_ruby(text: &Text) -> Vec<Range<usize>> {
     found
 }
 
-/// What is between the marks of a condition of a template.
+/// Finds the text between the marks of a condition of a template.
 fn of_template(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = Vec::new();

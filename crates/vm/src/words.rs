@@ -1,10 +1,10 @@
-//! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the
-//! marks of lists, with their places. `shell` reads the one language whose variables are put in.
+//! Words of a line of a script, whatever its language: the pieces between blanks, quotes and the marks of lists, with
+//! their places. `shell` reads the one language whose variables are expanded.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Whether a word stands in a list of words with blanks between them.
+/// Returns whether a word is in a list of words that are separated by blanks.
 pub(crate) fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
@@ -19,7 +19,7 @@ pub(crate) fn base(path: &str) -> &str {
 pub(crate) struct Word<'a> {
     pub(crate) text: &'a str,
     pub(crate) span: Range<usize>,
-    /// Whether it stood in quotes.
+    /// Whether it was quoted.
     pub(crate) quoted: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn statements(text: &str) -> Vec<(usize, &str)> {
     all
 }
 
-/// Whether words in front of a program's name make it a text or the name of a package, and no command.
+/// Returns whether words before a program's name make it a text or the name of a package, and not a command.
 pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool {
     const TOOLS: &str = "echo printf which whereis man type hash pkill killall pgrep grep apt apt-get aptitude dpkg dnf yum \
         microdnf zypper rpm pacman yay paru pacstrap apk emerge brew pkg pkg_add xbps-install eopkg urpmi nix-env snap \
@@ -93,7 +93,8 @@ pub(crate) fn only_named<'a>(before: impl IntoIterator<Item = &'a str>) -> bool 
     })
 }
 
-/// The word that ends a here-document, of a text that begins with `<<`, and the length of what names it.
+/// Returns the word that ends a here-document, from a text that begins with `<<`, and the length of the operator with
+/// its word.
 pub(crate) fn here_document(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix("<<").filter(|rest| !rest.starts_with('<'))?;
     let rest = rest.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);
@@ -124,7 +125,7 @@ pub(crate) fn here_documents(text: &str) -> Vec<Range<usize>> {
                 rest = rest.get(mark..).unwrap_or_default();
                 let named = here_document(rest);
                 open.extend(named.map(|(name, _)| name));
-                // `<<<` has none.
+                // `<<<` has no document.
                 let length = named.map_or_else(
                     || rest.bytes().take_while(|b| *b == b'<').count(),
                     |(_, end)| end,

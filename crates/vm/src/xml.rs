@@ -1,5 +1,5 @@
-//! An XML text as a tree whose every part knows where it stands: the only reader of XML here. Read
-//! leniently, templates and fragments are taken as they are; read strictly, it must be one element.
+//! An XML text as a tree in which every part has its place: the only reader of XML here. Read leniently, templates and
+//! fragments are accepted as they are; read strictly, the text must be one element.
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
@@ -14,8 +14,8 @@ mod whole;
 
 pub(crate) use whole::well_formed;
 
-/// Deeper nesting is no configuration. VirtualBox takes 250 snapshots within each other, with two elements
-/// for each (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
+/// The limit of nesting; a configuration is not deeper. VirtualBox accepts 250 nested snapshots, with two elements for
+/// each (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
 const DEEPEST: usize = 600;
 
 /// An attribute.
@@ -23,11 +23,11 @@ const DEEPEST: usize = 600;
 pub(crate) struct Attribute {
     /// With its prefix.
     pub(crate) name: String,
-    /// Without entities; holds [`UNKNOWN`] where a template stands.
+    /// Without entities; has [`UNKNOWN`] in place of a template.
     pub(crate) value: String,
     /// The value's bytes, between the quotes.
     pub(crate) value_span: Range<usize>,
-    /// From the blank in front of it to its closing quote.
+    /// From the blank before it to its closing quote.
     pub(crate) whole: Range<usize>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Element {
     pub(crate) whole: Range<usize>,
     /// Whether it is closed in its opening tag.
     pub(crate) empty: bool,
-    /// Where its closing tag begins.
+    /// The start of its closing tag.
     pub(crate) inner_end: usize,
     text: String,
 }
@@ -77,7 +77,7 @@ impl Element {
 pub(crate) struct Tree {
     pub(crate) elements: Vec<Element>,
     pub(crate) roots: Vec<usize>,
-    /// Whether it holds templates, or lacks parts.
+    /// Whether it has templates, or lacks parts.
     pub(crate) template: bool,
     /// `'` or `"`, whichever the text uses.
     pub(crate) quote: char,
@@ -105,7 +105,7 @@ impl Tree {
         self.elements.iter().filter(move |element| element.local() == name)
     }
 
-    /// All that stands in an element, at whatever depth.
+    /// Returns all elements inside an element, at any depth.
     pub(crate) fn within(&self, element: &Element) -> &[Element] {
         // In the order of the text.
         let place = |at: usize| self.elements.partition_point(|e| e.open.start < at);
@@ -113,8 +113,9 @@ impl Tree {
         self.elements.get(range).unwrap_or_default()
     }
 
-    /// Takes the names from elements of a namespace that is not `own`: what they mean is up to other programs. Those with a
-    /// prefix that the text does not explain keep theirs; those of the root's own namespace, and those in `<metadata>`, too.
+    /// Removes the names from elements of a namespace that is not `own`: their meaning is defined by other programs.
+    /// Elements with an undeclared prefix keep theirs; those of the root's default namespace, and those in
+    /// `<metadata>`, too.
     pub(crate) fn forget_foreign(&mut self, own: &str) {
         let foreign = |element: &Element| {
             if self.below(element, "metadata") {
@@ -138,19 +139,19 @@ impl Tree {
         }
     }
 
-    /// Whether an element of this name stands above.
+    /// Returns whether an ancestor has this name.
     pub(crate) fn below(&self, element: &Element, name: &str) -> bool {
         let parent = |index: &usize| self.get(*index)?.parent;
         let mut above = std::iter::successors(element.parent, parent);
         above.any(|index| self.get(index).is_some_and(|element| element.local() == name))
     }
 
-    /// Reads a text from `from` on. What stands behind the last root is not looked at.
+    /// Reads a text from `from` on. Text after the last root is ignored.
     pub(crate) fn parse(text: &Text, from: usize) -> Result<Self, LintError> {
         Self::read(text, from, false)
     }
 
-    /// Reads a text that is one element, without templates. What stands behind it is not looked at.
+    /// Reads a text that is one element, without templates. Text after it is ignored.
     pub(crate) fn strict(text: &Text) -> Result<Self, LintError> {
         let tree = Self::read(text, 0, true)?;
         if tree.roots.is_empty() {
@@ -209,7 +210,7 @@ impl Tree {
                             }
                         }
                         _ if tree.template => {}
-                        // Behind a fragment.
+                        // After a fragment.
                         None if stack.is_empty() => break,
                         _ => {
                             let last = stack.last().and_then(|index| tree.get(*index));
@@ -236,7 +237,7 @@ impl Tree {
                 },
                 Ok(Event::Eof) => break,
                 Ok(_) => {}
-                // Behind what was read, there may be anything: a script, words.
+                // After the part that was read there may be anything: a script, prose.
                 Err(_) if stack.is_empty() && !tree.roots.is_empty() => break,
                 Err(_) if tree.template => break,
                 Err(error) => return Err(fail(start, format!("no valid XML: {}", kind(&error)))),
@@ -248,7 +249,7 @@ impl Tree {
                 !text.as_str().trim_start_matches('\u{feff}').trim_start().starts_with('<');
             let only_opened = stack.len() == tree.elements.len() - first;
             if embedded && !strict && first > 0 && only_opened {
-                // A word in angle brackets, behind the XML in another text.
+                // A word in angle brackets, after the XML in another text.
                 tree.elements.truncate(first);
                 tree.roots.retain(|root| *root < first);
                 stack.clear();
@@ -288,7 +289,7 @@ impl Tree {
         holes: Option<&[Range<usize>]>,
         quotes: &mut (usize, usize),
     ) -> usize {
-        // Where the `<` is: text in front of a tag is an event of its own.
+        // The place of the `<`: text before a tag is a separate event.
         let mut attributes = Vec::new();
         for attribute in tag.attributes().with_checks(false).flatten() {
             let raw: &str = &attribute.value;
@@ -305,7 +306,7 @@ impl Tree {
             let mut value = quick_xml::escape::unescape(raw)
                 .map_or_else(|_| raw.to_owned(), |v| v.into_owned());
             if let Some(holes) = holes {
-                // They are in order, and none overlaps another one.
+                // They are in order, and do not overlap.
                 let next = holes.partition_point(|hole| hole.end <= value_span.start);
                 let inside = holes.get(next).is_some_and(|hole| hole.start < value_span.end);
                 if inside || is_placeholder(&value) {
@@ -362,7 +363,7 @@ pub(crate) fn root(text: &str) -> Option<(usize, &str)> {
     }
 }
 
-/// Where elements of a name begin in a text, whatever it is; the name begins with `<`.
+/// Returns where elements of a name begin in any text; the name begins with `<`.
 pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
         let next = text.as_bytes().get(at + name.len());
@@ -370,8 +371,8 @@ pub(crate) fn tags<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usi
     })
 }
 
-/// What is wrong with a text, without any part of it: a program with more permissions than who named the file may be the one
-/// that reads it, and a message must not tell them what is in it.
+/// Describes the error in a text, without any part of the text: the program may have more permissions than the user who
+/// named the file, and a message must not disclose its content.
 fn kind(error: &quick_xml::Error) -> String {
     use quick_xml::Error;
     use quick_xml::errors::IllFormedError;
@@ -392,7 +393,7 @@ fn kind(error: &quick_xml::Error) -> String {
         }
         Error::Encoding(_) => "bytes that are not in its encoding".to_owned(),
         Error::Namespace(_) => "a prefix of a namespace that XML does not have".to_owned(),
-        // These name no part of the text.
+        // These do not quote the text.
         Error::Io(_) | Error::Syntax(_) | Error::IllFormed(_) => error.to_string(),
     }
 }
@@ -401,7 +402,7 @@ fn position(reader: &Reader<&[u8]>) -> usize {
     usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
 }
 
-/// What a reference stands for: a character's number, or one of the five names that XML has by itself.
+/// Returns the text of a reference: a character's number, or one of the five names that XML predefines.
 fn resolve(name: &BytesRef<'_>) -> Option<String> {
     match name.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),
@@ -409,7 +410,7 @@ fn resolve(name: &BytesRef<'_>) -> Option<String> {
     }
 }
 
-/// Whether an instruction is one that a person wrote for readers.
+/// Returns whether a processing instruction was written by a person for readers.
 fn is_remark(instruction: &str) -> bool {
     let name = instruction.trim_start_matches("<?").trim_end_matches("?>");
     let (name, words) = name.split_once(char::is_whitespace).unwrap_or((name, ""));
@@ -417,8 +418,8 @@ fn is_remark(instruction: &str) -> bool {
     !other && !words.trim().is_empty()
 }
 
-/// The comments and remarks from `from` on: of all of the text, or up to the end of the first element where `from` is not 0. Where the text
-/// is no XML any more, nothing is looked for.
+/// Finds the comments, and the processing instructions that count as comments, from `from` on: in all of the text, or
+/// up to the end of the first element if `from` is not 0. The search ends where the text is no longer XML.
 pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
     let (masked, _) = mask(text);
     let mut reader = Reader::from_str(masked.get(from..).unwrap_or_default());
@@ -433,7 +434,7 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
         let end = from + position(&reader);
         match event {
             Ok(Event::Comment(_)) => all.push(start..end),
-            // An instruction to a program that nothing here starts is a remark, too.
+            // A processing instruction for a program that is not started here is a comment, too.
             Ok(Event::PI(_)) if is_remark(text.get(start..end).unwrap_or_default()) => {
                 all.push(start..end);
             }
@@ -451,8 +452,8 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// The text with templates blanked out, byte for byte as long, and where they stood: in order, those that
-/// overlap as one.
+/// Returns the text with templates blanked out, with the same length in bytes, and the places of the templates: in
+/// order, with overlapping ones joined.
 fn mask(text: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     let mut bytes = text.as_bytes().to_vec();
     let mut holes = Vec::new();
@@ -482,6 +483,6 @@ fn mask(text: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
         }
         overlaps
     });
-    // Only whole pieces were blanked out, so it is a string still.
+    // Only whole characters were blanked out, so it is still a string.
     (String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned), holes)
 }

@@ -1,4 +1,4 @@
-//! YAML as a tree whose every part knows where it stands: the only reader of YAML here.
+//! YAML as a tree in which every part has its place: the only reader of YAML here.
 
 mod source;
 
@@ -8,9 +8,9 @@ use source::{Source, complains};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Deeper nesting is no manifest.
+/// The limit of nesting; a manifest is not deeper.
 const DEEPEST: usize = 100;
-/// Nodes that anchors keep and aliases copy: each alias of an alias may multiply them.
+/// The limit of nodes that anchors save and aliases copy: each alias of an alias may multiply them.
 const MOST_COPIED: usize = 100_000;
 
 /// A node.
@@ -27,7 +27,7 @@ pub(crate) enum Node {
     List {
         items: Vec<Node>,
     },
-    /// An alias that is not followed: it is within what it stands for, or too much would be copied.
+    /// An alias that is not followed: it is inside its own anchor, or too many nodes would be copied.
     Alias,
 }
 
@@ -48,7 +48,7 @@ impl Node {
         Some(node)
     }
 
-    /// An entry of a map. Of several with this key the last one counts, as it does for `kubectl`.
+    /// Returns an entry of a map. Of duplicate keys the last one applies, as for `kubectl`.
     pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
         match self {
             Node::Map { entries, .. } => {
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Calls with every map, outermost first, until one is taken.
+    /// Calls `take` with every map, outermost first; does not go below one for which it returns true.
     pub(crate) fn find<'a>(&'a self, take: &mut dyn FnMut(&'a Node) -> bool) {
         match self {
             Node::Map { entries, .. } if !take(self) => {
@@ -96,7 +96,7 @@ impl Node {
     }
 }
 
-/// Counts the nodes of a part, up to [`MOST_COPIED`], and says how many levels it has.
+/// Counts the nodes of a part, up to [`MOST_COPIED`], and returns its number of levels.
 fn measure(node: &Node, number: &mut usize) -> usize {
     if *number > MOST_COPIED {
         return 0;
@@ -110,7 +110,7 @@ fn measure(node: &Node, number: &mut usize) -> usize {
     below.unwrap_or(0) + 1
 }
 
-/// Puts the entries of `<<` in its place, but for keys that the map has.
+/// Replaces `<<` by its entries, except for keys that the map has.
 fn merge(entries: &mut Vec<(Key, Node)>) {
     let is_merged = |key: &Key, node: &Node| {
         key.name == "<<" && matches!(node, Node::Map { .. } | Node::List { .. })
@@ -132,14 +132,14 @@ fn merge(entries: &mut Vec<(Key, Node)>) {
     *entries = kept;
 }
 
-/// The documents of a text. What an alias stands for is put in its place, with the place of the anchor.
+/// Returns the documents of a text. An alias is replaced by its anchor's node, with the place of the anchor.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, LintError> {
     let strict = read(&Source::strict(text));
     let LintError::Syntax { what, .. } = match &strict {
         Ok(_) => return strict,
         Err(error) => error,
     };
-    // What is wrong is said of the text as it is.
+    // Errors refer to the original text.
     let padded = if complains(what) { Source::padded(text) } else { None };
     padded.and_then(|source| read(&source).ok()).map_or(strict, Ok)
 }
@@ -216,7 +216,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Node>, LintError> {
     Ok(documents)
 }
 
-/// Where the scalars of a text stand, in order, and how far it is valid.
+/// Returns the places of a text's scalars, in order, and how far the text is valid.
 pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
     let source = Source::of(text);
     let mut parser = Parser::new_from_str(&source.text);
@@ -233,17 +233,17 @@ pub(crate) fn scalars(text: &str) -> (Vec<Range<usize>>, usize) {
     (found, text.len())
 }
 
-/// A part of a text in which a change would not be certain to change one value.
+/// A part of a text in which a change may change more than one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     /// All of it.
     pub(crate) span: Range<usize>,
-    /// Why.
+    /// The reason.
     pub(crate) what: &'static str,
 }
 
-/// Values that stand in several places at once (anchors), maps that get entries from elsewhere (`<<`) or have a key
-/// twice, and values whose type a tag says.
+/// Returns values that are used in several places (anchors), maps that get entries from elsewhere (`<<`) or have a
+/// duplicate key, and values whose type a tag sets.
 pub(crate) fn shared(text: &str) -> Vec<Shared> {
     struct Open {
         start: usize,
@@ -353,7 +353,7 @@ mod tests {
             text.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1));
         }
         assert!(measure(&of(&text), &mut 0) <= DEEPEST);
-        // An inner map is not there twice.
+        // An inner map is not merged twice.
         let text = "a: {<<: {b: 1, <<: {c: 2, b: 3}}, c: 4}\n";
         let root = of(text);
         let value = |key: &str| root.at(&["a", key]).and_then(Node::scalar).unwrap().0.to_owned();

@@ -1,5 +1,5 @@
-//! Scripts whose options also serve other purposes are run before and after they are mended, with stand-ins for QEMU and
-//! VBoxManage: only the words of the option that was meant differ, and all other output is equal.
+//! Scripts whose options also serve other purposes are run before and after a fix, with stand-ins for QEMU and
+//! VBoxManage: only the words of the edited option differ, and all other output is equal.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use clocksmith_vm::{Choices, Document, Kind, fix};
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A stand-in: its name and each of its words, one on a line, into descriptor 9.
+/// A stand-in: writes its name and each of its arguments, one on a line, to descriptor 9.
 const STAND_IN: &str = "#!/bin/sh\n{ echo \"call ${0##*/}\"; for word; do printf 'word %s\\n' \"$word\"; done; } >&9\nexit 0\n";
 
 /// Pieces of scripts. `%` is the name of a variable.
@@ -84,7 +84,7 @@ const LINES: &[&str] = &[
     "echo status $?",
     "%=none",
     "exit 3",
-    // The machine type depends on what the script is called with.
+    // The machine type depends on the arguments of the script.
     "if [ \"$1\" ]; then %=microvm; fi",
     "[ -n \"$EXTRA\" ] && %=$2",
     "case $1 in -M) %=microvm;; *) %=q35;; esac",
@@ -150,7 +150,7 @@ fn run(shell: &str, directory: &Path, script: &str, argument: &str) -> Run {
         }
     }
     let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
-    // Messages of the shell have the number of a line, which a removed line above changes.
+    // Messages of the shell have a line number, which changes if a line above is removed.
     for line in String::from_utf8_lossy(&done.stderr).lines() {
         let parts = line
             .split(": ")
@@ -161,7 +161,7 @@ fn run(shell: &str, directory: &Path, script: &str, argument: &str) -> Run {
     Run { calls: all, output, status: done.status.code() }
 }
 
-/// A command line without what a change may touch.
+/// Returns a command line without the options that a change may edit.
 fn reduced(call: &[String]) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = call.iter().peekable();
@@ -187,13 +187,13 @@ fn reduced(call: &[String]) -> Vec<String> {
     words
 }
 
-/// The command lines without those that VirtualBox of today refuses.
+/// Returns the command lines without those that present versions of VirtualBox refuse.
 fn kept(calls: &[Vec<String>]) -> Vec<Vec<String>> {
     let removed = |call: &&Vec<String>| call.get(1).is_none_or(|word| word != "setextradata");
     calls.iter().filter(removed).map(|call| reduced(call)).collect()
 }
 
-/// How many command lines give a machine without an HPET the property: QEMU refuses them.
+/// Returns how many command lines set the property for a machine without an HPET: QEMU refuses them.
 fn refused(calls: &[Vec<String>]) -> usize {
     let of = |call: &&Vec<String>| {
         let (mut machine, mut hpet) = ("pc", false);
@@ -316,13 +316,13 @@ proptest! {
         bash in any::<bool>(),
     ) {
         let directory = stand_ins();
-        // A script without a bashism is one of both shells.
+        // A script without a bashism is run by both shells.
         let shells: &[&str] = if bash { &["bash"] } else { &["dash", "bash"] };
         check(directory.path(), &script(&lines, bash), shells);
     }
 }
 
-/// Puts the end of a continued line between two characters behind the first line.
+/// Inserts a line continuation between two characters after the first line.
 fn continued(text: &str, at: usize) -> String {
     let first = text.find('\n').map_or(0, |n| n + 1);
     let places: Vec<usize> =
@@ -364,7 +364,7 @@ fn fix_value_that_a_continued_line_divides_is_changed_at_its_end() {
     assert!(changed > 60, "{changed}");
 }
 
-/// The generator makes scripts that are edited, and the check sees an edit that does harm.
+/// The generator makes scripts that are edited, and the check detects a harmful edit.
 #[test]
 fn fix_generated_scripts_are_edited_at_all() {
     let directory = stand_ins();
@@ -382,7 +382,7 @@ fn fix_generated_scripts_are_edited_at_all() {
     assert_ne!((old.calls, old.output), (new.calls, new.output));
 }
 
-/// What a trace prints is that of the commands, which differ by the option; also where a line continues in its word.
+/// The output of a trace has the commands, which differ by the option; also where a line is continued inside a word.
 #[test]
 fn fix_traced_script_whose_set_is_continued_is_compared_by_its_calls() {
     let directory = stand_ins();

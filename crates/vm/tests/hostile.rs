@@ -1,5 +1,5 @@
-//! Whatever somebody puts into a file, eight times as much of it takes about eight times as long, and not
-//! sixty-four times. Only ratios are compared, and generously: other programs run, too.
+//! For any content of a file, eight times as much of it takes about eight times as long, and not sixty-four times. Only
+//! ratios are compared, and with a margin: other programs run, too.
 
 #[path = "hostile/mod.rs"]
 mod texts;
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 const SMALL: usize = 1 << 10;
 const LARGE: usize = 8 * SMALL;
-/// Less than this is no measurement.
+/// A shorter time is not a usable measurement.
 const LEAST: Duration = Duration::from_millis(1);
 /// Between eight, which is linear, and sixty-four, which is quadratic.
 const WORST: u32 = 30;
 
-/// The time that this thread has run: a busy machine makes it wait, and that does not count.
+/// Returns the CPU time of this thread: waiting on a busy machine is not included.
 fn run() -> Duration {
-    // Not `schedstat`, which the kernel brings up to date at ticks.
+    // Not `schedstat`, which the kernel updates at ticks.
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(now).unwrap_or_default()
 }
 
-/// How long it takes to look at a file, and to mend it.
+/// Returns the time to check a file, and to fix it.
 fn cost(kind: Kind, name: &str, text: &str, mends: bool) -> Duration {
     let document = Document {
         name: name.to_owned(),
@@ -40,7 +40,7 @@ fn cost(kind: Kind, name: &str, text: &str, mends: bool) -> Duration {
     run().saturating_sub(begun)
 }
 
-/// Variables that are put in again and again cost up to a bound, which is reached only in larger files.
+/// Repeated expansion of variables costs up to a bound, which only larger files reach.
 fn up_to_a_bound(case: &str) -> bool {
     ["one l", "doubling", "variables that"].iter().any(|begin| case.starts_with(begin))
 }

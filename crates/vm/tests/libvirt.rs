@@ -1,9 +1,9 @@
-//! Against the real libvirt: mended domains are valid, and QEMU is told what was predicted. No guest is
-//! started. For the many command lines virsh has the driver built in (`qemu:///embed`); some domains are
-//! also defined in a daemon of our own.
+//! Tests against the real libvirt: fixed domains are valid, and QEMU gets the predicted options. No guest is started.
+//! virsh runs the many command lines with the built-in driver (`qemu:///embed`); some domains are also defined in a
+//! separate daemon.
 //!
-//! `cargo test -p clocksmith-vm --test libvirt -- --ignored`; needs virsh, virt-xml-validate, libvirt's
-//! QEMU driver and qemu-system-x86_64 (`./test.sh vm`).
+//! `cargo test -p clocksmith-vm --test libvirt -- --ignored`; needs virsh, virt-xml-validate, libvirt's QEMU driver and
+//! qemu-system-x86_64 (`./test.sh vm`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use clocksmith_vm::{Choices, Document, Kind, Prediction, fix, predict};
@@ -14,10 +14,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Somebody without rights, since libvirt as root wants a user of its own.
+/// A user without privileges, since libvirt as root requires a dedicated user.
 const NOBODY: u32 = 65_534;
 
-/// A directory of its own for libvirt.
+/// A separate directory for libvirt.
 struct Libvirt {
     directory: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ impl Libvirt {
         String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
     }
 
-    /// A program of libvirt's, with everything of its own in our directory.
+    /// Returns a program of libvirt, with all its files in our directory.
     fn command(&self, program: &str) -> Command {
         let home = self.directory.path();
         let mut command = Command::new(program);
@@ -110,7 +110,7 @@ impl Drop for Daemon {
     }
 }
 
-/// One machine for each combination of what the file can say of the clock.
+/// Returns one machine for each combination of the file's settings of the clock.
 fn matrix(hertz: &str, passthrough: bool) -> Vec<String> {
     let custom = "<cpu mode='custom' match='exact'><model fallback='forbid'>Haswell</model>@</cpu>";
     let mut cpus = vec![("qemu", custom)];
@@ -155,7 +155,7 @@ fn matrix(hertz: &str, passthrough: bool) -> Vec<String> {
     out
 }
 
-/// What a command line says, in the words of a prediction.
+/// Returns the options of a command line, in the form of a prediction.
 fn said(line: &str) -> (BTreeSet<String>, bool) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let behind = |option: &str| {
@@ -209,7 +209,7 @@ fn qemu_is_told_what_was_predicted() {
     }
     let mut compared = 0;
     for (line, text) in libvirt.native(&files).iter().zip(&texts) {
-        // The host may lack what is asked for.
+        // The host may lack a requested feature.
         if line.contains("error:") && (line.contains("TSC") || line.contains("CPU")) {
             continue;
         }
@@ -240,7 +240,7 @@ fn a_daemon_takes_mended_domains_and_says_the_same() {
         );
         let line = libvirt.virsh_at("qemu:///session", &commands);
         assert!(line.contains("defined from"), "{line}\n{}", mended.text.as_str());
-        // The host may lack what is asked for.
+        // The host may lack a requested feature.
         if line.contains("error:") && (line.contains("TSC") || line.contains("CPU")) {
             continue;
         }
@@ -256,7 +256,7 @@ fn a_daemon_takes_mended_domains_and_says_the_same() {
 fn what_is_mended_is_valid() {
     let libvirt = Libvirt::new();
     let mut machines: Vec<String> = matrix("2000000000", true).into_iter().step_by(13).collect();
-    // Without a clock, with an empty one, in one line.
+    // Without a clock, with an empty one, on one line.
     let plain = "<domain type='kvm'><name>a</name><memory>1</memory><os><type arch='x86_64'>hvm</type></os>\
                  <cpu mode='host-passthrough'/></domain>";
     machines.push(plain.to_owned());
@@ -278,7 +278,7 @@ fn what_is_mended_is_valid() {
             }
             let text = fixed.document.text.as_str();
             if machine.contains("type='qemu'") {
-                // An emulated domain has a TSC of its own, and libvirt refuses these there.
+                // An emulated domain has an emulated TSC, for which libvirt refuses these.
                 for word in ["invtsc", "frequency="] {
                     assert_eq!(text.contains(word), machine.contains(word), "{text}");
                 }

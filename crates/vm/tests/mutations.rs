@@ -1,5 +1,4 @@
-//! Files with pieces cut out, doubled and moved: looking ends, changes can be made, and mending twice is
-//! mending once.
+//! Files with pieces removed, doubled and moved: checks end, changes can be made, and a second fix changes nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use clocksmith_vm::{Choices, Document, Kind, edit, fix, lint};

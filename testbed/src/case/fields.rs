@@ -95,8 +95,8 @@ impl Expect {
 impl Fields {
     /// These lines, with the gaps filled from `base`.
     ///
-    /// A case that inherits from another does not inherit its place in the subset for continuous
-    /// integration, nor its expectations: they belong to the case that says them.
+    /// A case that inherits from another does not inherit its place in the subset for continuous integration, nor its
+    /// expectations: they belong to the case that states them.
     pub fn over(self, base: &Fields) -> Fields {
         let base = base.clone();
         Fields {

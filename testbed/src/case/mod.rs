@@ -1,7 +1,7 @@
 //! The boots. A *case* is a few lines of TOML; one case and one kernel make one [`Boot`].
 //!
 //! - [`fields`]: the lines a case may have, and how one set of lines inherits from another
-//! - [`expect`]: the notation for what a kernel is expected to choose
+//! - [`expect`]: the notation for the expected choice of a kernel
 //! - [`mod@file`]: reading case files and turning them into boots
 //! - [`select`]: choosing boots by name or subset
 
@@ -33,7 +33,7 @@ pub struct Boot {
     pub run: Option<String>,
     /// The expected choice of the kernel.
     pub expect: Option<Choice>,
-    /// The verdict that `clocksmith why` should give inside, where the rule gives another.
+    /// The verdict that `clocksmith why` should give inside, if the rule gives another one.
     pub verdict: Option<String>,
     /// Whether the boot belongs to the subset for continuous integration.
     pub ci: bool,

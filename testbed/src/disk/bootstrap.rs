@@ -1,6 +1,5 @@
-//! A system's files from the distribution's packages, through mmdebstrap: it installs into a
-//! directory with apt state of its own, in a mount namespace of its own, and leaves this machine's
-//! packages alone.
+//! Installs a system's files from the distribution's packages, through mmdebstrap: it installs into a directory with a
+//! separate apt state, in a separate mount namespace, and does not change this machine's packages.
 
 use super::system::{Content, File, System};
 use crate::kernel::apt;

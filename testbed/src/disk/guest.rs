@@ -1,4 +1,4 @@
-//! A running system on a disk of its own, for tests and for developers.
+//! A running system on its own disk, for tests and for developers.
 
 use super::build::end_of;
 use super::image::Image;
@@ -132,7 +132,7 @@ impl Disk {
         self.explain(result, || format!("running `{}` in the guest", shortened(script)))
     }
 
-    /// Runs a shell script that should succeed, and returns what it wrote to standard output.
+    /// Runs a shell script that should succeed, and returns its standard output.
     pub fn check(&mut self, script: &str) -> Result<String> {
         let answer = self.run(script)?;
         if answer.code != 0 {
@@ -155,8 +155,7 @@ impl Disk {
         self.explain(result, || format!("sending `{}` to the guest", shortened(script)))
     }
 
-    /// Writes a file in the guest, over what is there. It may not be on the disk when this returns:
-    /// run `sync`.
+    /// Writes a file in the guest, replacing an existing one. It may not be on disk when this returns: run `sync`.
     pub fn push(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
         let script = format!("cat >{}", quote(path));
         let answer = self.run_with(&script, bytes)?;
@@ -182,7 +181,7 @@ impl Disk {
         Ok(answer.stdout().trim().to_string())
     }
 
-    /// The identity of the current boot, as /proc/sys/kernel/random/boot_id says it.
+    /// The identity of the current boot, from /proc/sys/kernel/random/boot_id.
     pub fn boot_id(&mut self) -> Result<&str> {
         self.running
             .as_ref()
@@ -192,8 +191,8 @@ impl Disk {
 
     /// Reboots in good order, and waits for the agent of the next boot.
     ///
-    /// The next boot gets an emulator of its own: software emulation takes minutes for a kernel
-    /// that is loaded over the one before it.
+    /// The next boot gets a new emulator: software emulation takes minutes for a kernel that is loaded over the one
+    /// before it.
     pub fn reboot(&mut self) -> Result<()> {
         let before = self.boot_id()?.to_string();
         self.send("systemctl --no-block reboot")?;

@@ -138,7 +138,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 fn dos_sector(flag: u8, kind: u8, extent: Extent) -> [u8; SECTOR as usize] {
-    // Cylinders, heads and sectors mean nothing any more; this stands for "see the sector numbers".
+    // Cylinders, heads and sectors are obsolete; this value means "see the sector numbers".
     const FAR: [u8; 3] = [0xfe, 0xff, 0xff];
     let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
     let mut sector = [0; SECTOR as usize];

@@ -78,7 +78,7 @@ pub enum Line {
 pub struct Plan<'a> {
     /// The hardware.
     pub hardware: &'a Hardware,
-    /// Who starts the kernel.
+    /// The part that starts the kernel: the emulator or a boot loader.
     pub start: Start<'a>,
     /// The disk's file.
     pub disk: &'a Path,

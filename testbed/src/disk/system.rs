@@ -92,7 +92,7 @@ impl System {
             .collect()
     }
 
-    /// Packages beyond the essential ones, and what they depend on.
+    /// Packages besides the essential ones and the dependencies of these.
     pub fn packages(self) -> Vec<&'static str> {
         let own: &[&str] = match self.loader() {
             Loader::Grub => &["grub-pc"],
@@ -104,7 +104,7 @@ impl System {
     /// Answers to questions that packages ask on installation.
     pub fn answers(self) -> &'static str {
         match self.loader() {
-            // There is no disk yet that the boot loader could go to.
+            // There is no disk yet on which the boot loader could be installed.
             Loader::Grub => "grub-pc grub-pc/install_devices_empty boolean true",
             Loader::SystemdBoot => "",
         }

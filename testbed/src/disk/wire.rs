@@ -82,7 +82,7 @@ impl Wire {
         Ok(Wire { writer: stream.try_clone()?, reader: BufReader::new(stream), last: 0 })
     }
 
-    /// Waits until an agent says that it listens, and returns the identity of the boot it is in.
+    /// Waits until an agent reports that it listens, and returns the identity of its boot.
     pub fn hello(&mut self, patience: Duration) -> Result<String, WireError> {
         let end = Instant::now() + patience;
         loop {
@@ -174,7 +174,7 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// Takes as much of the received data as `wanted` says.
+    /// Takes as much of the received data as `wanted` returns.
     fn some(
         &mut self,
         end: Instant,

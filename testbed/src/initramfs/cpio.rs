@@ -1,6 +1,6 @@
 //! Writes the `newc` form of cpio archives, which a kernel unpacks at boot.
 
-/// An archive under construction. Directories must be added before what is in them.
+/// An archive under construction. A directory must be added before its content.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,

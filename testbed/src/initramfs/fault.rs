@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// The faults there are, and what their numbers mean.
+/// The names of the faults, and the meaning of their numbers.
 const NAMES: &[(&str, &str)] = &[
     ("offset-cpu1", "cycles by which processor 1 is ahead"),
     ("rate", "millionths by which the counter is too fast"),

@@ -18,7 +18,7 @@ pub struct Answer {
     pub causes: BTreeSet<String>,
     /// How a read of CLOCK_MONOTONIC was served, where it was measured.
     pub path: Option<String>,
-    /// Nanoseconds of such a read, where it was measured.
+    /// The cost of such a read in nanoseconds, where it was measured.
     pub ns: Option<f64>,
 }
 

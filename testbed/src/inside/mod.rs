@@ -1,4 +1,4 @@
-//! The program inside the guest, and what it says about the guest from outside.
+//! The program inside the guest, and its answer about the same guest from outside.
 //!
 //! With `run --guest-clocksmith PATH` each x86-64 guest also runs `clocksmith why --json`, with its
 //! measurement, and `clocksmith collect`. Both come out on the serial line. [`judge`] compares the
@@ -6,7 +6,7 @@
 //! bundle, which must give the same answer.
 //!
 //! - [`answer`]: the part of the program's JSON that is read
-//! - [`rules`]: which causes and which verdict a boot must have
+//! - [`rules`]: the causes and the verdict that a boot must have
 
 pub mod answer;
 pub mod rules;
@@ -36,8 +36,7 @@ pub struct Inside {
     pub bundle: usize,
 }
 
-/// Writes the answer of the guest's program into the record and judges it. `None` if it was not
-/// there.
+/// Writes the answer of the guest's program into the record and judges it. `None` if there is none.
 pub fn judge(
     directory: &Path,
     boot: &Boot,
@@ -103,7 +102,7 @@ fn from_outside(inside: &Answer, truth: &Truth, outside: &Oracle, bundle: &Path)
     list
 }
 
-/// `/proc/uptime` before `why`, behind it and behind `collect`, as the time that each took.
+/// Returns the time that `why` and `collect` took, from `/proc/uptime` before `why`, after it and after `collect`.
 fn seconds(text: &str) -> Option<(f64, f64)> {
     let mut times = text.lines().filter_map(|line| line.split(' ').next()?.parse::<f64>().ok());
     let (start, middle, end) = (times.next()?, times.next()?, times.next()?);

@@ -6,8 +6,8 @@ use super::choice;
 use crate::case::Boot;
 use crate::record::truth::Truth;
 
-/// The kernel's words for why the TSC cannot be used, and the cause that says the same. The first
-/// that matches a line counts.
+/// The kernel's messages about why the TSC cannot be used, each with the equivalent cause. The first match of a line is
+/// used.
 const REASONS: &[(&str, &str)] = &[
     ("due to TSCs unsynchronized", "tsc-unsynchronized"),
     ("due to boot parameter notsc", "cmdline-notsc"),

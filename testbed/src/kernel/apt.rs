@@ -136,7 +136,7 @@ impl Apt {
         best.with_context(|| format!("apt-cache shows nothing for the packages of `{pattern}`"))
     }
 
-    /// Downloads a package into a directory of its own and returns the file.
+    /// Downloads a package into a separate directory and returns the file.
     pub fn download(&self, package: &Package) -> Result<PathBuf> {
         let directory = self.directory.join("download").join(&package.sha256);
         std::fs::create_dir_all(&directory)
@@ -262,7 +262,7 @@ fn lines(entries: Entries, suites: &[String], mirror: &Mirror) -> Result<String>
     Ok(lines.concat())
 }
 
-/// The system's settings that say how to reach the archive.
+/// Returns the system's settings of the access to the archive.
 pub(crate) fn system_acquire_settings() -> String {
     let dump = Command::new("apt-config").arg("dump").output();
     let dump = dump.map(|output| output.stdout).unwrap_or_default();

@@ -97,8 +97,8 @@ fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
     Ok(kernel)
 }
 
-/// The old form of LZ4 that kernels use: blocks, each behind its compressed size, all but the last
-/// 8 MiB when unpacked. The kernel's build puts the unpacked size behind the last block.
+/// Unpacks the old form of LZ4 that kernels use: blocks, each after its compressed size, all but the last 8 MiB when
+/// unpacked. The kernel's build appends the unpacked size to the last block.
 fn unpack_lz4(mut rest: &[u8]) -> Result<Vec<u8>, ImageError> {
     const BLOCK: usize = 8 << 20;
     let mut kernel = Vec::new();

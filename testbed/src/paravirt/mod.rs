@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// A clock that the emulator offers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// kvm-clock whose page is valid on all processors.
+    /// kvm-clock with the stable bit in its page and in CPUID.
     Kvm,
     /// kvm-clock of a host that does not itself run on its TSC: without the stable bit in the page.
     KvmUnstable,
@@ -107,8 +107,8 @@ impl Paravirt {
         text
     }
 
-    /// What the emulator needs besides. It has few devices, so it cannot give a machine the usual ones, and no
-    /// firmware of its own; the distribution's emulator brings that.
+    /// Returns further options of the emulator. It has few devices, so it cannot give a machine the usual ones, and it
+    /// has no firmware; the distribution's emulator has one.
     pub fn qemu(self) -> Vec<String> {
         ["-nodefaults", "-L", "/usr/share/qemu", "-L", "/usr/share/seabios"]
             .map(String::from)

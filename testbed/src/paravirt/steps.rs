@@ -28,8 +28,8 @@ impl Steps {
         Ok(Steps { end: Instant::now() + limit, limit, log })
     }
 
-    /// Runs a command to its end. It gets a process group of its own, so that a compiler that it has started
-    /// ends with it when the time is over.
+    /// Runs a command to its end. It gets a separate process group, so that a compiler that it has started ends with it
+    /// when the time is over.
     pub(super) fn run(&self, what: &str, mut command: Command) -> Result<()> {
         let log = || -> Result<File> {
             let file = File::options().append(true).open(&self.log);

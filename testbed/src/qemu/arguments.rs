@@ -57,7 +57,7 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The kernel's whole command line: what the testbed needs, then what the case wants.
+    /// Returns the kernel's whole command line: the parameters that the testbed needs, then those of the case.
     pub fn kernel_command_line(&self) -> String {
         // The level keeps the kernel's messages off the serial line, where the frames go; the
         // whole log is read inside the guest. A kernel that panics ends the emulator at once.

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A boot that did not say everything.
+/// A boot whose output is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
     /// The emulator ended by itself.
@@ -61,8 +61,8 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts an emulator whose serial line comes to the testbed. The serial log and the
-    /// emulator's own messages go to files in `directory`.
+    /// Starts an emulator whose serial line comes to the testbed. The serial log and the emulator's messages go to
+    /// files in `directory`.
     pub fn start(arch: Arch, arguments: &[OsString], directory: &Path) -> Result<Guest> {
         Guest::start_tapped(arch, None, arguments, directory, Box::new(|_| false))
     }
@@ -143,7 +143,7 @@ impl Guest {
         writeln!(serial, "{line}").with_context(|| format!("saying `{line}` to the guest"))
     }
 
-    /// The lines that the guest says next, up to one that contains `text`, without that one.
+    /// Returns the next lines of the guest, up to one that contains `text`, without that one.
     pub fn lines_until(&self, text: &str, patience: Duration) -> Result<Vec<String>> {
         let end = Instant::now() + patience;
         let mut lines = Vec::new();

@@ -11,7 +11,7 @@
 //!   serial.log     the raw serial line, kept if the boot failed
 //! ```
 //!
-//! - [`log`]: which lines of a kernel log give the answer away, and which explain it
+//! - [`log`]: the lines of a kernel log that contain the answer, and those that explain it
 //! - [`truth`]: the contents of `truth.json`
 
 pub mod log;

@@ -1,4 +1,4 @@
-//! The truth about one boot: what the kernel chose, and how the guest was started.
+//! The truth about one boot: the kernel's choice, and how the guest was started.
 
 use crate::case::Boot;
 use crate::case::expect::Choice;

@@ -66,7 +66,7 @@ fn load_row(record: &Path) -> Result<Row> {
     Ok(Row { truth: Truth::load(record)?, judgement, words: words(record) })
 }
 
-/// The lines of a record's log that say why a clock is not used.
+/// Returns the lines of a record's log with the reason why a clock is not used.
 pub fn words(record: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(record.join("full-dmesg")).unwrap_or_default();
     log::refusals(&log).into_iter().map(String::from).collect()

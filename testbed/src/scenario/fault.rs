@@ -38,7 +38,7 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Who reads, besides a part's name.
+/// The suffix of a part's name for the given reader.
 const GIVEN: &str = ", the given reader";
 
 /// Plays it.

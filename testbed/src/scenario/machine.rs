@@ -146,7 +146,7 @@ fn rate(guest: &Guest) -> Result<(f64, Tick)> {
     Ok((last.since(first).rate(), last))
 }
 
-/// The last reading of a guest that says nothing more; the one before, if there is none.
+/// Returns the last reading of a guest that prints nothing more; `last` if there is none.
 fn last(guest: &Guest, mut last: Tick) -> Tick {
     while let Ok(line) = guest.wait_for("tick raw=", Duration::from_millis(500)) {
         last = Tick::parse(&line).unwrap_or(last);

@@ -1,12 +1,12 @@
-//! Events for the clocks of a running guest: the clocksource is switched, the guest is paused, saved
-//! and loaded, or moved, its time is steered, or its counter is wrong. Meanwhile a reader in the
-//! guest reads a clock in several threads, and reports its observations.
+//! Events for the clocks of a running guest: the clocksource is switched, the guest is paused, saved and loaded, or
+//! moved, its time is steered, or its counter is wrong. During the event a reader in the guest reads a clock in several
+//! threads, and reports its observations.
 //!
 //! - [`place`]: a guest with a script in it, and its output while it runs
 //! - [`reader`]: the program that reads across the event, and the allowed observations
 //! - [`journal`]: its reports and the events, in order
 //! - [`live`]: a guest that obeys commands during an event from outside
-//! - [`ticks`]: readings of the guest's clocks, and what they show
+//! - [`ticks`]: readings of the guest's clocks, and their evaluation
 //! - [`switch`]: the clocksource is changed through sysfs
 //! - [`machine`]: pause, snapshot and migration
 //! - [`ntp`]: the clock is slewed, and the wall clock is set
@@ -90,7 +90,7 @@ impl Story {
             let error = number("largest_error_ns")?;
             Some(format!("{reads} reads, {steps} steps back, largest error {error} ns"))
         };
-        // Each fault has a reader of its own; across an event there is one.
+        // Each fault has a separate reader; across an event there is one.
         let from = if self.scenario == "fault" { 0 } else { self.readers.len().saturating_sub(1) };
         let reports = self.readers.iter().skip(from).filter_map(numbers);
         let mut text = reports.collect::<Vec<_>>().join("\n                    ");

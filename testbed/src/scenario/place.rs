@@ -138,8 +138,8 @@ impl Place {
         self.clocksmith.is_some()
     }
 
-    /// Makes the files for guests that run a script; [`Reader::script`] says what it can use. Two
-    /// processors with an invariant TSC or the hypervisor's clock, so that the threads of a reader really run side by side.
+    /// Makes the files for guests that run a script; [`Reader::script`] documents the functions that it can use. Two
+    /// processors with an invariant TSC or the hypervisor's clock, so that the threads of a reader run in parallel.
     pub fn stage(&self, name: &str, script: &str) -> Result<Stage<'_>> {
         let directory = self.directory.path().join(name);
         std::fs::create_dir_all(&directory).context("making a directory for the guest's files")?;

@@ -1,5 +1,5 @@
-//! The reader: a program that reads a clock in several threads while a scenario plays, and reports
-//! its observations. `testbed/README.md` says what a program must do to be one.
+//! The reader: a program that reads a clock in several threads while a scenario plays, and reports its observations.
+//! `testbed/README.md` has the requirements of such a program.
 
 use super::Story;
 use super::journal::{Entry, Journal, reads_on};
@@ -59,7 +59,7 @@ reader_end() {
 const VERIFY: &str =
     "for i in 1 2 3 4 5; do clocksmith verify -q --duration 3s && break; done >/dev/null 2>&1\n";
 
-/// The line with which a script says how the reader ended.
+/// The prefix of a script's line with the exit status of the reader.
 pub const ENDED: &str = "the reader ended with ";
 
 /// The keys that every report must have, and one that it may have.
@@ -95,8 +95,8 @@ impl Reader {
         format!("{run}{program} --threads {}", self.threads)
     }
 
-    /// A script, with the functions that scripts use in front of it. Its word `READER` starts the
-    /// reader, behind everything else in the guest, so that the events come in time.
+    /// Returns a script, preceded by the functions that scripts use. Its word `READER` starts the reader, with a lower
+    /// priority than everything else in the guest, so that the events come in time.
     pub fn script(&self, script: &str) -> String {
         let choose = self.under_run.as_ref().map_or_else(String::new, |source| {
             format!("{VERIFY}echo {source} >$S/current_clocksource\nsleep 1\n")
@@ -125,7 +125,7 @@ impl Reader {
             if let Some(problem) = self.problem_of(value)
                 && !story.problems.contains(&problem)
             {
-                // The totals only grow; the last report says the most.
+                // The totals only grow; the last report is the most complete.
                 story.problems.retain(|old| old.split(':').next() != problem.split(':').next());
                 story.problems.push(problem);
             }

@@ -33,8 +33,8 @@ while read -r order argument <&3; do
     esac
 done"#;
 
-/// How long the guest is paused, and lies in its snapshot, at least. A real-time clock counts whole seconds, so the watch
-/// wants three of them.
+/// The least time for which the guest is paused, and is only in its snapshot. A real-time clock counts whole seconds,
+/// so the watch needs three of them.
 const AWAY: Duration = Duration::from_secs(20);
 /// How soon the watch reports an event, in seconds of the guest.
 const SOON: f64 = 3.0;
@@ -76,7 +76,7 @@ pub fn play(place: &Place) -> Result<Story> {
     let away = begin.elapsed().as_secs_f64();
     seat.restored(&mut story, "paused", stopped, None)?;
     seat.asked(&mut story, "paused", &Asked { behind: away, by_fork: false })?;
-    // What sets the clock right afterwards is expected, and ends the alarm.
+    // A correction of the clock afterwards is expected, and ends the alarm.
     seat.set(&mut story, away.round() as i64)?;
     seat.quiet(&mut story, "set right after the pause")?;
 
@@ -104,7 +104,7 @@ fn generation(id: &str) -> [String; 2] {
     ["-device".into(), format!("vmgenid,guid={id}")]
 }
 
-/// What `why` and `check` must say.
+/// The expected answers of `why` and `check`.
 struct Asked {
     /// How far the wall clock is behind, in seconds; ahead if it is negative.
     behind: f64,
@@ -119,7 +119,7 @@ struct Seat {
 }
 
 impl Seat {
-    /// Another emulator that goes on from the snapshot.
+    /// Starts another emulator that continues from the snapshot.
     fn load(stage: &Stage<'_>, name: &str, device: &[String]) -> Result<Seat> {
         let load = ["-loadvm".to_string(), SNAPSHOT.into()];
         let arguments: Vec<String> = device.iter().cloned().chain(load).collect();
@@ -201,7 +201,7 @@ impl Seat {
         Ok(())
     }
 
-    /// What `why` and `check` say now.
+    /// Returns the present answers of `why` and `check`.
     fn answers(&mut self) -> Result<(Value, Value)> {
         let json = |text: &str| {
             serde_json::from_str::<Value>(text).with_context(|| format!("not JSON: {text:.200}"))
@@ -209,7 +209,7 @@ impl Seat {
         Ok((json(&self.order("why")?.1)?, json(&self.order("check")?.1)?))
     }
 
-    /// `why` names what happened, and `check` alarms.
+    /// Verifies that `why` names the event, and that `check` alarms.
     fn asked(&mut self, story: &mut Story, what: &str, wanted: &Asked) -> Result<()> {
         let (why, check) = self.answers()?;
         let wall = &why["wall_clock"];
@@ -262,8 +262,8 @@ fn soon() -> f64 {
     if load > processors as f64 { SOON_ON_A_BUSY_HOST } else { SOON }
 }
 
-/// Whether a step as the watch writes it (`+60999.827 ms`) is one by so many seconds. The clock goes on between the guest's
-/// reading of it and its setting of it, and on a busy host that takes some time.
+/// Returns whether a step in the watch's notation (`+60999.827 ms`) is one of this number of seconds. The clock
+/// continues between the guest's reading and setting of it, and on a busy host that takes some time.
 fn is_near(step: &str, seconds: i64) -> bool {
     let ms = step.strip_suffix(" ms").and_then(|ms| ms.parse::<f64>().ok());
     ms.is_some_and(|ms| (ms - seconds as f64 * 1e3).abs() < 500.0)
@@ -281,7 +281,7 @@ fn parse(line: &str, name: &str) -> Option<(f64, String)> {
     Some((uptime.parse().ok()?, text.to_owned()))
 }
 
-/// The uptime and the event in a line of the watch; `None` for what it says of itself.
+/// Returns the uptime and the event in a line of the watch; `None` for a line about the watch itself.
 fn event(line: &str) -> Option<(f64, Value)> {
     let (uptime, text) = parse(line, "event")?;
     let line: Value = serde_json::from_str(&text).ok()?;

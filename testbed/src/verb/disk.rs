@@ -14,7 +14,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// Builds a system's image, unless the cache has it, and says where it is.
+/// Builds a system's image, unless the cache has it, and prints its path.
 pub fn build(cache: &Cache, system: System, refresh: bool) -> Result<()> {
     let image = Image::get(cache, system, refresh)?;
     println!("{}", image.path.display());

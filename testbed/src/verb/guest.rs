@@ -59,7 +59,7 @@ pub fn shell(wanted: &Wanted, cache: &Cache) -> Result<()> {
     Ok(())
 }
 
-/// Runs a static program in a guest and prints what it says. Its exit status is returned.
+/// Runs a static program in a guest and prints its output. Returns its exit status.
 pub fn exec(wanted: &Wanted, cache: &Cache, program: &Path, arguments: &[String]) -> Result<i32> {
     let bytes = static_program(program)?;
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned());

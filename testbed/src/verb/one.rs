@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A kernel with what its guests need.
+/// A kernel with the files that its guests need.
 pub struct Prepared {
     /// The kernel.
     pub kernel: Ready,

@@ -1,4 +1,4 @@
-//! `testbed run`: boot cases, record what the kernels chose, compare with the predictions.
+//! `testbed run`: boots cases, records the kernels' choices, compares them with the predictions.
 
 use super::one::{self, GuestProgram, Prepared};
 use crate::cache::Cache;
@@ -119,7 +119,7 @@ fn prepare(
         .collect()
 }
 
-/// Loads what the guests of a kernel need.
+/// Loads the files that the guests of a kernel need.
 pub fn prepare_one(ready: Ready, arch: crate::arch::Arch, cache: &Cache) -> Result<Prepared> {
     let busybox = std::fs::read(&ready.busybox)
         .with_context(|| format!("reading {}", ready.busybox.display()))?;

@@ -80,7 +80,7 @@ impl Guest {
         self.say("rebooted");
     }
 
-    /// Every file, link and directory of /etc and /boot: kind, mode, owner, target, content; and the time of
+    /// Returns every file, link and directory of /etc and /boot: kind, mode, owner, target, content; and the time of
     /// the last change, except for directories, whose time also changes by temporary files in them.
     fn files(&mut self) -> BTreeMap<String, String> {
         let script = "cd / && find etc boot efi -type d -printf '%p %y%m %U:%G\\n' 2>/dev/null; \

@@ -1,10 +1,10 @@
-//! The library and the program in guests whose clock is a hypervisor's: kvm-clock and Hyper-V's, as hypervisors
-//! offer them, and as they offer them when each read is a system call. Nothing that judges them comes from the
-//! tested programs: the truth is what sysfs says, and whether CLOCK_MONOTONIC can be read when the system call is
-//! forbidden (`probe vdso`). Ignored by default, because it needs the emulator that offers these clocks
-//! (`testbed emulator`), a kernel, a C compiler, the static program (`CLOCKSMITH_STATIC`) and the library's reader
-//! (`CLOCKSMITH_READER`): `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith --example
-//! clock_reader`, then `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture paravirt::`.
+//! The library and the program in guests whose clock is a hypervisor's: kvm-clock and Hyper-V's, as hypervisors offer
+//! them, and as they offer them when each read is a system call. The evidence does not come from the tested programs:
+//! it is the clocksource in sysfs, and whether CLOCK_MONOTONIC can be read when the system call is forbidden
+//! (`probe vdso`). Ignored by default, because it needs the emulator that offers these clocks (`testbed emulator`), a
+//! kernel, a C compiler, the static program (`CLOCKSMITH_STATIC`) and the library's reader (`CLOCKSMITH_READER`):
+//! `cargo build --release --target x86_64-unknown-linux-musl -p clocksmith --example clock_reader`, then
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture paravirt::`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -97,7 +97,7 @@ fn ids(value: &Value, path: &str) -> Vec<String> {
     list.iter().map(|item| text(item, "/id").to_owned()).collect()
 }
 
-/// Collects what is wrong, so that one guest tells all of it.
+/// Collects all faults, so that one guest reports all of them.
 struct Judge {
     clock: String,
     wrong: String,
@@ -198,7 +198,7 @@ fn verdicts(clock: &str, seconds: &str) {
     judge.is("bench's exit code", part(lines, "bench-text").1, "0");
     let who = json(lines, "who");
     println!("{clock}: who: {}", text(&who, "/headline"));
-    // The probe reads through the vDSO, and makes system calls of its own around these reads.
+    // The probe reads through the vDSO, and makes system calls around these reads.
     let paths: Vec<&str> = who["rows"]
         .as_array()
         .unwrap()

@@ -2,8 +2,8 @@
 //! switched at random: each switch is reported, once and in order, and memory does not grow. Prints the figures.
 //! Ignored by default, because it needs QEMU, a kernel, a C compiler, the static program, and patience:
 //! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`. `CLOCKSMITH_SOAK_MINUTES` says how
-//! long (30), `CLOCKSMITH_SOAK_PACE` how many seconds are between two switches (15), `CLOCKSMITH_STATIC` names another
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture soak::`. `CLOCKSMITH_SOAK_MINUTES` is the
+//! duration (30), `CLOCKSMITH_SOAK_PACE` the seconds between two switches (15), `CLOCKSMITH_STATIC` the path of another
 //! program. `./test.sh soak` does all of it.
 
 #![allow(
@@ -17,8 +17,8 @@ use super::guest;
 use serde_json::Value;
 use std::time::Duration;
 
-/// KiB of its own memory by which the watch may grow from the first third to the last, after a sixth of the time for it
-/// to settle. The least of each is compared: a client being served takes some for a moment.
+/// KiB by which the private memory of the watch may grow from the first third to the last, after a sixth of the time
+/// for it to settle. The least of each is compared: a client being served takes some for a moment.
 const NOISE_KIB: u64 = 40;
 /// Events that a watch keeps in memory. The watch finds as many when it starts, so that its memory is full from
 /// the start.

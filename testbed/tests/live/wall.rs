@@ -84,7 +84,7 @@ fn server(program: &Path, work: &Path) -> (Server, u16) {
     (Server(launch::start(command).unwrap()), port)
 }
 
-/// The guest, and the events that were looked at.
+/// The guest, and the number of events that were read.
 struct Seat {
     disk: Disk,
     seen: usize,
@@ -99,7 +99,7 @@ impl Seat {
         lines.map(|line| line["event"].clone()).filter(Value::is_object).collect()
     }
 
-    /// The next event of a kind and a state, without those before it.
+    /// Returns the next event of a kind and a state, skipping those before it.
     fn event(&mut self, kind: &str, state: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -206,7 +206,8 @@ fn watch_beside_chronyd_reports_what_happens_and_when_it_is_good_again() {
     // chronyd sets it right, which is expected after a pause.
     let step = seat.event("wall-clock-step", "ok");
     assert!(step["reason"]["text"].as_str().unwrap().contains("restored or paused"), "{step}");
-    // The kernel calls the clock not synchronised until chronyd says so, which may be sooner than the watch reads it.
+    // The kernel calls the clock not synchronised until chronyd reports that it is, which may be sooner than the watch
+    // reads it.
     seat.good();
 
     println!("set by hand");

@@ -1,11 +1,9 @@
-//! `clocksmith who` and `clocksmith run` in a guest whose clocks are slow ones: `who` names the function that
-//! reads and that it falls back to a system call, counts these calls one by one, and `run` makes the reads
-//! cheap. Ignored by default,
-//! because it needs QEMU, a kernel, a C compiler and the static program:
-//! `cargo build --profile dist --features full -p clocksmith-cli --target
-//! x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture who::`.
-//! `CLOCKSMITH_STATIC` names another program.
+//! `clocksmith who` and `clocksmith run` in a guest whose clocks are slow: `who` names the function that reads, reports
+//! that its reads fall back to a system call, and counts these calls one by one, and `run` makes the reads cheap.
+//! Ignored by default, because it needs QEMU, a kernel, a C compiler and the static program:
+//! `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
+//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture who::`. `CLOCKSMITH_STATIC` names another
+//! program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 
@@ -100,8 +98,7 @@ fn who_reads_a_slow_clock_and_run_makes_it_fast() {
 }
 
 /// Reads the given number of times in each of two named threads, in the first one, and in a child; by the C library,
-/// and by system calls of its own. With a number, sleeps this number of seconds between starting its threads and
-/// reading.
+/// and by direct system calls. With a number, sleeps this number of seconds between starting its threads and reading.
 const COUNTS: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -59,7 +59,8 @@ fn boots(context: &Context) -> Done {
     }
     let complaints = complaints(&answer.text);
     if complaints.is_empty() && answer.code == Some(1) {
-        // A kernel of a suite that moves may choose otherwise than its case file says, if that was predicted.
+        // A kernel of a suite that moves may choose a clocksource other than the one in its case file, if that was
+        // predicted.
         say!("-- boots: as predicted, and not as the case file expects; see above");
         return Ok(());
     }

@@ -18,7 +18,7 @@ const CHECKED: [&str; 5] = [
     "aarch64-apple-darwin",
 ];
 
-/// Without an operating system: what has no standard library builds there.
+/// Targets without an operating system: crates without the standard library build there.
 const NONE: [&str; 2] = ["x86_64-unknown-none", "aarch64-unknown-none"];
 
 pub(crate) static CLOCK: Step = Step {

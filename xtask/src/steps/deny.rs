@@ -32,7 +32,8 @@ pub(crate) static LICENCES: Step = Step {
     },
 };
 
-/// Whether each lock file is that of its manifests; a new dependency of a crate is also one of what is beside the workspace.
+/// Checks that each lock file matches its manifests; a new dependency of a crate also changes the lock files beside the
+/// workspace.
 fn are_current(context: &Context) -> Done {
     let mut old = Vec::new();
     for manifest in WORKSPACES {
@@ -40,7 +41,7 @@ fn are_current(context: &Context) -> Done {
             .arg(manifest)
             .hidden()
             .answer(context)?;
-        // What else is wrong, cargo-deny says.
+        // cargo-deny reports other faults.
         if !answer.good() && is_outdated(&answer.text) {
             old.push(manifest);
         }

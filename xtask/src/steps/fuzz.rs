@@ -6,7 +6,7 @@ use crate::needs::Need;
 use crate::step::{Done, Step, Stop, Tier};
 use std::path::Path;
 
-/// For each target, unless FUZZ_SECONDS says otherwise.
+/// Seconds for each target, unless FUZZ_SECONDS is set.
 const SECONDS: u64 = 20;
 
 pub(crate) static FUZZ: Step = Step {
@@ -44,7 +44,7 @@ fn fuzz(context: &Context) -> Done {
     Ok(())
 }
 
-/// Every target that there is, so that none is forgotten.
+/// Returns every target of the directory, so that none is forgotten.
 fn fuzz_targets() -> Result<Vec<String>, Stop> {
     let directory = Path::new("fuzz/fuzz_targets");
     let entries = std::fs::read_dir(directory)

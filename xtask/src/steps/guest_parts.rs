@@ -1,4 +1,4 @@
-//! What guests are made of and boot with. It is built once, for all steps that use it.
+//! The parts that guests are made of and boot with. Each is built once, for all steps that use it.
 //!
 //! All guests get the program as packages have it: a debug one is too slow under emulation, and one build serves all.
 

@@ -1,4 +1,4 @@
-//! What happens in running guests and installed systems in QEMU, by the testbed.
+//! Tests in running guests and installed systems in QEMU, by the testbed.
 
 use crate::call::call;
 use crate::context::{Context, WORKSPACE};
@@ -9,7 +9,7 @@ use crate::steps::guest_parts::{
 };
 use std::path::Path;
 
-/// Tests of the testbed that boot something: those whose names begin with `tests`.
+/// Runs the testbed's tests in guests whose names begin with `tests`.
 fn live(context: &Context, tests: &str, seconds: u64) -> Done {
     if !is_there(tests) {
         return Err(Stop::fail(format!("testbed/tests/live has no test `{tests}`")));
@@ -175,7 +175,7 @@ pub(crate) static WHO: Step = Step {
     },
 };
 
-/// In a turn of its own: every run would compile an emulator.
+/// In a separate turn of continuous integration, because every run would compile an emulator.
 pub(crate) static PARAVIRT: Step = Step {
     name: "paravirt",
     what: "the library and each verb in guests on kvm-clock and Hyper-V's clocks, served in user space and not: exact, \

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The manifests with a lock file of their own.
+/// The manifests with a separate lock file.
 pub(super) const WORKSPACES: [&str; 4] =
     ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml", "python/Cargo.toml"];
 
@@ -27,8 +27,8 @@ pub(crate) static COMPILE: Step = Step {
     run: |context| call("cargo test --no-run").args(WORKSPACE).run(context),
 };
 
-/// The debug program alone. It is compiled as its tests want it: with the features that tests bring into
-/// shared dependencies, so that nothing is compiled twice.
+/// Only the debug program. It is compiled with the features that tests bring into shared dependencies, so that nothing
+/// is compiled twice.
 pub(crate) static PROGRAM: Step = Step {
     name: "program",
     what: "the program, compiled for tests",
@@ -98,7 +98,7 @@ pub(crate) static DOC: Step = Step {
     tier: Tier::Default,
     emulated: false,
     beside: false,
-    // After clippy, which checks what this needs; alone it takes a minute more.
+    // After clippy, which checks the dependencies; alone it takes a minute more.
     seconds: 10,
     budget: 200,
     short: None,
@@ -107,7 +107,7 @@ pub(crate) static DOC: Step = Step {
     run: |context| {
         let mut doc =
             call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings");
-        // As `cargo clippy -- -D warnings` says it to cargo, so that what it has checked is not checked once more.
+        // The same environment as in `cargo clippy -- -D warnings`, so that cargo does not check its crates again.
         if let Some(driver) = clippy_driver() {
             doc = doc
                 .env("RUSTC_WORKSPACE_WRAPPER", driver)
@@ -117,7 +117,7 @@ pub(crate) static DOC: Step = Step {
     },
 };
 
-/// The compiler with clippy's lints, if it is there.
+/// Returns the compiler with clippy's lints, if it is installed.
 fn clippy_driver() -> Option<PathBuf> {
     let asked = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
     let sysroot = String::from_utf8(asked.stdout).ok()?;
@@ -160,7 +160,7 @@ pub(crate) static TEST: Step = Step {
     run: crate::programs::run,
 };
 
-/// With the figures of the optimised program: the loops of another one are longer than what they measure.
+/// With the figures of the optimised program: the loops of a debug build take longer than the work that they measure.
 pub(crate) static CALIBRATION: Step = Step {
     name: "calibration",
     what: "`bench --baseline` calls at most 5 of 100 rows of an unchanged machine different, and finds a change of 6 %",

@@ -1,4 +1,4 @@
-//! Steps whose work is in scripts beside what they test.
+//! Steps whose work is in scripts beside the tested files.
 
 use crate::call::call;
 use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
@@ -312,7 +312,7 @@ pub(crate) static VM: Step = Step {
     },
 };
 
-/// Release builds: what is measured here is speed.
+/// Release builds, because speed is measured.
 pub(crate) static SPEED: Step = Step {
     name: "speed",
     what: "the log is read about as fast as grep; a read of the clock costs what the book says",

@@ -1,4 +1,4 @@
-//! What `packaging/tree.sh` refuses, in a repository of a few files.
+//! Tests of the refusals of `packaging/tree.sh`, in a repository of a few files.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Tree {
         assert!(command.status().unwrap().success(), "{words:?}");
     }
 
-    /// Whether it passes, and what it says.
+    /// Returns whether it passes, and its output.
     fn check(&self) -> (bool, String) {
         self.git(&["add", "-Af"]);
         let done = Command::new("bash").arg(self.0.join("packaging/tree.sh")).output().unwrap();

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 mod reader;
 
-/// Directories of entries, as [`crate::system::read`] looks for them.
+/// Directories of entries, as listed in [`crate::system::read`].
 const DIRECTORIES: [&str; 3] =
     ["/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"];
-/// RHEL 8's variable, and where it is.
+/// The variable of RHEL 8.
 const VARIABLE: &str = "kernelopts";
 const ENVIRONMENTS: [&str; 2] = ["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 const VARIABLES: [&str; 2] = ["$kernelopts", "${kernelopts}"];
-/// New kernels' command line.
+/// The command line of new kernels.
 pub(super) const CMDLINE: &str = "/etc/kernel/cmdline";
 const VENDOR: &str = "/usr/lib/kernel/cmdline";
 
@@ -33,7 +33,8 @@ pub(super) fn entries(system: &System) -> Option<&'static str> {
         .find(|directory| reader::read(system, directory).any(|(_, text)| boots_linux(text)))
 }
 
-/// The first directory of entries that cannot be read, or has an entry that cannot: which, its path, why.
+/// Returns the first directory of entries that cannot be read, or has an entry that cannot be read: the directory, the
+/// path, the reason.
 pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)> {
     DIRECTORIES.into_iter().find_map(|directory| {
         let readers = Readers::of(system);
@@ -43,9 +44,9 @@ pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)>
     })
 }
 
-/// Whether an entry boots Linux with options of its own. By the specification that is one with `linux`, and one with
-/// `uki` whose options are handed to the image; without any, its command line is inside the image, and options that
-/// are added would replace it (systemd-stub(7)). `efi` starts any program.
+/// Returns whether an entry boots Linux with options in the entry. By the specification that is one with `linux`, and
+/// one with `uki` whose options are passed to the image; without options, its command line is inside the image, and
+/// added options would replace it (systemd-stub(7)). `efi` starts any program.
 pub(super) fn boots_linux(text: &str) -> bool {
     value(text, "linux").is_some() || value(text, "uki").is_some() && !all_options(text).is_empty()
 }
@@ -105,10 +106,10 @@ pub(super) fn grubby(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-/// The entries themselves are edited, and the settings for new kernels.
+/// Edits the entries themselves, and the settings for new kernels.
 pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let mut way = Way { by: "boot loader entries", ..Way::default() };
-    // A kernel whose entry is left out would boot without the words, and that it was done would be said.
+    // A kernel whose entry is skipped would boot without the words, but the change would be reported as done.
     if let Some((_, path, why)) = unreadable(system) {
         let why = format!(
             "{why}, so whether it boots Linux, and with which words, is not known: make it readable, or move it \
@@ -151,7 +152,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         };
         way.notes.push(format!("{} stays as it is: {what}", path.display()));
     }
-    // GRUB gives such an entry the words of a variable, and only as long as it has none of its own.
+    // GRUB gives such an entry the words of a variable, but only as long as the entry has no options.
     if super::grub::config(system).and_then(|path| system.text(path)).is_some_and(are_read_by)
         && let Some((path, _)) = files().find(|(_, text)| options(text).next().is_none())
     {
@@ -198,7 +199,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             let why = "would not have the words where the kernel reads them";
             return Err(file(path, format!("{why}. {}", hand("its options", change))));
         }
-        // A word that is taken out may leave quotes at both ends.
+        // The removal of a word may leave quotes at both ends.
         if let crate::plan::Action::Write { path, content, .. } = &step.action
             && path.parent() == Some(Path::new(directory))
             && let Some((line, why)) = readers.obstacle(content)
@@ -215,8 +216,8 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-/// Refuses options to which no word can be added with certainty, because GRUB runs them as a part of a script, or systemd-boot
-/// takes quotes away.
+/// Refuses options to which a word cannot be added with certainty, because GRUB runs them as a part of a script, or
+/// systemd-boot removes quotes.
 pub(super) fn understood(system: &System, change: &Change) -> Result<(), NoWay> {
     let readers = Readers::of(system);
     let refuse = |path: &Path, why: String| {
@@ -247,7 +248,7 @@ pub(super) fn lines_of(system: &System, directory: &str) -> Vec<String> {
     reader::read(system, directory).map(|(_, text)| all_options(text)).collect()
 }
 
-/// Refuses entries in two places: systemd-boot reads two, GRUB one, and copies of one text are two files all the same. A
+/// Refuses entries in two places: systemd-boot reads two, GRUB one, and two copies of a text are still two files. A
 /// directory that is mounted twice is one.
 fn one_directory(system: &System, directory: &str, change: &Change) -> Result<(), NoWay> {
     let same = |other: &str| {
@@ -273,7 +274,7 @@ fn one_directory(system: &System, directory: &str, change: &Change) -> Result<()
     }
 }
 
-/// Whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has none of its own.
+/// Returns whether a grub.cfg reads the entries of the Boot Loader Specification: Fedora's has no entries itself.
 pub(super) fn are_read_by(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "blscfg")
 }
@@ -307,7 +308,7 @@ fn new_kernels(system: &System, change: &Change, way: &mut Way) -> Result<(), No
     Ok(())
 }
 
-/// Whether entries have `$kernelopts`, which those of new kernels get, too.
+/// Returns whether entries have `$kernelopts`, which those of new kernels get, too.
 fn share_variable(system: &System) -> bool {
     DIRECTORIES.iter().any(|it| reader::read(system, it).any(|(_, text)| uses_variable(text)))
 }
@@ -337,7 +338,7 @@ fn future(system: &System, change: &Change, way: &mut Way) -> Result<(), NoWay> 
     Ok(())
 }
 
-/// Refuses a file of words that has more than words: programs differ in whether a `#` begins a comment.
+/// Refuses a file of words that has more than words: programs differ on whether a `#` begins a comment.
 fn words_only(path: &str, text: &str, change: &Change) -> Result<(), NoWay> {
     plain(path, text)?;
     let refuse = |why: String| file(path, format!("{why}. {}", hand("it", change)));
@@ -396,7 +397,8 @@ fn uses_variable(text: &str) -> bool {
     })
 }
 
-/// An entry with its options changed; a removed word goes from every line, an added one to the last.
+/// Returns an entry with its options changed; a removed word is removed from every line, an added one is added to the
+/// last.
 pub(super) fn edit(text: &str, change: &Change) -> String {
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let mut out = text.to_owned();
@@ -418,7 +420,7 @@ pub(super) fn edit(text: &str, change: &Change) -> String {
         match place {
             Some((start, end)) => {
                 let value = out.get(start..end).unwrap_or_default();
-                // `options` without a value and without a blank behind it.
+                // `options` without a value and without a blank after it.
                 let blank =
                     if out.get(..start).is_some_and(|t| t.ends_with("options")) { " " } else { "" };
                 let value = format!("{blank}{}", words::add(value, word));

@@ -36,7 +36,7 @@ const ALPINE: [&str; 13] = [
     "xen_opts",
     "password",
 ];
-/// Where u-boot-menu reads further settings.
+/// Directories in which u-boot-menu reads further settings.
 pub(crate) const U_BOOT_DIRECTORIES: [&str; 2] =
     ["/etc/u-boot-menu/conf.d", "/usr/share/u-boot-menu/conf.d"];
 const U_BOOT: &str = "U_BOOT_PARAMETERS";

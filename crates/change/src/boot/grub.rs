@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// The administrator's settings.
 pub const DEFAULTS: &str = "/etc/default/grub";
-/// Where further settings are.
+/// The directory of further settings.
 pub const DIRECTORY: &str = "/etc/default/grub.d";
 /// The variable for ordinary entries.
 pub const VARIABLE: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
@@ -36,7 +36,7 @@ pub fn config(system: &System) -> Option<&'static str> {
         .find(|path| system.files.contains_key(Path::new(path)))
 }
 
-/// Whether GRUB is configured here, and by its own tools.
+/// Returns whether GRUB is configured here by its own tools.
 #[must_use]
 pub fn is_there(system: &System) -> bool {
     let tools = ["update-grub", "grub-mkconfig", "grub2-mkconfig"];
@@ -71,7 +71,8 @@ pub fn value(system: &System, name: &str) -> String {
     for (_, text) in settings(system) {
         for assignment in Shell::parse(text).assignments.iter().filter(|a| a.name == name) {
             let own = [format!("${{{name}}}"), format!("${name}")];
-            // A value that has itself twice is twice as long, and the next one again. Such a file is refused for an edit.
+            // A value that contains itself twice is twice as long, and the next one again. Such a file is refused for
+            // an edit.
             let times: usize = own.iter().map(|own| assignment.raw.matches(own).count()).sum();
             if value.len().saturating_mul(times.max(1)) > settings::LONGEST {
                 return value;
@@ -83,13 +84,13 @@ pub fn value(system: &System, name: &str) -> String {
     value
 }
 
-/// How its settings become a command line: `10_linux` puts them in this order.
+/// The order in which `10_linux` joins the settings to a command line.
 pub(super) const KIND: Kind = Kind { names: may_be_set, line: &[ALL, VARIABLE] };
 /// Under Xen these replace the others (`20_linux_xen`).
 const XEN: [&str; 2] = ["GRUB_CMDLINE_LINUX_XEN_REPLACE", "GRUB_CMDLINE_LINUX_XEN_REPLACE_DEFAULT"];
 
-/// Names of settings, and parameters of the kernel that were written there by mistake: `grub-mkconfig` has no variable of
-/// such a name.
+/// Returns whether a name is that of a setting, or of a kernel parameter that was written there by mistake:
+/// `grub-mkconfig` has no variable of such a name.
 fn may_be_set(name: &str) -> bool {
     strict::ordinary(name) || ["clocksource", "tsc", "notsc", "hpet", "nohpet"].contains(&name)
 }
@@ -145,8 +146,8 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
             ));
         }
     }
-    // A word is removed from the file that has it, even if other people own the file: there is no other
-    // way to remove it.
+    // A word is removed from the file that has it, even if another user owns the file: there is no other way to remove
+    // it.
     let removal = Change { add: Vec::new(), remove: change.remove.clone() };
     let own = |path: &Path| DROP_INS.iter().any(|own| Path::new(own) == path);
     let mut after: Files = before
@@ -188,7 +189,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     Ok(way)
 }
 
-/// The part of a change that the settings lack, and the added words that they have, in whichever order they are read.
+/// Returns the part of a change that the settings lack, and the added words that they have in any order of reading.
 fn missing(before: &Files, change: &Change) -> (Change, Vec<String>) {
     let lines: Vec<String> = orders(before)
         .into_iter()
@@ -206,7 +207,7 @@ fn missing(before: &Files, change: &Change) -> (Change, Vec<String>) {
     (Change { add, remove: change.remove.clone() }, there)
 }
 
-/// Whether an entry of the boot menu has these words; so it is taken to be where it cannot be read.
+/// Returns whether an entry of the boot menu has these words; true if the menu cannot be read.
 fn menu_has(system: &System, all: &[String]) -> bool {
     let Some(text) = config(system).and_then(|path| system.text(path)) else { return true };
     let mut lines = text.lines().map(str::trim_start).filter(|line| line.starts_with("linux"));
@@ -215,7 +216,7 @@ fn menu_has(system: &System, all: &[String]) -> bool {
         || first.into_iter().chain(lines).any(|line| all.iter().all(|word| words::has(line, word)))
 }
 
-/// The command that makes the boot menu again.
+/// Returns the command that makes the boot menu again.
 fn by_hand_menu(system: &System) -> String {
     let config = config(system).unwrap_or("/boot/grub/grub.cfg");
     if system.has("update-grub") {
@@ -251,7 +252,7 @@ fn is_ours(name: &str) -> bool {
     name == VARIABLE || name == ALL
 }
 
-/// Every value of both variables changed.
+/// Returns the text with every value of both variables changed.
 fn everywhere(text: &str, change: &Change) -> String {
     let mut out = text.to_owned();
     // From the end, so that earlier places stay valid.
@@ -263,8 +264,8 @@ fn everywhere(text: &str, change: &Change) -> String {
     out
 }
 
-/// The orders in which a shell may read the files: by bytes, and as a locale sorts names, without regard to case and
-/// punctuation. The order depends on the environment of the process that makes grub.cfg.
+/// Returns the orders in which a shell may read the files: by bytes, and as a locale sorts names, without regard to
+/// case and punctuation. The order depends on the environment of the process that makes grub.cfg.
 fn orders(files: &Files) -> [Vec<&(PathBuf, String)>; 2] {
     let directory = |path: &Path| path != Path::new(DEFAULTS);
     let key = |path: &Path| {
@@ -279,7 +280,7 @@ fn orders(files: &Files) -> [Vec<&(PathBuf, String)>; 2] {
     [bytes, locale]
 }
 
-/// Whether the change is in force afterwards, and nothing else changed.
+/// Checks that the change is in force afterwards, and that nothing else changed.
 fn judge(before: &Files, after: &Files, change: &Change) -> Result<(), String> {
     for (before, after) in orders(before).into_iter().zip(orders(after)) {
         let values = |files: Vec<&(PathBuf, String)>| {

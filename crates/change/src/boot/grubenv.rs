@@ -5,10 +5,10 @@
 
 use crate::words::Change;
 
-/// How it begins.
+/// The beginning of a block.
 const SIGNATURE: &str = "# GRUB Environment Block\n";
 
-/// The block with words added to and removed from a variable of it.
+/// Returns the block with words added to and removed from one of its variables.
 ///
 /// # Errors
 /// Why the block cannot be edited.

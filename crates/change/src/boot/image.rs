@@ -1,8 +1,8 @@
-//! Systems whose own tool, or whose image, owns the command line.
+//! Systems whose command line belongs to a tool of the system, or to its image.
 //!
-//! Sources: rpm-ostree(1) kargs; bootc, kernel arguments (`/usr/lib/bootc/kargs.d`); NixOS manual,
-//! `boot.kernelParams`; Flatcar, custom kernel boot options (`linux_append` in the OEM partition's
-//! grub.cfg); Ignition specification 3.3 and later, `kernelArguments`; transactional-update(8).
+//! Sources: rpm-ostree(1) kargs; bootc, kernel arguments (`/usr/lib/bootc/kargs.d`); NixOS manual, `boot.kernelParams`;
+//! Flatcar, custom kernel boot options (`linux_append` in the OEM partition's grub.cfg); Ignition specification 3.3 and
+//! later, `kernelArguments`; transactional-update(8).
 
 use super::{RISK, Way, write};
 use crate::plan::{Action, Step};
@@ -23,10 +23,10 @@ pub(super) fn plan(system: &System, change: &Change) -> Option<Way> {
     if system.marks.ostree {
         return Some(ostree(system, change));
     }
-    // Of a system in a directory, the mounts are not known.
+    // For a system in a directory, the mounts are not known.
     let always = ["micro", "aeon", "kalpa"].iter().any(|name| system.os.id.contains(name));
     let read_only = system.read_only.iter().any(|d| d.ends_with("usr"));
-    // Where there are entries, sdbootutil makes them.
+    // On a system with entries, sdbootutil makes them.
     let entries = system.has("sdbootutil") && super::bls::entries(system).is_some();
     if system.has("transactional-update") && !entries && (read_only || always && !system.live) {
         return Some(transactional(system, change));

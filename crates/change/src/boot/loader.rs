@@ -45,7 +45,7 @@ pub enum Loader {
 const REFIND_LINES: &str = "/boot/refind_linux.conf";
 
 impl Loader {
-    /// As `--loader` takes it.
+    /// The loaders by their names for `--loader`.
     pub const NAMED: [(&'static str, Self); 6] = [
         ("grub", Self::Grub),
         ("entries", Self::Entries),
@@ -55,7 +55,7 @@ impl Loader {
         ("cmdline-txt", Self::CmdlineTxt),
     ];
 
-    /// As a person reads it.
+    /// Returns the name for people.
     #[must_use]
     pub fn shown(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// All that were found and which one boots, in a sentence.
+    /// Returns a sentence with all loaders that were found, and the one that boots.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Some(boots) = self.boots else {
@@ -113,7 +113,7 @@ impl Choice {
     }
 }
 
-/// Looks which are here, and which one boots.
+/// Finds the loaders of the system, and the one that boots.
 #[must_use]
 pub fn look(system: &System) -> Choice {
     let found = found(system);
@@ -138,10 +138,10 @@ pub fn look(system: &System) -> Choice {
     Choice { found, boots, because }
 }
 
-/// The one to change.
+/// Returns the loader to change.
 ///
 /// # Errors
-/// None is known, the evidence does not decide, or the one that was named is not here.
+/// None is known, the evidence does not decide, or the named one does not exist.
 pub(super) fn choose(system: &System, named: Option<Loader>) -> Result<Choice, NoWay> {
     let mut choice = look(system);
     if choice.found.is_empty() {
@@ -281,7 +281,7 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
             .filter(|(_, own)| has(own))
             .map(|(it, _)| it.name.as_str())
             .collect();
-        // One whose lines are not known may have it, too.
+        // A loader whose lines are not known may have it, too.
         let may = found.iter().zip(&lines).filter(|(_, own)| own.is_none() || has(own));
         let may: Vec<Loader> = may.map(|(it, _)| it.loader).collect();
         if !owners.is_empty() && may.len() < found.len() {
@@ -358,7 +358,7 @@ fn lines(system: &System, loader: Loader) -> Option<Vec<String>> {
     })
 }
 
-/// Whether all words of a loader are on the running line one after the other, its root among them.
+/// Returns whether all words of a loader are on the running line in sequence, including its root.
 fn is_in(running: &str, own: &str) -> bool {
     let (running, own) = (words::all(running), words::all(own));
     own.len() > 1

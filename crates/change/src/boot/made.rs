@@ -10,10 +10,10 @@
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
-//!   kernel is no longer in `/boot`. A new entry, also one in a file of its own, is like a former one, for a new kernel.
-//! - The line of a kernel is one command: behind `;`, `&` or `|` GRUB would run another one.
-//! - Nothing of its entries is hidden from a look at its lines, and the entry that boots by default has the words, where it
-//!   is one of this system ([`unseen`]).
+//!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a former one, for a new kernel.
+//! - The line of a kernel is one command: after `;`, `&` or `|` GRUB would run another one.
+//! - Nothing of its entries is hidden from a check of its lines, and the entry that boots by default has the words,
+//!   where it is one of this system ([`unseen`]).
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -49,19 +49,19 @@ pub(crate) struct Made {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) path: PathBuf,
-    /// As in `grub.cfg lacks ...`.
+    /// The reason, as in `grub.cfg lacks ...`.
     pub(crate) why: String,
     pub(crate) kind: Kind,
 }
 
-/// What is at fault.
+/// The part that has the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The words.
     Words,
     /// Another part.
     Other,
-    /// It is not known what boots: an entry is not seen here, or is another one.
+    /// The entry that boots is not known: it is not visible here, or is another one.
     Unseen,
 }
 
@@ -74,7 +74,7 @@ struct Entry {
     recovery: bool,
     kernel: String,
     words: String,
-    /// What follows the command on its line.
+    /// The text that follows the command on its line.
     behind: Option<String>,
 }
 
@@ -96,7 +96,7 @@ fn is_bls(path: &Path) -> bool {
 /// name, or the system one of this path. `all` are the words that may differ.
 ///
 /// # Errors
-/// The first file that is not as it should be.
+/// The first file with a fault.
 pub(crate) fn check(
     files: &[Made],
     change: &Change,
@@ -121,8 +121,8 @@ pub(crate) fn check(
     unseen::check(files, change, &variables(files), has_kernel)
 }
 
-/// Why an entry file that a program added is not one of a new kernel, like a former one; nothing of other files in such a
-/// directory. `former` are the files that were there before.
+/// Returns the reason why an entry file that a program added is not one of a new kernel, like a former one; for other
+/// new files in such a directory, only that they are new. `former` are the files that existed before.
 pub(crate) fn added(
     made: &Made,
     former: &[Made],
@@ -136,7 +136,8 @@ pub(crate) fn added(
     alike::added_entry(&made.path, text, former, change, has_kernel)
 }
 
-/// The files that entries load and that none loaded before, by the names that the entries give them, each with its entry's file.
+/// Returns the files that entries load and that none loaded before, by the names that the entries give them, each with
+/// its entry's file.
 pub(crate) fn newly_loaded(files: &[Made]) -> Vec<(&Path, String)> {
     let loads = |text: &str| -> Vec<String> {
         let of_line = |line: &str| {
@@ -144,7 +145,7 @@ pub(crate) fn newly_loaded(files: &[Made]) -> Vec<(&Path, String)> {
             let words = |names: &[&str]| keyword(line, names).map(lexer::words).unwrap_or_default();
             let kernel =
                 words(&["linux", "linux16", "linuxefi", "kernel", "uki", "efi"]).into_iter();
-            // Those of `module2` may have options in front.
+            // Options may precede the file of `module2`.
             let mut module = words(&[
                 "module",
                 "module2",
@@ -171,7 +172,7 @@ pub(crate) fn newly_loaded(files: &[Made]) -> Vec<(&Path, String)> {
         .collect()
 }
 
-/// Whether each file is whole, and has the words.
+/// Checks that each file is whole, and has the words.
 fn present(
     files: &[Made],
     change: &Change,
@@ -181,7 +182,7 @@ fn present(
         |made: &&Made| is_grub(&made.path) || is_extlinux(&made.path) || is_bls(&made.path);
     let mut entries = 0;
     let mut defers = None;
-    // From which entries of new kernels are made: the words on any of its lines.
+    // The source of entries of new kernels: the words on any of its lines.
     let future = files.iter().filter(|made| made.path == Path::new(bls::CMDLINE));
     for (made, text) in future.filter_map(|made| Some((made, made.after.as_ref()?))) {
         if let Some(why) = wrong(&text.replace('\n', " "), change, &[]) {
@@ -227,7 +228,7 @@ fn present(
     })
 }
 
-/// The words that entries share by a variable (`$kernelopts`): of the environment block, or set in grub.cfg.
+/// Returns the words that entries share by a variable (`$kernelopts`): from the environment block, or set in grub.cfg.
 fn variables(files: &[Made]) -> Vec<String> {
     // The environment block takes precedence.
     let blocks = files.iter().filter(|made| made.path.ends_with("grubenv"));
@@ -243,7 +244,7 @@ fn variables(files: &[Made]) -> Vec<String> {
         .collect()
 }
 
-/// Whether an entry file boots Linux, with the words that it must have.
+/// Returns whether an entry file boots Linux, and checks that it has the required words.
 fn entry_file(
     made: &Made,
     text: &str,
@@ -263,7 +264,7 @@ fn entry_file(
     }
 }
 
-/// How many entries have the required words.
+/// Returns how many entries have the required words.
 fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, String> {
     let mut found = 0;
     for entry in intended(all).into_iter().filter(|entry| !entry.recovery) {
@@ -277,7 +278,7 @@ fn good(all: &[Entry], change: &Change, variables: &[String]) -> Result<usize, S
     Ok(found)
 }
 
-/// The words that a line lacks, or must not have, as a text.
+/// Describes the words that a line lacks, or must not have.
 fn wrong(line: &str, change: &Change, variables: &[String]) -> Option<String> {
     let mut line = line.to_owned();
     if words::has(&line, "$kernelopts") || words::has(&line, "${kernelopts}") {
@@ -290,7 +291,7 @@ fn wrong(line: &str, change: &Change, variables: &[String]) -> Option<String> {
     (!open.remove.is_empty()).then(|| format!("still has {}", open.remove.join(" ")))
 }
 
-/// The entries that are made of the settings.
+/// Returns the entries that are generated from the settings.
 fn intended(all: &[Entry]) -> Vec<&Entry> {
     let sections = intended_sections(all.iter().filter_map(|entry| entry.section.as_ref()));
     let linux = |entry: &&Entry| entry.section.as_ref().is_some_and(|name| sections.contains(name));
@@ -304,7 +305,7 @@ fn intended(all: &[Entry]) -> Vec<&Entry> {
     all.iter().collect()
 }
 
-/// Of these sections, those that are made of the settings.
+/// Returns the sections, of these, that are generated from the settings.
 fn intended_sections<'a>(
     all: impl Iterator<Item = &'a String>,
 ) -> std::collections::BTreeSet<String> {
@@ -324,7 +325,7 @@ fn script(section: &str) -> &str {
     name.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '_')
 }
 
-/// Whether the file is complete.
+/// Checks that the file is complete.
 fn whole(
     made: &Made,
     after: &str,
@@ -336,7 +337,7 @@ fn whole(
     }
     if is_grub(&made.path) {
         ends(after, new)?;
-        // One that was so before was read by GRUB all the same.
+        // A fault that the former file had as well did not prevent GRUB from reading it.
         let before = made.before.as_deref();
         if let Some(fault) = lexer::fault(after)
             && before.is_none_or(|before| lexer::fault(before).is_none())
@@ -369,7 +370,7 @@ fn marker<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.strip_prefix("### ")?.strip_prefix(word)?.strip_suffix("###").map(str::trim)
 }
 
-/// Whether every section and every entry has its end.
+/// Checks that every section and every entry has its end.
 fn ends(text: &str, menu: &Menu) -> Result<(), String> {
     let mut open: Option<&str> = None;
     for line in text.lines() {
@@ -504,7 +505,7 @@ fn is_image(path: &str) -> bool {
     ["vmlinuz", "vmlinux", "kernel", "Image"].iter().any(|it| name.starts_with(it))
 }
 
-/// The kernel and its words; under Xen it is a module behind the hypervisor.
+/// Returns the kernel and its words; under Xen it is a module after the hypervisor.
 fn kernel_line(line: &str, xen: bool) -> Option<&str> {
     if let Some(rest) = keyword(line, &KERNELS) {
         return Some(rest);

@@ -1,4 +1,4 @@
-//! Where the words of an extlinux.conf's entries are, where that is certain.
+//! Finds the words of an extlinux.conf's entries, if their places are certain.
 //!
 //! SYSLINUX and U-Boot read the same file by rules that differ: a global `APPEND`, text between `TEXT HELP` and
 //! `ENDTEXT`, `APPEND -`. Lines that they read differently are refused.
@@ -25,7 +25,7 @@ struct Label {
 enum Starts {
     Linux,
     Other,
-    /// A module that may start Linux with words of its own syntax.
+    /// A module that may start Linux with words in a different syntax.
     Unknown,
 }
 
@@ -168,7 +168,7 @@ fn labels(text: &str) -> Result<Vec<Label>, Refused> {
     Ok(labels)
 }
 
-/// Refuses a file that says that a program makes it.
+/// Refuses a file whose comment states that a program generates it.
 fn generated(comment: &str) -> Result<(), String> {
     let lower = comment.to_ascii_lowercase();
     let says = [

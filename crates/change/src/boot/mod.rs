@@ -5,9 +5,9 @@
 //! texts of its files) and a [`Change`] to steps. It must not read or write anything, and must not
 //! have the reasons for the words.
 //!
-//! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub`
-//! and similar tools run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere
-//! (NixOS, bootc, Ignition), the steps only say what to write there, and nothing is changed.
+//! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub` and similar tools
+//! run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere (NixOS, bootc, Ignition), the
+//! steps only name the text to write there, and nothing is changed.
 
 mod bls;
 pub(crate) mod extlinux;
@@ -30,7 +30,7 @@ use loader::Loader;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// How a change of the command line is made.
+/// The method of a change of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// The owner of the command line: `GRUB (drop-in)`, `grubby`.
@@ -48,13 +48,13 @@ pub struct Way {
     pub expected: Change,
 }
 
-/// Why the command line is not changed.
+/// The reason why the command line is not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoWay {
     /// A word.
     #[error(transparent)]
     Word(#[from] BadWord),
-    /// No boot loader that is known.
+    /// No known boot loader.
     #[error("there is no GRUB, no loader entry, no extlinux, zipl or cmdline.txt below {0}")]
     Unknown(String),
     /// More than one, or none that fits.
@@ -62,15 +62,15 @@ pub enum NoWay {
     Several {
         /// Those that were found.
         found: String,
-        /// Why none is taken.
+        /// The reason why none is selected.
         because: String,
         /// The names that can be given.
         names: String,
     },
-    /// The one that was named was not found.
+    /// The named one was not found.
     #[error("{named} was named by --loader, and is not here; boot loaders found: {found}")]
     NotHere {
-        /// The one.
+        /// The named loader.
         named: &'static str,
         /// Those that were found.
         found: String,
@@ -88,8 +88,8 @@ pub enum NoWay {
 /// Steps that change the command line of the next boots; `named` is the boot loader that the user named.
 ///
 /// # Errors
-/// A word that must not be written, an unknown boot loader, more than one where the evidence does not say which boots, or
-/// a file that cannot be edited safely.
+/// A word that must not be written, an unknown boot loader, more than one where the evidence does not decide which one
+/// boots, or a file that cannot be edited safely.
 pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<Way, NoWay> {
     change.check()?;
     if let Some(way) = image::plan(system, change) {
@@ -133,7 +133,7 @@ fn by_grub_or_entries(system: &System, change: &Change, chosen: Loader) -> Resul
         bls::understood(system, change)?;
         return if system.live { bls::grubby(system, change) } else { bls::plan(system, change) };
     }
-    // Where GRUB reads entries: BOOT_IMAGE= is GRUB's.
+    // Where GRUB reads entries, BOOT_IMAGE= comes from GRUB.
     let by_grub = system.cmdline().map(|line| line.contains("BOOT_IMAGE="));
     // No program of another system is run that would edit them.
     let read_there = !system.live || by_grub == Some(false);
@@ -191,8 +191,8 @@ pub(crate) fn file(path: impl AsRef<Path>, why: impl Into<String>) -> NoWay {
     NoWay::File { path: path.as_ref().to_owned(), why: why.into() }
 }
 
-/// Refuses a file that no boot loader reads as it looks: NUL bytes, other control characters, line ends of another
-/// system.
+/// Refuses a file that boot loaders do not read as it appears: NUL bytes, other control characters, line ends of
+/// another system.
 pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
     let Some((line, what)) = strict::foreign(text) else { return Ok(()) };
     Err(file(

@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 /// Values, by name. Unknown parts are between two U+0001, which an edited file does not have.
 pub(super) type Values = BTreeMap<String, String>;
 
-/// Bytes of a value at most. The longest command line that a kernel takes has 4 KiB on most processors.
+/// The limit of a value, in bytes. The longest command line that a kernel accepts has 4 KiB on most processors.
 pub(super) const LONGEST: usize = 64 << 10;
-/// Bytes that all expansions of one reading make at most.
+/// The limit of all expansions of one reading, in bytes.
 const EXPANDED: usize = 1 << 20;
 
 const UNKNOWN: char = '\u{1}';
 
-/// How a file, or several files that are read one after the other, become a kernel command line.
+/// The rules by which a file, or several files in sequence, become a kernel command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
-    /// Which names may be assigned.
+    /// Returns whether a name may be assigned.
     pub(super) names: fn(&str) -> bool,
-    /// The variables whose words make the command line, in this order; empty where they are not set.
+    /// The variables whose words form the command line, in this order; a variable that is not set is empty.
     pub(super) line: &'static [&'static str],
 }
 
@@ -32,7 +32,7 @@ pub(super) fn evaluate<'a>(
     evaluate_each(kind, files).map_err(|(_, obstacle)| obstacle)
 }
 
-/// The same; an obstacle is told with the number of its file, from 0.
+/// Returns the same; an obstacle comes with the number of its file, from 0.
 pub(super) fn evaluate_each<'a>(
     kind: &Kind,
     files: impl IntoIterator<Item = &'a str>,
@@ -50,13 +50,13 @@ pub(super) fn evaluate_each<'a>(
     Ok(values)
 }
 
-/// What a value over the limits is called.
+/// Returns the description of a value over the limits.
 fn too_long() -> String {
     format!("a value that is longer than {} KiB or made of that much", LONGEST >> 10)
 }
 
-/// The value of a setting; `None` if it is longer than a value may be. Each part is measured before it is taken: a value
-/// that has another one twice is twice as long, and the next one again.
+/// Returns the value of a setting; `None` if it is longer than a value may be. Each part is measured before it is
+/// appended: a value that contains another one twice is twice as long, and the next one again.
 fn expanded(kind: &Kind, setting: &Setting, values: &Values, left: &mut usize) -> Option<String> {
     let mut whole = String::new();
     for part in &setting.parts {
@@ -87,13 +87,14 @@ fn expanded(kind: &Kind, setting: &Setting, values: &Values, left: &mut usize) -
     Some(whole)
 }
 
-/// The words that these values make.
+/// Returns the command line of these values.
 pub(super) fn line(kind: &Kind, values: &Values) -> String {
     let value = |name: &&str| values.get(*name).map_or("", String::as_str);
     kind.line.iter().map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the words of the change are in force after it, and nothing else changed. Words are added to `target` alone.
+/// Checks that the words of the change are in force after it, and that nothing else changed. Words are added only to
+/// `target`.
 ///
 /// # Errors
 /// The reason why not, in words.
@@ -123,7 +124,7 @@ pub(super) fn judge(
         let what = is.split(UNKNOWN).nth(1).unwrap_or_default();
         return Err(format!("its value contains that of {what}, which is not known here"));
     }
-    // Each by itself: two open quotes close each other, and the text between them is one word.
+    // Each separately: two open quotes close each other, and the text between them is one word.
     for name in kind.line {
         closed(after.get(*name).map_or("", String::as_str))?;
     }
@@ -184,7 +185,7 @@ pub(super) fn edit(
     Ok(edited)
 }
 
-/// The text with an assignment behind it.
+/// Returns the text with an assignment after it.
 pub(super) fn appended(text: &str, name: &str, value: &str) -> String {
     let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{text}{newline}{name}=\"{value}\"\n")

@@ -9,7 +9,7 @@
 pub struct Assignment {
     /// The variable.
     pub name: String,
-    /// Whether it is `NAME+=VALUE`, which bash knows and dash does not.
+    /// Whether it is `NAME+=VALUE`, which bash supports and dash does not.
     pub append: bool,
     /// The line, counted from 1.
     pub line: usize,
@@ -47,7 +47,7 @@ impl Shell {
         shell
     }
 
-    /// One line, or more if a quote is open at its end; where the next one begins.
+    /// Reads one line, or more if a quote is open at its end; returns where the next one begins.
     fn line(&mut self, text: &str, start: usize, end: usize, number: usize) -> usize {
         let whole = text.get(start..end).unwrap_or_default();
         let next = (end + 1).min(text.len());
@@ -138,7 +138,7 @@ fn assignment(text: &str, at: usize, line: usize) -> Option<Assignment> {
     })
 }
 
-/// Where an open double quote is closed.
+/// Returns where an open double quote is closed.
 fn closing(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -152,7 +152,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The text with another value at a place. A value without quotes gets some if it needs them.
+/// Returns the text with another value at a place. A value without quotes gets quotes if it needs them.
 #[must_use]
 pub(super) fn replaced(
     text: &str,

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 /// zipl's settings.
 pub(crate) const ZIPL: &str = "/etc/zipl.conf";
 
-/// Where a Raspberry Pi's command line is.
+/// The paths of a Raspberry Pi's command line.
 pub(super) const CMDLINE_TXT: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
 
-/// Where the partition of a Raspberry Pi's firmware is mounted, since Debian 12 and on Ubuntu.
+/// The mount point of the partition of a Raspberry Pi's firmware, since Debian 12 and on Ubuntu.
 pub(crate) const FIRMWARE: &str = "/boot/firmware";
 
 /// The step that writes the boot record.
@@ -43,16 +43,16 @@ pub(super) fn run_zipl() -> Step {
 struct Section {
     name: String,
     line: usize,
-    /// Line of its `image=`, which makes it one that boots Linux.
+    /// Whether it has a line `image=`, and therefore boots Linux.
     image: bool,
     /// Bytes of the value of each `parameters=`, without its quotes.
     parameters: Vec<(usize, usize)>,
-    /// Line of a `parmfile=`, whose words come first.
+    /// The line of a `parmfile=`, whose words come first.
     parmfile: Option<usize>,
 }
 
-/// The sections, by the grammar of `zipl/src/scan.c`: blanks, comments, `[section]`, `:menu`, `keyword = value` where a
-/// value is in quotes of one kind or in none.
+/// Reads the sections, by the grammar of `zipl/src/scan.c`: blanks, comments, `[section]`, `:menu`, `keyword = value`
+/// where a value is in quotes of one kind or in none.
 fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
     let mut all: Vec<Section> = Vec::new();
     let mut at = 0;
@@ -90,7 +90,7 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
                 };
                 let inner = inner
                     .ok_or((number, "parameters= with quotes that are not plain".to_owned()))?;
-                // Where the value is in the line: behind the first `=` and its quote.
+                // The start of the value in the line: after the first `=` and its quote.
                 let from = line.find('=').map_or(0, |equals| equals + 1);
                 let blank = line
                     .get(from..)
@@ -159,7 +159,7 @@ fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
 pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
     let [new, old] = CMDLINE_TXT;
     let there = |path: &str| system.files.contains_key(Path::new(path));
-    // The former one may be a text that names the other.
+    // The former one may be a text that names the other one.
     let moved = system.text(old).is_some_and(|text| has_moved(text) && text.contains(new));
     let sure = moved || system.firmware == [Path::new(FIRMWARE)];
     if there(new) && there(old) && !sure {
@@ -174,12 +174,12 @@ pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way
     Some(firmware(system, directory, change))
 }
 
-/// Whether a text in place of the command line says that another file is read.
+/// Returns whether a text in place of the command line states that another file is read.
 fn has_moved(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.to_ascii_lowercase().contains("do not edit"))
 }
 
-/// The Raspberry Pi's firmware reads `config.txt`, and by it the line that it hands to the kernel.
+/// Edits the line that the Raspberry Pi's firmware passes to the kernel, as its `config.txt` selects it.
 fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, NoWay> {
     let path = format!("{directory}/cmdline.txt");
     let config = format!("{directory}/config.txt");
@@ -225,13 +225,13 @@ fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, No
     Ok(way)
 }
 
-/// config.txt is only read, and the firmware takes both line ends.
+/// config.txt is only read, and the firmware accepts both line ends.
 fn plain_or_cr(path: &str, text: &str) -> Result<(), NoWay> {
     plain(path, &text.replace("\r\n", "\n"))
 }
 
-/// The first line of config.txt by which another file may be read, and how. Behind a filter (`[pi4]`) it may hold or
-/// not; behind `[none]` it never does.
+/// Returns the first line of config.txt by which another file may be read, and how. After a filter (`[pi4]`) it may
+/// apply or not; after `[none]` it never does.
 fn redirected(text: &str) -> Option<(usize, String)> {
     let mut filter = String::new();
     for (index, line) in text.lines().enumerate() {
@@ -279,7 +279,7 @@ fn redirected(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// Whether the name of a file that the firmware starts is one of a boot loader: U-Boot (`u-boot.bin`,
+/// Returns whether the name of a file that the firmware starts is that of a boot loader: U-Boot (`u-boot.bin`,
 /// `uboot_rpi_4.bin`), UEFI (`RPI_EFI.fd`) or an application of it, GRUB, Barebox.
 fn is_loader(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();

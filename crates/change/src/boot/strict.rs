@@ -1,8 +1,8 @@
 //! Files of settings that a shell reads, read by a grammar so narrow that every shell agrees on it: an edit is made only
 //! in such a file, because only there is it certain which assignment takes effect.
 //!
-//! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with a comment behind it if there is one.
-//! Blanks are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
+//! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with an optional comment after it. Blanks
+//! are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
 //! `${NAME}` may be in it, and the output of a few commands that give the distribution's name. Everything else, at any
 //! place, prevents edits of the whole file: it may end the reading, hide an assignment, or make another.
 //!
@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-/// The first thing in a file that keeps it from being edited.
+/// The first construct in a file that prevents an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The line, counted from 1.
@@ -33,7 +33,7 @@ impl fmt::Display for Obstacle {
 /// A part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text as it is.
+    /// Literal text.
     Text(String),
     /// The value of a variable.
     Of(String),
@@ -58,7 +58,7 @@ pub struct Setting {
     pub parts: Vec<Part>,
 }
 
-/// Words that begin a compound command or a declaration, and commands after which something else is read.
+/// Words that begin a compound command or a declaration, and commands that change the reading of the rest.
 const KNOWN: [&str; 42] = [
     "if", "then", "elif", "else", "fi", "case", "esac", "for", "while", "until", "select", "do",
     "done", "function", "{", "}", "!", "[[", "[", "time", "coproc", "exit", "return", "exec",
@@ -147,7 +147,7 @@ pub fn ordinary(name: &str) -> bool {
 /// Reads a file. `known` decides which names may be assigned in it.
 ///
 /// # Errors
-/// The first thing that is not understood.
+/// The first construct that is not understood.
 pub fn read(text: &str, known: fn(&str) -> bool) -> Result<Vec<Setting>, Obstacle> {
     let mut settings = Vec::new();
     let mut at = 0;
@@ -227,7 +227,7 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// A line; nothing if it assigns nothing.
+    /// Reads a line; returns `None` if it assigns nothing.
     fn line(mut self, known: fn(&str) -> bool) -> Result<Option<Setting>, String> {
         if let Some((_, what)) = foreign(self.text) {
             return Err(what);
@@ -328,7 +328,7 @@ impl<'a> Cursor<'a> {
         Ok(parts)
     }
 
-    /// Up to the closing quote, which stays.
+    /// Reads up to the closing quote, which is left.
     fn double(&mut self) -> Result<Vec<Part>, String> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -392,7 +392,8 @@ impl<'a> Cursor<'a> {
         Ok(Part::Of(name.to_owned()))
     }
 
-    /// Commands whose output is a name of the distribution, up to what ends them. In a subshell they assign nothing.
+    /// Reads commands whose output is a name of the distribution, up to their terminator. In a subshell they assign
+    /// nothing.
     fn commands(&mut self) -> Option<()> {
         loop {
             self.blanks();
@@ -461,7 +462,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// A plain letter, or a name of os-release, with a default or without.
+    /// Reads a plain character, or a name of os-release, with a default or without.
     fn piece(&mut self) -> Option<()> {
         if !self.eat("$") {
             return self.take().filter(|it| is_plain(*it)).map(drop);
@@ -483,7 +484,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a letter means itself outside of quotes, in every shell.
+/// Returns whether a character is literal outside of quotes, in every shell.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_./:,@%+=-".contains(letter)
 }

@@ -74,7 +74,7 @@ fn debian_gets_a_drop_in() {
         "\nGRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT clocksource=tsc\"\n"
     ));
     assert_eq!(commands, ["update-grub"]);
-    // Twice is once, and a second word goes into the same file.
+    // A repetition changes nothing, and a second word is added to the same file.
     let later = after(&debian(), &way);
     assert_eq!(plan(&later, &tsc()).unwrap().steps, []);
     let (files, _) = effects(&plan(&later, &change(&["tsc=nowatchdog"], &[])).unwrap());
@@ -436,7 +436,7 @@ fn settings_that_may_not_be_reached_are_refused_with_their_line() {
             error.starts_with(&format!("/etc/default/grub: line {line} has ")),
             "{text}: {error}"
         );
-        // Taking a word away edits too.
+        // A removal of a word is an edit, too.
         let text = text.replace("\"a\"", "\"notsc\"");
         let error = plan(&arch(&text), &change(&[], &["notsc"])).unwrap_err().to_string();
         assert!(error.starts_with("/etc/default/grub: line "), "{text}: {error}");
@@ -571,7 +571,7 @@ proptest! {
         let wanted = change(&[word.as_str()], &[]);
         let later = after(&before, &plan(&before, &wanted).unwrap());
         prop_assert!(later != before);
-        // Twice is once.
+        // A repetition changes nothing.
         prop_assert_eq!(plan(&later, &wanted).unwrap().steps, vec![]);
         let mut back = after(&later, &plan(&later, &wanted.reversed()).unwrap());
         // Clocksmith's drop-in stays, without the word; the journal removes the file.

@@ -1,4 +1,4 @@
-//! Programs that make boot entries, and loaders whose configuration is not edited: one line each, with its setting and
+//! Programs that make boot entries, and loaders whose configuration is not edited: one row each, with its setting and
 //! the command to run afterwards. An edit of the files that these programs make would be lost, or have no effect.
 //!
 //! The programs that clocksmith runs are in their own files: `grubby` ([`super::bls`]), `rpm-ostree`, NixOS, Flatcar,
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Mark {
     /// A file that has something in it, or cannot be read.
     File(&'static str),
-    /// Any file of a directory, with this end of its name, that has this text.
+    /// Any file of a directory, with this suffix and this text.
     Below(&'static str, &'static str, &'static str),
     /// A program.
     Program(&'static str),
@@ -41,13 +41,13 @@ pub(super) enum Does {
     Boots(Loader),
 }
 
-/// One of them.
+/// A tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) marks: &'static [Mark],
     pub(super) does: Does,
-    /// Where the words belong.
+    /// The setting for the words.
     pub(super) setting: &'static str,
     /// The command that puts them into effect.
     pub(super) then: &'static str,
@@ -85,7 +85,7 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 impl Tool {
-    /// The file or program by which it is known here.
+    /// Returns the file or program by which it is recognised here.
     pub(super) fn mark(&self, system: &System) -> Option<PathBuf> {
         let fits = |mark: &Mark| match mark {
             Mark::File(path) => {
@@ -132,7 +132,7 @@ impl Tool {
     }
 }
 
-/// Whether a line that is not a comment has the text.
+/// Returns whether a line that is not a comment has the text.
 fn states(text: &str, what: &str) -> bool {
     text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(what))
 }

@@ -1,12 +1,11 @@
 //! The chosen change in the languages of tools that manage many machines: text for these tools.
 //!
-//! This module has one file for each language. All of it is pure, from a [`Wanted`] to a text. Every
-//! text acts only if the clocksource is available, reads back the written value where its tool can,
-//! lets the machine boot when it fails, may be applied repeatedly, and says why it is there, its risk
-//! and how to revert it.
+//! This module has one file for each language. All of it is pure, from a [`Wanted`] to a text. Every text acts only if
+//! the clocksource is available, reads back the written value where its tool can, lets the machine boot when it fails,
+//! may be applied repeatedly, and states its purpose, its risk and how to revert it.
 //!
-//! It must not decide what is wanted and why ([`crate::plan`], and the code that makes plans), and
-//! must not write files.
+//! It must not decide what to change and why ([`crate::plan`], and the code that makes plans), and must not write
+//! files.
 
 mod ansible;
 mod cloud_init;
@@ -23,11 +22,11 @@ use thiserror::Error;
 /// The wanted settings of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The clocksource to choose at each boot; see [`is_name`] for what a name may be.
+    /// The clocksource to choose at each boot; [`is_name`] defines the valid names.
     pub clocksource: Option<String>,
-    /// Kernel parameters that shall be there, such as `tsc=nowatchdog`; see [`is_parameter`].
+    /// Kernel parameters that must be present, such as `tsc=nowatchdog`; see [`is_parameter`].
     pub add: Vec<String>,
-    /// Kernel parameters that shall not be there.
+    /// Kernel parameters that must be absent.
     pub remove: Vec<String>,
 }
 
@@ -84,7 +83,7 @@ impl Format {
         }
     }
 
-    /// Where its text goes.
+    /// Returns the destination of its text.
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
@@ -118,10 +117,10 @@ impl std::fmt::Display for Format {
     }
 }
 
-/// Why there is no text.
+/// The reason why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
-    /// No such language.
+    /// The language does not exist.
     #[error(
         "no format \"{0}\"; there are ansible, cloud-init, tuned, ignition, butane, nixos, daemonset, \
          systemd, tmpfiles"
@@ -139,7 +138,7 @@ pub enum FormatError {
     /// Nothing to write.
     #[error("neither a clocksource nor kernel parameters are wanted, so there is nothing to write")]
     Nothing,
-    /// The language cannot say it.
+    /// The language cannot express it.
     #[error("{format} cannot {what}; {instead}")]
     Unsupported {
         /// The language.
@@ -201,7 +200,7 @@ fn runtime_only(format: Format, wanted: &Wanted) -> Result<&str, FormatError> {
     }
 }
 
-/// A text as it may be shown in a message.
+/// Returns a text in a form that is safe in a message.
 fn shown(text: &str) -> String {
     clocksmith_facts::visible::line(text).chars().take(60).collect()
 }
@@ -237,7 +236,7 @@ fn notes(wanted: &Wanted, undo: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The lines behind a sign of comment.
+/// Returns the lines, each after a comment mark.
 fn comment(lines: &[String]) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }

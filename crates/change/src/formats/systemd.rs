@@ -2,8 +2,8 @@
 
 use super::{SYSFS, Wanted, comment, notes};
 
-/// The line: `w!` writes at boot only, and only into a file that is there (tmpfiles.d(5), systemd 219 to
-/// 258). It neither waits nor reads back, and its comment says so.
+/// Returns the line: `w!` writes at boot only, and only into an existing file (tmpfiles.d(5), systemd 219 to 258). It
+/// neither waits nor reads back, as its comment states.
 pub(super) fn tmpfiles(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [

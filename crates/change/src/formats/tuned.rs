@@ -4,9 +4,9 @@
 use super::{Format, FormatError, SYSFS, Wanted, comment, notes};
 use std::fmt::Write;
 
-/// The profile. `[sysfs]` writes without a check, so the value is computed: the name where it is
-/// available, otherwise the clocksource in use. `tuned-adm verify` reads back. Functions are written
-/// `${f:NAME:ARGUMENT...}`, so there is no colon in the command.
+/// Returns the profile. `[sysfs]` writes without a check, so the value is computed: the name if it is available,
+/// otherwise the clocksource in use. `tuned-adm verify` reads back. Functions are written `${f:NAME:ARGUMENT...}`, so
+/// there is no colon in the command.
 pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
     if !wanted.remove.is_empty() {
         return Err(FormatError::Unsupported {

@@ -21,7 +21,7 @@ pub(super) fn appeared(
         let there: HashSet<&str> = watch.names.iter().map(String::as_str).collect();
         for name in tree.names(&watch.directory)?.unwrap_or_default() {
             let path = watch.directory.join(&name);
-            // A boot loader does not read a file whose name is not text.
+            // A boot loader does not read a file whose name is not UTF-8.
             let Some(name) = name.to_str() else { continue };
             let known = there.contains(name)
                 || name.starts_with(TEMPORARY)

@@ -1,4 +1,4 @@
-//! Making a change: written down, made ready, made step by step, looked at.
+//! Makes a change: records it, prepares it, makes it step by step, and checks it.
 
 use super::appeared::appeared;
 use super::bytes::digest;
@@ -19,11 +19,11 @@ use std::path::PathBuf;
 /// others.
 const MAX_SHOWN: u64 = 1 << 20;
 
-/// What this change gave its paths, and what it made sure of: the state of each record, by its number. It comes from
-/// the file that was made under a temporary name, so that nothing that another process writes is taken for it.
+/// The state of each record, by its number, that this change wrote or verified. It comes from the file that was made
+/// under a temporary name, so that nothing that another process writes is mistaken for it.
 type Written = BTreeMap<usize, State>;
 
-/// What a run has done so far.
+/// The progress of a run.
 #[derive(Default)]
 struct Work {
     /// The step that was begun last.
@@ -33,9 +33,9 @@ struct Work {
     held: Vec<OwnedFd>,
     /// Processes that programs have left behind.
     running: Vec<u32>,
-    /// Paths that a program changed beside its own, and that are not restored.
+    /// Paths that a program changed besides its own, and that are not restored.
     lasting: Vec<PathBuf>,
-    /// Paths whose names were changed, and may not be on the disk yet.
+    /// Paths whose names were changed, and may not be on disk yet.
     named: BTreeSet<PathBuf>,
 }
 
@@ -67,15 +67,15 @@ pub(super) fn apply(
     carry_out(journal, plan, observer, end)
 }
 
-/// Runs a program that makes boot entries again, in an undo: as a change of its own, so that what it does is looked at and
-/// put back as where a change is made, also by the next run where this one is killed. Nothing of it is kept afterwards. Also
-/// returns the names that appeared beside its files.
+/// Runs a program that makes boot entries again, in an undo: as a separate change, so that its effects are checked and
+/// restored as when a change is made, also by the next run if this one is killed. The entry of that change is removed
+/// afterwards. Also returns the names that appeared beside its files.
 pub(super) fn make_again(
     journal: &mut Journal,
     plan: &Plan,
     observer: &mut dyn Observer,
 ) -> Result<(Applied, Vec<PathBuf>), ApplyError> {
-    // The next run takes back one on trial: it is killed before it is known to be good.
+    // The next run reverts a change on trial: a killed run may not have checked it.
     let applied = carry_out(journal, plan, observer, Phase::Trial)?;
     let entry = journal.store.entries().iter().find(|entry| entry.id == applied.id);
     let beside = entry.map(|entry| entry.neighbours.clone()).unwrap_or_default();
@@ -113,7 +113,7 @@ fn carry_out(
             Ok(Applied { id: entry.id, changed, left, running: work.running })
         }
         Err(cause) => {
-            // What cannot be synced now is restored all the same.
+            // A file is restored even if it cannot be synced now.
             let _ = work.sync_names(journal);
             let result = back(journal, &mut entry, &work.written).map(|mut report| {
                 let lasting = work.lasting.iter().map(|path| journal.place.shown(path));
@@ -125,7 +125,7 @@ fn carry_out(
             if result.is_err() {
                 entry.stuck = true;
                 keep_open(journal, &mut entry);
-                // Without it the next run still restores the rest, but says that this one was killed.
+                // If this fails, the next run still restores the rest, but reports that this one was killed.
                 let _ = journal.store.save(&mut entry);
             }
             let end = match result {
@@ -141,7 +141,7 @@ fn carry_out(
     }
 }
 
-/// From on trial to in force.
+/// Ends the trial of a change: it is in force.
 pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError> {
     let entry = journal.store.entries().iter().find(|entry| entry.id == id);
     let Some(mut entry) = entry.filter(|entry| entry.phase == Phase::Trial).cloned() else {
@@ -151,7 +151,7 @@ pub(super) fn confirm(journal: &mut Journal, id: u64) -> Result<(), JournalError
     journal.store.save(&mut entry)
 }
 
-/// How often files that others write at this moment are looked at again.
+/// Attempts to examine files again that others write at this moment.
 const AGAIN: usize = 3;
 
 /// Restores everything, except files that another process has written in the meantime: they stay as they are.
@@ -163,7 +163,7 @@ fn back(
     let mut kept = leave_others(journal, entry, written);
     leave_default(journal, entry)?;
     let mut decided = decide(journal, entry, Mode::JustFailed, &Former::new());
-    // Written by others in between.
+    // Other programs wrote in between.
     for _ in 0..AGAIN {
         if !matches!(decided, Err(JournalError::Conflicts { .. })) {
             break;
@@ -177,8 +177,8 @@ fn back(
     Ok(report)
 }
 
-/// Takes the present state of files that others have written for the one to restore; returns those that this change
-/// had written before them.
+/// Makes the present state of files that others have written the one to restore; returns those that this change had
+/// written before them.
 fn leave_others(journal: &Journal, entry: &mut Entry, written: &Written) -> Vec<String> {
     let mut kept = Vec::new();
     for (index, record) in entry.records.iter_mut().enumerate() {
@@ -213,7 +213,7 @@ fn command_of(entry: &Entry, step: usize) -> Option<Vec<String>> {
     }
 }
 
-/// Everything after the entry was written.
+/// Carries out everything after the entry was written.
 fn make(
     journal: &mut Journal,
     entry: &mut Entry,
@@ -230,7 +230,7 @@ fn make(
             return Err(JournalError::Stopped);
         }
         work.at = Some(index);
-        // A program finds what was written before it, also after a power cut.
+        // A program finds the files that were written before it, also after a power cut.
         if !replaces(&step.action) {
             work.sync_names(journal)?;
         }
@@ -347,7 +347,7 @@ fn step(
                 entry.left.push(index);
                 return Ok(());
             }
-            // What it makes is looked at when nothing of it writes any more.
+            // The results are checked only when none of its processes writes any more.
             if matches!(action, Action::Run { rewrites, .. } if ran.is_ok() && !rewrites.is_empty())
             {
                 work.running.extend(super::run::settle(&journal.place, observer));
@@ -388,8 +388,8 @@ fn step(
     }
 }
 
-/// Refuses what the program of a step (this command) made of files that earlier steps of the plan wrote, and records that
-/// it did: they are restored as what programs rewrite.
+/// Refuses changes by the program of a step (this command) to files that earlier steps of the plan wrote, and records
+/// that it made them: they are restored like files that programs rewrite.
 fn by_program(
     journal: &Journal,
     entry: &mut Entry,
@@ -471,7 +471,7 @@ fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result
         if let Action::Run { command, .. } = &step.action
             && !entry.left.contains(&index)
         {
-            // Again: others may have made them anew, for a kernel that they installed.
+            // Again: others may have made them again, for a kernel that they installed.
             let found = super::made::look(journal, entry, index, command)?;
             checked.extend(found);
         }

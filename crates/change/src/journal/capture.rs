@@ -85,7 +85,7 @@ fn meta(stat: &Stat, xattrs: Vec<(String, String)>) -> Meta {
 
 enum Of<'a> {
     File(&'a OwnedFd),
-    /// By a path: no descriptor of a link gives its attributes.
+    /// By a path: the attributes of a link cannot be read by a descriptor.
     Link(PathBuf),
 }
 
@@ -142,13 +142,13 @@ pub(super) enum Wanted<'a> {
     New(u32),
 }
 
-/// Makes a file under a temporary name, whole and durable; only its name is not durable yet.
+/// Makes a complete and durable file under a temporary name; only its name is not durable yet.
 pub(super) fn make(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<(), JournalError> {
     make_later(spot, content, wanted)?;
     durable(spot)
 }
 
-/// Waits until a file that was made is on the disk.
+/// Waits until a file that was made is on disk.
 pub(super) fn durable(spot: &Spot) -> Result<(), JournalError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty())
@@ -170,7 +170,7 @@ pub(super) fn make_later(
     content: &[u8],
     wanted: Wanted<'_>,
 ) -> Result<(), JournalError> {
-    // One of an earlier attempt may be left.
+    // A file of an earlier attempt may exist.
     spot.unlink()?;
     fill(spot, content, wanted).inspect_err(|_| {
         let _ = spot.unlink();
@@ -189,7 +189,7 @@ fn fill(spot: &Spot, content: &[u8], wanted: Wanted<'_>) -> Result<(), JournalEr
     match wanted {
         Wanted::New(mode) => chmod(&fd, &stat, mode, spot)?,
         Wanted::Like(meta) | Wanted::Exactly(meta) => {
-            // In this order: a change of the owner takes the set-user-ID bits and capabilities away.
+            // In this order: a change of the owner removes the set-user-ID bits and capabilities.
             if (stat.st_uid, stat.st_gid) != (meta.uid, meta.gid) {
                 let (uid, gid) = (Uid::from_raw(meta.uid), Gid::from_raw(meta.gid));
                 rustix::fs::fchown(&fd, Some(uid), Some(gid))

@@ -163,7 +163,7 @@ impl Entry {
     }
 }
 
-/// The prefix of clocksmith's temporary names in directories of others.
+/// The prefix of clocksmith's temporary names in directories of other programs.
 pub(super) const TEMPORARY: &str = ".clocksmith-";
 
 /// The state that a step gives a path.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why something was not done.
+/// The reason why an operation failed.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// A call to the system failed.
@@ -45,7 +45,7 @@ pub enum JournalError {
         /// Their processes.
         pids: Vec<u32>,
     },
-    /// The journal, or a directory of its path, does not belong to this user alone.
+    /// The journal, or a directory of its path, can be written by another user.
     #[error(
         "{0}: this journal is not obeyed, since another user could have written it. If it is yours, run \
          this as the user who owns it, or give it and every directory above it to that user alone (chown, \
@@ -78,10 +78,10 @@ pub enum JournalError {
     Unfit {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         why: String,
     },
-    /// A path leaves the system's root, or turns in circles.
+    /// A path leaves the system's root, or its links form a cycle.
     #[error("{}: {why}", path.display())]
     Path {
         /// As it was given.
@@ -89,7 +89,7 @@ pub enum JournalError {
         /// The fault.
         why: &'static str,
     },
-    /// A program is not there.
+    /// A program does not exist.
     #[error("{program}: {why}")]
     Program {
         /// As it was given.
@@ -126,7 +126,7 @@ pub enum JournalError {
     /// The user has interrupted the change.
     #[error("interrupted")]
     Stopped,
-    /// A change of an earlier run is neither made nor reverted.
+    /// A change of an earlier run is incomplete, and neither finished nor reverted.
     #[error(
         "change {id} of an earlier run is half done, and files that it touched were changed by other programs \
          or users since: {}",
@@ -138,7 +138,7 @@ pub enum JournalError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
-    /// Some of a change could not be restored, and the rest was.
+    /// A part of a change could not be restored; the rest was.
     #[error("{}{}", open.join("; "), again(restored))]
     Partly {
         /// Files in their former state again.
@@ -152,7 +152,7 @@ pub enum JournalError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
-    /// There is no such change.
+    /// The change does not exist.
     #[error("{0}")]
     NothingToUndo(String),
 }
@@ -222,7 +222,7 @@ fn again(restored: &[PathBuf]) -> String {
     if paths.is_empty() { String::new() } else { format!(". Restored: {}", paths.join(", ")) }
 }
 
-/// Why a change was not made, and how that ended.
+/// The reason why a change was not made, and its outcome.
 #[derive(Debug, Error)]
 #[error("{}{cause}. {end}", step.map_or(String::new(), |step| format!("step {}: ", step + 1)))]
 pub struct ApplyError {
@@ -243,7 +243,7 @@ pub enum End {
     RolledBack(Box<super::Report>),
     /// Not everything could be restored; the journal has the rest, and the next run tries again.
     Stuck(Box<JournalError>),
-    /// Not everything could be restored, and the journal has it no more.
+    /// Not everything could be restored, and the journal no longer has the rest.
     Lost(Box<JournalError>),
 }
 

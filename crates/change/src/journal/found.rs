@@ -1,4 +1,4 @@
-//! What a program finds at a path of the journal, which may be reached by a link since.
+//! The state that a program finds at a path of the journal, which may by now be reached through a link.
 
 use super::capture::capture;
 use super::entry::State;
@@ -6,15 +6,15 @@ use super::tree::Tree;
 use super::{JournalError, Place};
 use std::path::{Path, PathBuf};
 
-/// A path as it is found now.
+/// The present state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) state: State,
-    /// The first link on the way, where none was when the path was located: nothing is changed through it.
+    /// The first link on the path that did not exist when the path was located: nothing is changed through it.
     pub(super) link: Option<PathBuf>,
 }
 
-/// What a program finds at a located path. Follows links.
+/// Returns the state that a program finds at a located path. Follows links.
 pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
     if let Some(spot) = tree.spot(path)? {
         return Ok(Found { state: capture(&spot)?.0, link: None });
@@ -29,7 +29,7 @@ pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
     Ok(Found { state, link: located.links.into_iter().next() })
 }
 
-/// Why nothing is changed behind a link.
+/// Returns the reason why nothing is changed behind a link.
 pub(super) fn behind(place: &Place, link: &Path) -> String {
     format!(
         "{} is a link by now, and nothing is changed through a link",

@@ -8,14 +8,14 @@ use super::capture::capture;
 use super::tree::End;
 use std::path::Path;
 
-/// Where the file is, if the command does not say so.
+/// The paths of the file, if the command does not name it.
 const FILES: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
 /// The language of the system (locale.conf(5)).
 const SYSTEM: [&str; 2] = ["/etc/default/locale", "/etc/locale.conf"];
-/// What decides on the language of messages, beside `LANG`.
+/// Variables that set the language of messages, besides `LANG`.
 const BESIDE: [&str; 2] = ["LANGUAGE", "LC_MESSAGES"];
 
-/// A language, or several: no path, and nothing that a shell reads as more than a word.
+/// Returns whether a word is one language or several: not a path, and not more than one word to a shell.
 pub(crate) fn is_plain(word: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || "_@.:-".contains(it);
     !word.is_empty() && word.len() <= 64 && word.chars().all(fits) && !word.contains("..")

@@ -43,14 +43,15 @@ impl Lock {
             if let Some(parent) = located.missing.first().unwrap_or(&located.path).parent() {
                 tree.trusted_directory(parent, &located.links, Part::Way)?;
             }
-            // Others may read what `verify` keeps beside it; the journal has copies of secrets.
+            // Other users may read the results that `verify` saves beside it; the journal has copies of secrets.
             let mut vanished = false;
             let wanted = located.missing.iter().map(|path| (path, 0o755));
             for (path, mode) in wanted.chain([(&located.path, 0o700)]) {
                 match tree.make_directory(path, mode) {
                     Ok(true) => home.push(path.clone()),
                     Ok(false) => {}
-                    // Its parent was removed; or it is of a filesystem that makes none, as `/proc`.
+                    // Its parent was removed; or it belongs to a filesystem in which no directory can be made, such as
+                    // `/proc`.
                     Err(error @ JournalError::Io { error: Errno::NOENT, .. }) => {
                         vanished = true;
                         refused = Some(error);
@@ -79,7 +80,7 @@ impl Lock {
             let named = rustix::fs::statat(&directory, NAME, AtFlags::SYMLINK_NOFOLLOW);
             let ours = rustix::fs::fstat(&file).map_err(io("look at the lock in", &shown))?;
             if named.is_ok_and(|named| (named.st_ino, named.st_dev) == (ours.st_ino, ours.st_dev)) {
-                // Whose it is, for the message of others; nothing depends on it.
+                // The owner of the lock, for messages of other runs only.
                 let _ = rustix::fs::ftruncate(&file, 0);
                 let _ = file.rewind().and_then(|()| write!(file, "{}", std::process::id()));
                 home.dedup();
@@ -98,12 +99,12 @@ impl Lock {
         if empty {
             self.leave(place);
         }
-        // Not by closing alone: a child that another thread is just starting has it open too.
+        // Closing it is not enough: a child that another thread is just starting has it open, too.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 
     fn leave(&mut self, place: &Place) {
-        // Files that cannot be removed stay, and do no harm.
+        // Files that cannot be removed stay, and are harmless.
         let tree = place.tree();
         let names = tree.names(&self.path).ok().flatten().unwrap_or_default();
         if names.iter().any(|name| name != NAME) {

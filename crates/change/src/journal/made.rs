@@ -12,11 +12,11 @@ use crate::plan::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// The files as they were when they were found to be good.
+/// The states of files that passed the check.
 pub(super) type Checked = BTreeMap<PathBuf, State>;
 
-/// Refuses the files that the program of a step made (by this command), if they are not whole, one of the words is not
-/// where it must be, or something else became different.
+/// Refuses the files that the program of a step made (by this command), if they are not whole, if one of the words is
+/// not at its required place, or if anything else changed.
 pub(super) fn look(
     journal: &Journal,
     entry: &Entry,
@@ -37,7 +37,7 @@ pub(super) fn look(
         .filter(|record| record.rewritten_by.contains(&step) && !record.observed)
         .map(|record| record.path.clone())
         .collect();
-    // Those that were not there before.
+    // Files that did not exist before.
     let makes = |watch: &&Watch| watch.step == step && watch.prefix.is_none() && !watch.observed;
     for watch in entry.watches.iter().filter(makes) {
         let names = tree.names(&watch.directory)?.unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn look(
             let path = journal.place.shown(&path);
             return Err(JournalError::NotMade { path, why, command: command.join(" ") });
         }
-        // What is at the end of a link that was there before.
+        // The file at the end of a link that existed before.
         let (before, after) = match (&state, after) {
             (State::Link { .. }, None) => behind(journal, &records, &path)?,
             (_, after) => (before, after),
@@ -73,7 +73,7 @@ pub(super) fn look(
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
-    // What grub.cfg reads beside it, for what boots by default.
+    // The files that grub.cfg reads beside it and that decide the default entry.
     let beside: BTreeSet<PathBuf> = files
         .iter()
         .filter(|made| made.path.ends_with("grub.cfg"))
@@ -124,7 +124,7 @@ pub(super) fn look(
 /// The former and the present content of a file.
 type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Those of the file to which a link leads.
+/// Returns the contents of the file to which a link leads.
 fn behind(
     journal: &Journal,
     records: &HashMap<&Path, &Record>,
@@ -143,7 +143,7 @@ fn behind(
     Ok((before, after))
 }
 
-/// How a file that is made is of another kind than the former one, or is none that can be read.
+/// Describes how a file that was made is of another kind than the former one, or cannot be read.
 fn other_kind(was: Option<&State>, is: &State) -> Option<String> {
     match (was, is) {
         (Some(State::File { .. } | State::Link { .. }), State::Other) => {
@@ -170,8 +170,8 @@ pub(super) fn has_kernel(tree: &Tree) -> impl Fn(&str) -> bool {
     }
 }
 
-/// The kernels and initial RAM disks that the entries of a file name, and that are not there. Entry files name them by the paths
-/// of their own filesystem.
+/// Returns the kernels and initial RAM disks that the entries of a file name, but that do not exist. Entry files name
+/// them by paths that start at the root of their filesystem.
 pub(super) fn missing_images(tree: &Tree, path: &Path, text: &str) -> Vec<String> {
     let top = path.ancestors().nth(3).filter(|_| !path.ends_with("grub.cfg"));
     let has = has_kernel(tree);
@@ -184,7 +184,8 @@ pub(super) fn missing_images(tree: &Tree, path: &Path, text: &str) -> Vec<String
     images(path, text).into_iter().filter(|name| !there(name)).collect()
 }
 
-/// Whether another user can write what was made, and could not before: that user would choose what boots.
+/// Returns whether another user can write a file that was made, but could not before: that user would choose what
+/// boots.
 fn opened_up(was: Option<&State>, is: &State) -> Option<String> {
     let State::File { meta, .. } = is else { return None };
     let (mode, uid) = match was {
@@ -202,7 +203,7 @@ fn opened_up(was: Option<&State>, is: &State) -> Option<String> {
 /// Names of GRUB's own check of a script's syntax.
 const SCRIPT_CHECK: [&str; 2] = ["grub-script-check", "grub2-script-check"];
 
-/// Has GRUB's own program check the syntax of every grub.cfg that the program of a step made, where it is installed.
+/// Checks the syntax of every grub.cfg that the program of a step made, with GRUB's own program, if that is installed.
 ///
 /// # Errors
 /// It does not accept one.

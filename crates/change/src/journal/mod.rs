@@ -13,7 +13,7 @@
 //! | `Applied` | nothing: it is in force |
 //! | `Undoing` | finishes the revert |
 //!
-//! How it is used:
+//! Usage:
 //!
 //! ```no_run
 //! # use clocksmith_change::journal::*;
@@ -29,8 +29,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! This module records, makes and reverts a change, and says whether it is in force. It must not
-//! decide what to change and why, print, or ask questions.
+//! This module records, makes and reverts a change, and reports whether it is in force. It must not decide what to
+//! change and why, print, or ask questions.
 
 pub mod entry;
 mod error;
@@ -72,7 +72,7 @@ use crate::words::Change;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the journal is, below the root of the system that is changed.
+/// The directory of the journal, below the root of the system that is changed.
 pub const DIRECTORY: &str = "var/lib/clocksmith/journal";
 
 /// Whether to wait for another run.
@@ -80,7 +80,7 @@ pub const DIRECTORY: &str = "var/lib/clocksmith/journal";
 pub enum Wait {
     /// [`JournalError::Busy`] at once.
     No,
-    /// At most so long.
+    /// At most this time.
     AtMost(Duration),
 }
 
@@ -100,12 +100,12 @@ pub enum Which {
 pub enum Force {
     /// No: [`JournalError::Conflicts`], and nothing is reverted.
     No,
-    /// Yes, but for what a boot loader's program makes: that is made again by it, as without force, and no entry of a kernel
-    /// that is gone comes back.
+    /// Yes, except for files that a boot loader's program makes: that program makes them again, as without force, and
+    /// no entry of a removed kernel is restored.
     Yes,
 }
 
-/// The findings and actions of opening the journal.
+/// The results of opening the journal.
 #[derive(Debug)]
 pub enum Recovered {
     /// A run had been killed while it made a change; everything was restored.
@@ -118,14 +118,14 @@ pub enum Recovered {
     /// A run had begun to restore everything and could not ([`Entry::stuck`]); the restore was
     /// finished.
     Mended(Report),
-    /// Neither could be done. Nothing new is applied until it is; [`Journal::undo`] with
-    /// [`Force::Yes`] overrides conflicts.
+    /// Neither was possible. Nothing new is applied until it is; [`Journal::undo`] with [`Force::Yes`] overrides
+    /// conflicts.
     Stuck {
         /// The number of the change.
         id: u64,
         /// The summary of its plan.
         summary: String,
-        /// Why.
+        /// The reason.
         error: JournalError,
     },
 }
@@ -149,9 +149,10 @@ pub struct Report {
     pub left: Vec<Vec<String>>,
     /// The clocksource that is in use again.
     pub clocksource: Option<String>,
-    /// Things that were not reverted, and why: a clocksource that another process chose since.
+    /// Objects that were not reverted, with the reasons: a clocksource that another process chose since.
     pub kept: Vec<String>,
-    /// Files of those: ones that another process changed while this revert ran. They are as it left them.
+    /// The subset of files that another process changed while this revert ran. They are left as that process wrote
+    /// them.
     pub written_by_others: Vec<PathBuf>,
     /// Failures that are not tried again.
     pub troubles: Vec<String>,
@@ -166,7 +167,8 @@ pub struct Applied {
     pub changed: Vec<PathBuf>,
     /// Commands that are left to be run inside that system.
     pub left: Vec<Vec<String>>,
-    /// Processes that programs of the change have left behind and that still run: what they write was not looked at.
+    /// Processes that programs of the change have left behind and that still run: the files that they write were not
+    /// checked.
     pub running: Vec<u32>,
 }
 
@@ -176,7 +178,7 @@ pub trait Observer {
     fn step(&mut self, index: usize, step: &Step) {
         let _ = (index, step);
     }
-    /// A program ran, and said this.
+    /// A program ran, with this output.
     fn output(&mut self, command: &[String], output: &str) {
         let _ = (command, output);
     }
@@ -200,7 +202,7 @@ pub struct Journal {
     store: store::Store,
     recovered: Vec<Recovered>,
     stop: fn() -> bool,
-    // Last: released when everything else is done.
+    // Last: it is released after everything else.
     lock: lock::Lock,
 }
 
@@ -220,8 +222,8 @@ impl Journal {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
-    /// As [`Journal::open`]. Whether to stop is asked while a program runs, also one of [`Journal::undo`]: then what that
-    /// program did is put back.
+    /// Like [`Journal::open`]. `stop` is called while a program runs, also one of [`Journal::undo`]: if it returns
+    /// true, the effects of that program are reverted.
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -283,7 +285,7 @@ impl Journal {
         self.store.entries()
     }
 
-    /// Makes the change, all of it or nothing.
+    /// Makes the change completely or not at all.
     ///
     /// # Errors
     /// Something failed; everything was restored, or [`End`] lists what was not.
@@ -295,8 +297,8 @@ impl Journal {
         apply::apply(self, plan, observer, Phase::Applied)
     }
 
-    /// Makes the change, all of it or nothing, on trial: until [`Journal::confirm`] says that it holds,
-    /// the next [`Journal::open`] restores everything.
+    /// Makes the change completely or not at all, on trial: until [`Journal::confirm`] is called, the next
+    /// [`Journal::open`] restores everything.
     ///
     /// # Errors
     /// As [`Journal::apply`].
@@ -320,8 +322,8 @@ impl Journal {
     /// nothing is reverted if any file was changed by another program or user since.
     ///
     /// # Errors
-    /// There is no such change, there are conflicts, or the system failed: then the rest is tried again
-    /// by the next [`Journal::open`].
+    /// The change does not exist, there are conflicts, or the system failed: then the rest is tried again by the next
+    /// [`Journal::open`].
     pub fn undo(&mut self, which: Which, force: Force) -> Result<Vec<Report>, JournalError> {
         undo::undo(self, which, force)
     }

@@ -1,9 +1,9 @@
-//! Mounts over the files of a change, made or taken away while a program of it runs.
+//! Mounts over the files of a change, added or removed while a program of it runs.
 //!
-//! What is mounted over a file, or over a directory on its path, hides the file that is on the disk: what is checked
-//! then is not what boots, and what is restored goes to another file. So the mounts over everything that a change touches
-//! are recorded before its first step ([`of`]). One that a program of the change adds over files of the change is taken
-//! away again ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
+//! A mount over a file, or over a directory on its path, hides the file on disk: the checked file is then not the one
+//! that boots, and a restore writes to another file. So the mounts over everything that a change touches are recorded
+//! before its first step ([`of`]). A mount that a program of the change adds over files of the change is removed again
+//! ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
 
 use super::entry::{Entry, Record, State};
 use super::found::found;
@@ -27,10 +27,11 @@ pub struct Mount {
     pub part: PathBuf,
 }
 
-/// Directories of boot loaders, below which every mount counts.
+/// Directories of boot loaders; every mount below them is recorded.
 const BOOT: [&str; 2] = ["/boot", "/efi"];
 
-/// The mounts over what an entry touches, and in directories of boot loaders; nothing if the system does not list its mounts.
+/// Returns the mounts over the paths of an entry, and in directories of boot loaders; `None` if the system does not
+/// list its mounts.
 pub(super) fn of(journal: &Journal, entry: &Entry) -> Option<Vec<Mount>> {
     let paths = paths(entry, |_| true);
     let boot = |at: &Path| BOOT.iter().any(|top| at.starts_with(top));
@@ -50,7 +51,8 @@ fn paths(entry: &Entry, which: impl Fn(&Record) -> bool) -> BTreeSet<&Path> {
         .collect()
 }
 
-/// What differs between the mounts before the first step and the present ones: those that are new, and those that are gone.
+/// Returns the differences between the mounts before the first step and the present ones: the added ones, and the
+/// removed ones.
 fn differences(
     journal: &Journal,
     entry: &Entry,
@@ -60,7 +62,7 @@ fn differences(
         return (Vec::new(), Vec::new());
     };
     let lacks = |all: &[Mount], other: &[Mount]| {
-        // Counted: the same may be mounted twice.
+        // The number is compared, because the same may be mounted twice.
         let mut left = other.to_vec();
         let mut rest = all.to_vec();
         rest.retain(|mount| match left.iter().position(|it| it == mount) {
@@ -75,7 +77,7 @@ fn differences(
     (lacks(&now, before), lacks(before, &now))
 }
 
-/// Takes away what a program mounted over files of the change since these mounts were all. Returns what differed.
+/// Removes mounts that a program added over files of the change since `before` was recorded. Returns the differences.
 pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>) -> Differences {
     let (new, gone) = differences(journal, entry, before);
     let ours = paths(entry, |record| !record.observed);
@@ -109,10 +111,10 @@ pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>)
     faults
 }
 
-/// Why files of a change that is half made cannot be restored: they are hidden by mounts that were not there, or are on
-/// one that is not there any more.
+/// Returns the reasons why files of an incomplete change cannot be restored: new mounts hide them, or they are on one
+/// that is no longer mounted.
 pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
-    // Another boot has other mounts: what is not there may be on one that failed.
+    // Another boot has other mounts: a missing file may be on one that failed.
     if entry.boot.is_none() || entry.boot != journal.place.boot() {
         let records = entry.records.iter().filter(|it| !it.observed && it.old != State::Absent);
         let absent = records.filter(|it| {
@@ -141,8 +143,8 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-/// The place where a path was on a mount before the first step of a change, if that is not mounted now. After another boot, devices
-/// may have other numbers: then any mount at that place counts.
+/// Returns the mount point of a path before the first step of a change, if that is not mounted now. After another boot,
+/// devices may have other numbers: then any mount at that place is accepted.
 pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Option<&'a Path> {
     let before = entry.mounts.as_deref()?;
     let now = all(place.real())?;
@@ -156,13 +158,13 @@ pub(super) fn missing<'a>(place: &Place, entry: &'a Entry, path: &Path) -> Optio
 
 /// All mounts below a root, in the order in which they were made.
 fn all(root: &Path) -> Option<Vec<Mount>> {
-    // Of this thread, which may have a namespace of its own.
+    // Of this thread, which may have a separate namespace.
     let list = ["/proc/thread-self/mountinfo", "/proc/self/mountinfo"];
     let list = list.into_iter().find_map(|path| std::fs::read(path).ok())?;
     Some(mounts(&list).filter_map(|line| mount(line, root)).collect())
 }
 
-/// One line of the list; nothing of a mount that is not below the root.
+/// Parses one line of the list; `None` for a mount that is not below the root.
 fn mount(line: MountLine<'_>, root: &Path) -> Option<Mount> {
     let below = line.point.strip_prefix(root).ok()?;
     (!below.as_os_str().is_empty()).then(|| Mount {

@@ -1,9 +1,9 @@
-//! What a program of a plan must leave as it is: the settings from which the plan was computed, and the files of boot
+//! Files that a program of a plan must not change: the settings from which the plan was computed, and the files of boot
 //! loaders that it is not expected to make.
 //!
-//! A program that makes `grub.cfg` may also change `/etc/default/grub`, which counts at its next run, or make an entry that
-//! another boot loader shows. So these files are records of the change while it is made: what became of them is seen when the
-//! program has ended, and is put back. An entry may be added as by any program that makes entries
+//! A program that makes `grub.cfg` may also change `/etc/default/grub`, which takes effect at its next run, or make an
+//! entry that another boot loader shows. So these files are records of the change while it is made: they are compared
+//! when the program has ended, and restored. An entry may be added as by any program that makes entries
 //! ([`crate::boot::made`]); it is named when the change is reverted.
 
 use super::capture::capture;
@@ -17,7 +17,7 @@ use crate::words::Change;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Files beside those that a system is read from.
+/// Files besides those that a system is read from.
 const FILES: [&str; 9] = [
     "/boot/grub/custom.cfg",
     "/boot/grub2/custom.cfg",
@@ -29,11 +29,11 @@ const FILES: [&str; 9] = [
     "/etc/sysconfig/grub",
     "/etc/sysconfig/kernel",
 ];
-/// Directories beside those, with the ends of the names in them.
+/// Directories besides those, with the suffixes of the names in them.
 const DIRECTORIES: [(&str, &str); 1] = [("/etc/grub.d", "")];
 /// Where each system has a directory on the EFI system partition, with a `grub.cfg` that leads to the one in `/boot`.
 pub(super) const EFI: [&str; 3] = ["/boot/efi/EFI", "/efi/EFI", "/boot/EFI"];
-/// Files that generators write by themselves: the block of variables, whose words are looked at elsewhere.
+/// Files that generators write by themselves: the block of variables, whose words are checked elsewhere.
 const LEFT_OUT: [&str; 3] = ["/proc/cmdline", "/boot/grub/grubenv", "/boot/grub2/grubenv"];
 
 /// The files that are observed.
@@ -41,19 +41,19 @@ pub(super) fn files() -> impl Iterator<Item = &'static str> {
     settings_files().chain(FILES).filter(|path| !LEFT_OUT.contains(path))
 }
 
-/// The directories whose files are observed, with the ends of their names.
+/// Returns the directories whose files are observed, with the suffixes of their names.
 pub(super) fn directories() -> impl Iterator<Item = (&'static str, &'static str)> {
     settings_directories().chain(DIRECTORIES)
 }
 
-/// Whether a name in an observed directory counts. systemd-boot takes an ending in any case of letters.
+/// Returns whether a name in an observed directory is included. systemd-boot accepts a suffix in any case.
 pub(super) fn counts(name: &str, end: &str) -> bool {
     let tail = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
     !name.starts_with(TEMPORARY) && tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }
 
-/// Refuses what the program of a step (this command) changed or made beside what it is expected to make. Entries that it
-/// may add are then named when the change is reverted.
+/// Refuses files that the program of a step (this command) changed or made besides those that it is expected to make.
+/// Entries that it may add are named when the change is reverted.
 pub(super) fn look(
     journal: &Journal,
     entry: &mut Entry,
@@ -121,11 +121,12 @@ pub(super) fn look(
     Ok(())
 }
 
-/// Lines that are quoted at most, and letters of each.
+/// The limit of quoted lines, and of characters of each.
 const LINES: usize = 3;
 const LETTERS: usize = 160;
 
-/// The lines that a file has got, for a message: they are lost when it is put back, and may be another process's.
+/// Returns the lines that a file has got, for a message: they are lost when it is restored, and may be another
+/// process's.
 fn new_lines(journal: &Journal, record: &Record) -> String {
     let old = match &record.old {
         State::File { content, .. } => journal.store.text(content).unwrap_or_default(),
@@ -144,8 +145,8 @@ fn new_lines(journal: &Journal, record: &Record) -> String {
     if quoted.is_empty() { String::new() } else { format!(", with {}", quoted.join(", ")) }
 }
 
-/// Leaves what was observed as it is, where it is not known who changed it: a run was killed, and others may have written
-/// since. It is named when the change is reverted.
+/// Leaves the observed files as they are, where it is not known which process changed them: a run was killed, and other
+/// programs may have written since. They are named when the change is reverted.
 pub(super) fn leave(journal: &Journal, entry: &mut Entry) {
     let tree = journal.place.tree();
     let changed = |record: &&Record| {
@@ -196,10 +197,11 @@ fn former(journal: &Journal, entry: &Entry, directory: &Path) -> Vec<Made> {
         .collect()
 }
 
-/// Forgets what was only observed: it is as it was, and what others make of it later is no matter of this change.
+/// Removes the records of observed files: they are unchanged, and later changes by other programs do not concern this
+/// change.
 pub(super) fn forget(entry: &mut Entry) {
     let kept: Vec<bool> = entry.records.iter().map(|record| !record.observed).collect();
-    // The place of each that stays.
+    // The new index of each record that stays.
     let places: Vec<Option<usize>> = kept
         .iter()
         .scan(0, |next, kept| {

@@ -1,10 +1,10 @@
-//! Whether packages are being installed or removed at this moment: kernels come and go then, and the package manager runs the
-//! program that makes boot entries, too.
+//! Detects whether packages are being installed or removed at this moment: then kernels are added and removed, and the
+//! package manager runs the program that makes boot entries, too.
 //!
-//! dpkg and apt (`lock-frontend`), and rpm (`.rpm.lock`) lock a file with fcntl for as long as that takes. libalpm (pacman, pamac)
-//! creates one and keeps it open (`_alpm_handle_lock()`); apk opens one to write the database (`apk_db_open()`), and locks it with
-//! flock. Locks are only looked at, never taken: a package manager that begins later is not kept waiting. A file that a killed
-//! pacman left is open nowhere, and does not count.
+//! dpkg and apt (`lock-frontend`), and rpm (`.rpm.lock`) lock a file with fcntl for as long as that takes. libalpm
+//! (pacman, pamac) creates one and keeps it open (`_alpm_handle_lock()`); apk opens one to write the database
+//! (`apk_db_open()`), and locks it with flock. Locks are only queried, never taken: a package manager that begins later
+//! does not have to wait. A file that a killed pacman left is not open in any process, and is ignored.
 
 use super::{JournalError, Place};
 use crate::plan::{Action, Plan};
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How a package manager shows that it works.
+/// The sign by which a running package manager is detected.
 #[derive(Clone, Copy)]
 enum Lock {
     /// The file is locked with fcntl.
@@ -23,7 +23,7 @@ enum Lock {
     Open,
 }
 
-/// The locks, with whose they are.
+/// The locks, with the package manager of each.
 const LOCKS: [(&str, Lock, &str); 7] = [
     ("/var/lib/dpkg/lock-frontend", Lock::Record, "dpkg"),
     ("/var/lib/dpkg/lock", Lock::Record, "dpkg"),
@@ -33,10 +33,10 @@ const LOCKS: [(&str, Lock, &str); 7] = [
     ("/run/apk/db.lock", Lock::Open, "apk"),
     ("/lib/apk/db/lock", Lock::Open, "apk"),
 ];
-/// How long another one is waited for, and how often it is looked at.
+/// The time to wait for a package manager, and the interval of the queries.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(200);
-/// Parents that are looked at, at most.
+/// The limit of parents that are examined.
 const GENERATIONS: usize = 64;
 
 /// Waits until no packages are being installed, if a plan runs a program that makes files.
@@ -80,14 +80,14 @@ fn holder(path: &Path, lock: Lock) -> Option<u32> {
 fn locker(path: &Path) -> Option<u32> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    // Readers (`rpm -q`) are no matter.
+    // Readers (`rpm -q`) do not matter.
     let lock = rustix::process::fcntl_getlk(&file, &Flock::from(FlockType::ReadLock)).ok()??;
     let pid = u32::try_from(lock.pid?.as_raw_nonzero().get()).ok()?;
     (!is_ancestor(pid)).then_some(pid)
 }
 
-/// The process that has a file open. Only processes of root and of this user are looked at: a package manager is one of them, and
-/// no other user can make one that delays this.
+/// Returns the process that has a file open. Only processes of root and of this user are examined: a package manager is
+/// one of them, and no other user can make one that delays this.
 fn opener(path: &Path) -> Option<u32> {
     let real = path.canonicalize().ok()?;
     let of = |path: &Path| std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));

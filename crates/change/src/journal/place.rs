@@ -1,4 +1,4 @@
-//! Which system is changed.
+//! The system that is changed.
 
 use super::JournalError;
 use super::tree::Tree;
@@ -25,7 +25,7 @@ impl Place {
         Self::at(Path::new("/"), Sysfs::live())
     }
 
-    /// The system whose root is this directory. Programs of another system than this one are not run.
+    /// Returns the system whose root is this directory. Programs of a system other than the running one are not run.
     ///
     /// # Errors
     /// The directory cannot be opened.
@@ -47,7 +47,7 @@ impl Place {
         self.real == Path::new("/")
     }
 
-    /// Its root without links: one name for it.
+    /// Returns its root without links: a unique name.
     pub(super) fn real(&self) -> &Path {
         &self.real
     }

@@ -58,7 +58,7 @@ pub(super) fn prepare(
         let target = draft.step(index, &step.action).map_err(|error| (Some(index), error))?;
         draft.entry.targets.push(target);
     }
-    // Behind all steps: what one of them changes is not only observed. Only programs that make boot entries.
+    // After all steps: a file that one of them changes is not only observed. Only for programs that make boot entries.
     for (index, step) in plan.steps.iter().enumerate().filter(|_| !plan.expected.is_empty()) {
         if let Action::Run { rewrites, .. } = &step.action
             && !rewrites.is_empty()
@@ -66,7 +66,7 @@ pub(super) fn prepare(
             draft.observe(index);
         }
     }
-    // Behind the looks at all paths, which mount what is mounted by the first use.
+    // After the access to all paths, which mounts filesystems that are mounted at their first use.
     draft.entry.mounts = super::mounts::of(journal, &draft.entry);
     Ok(draft.entry)
 }
@@ -75,7 +75,7 @@ struct Draft<'a> {
     journal: &'a Journal,
     tree: &'a Tree,
     entry: Entry,
-    /// Where the record of a path is.
+    /// The index of the record of each path.
     places: HashMap<PathBuf, usize>,
 }
 
@@ -135,7 +135,7 @@ impl Draft<'_> {
         if self.entry.directories.contains(&located.path) {
             return Err(self.unfit(&located.path, "would be a file and a directory"));
         }
-        // Through the link, what an earlier step has below it would be another file.
+        // Through the link, a path of an earlier step below it would be another file.
         let below = |other: &PathBuf| other.starts_with(&located.path) && *other != located.path;
         if matches!(planned, Planned::Link(_)) && self.places.keys().any(below) {
             return Err(self.unfit(
@@ -219,7 +219,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Refuses a path that links lead to where nothing survives a boot, or to nothing.
+    /// Refuses a path whose links lead to a place that does not survive a boot, or to nothing.
     fn lasting(&self, path: &Path, located: &Located) -> Result<(), JournalError> {
         let Some(link) = located.links.first() else { return Ok(()) };
         let to = located.path.strip_prefix("/").unwrap_or(&located.path);
@@ -278,7 +278,7 @@ impl Draft<'_> {
         let there = self.tree.names(directory)?;
         let mut names = Vec::new();
         for name in there.iter().flatten() {
-            // A boot loader does not read a file whose name is not text.
+            // A boot loader does not read a file whose name is not UTF-8.
             let Some(name) = name.to_str().map(str::to_owned) else { continue };
             if name.starts_with(TEMPORARY)
                 || prefix.as_ref().is_some_and(|prefix| !name.starts_with(prefix))
@@ -306,7 +306,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Records what the program of a step must leave as it is. What cannot be read was no base of the plan, and is left out.
+    /// Records the files that the program of a step must not change. A file that cannot be read was not a source of the
+    /// plan, and is left out.
     fn observe(&mut self, step: usize) {
         for path in observed::files() {
             if let Ok(located) = self.tree.locate(Path::new(path), End::Follow) {
@@ -415,7 +416,7 @@ impl Draft<'_> {
     }
 }
 
-/// Refuses files that cannot be replaced, or not without harm.
+/// Refuses files that cannot be replaced without harm.
 fn fit(spot: &Spot) -> Result<(), JournalError> {
     let unfit = |path: &PathBuf, why: &str| {
         Err(JournalError::Unfit { path: path.clone(), why: why.to_owned() })

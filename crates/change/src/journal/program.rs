@@ -1,7 +1,8 @@
-//! The file of a program that runs with the rights of this process: no other user can have written it, or what the kernel
-//! runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic program, and the
-//! libraries that it loads from other places than those of the system. No list of harmless interpreters is kept: whatever
-//! the first line names by a path must be trusted, so that `nice`, `setsid` or `ld.so` lead nowhere else.
+//! The file of a program that runs with the rights of this process: no other user can have written it, nor the files
+//! that the kernel runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic
+//! program, and the libraries that it loads from other places than those of the system. There is no list of harmless
+//! interpreters: every path in the first line must be trusted, so that `nice`, `setsid` or `ld.so` cannot lead to
+//! another file.
 
 mod elf;
 
@@ -12,12 +13,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Where programs are searched that are given without a directory.
+/// Directories in which programs without a directory are searched.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The file of a program: executable, in one of the usual directories if none is given. It and every directory and link
 /// on the way to it must be trusted ([`trusted`]), because it runs with the rights of this process. An untrusted one is
-/// not passed over for one of the same name in a later directory: which of them is meant is the user's to say.
+/// not skipped in favour of one of the same name in a later directory: the user must decide between them.
 ///
 /// # Errors
 /// The program does not exist, or another user could have written it.
@@ -30,12 +31,12 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
     Ok(found)
 }
 
-/// Looks at the libraries of such a list.
+/// Checks the libraries of such a list.
 fn preloaded(list: &Path) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(list) else { return Ok(()) };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let names = lines.flat_map(|line| line.split([' ', '\t', ':']));
-    // A name without a directory is searched where the system's libraries are.
+    // A name without a directory is searched in the directories of the system's libraries.
     names
         .filter(|name| name.contains('/') && !name.contains('$') && Path::new(name).exists())
         .try_for_each(|name| library(&PathBuf::from(rooted(name)), INTERPRETERS))
@@ -50,7 +51,7 @@ pub(super) fn is_missing(program: &str) -> bool {
     !program.is_empty() && !program.contains('/') && !PATH.split(':').any(there)
 }
 
-/// The same, with so many interpreters left.
+/// Finds the same, with this number of further interpreters allowed.
 fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     let failed =
         |why: &str| JournalError::Program { program: program.to_owned(), why: why.to_owned() };
@@ -102,26 +103,26 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
     }))
 }
 
-/// Interpreters of interpreters at most (`BINPRM_BUF_SIZE` and the limit of `exec_binprm()`, fs/exec.c).
+/// The limit of nested interpreters (`BINPRM_BUF_SIZE` and the limit of `exec_binprm()`, fs/exec.c).
 const INTERPRETERS: usize = 6;
 /// Bytes of the first line that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
 const LINE: usize = 256;
 
-/// What a program needs to be run.
+/// A file that a program needs in order to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Needed {
     /// A program, by its path or by its name in root's search path.
     Program(String),
-    /// A path among the arguments of one: what it is for is not known.
+    /// A path among the arguments of a program: its purpose is not known.
     Path(String),
     /// A library.
     Library(PathBuf),
-    /// A directory in which libraries are searched; it need not be there.
+    /// A directory in which libraries are searched; it may not exist.
     Libraries(PathBuf),
 }
 
 impl Needed {
-    /// Refuses what another user could have written.
+    /// Refuses a file that another user could have written.
     fn look(&self, left: usize) -> Result<(), String> {
         let path = match self {
             Self::Program(program) => {
@@ -145,14 +146,14 @@ impl Needed {
     }
 }
 
-/// Looks at a library, and at what it loads.
+/// Checks a library, and the files that it loads.
 fn library(path: &Path, left: usize) -> Result<(), String> {
     let left = left.checked_sub(1).ok_or("too many libraries need each other")?;
     let file = trusted::open(path).map_err(|error| error.to_string())?;
     dynamic(&File::from(file), path)?.into_iter().try_for_each(|needed| needed.look(left))
 }
 
-/// Looks at a directory of libraries. If it is not there, at the one in which it would be made.
+/// Checks a directory of libraries; if it does not exist, the one in which it would be made.
 fn libraries(path: &Path) -> Result<(), String> {
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
     let there = there.unwrap_or(Path::new("/"));
@@ -160,7 +161,7 @@ fn libraries(path: &Path) -> Result<(), String> {
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// What a file loads from other places than those of the system.
+/// Returns the files that a file loads from other places than those of the system.
 fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let found = elf::loaded(file, path.parent().unwrap_or(Path::new("/")))?;
@@ -182,11 +183,11 @@ fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
 /// Libraries that every program loads (ld.so(8)).
 const PRELOADED: &str = "/etc/ld.so.preload";
 
-/// The files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among its
-/// arguments, and what `env` finds for it; the loader and the libraries of a dynamic program.
+/// Returns the files that the kernel runs for a file, or loads with it: the interpreter of `#!` with the paths among
+/// its arguments, and the program that `env` finds for it; the loader and the libraries of a dynamic program.
 ///
 /// # Errors
-/// A first line or a dynamic section of which it is not certain what it runs or loads.
+/// The first line or the dynamic section does not show with certainty which files it runs or loads.
 fn interpreters(file: OwnedFd, path: &Path) -> Result<Vec<Needed>, String> {
     let file = File::from(file);
     let mut head = [0; LINE];
@@ -226,8 +227,8 @@ fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
 
-/// Takes the program that `env` finds from its words: it is the first one, or follows `-S`, and assignments that change
-/// no more than a language. With other options and assignments another one may be found.
+/// Returns the program that `env` finds from its words: it is the first one, or follows `-S`, and assignments that only
+/// change a language. With other options and assignments another one may be found.
 fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
     let mut rest = std::mem::take(words).into_iter().peekable();
     if let Some(first) = rest.peek().copied()
@@ -254,7 +255,7 @@ fn of_env<'a>(words: &mut Vec<&'a str>) -> Result<&'a str, String> {
     program.ok_or_else(|| "env has no program".to_owned())
 }
 
-/// [`PATH`] without the directories that another user can write: a program starts others by it.
+/// Returns [`PATH`] without the directories that another user can write: a program starts others by it.
 pub(super) fn search_path() -> String {
     let trusted = |directory: &&str| {
         trusted::open_directory(Path::new(directory), Missing::Error, Part::Way).is_ok()
@@ -418,7 +419,7 @@ mod tests {
         let error = found().unwrap_err().to_string();
         assert!(error.contains("bin (owner") && error.contains("mode 0777"), "{error}");
         mode(&bin, 0o755);
-        // A link counts by what it leads to.
+        // The target of a link decides.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&program, &link).unwrap();
         assert!(find(link.to_str().unwrap()).is_ok());

@@ -28,18 +28,18 @@ use std::path::{Path, PathBuf};
 /// The state of each file if later changes are reverted first.
 pub(super) type Former = BTreeMap<PathBuf, State>;
 
-/// Clocks are set, and files get the time of the last tick: in seconds.
+/// The tolerance of file times in seconds, because clocks are set, and files get the time of the last tick.
 const SLACK: i64 = 30;
 
 /// The situation of a revert, which decides which states count as made by this change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The run that made the change, a moment later: a rewrite of a file that its programs may
-    /// rewrite counts as theirs.
+    /// The run that made the change, immediately afterwards: a rewrite of a file that its programs may rewrite is
+    /// attributed to them.
     JustFailed,
     /// A later run; others may have changed files in between.
     Later,
-    /// The change is reverted whatever the current state is.
+    /// The change is reverted regardless of the current state.
     Forced,
 }
 
@@ -64,7 +64,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     clear(tree, entry)?;
     let chosen = |index: usize| entry.records.get(index).is_some_and(put_backs);
     let room = stage_saved(tree, &journal.store, entry, chosen);
-    // Without room, a change that is in force stays in force; a half-made one is restored as far as possible.
+    // Without room, a change that is in force stays in force; an incomplete one is restored as far as possible.
     if entry.phase != Phase::Applying {
         room?;
     }
@@ -131,7 +131,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
         }
     }
     report.kept.extend(beside(journal, entry, &entry.neighbours));
-    // What the program of a run that ended early made of files beside its own.
+    // Changes to other files by a program of a run that ended early.
     let begun = entry.steps_begun.iter().min().copied().unwrap_or_default();
     let in_this_run = |stat: &rustix::fs::Stat| stat.st_ctime >= (begun - SLACK) as _;
     let (owned, still) = super::surroundings::own_again(tree, &entry.owned, in_this_run);
@@ -139,7 +139,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     open.extend(still);
     report.kept.extend(snapshots(journal, entry));
     report.kept.extend(entry.notes.iter().cloned());
-    // No step counts as reverted that cannot be seen to be.
+    // A step is reverted only if that is visible.
     if open.is_empty() {
         open = remaining(journal, entry, &report);
     }
@@ -160,7 +160,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     Ok(report)
 }
 
-/// What is said of names that appeared beside the files of a program.
+/// Returns the messages about names that appeared beside the files of a program.
 fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
     let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
     let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);
@@ -176,7 +176,8 @@ fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<Strin
     .collect()
 }
 
-/// Files of entries of snapshots (grub-btrfs) that a program of the change made beside its own, and that have its words.
+/// Returns files of entries of snapshots (grub-btrfs) that a program of the change made besides its own, and that have
+/// its words.
 fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
     let files = ["/boot/grub/grub-btrfs.cfg", "/boot/grub2/grub-btrfs.cfg"];
     let text = |path: &str| {
@@ -199,14 +200,15 @@ fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
         .collect()
 }
 
-/// The paths that should be in their former state and are not, as programs find them.
+/// Returns the paths that should be in their former state and are not, as programs find them.
 fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     let tree = journal.place.tree();
     let records = entry.records.iter().filter(|record| put_backs(record));
     let mut open = Vec::new();
     for record in records.filter(|record| record.old != State::Other) {
         let shown = journal.place.shown(&record.path);
-        // A directory of this change that has other files by now, or a file that another process changed: both are said.
+        // A directory of this change that now has other files, or a file that another process changed: both are
+        // reported.
         let said =
             entry.directories.contains(&record.path) || report.written_by_others.contains(&shown);
         if said {
@@ -229,8 +231,8 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     open
 }
 
-/// Keeps in the entry what a run could not put back a moment after its programs changed it: a later run knows that they did,
-/// and puts it back, too.
+/// Records in the entry the files that a run could not restore immediately after its programs changed them: a later run
+/// knows that they did, and restores them, too.
 pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
     let touched = |record: &&mut Record| {
         record.observed || record.new.is_none() && !record.rewritten_by.is_empty()
@@ -247,7 +249,7 @@ pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
             continue;
         }
         record.observed = false;
-        // Its state is known by its content. Without that, the time of the program tells whose it is.
+        // Its state is known by its content. Without that, the time of the program shows whose it is.
         let kept = content.is_none_or(|content| journal.store.keep(&content).is_ok());
         record.new = kept.then_some(now);
     }
@@ -261,8 +263,8 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Puts the former files back where a killed program left files that boot nothing, and what they name is there. What cannot be
-/// restored stays: the entry does, too.
+/// Restores the former files where a killed program left files that boot nothing, if the files that the former ones
+/// name exist. A file that cannot be restored stays, and so does the entry.
 pub(super) fn mend(journal: &Journal, entry: &Entry) {
     let mut named: Vec<&Path> = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -285,9 +287,9 @@ pub(super) fn mend(journal: &Journal, entry: &Entry) {
 
 /// The result for one path.
 enum Restored {
-    /// The former state is there again.
+    /// The former state was restored.
     Yes,
-    /// It was there already.
+    /// It was already in the former state.
     WasAlready,
     /// Another process has changed it since it was examined: its path as seen from outside, and the difference.
     Kept(PathBuf, String),
@@ -320,7 +322,7 @@ fn restore(
         if let Some(difference) = foreign(record, &State::Absent) {
             return Ok(Restored::Kept(journal.place.shown(&record.path), difference));
         }
-        // Forced: its directory was removed meanwhile.
+        // Forced: its directory was removed in the meantime.
         if let Some(parent) = record.path.parent() {
             let mut missing: Vec<_> = parent.ancestors().collect();
             missing.pop();
@@ -370,7 +372,7 @@ fn restore_at(
     if let Some(difference) = foreign(record, &current) {
         return kept(difference);
     }
-    // Again, with nothing but the call itself between this look and the change.
+    // Again, immediately before the change.
     let again = || present(record, spot).map(|state| foreign(record, &state));
     match &record.old {
         State::Other => return Ok(Restored::WasAlready),
@@ -389,7 +391,7 @@ fn restore_at(
             {
                 set_time(spot, meta)?;
             } else {
-                // Another process may have changed it, or the disk is full: what is renamed is the former file, whole.
+                // Another process may have changed it, or the disk is full: only the complete former file is renamed.
                 let whole = saved.stat()?.is_some() && capture(&saved)?.0.same(&record.old);
                 if !whole {
                     let content = journal.store.content(content)?;

@@ -117,7 +117,7 @@ mod tests {
         Journal::open_with(place, Wait::No, Box::new(Generator(true))).unwrap()
     }
 
-    /// A change that was killed in its last step, so long ago, in seconds.
+    /// Makes a change that was killed in its last step, `age` seconds ago.
     fn killed(age: i64) -> (tempfile::TempDir, Place) {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("source"), "old").unwrap();
@@ -234,7 +234,7 @@ mod tests {
         let mut journal = open(&place);
         journal.apply(&choice("hpet"), &mut Silent).unwrap();
         journal.apply(&choice("tsc"), &mut Silent).unwrap();
-        // A reboot, in which the last one's file chose again.
+        // A reboot, after which the last one's file chose again.
         for mut entry in journal.entries().to_vec() {
             entry.boot = Some("another".to_owned());
             journal.store.save(&mut entry).unwrap();

@@ -1,8 +1,8 @@
 //! Runs programs of the system: checked before, in a clean environment, and not left behind.
 //!
-//! A program gets a clean environment, a umask of 022, no input, a process group of its own, and ends with
-//! this process (`PR_SET_PDEATHSIG`). Its own children do not; so all of them have a mark in their
-//! environment, by which a later run finds and ends them before it restores anything.
+//! A program gets a clean environment, a umask of 022, no input, a separate process group, and ends with this process
+//! (`PR_SET_PDEATHSIG`). Its children do not; so all of them have a mark in their environment, by which a later run
+//! finds and ends them before it restores anything.
 
 pub use super::program::find;
 use super::program::is_missing;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// The longest that a program may take, in seconds: os-prober looks at every disk, and an initial ram
 /// disk may be made.
 pub const TIMEOUT: u64 = 900;
-/// The umask that a program gets: files it makes are 0644 unless it says otherwise.
+/// The umask of a program: files that it makes have mode 0644 unless it sets another one.
 pub const UMASK: u32 = 0o022;
 /// The part of its output that is kept: the end, in bytes.
 const OUTPUT: u64 = 64 << 10;
@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The mark of a program that a change started: this, and the journal ([`mark`]).
 const MARK: &str = "CLOCKSMITH_CHANGE";
 
-/// How running a program ended well.
+/// The outcome of a program that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// It ran, and said this on standard output and standard error.
@@ -44,10 +44,10 @@ pub enum Ran {
 
 /// Runs programs of a system.
 pub trait Runner {
-    /// Whether the program could be run: checked for every program before anything is changed.
+    /// Checks that the program can be run: called for every program before anything is changed.
     ///
     /// # Errors
-    /// It is not there, or not executable.
+    /// The program does not exist, or is not executable.
     fn check(&self, place: &Place, program: &str) -> Result<(), JournalError>;
 
     /// Whether the program is not installed. One that may not be run for another reason is.
@@ -310,8 +310,8 @@ pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
     }
 }
 
-/// Waits for processes that a program of this system has left behind: they may still write. Those that have not ended in time
-/// are returned; they are not ended, since a service may have been started so.
+/// Waits for processes that a program of this system has left behind: they may still write. Returns those that have not
+/// ended in time; they are not ended, since a service may have been started in this way.
 pub(super) fn settle(place: &Place, observer: &dyn Observer) -> Vec<u32> {
     let begun = Instant::now();
     loop {
@@ -327,8 +327,8 @@ pub(super) fn settle(place: &Place, observer: &dyn Observer) -> Vec<u32> {
 struct Marked {
     /// Those that a run with this journal started.
     ours: Vec<u32>,
-    /// Those with the same root, in the same mount namespace, whose journal was another directory: it may have been moved. They
-    /// are waited for, and never ended.
+    /// Those with the same root, in the same mount namespace, whose journal was another directory: it may have been
+    /// moved. This process waits for them, and never ends them.
     unclear: Vec<u32>,
 }
 
@@ -495,7 +495,7 @@ mod tests {
         assert_eq!(marked(&place).ours.len(), 1);
         end_orphans(&place).unwrap();
         assert!(marked(&place).ours.is_empty());
-        // Also those in a session of their own, when the program fails.
+        // Also those in a separate session, when the program fails.
         assert!(shell(&place, "setsid sleep 1000 & sleep 0.1; exit 1", &mut Silent).is_err());
         assert!(marked(&place).ours.is_empty());
     }

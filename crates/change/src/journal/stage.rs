@@ -38,7 +38,7 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     }
     sync_all(tree, &made)?;
     let mut reserves: BTreeMap<&Path, u64> = BTreeMap::new();
-    // What is only observed may be on a file system that cannot be written.
+    // A file that is only observed may be on a filesystem that cannot be written.
     for record in entry.records.iter().filter(|record| !record.observed) {
         // In whole blocks.
         let size = match record.old {
@@ -50,7 +50,7 @@ pub(super) fn stage(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
         }
     }
     for (directory, size) in reserves {
-        // One that a program may make is not there yet.
+        // A directory that a program may make does not exist yet.
         if let Some(spot) = tree.spot(&directory.join(entry.reserve()))? {
             reserve(&spot, size)?;
         }
@@ -122,7 +122,7 @@ pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Descriptors that a change and its revert need beside those of [`hold`].
+/// Descriptors that a change and its revert need besides those of [`hold`].
 const DESCRIPTORS: usize = 24;
 
 /// Makes sure that enough files can be opened for a change and for its revert: without them it would end half made.

@@ -1,4 +1,4 @@
-//! Whether a change still holds.
+//! Checks whether a change is still in force.
 
 use super::capture::capture;
 use super::entry::{Entry, Phase, Record, State};
@@ -14,7 +14,7 @@ use crate::words;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Whether a step still holds.
+/// Whether a step is still in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepStatus {
     /// It does.
@@ -29,7 +29,7 @@ pub enum StepStatus {
     Unknown(String),
 }
 
-/// Whether a change still holds.
+/// Whether a change is still in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// For each step of the plan.
@@ -51,8 +51,8 @@ impl Entry {
         self.holds_below(place, &[])
     }
 
-    /// The same, below later changes, oldest first: what they made of the files of this one counts, unless they take its words
-    /// back. Reads only.
+    /// The same for a change below later ones, oldest first: the text that they made of this one's files is accepted,
+    /// unless they revert its words. Reads only.
     #[must_use]
     pub fn holds_below(&self, place: &Place, later: &[Self]) -> Holds {
         let below = self.below(later);
@@ -92,7 +92,7 @@ impl Entry {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
                 match files(place, self, records()) {
-                    // Others make entries anew, too: what counts is whether these have the words.
+                    // Other programs make entries again, too: it is enough that these have the words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)
                     }
@@ -128,7 +128,8 @@ impl Entry {
     }
 }
 
-/// The status of a program's step of which these files are others than it left: in force, if every entry that is there has the words.
+/// Returns the status of a program's step when these files differ from its result: in force, if every existing entry
+/// has the words.
 fn has_words(
     place: &Place,
     entry: &Entry,

@@ -1,8 +1,8 @@
 //! The journal's own files: entries and saved contents.
 //!
-//! An entry is a file of two lines: the entry in JSON, and the SHA-256 of that line. It is written under
-//! another name, synced, and renamed; its generations take turns between two names, so that one whose
-//! data a filesystem lost in a power cut leaves the one before. A content is a file named by its SHA-256.
+//! An entry is a file of two lines: the entry in JSON, and the SHA-256 of that line. It is written under another name,
+//! synced, and renamed; its generations alternate between two names, so that the previous one remains if a filesystem
+//! loses the data of the last one in a power cut. A content is a file named by its SHA-256.
 
 use super::bytes::digest;
 use super::capture::{MAX_SIZE, begin_sync};
@@ -63,7 +63,7 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where others could have made the journal, others could have moved it away: its absence is believed only where
+        // Where others could have made the journal, they could also have moved it: its absence is trusted only where
         // its presence would be.
         let absent = || -> Result<Vec<Entry>, JournalError> {
             let parent = located.missing.first().unwrap_or(&located.path).parent();
@@ -120,7 +120,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets it: the change is no more. When this returns, that is on the disk.
+    /// Removes an entry: the change no longer exists. When this returns, the removal is on disk.
     pub(super) fn remove(&mut self, id: u64) -> Result<(), JournalError> {
         let Some(entry) = self.entry(id) else { return Ok(()) };
         let newest = name_of(entry);
@@ -153,7 +153,7 @@ impl Store {
             Ok(())
         };
         write().map_err(|error| {
-            // A full disk stays full otherwise.
+            // Otherwise a full disk would stay full.
             let _ = self.unlink(&file);
             io("write", &path)(error)
         })?;
@@ -240,7 +240,7 @@ impl Store {
             rustix::fs::renameat(&self.directory, NEW, &self.directory, name)
         };
         write().map_err(|error| {
-            // A full disk stays full otherwise.
+            // Otherwise a full disk would stay full.
             let _ = self.unlink(NEW);
             failed(error)
         })
@@ -268,7 +268,7 @@ fn contents(directory: &OwnedFd, shown: &Path, entries: &[Entry]) -> Result<(), 
         let name = format!("{name}{CONTENT}");
         let path = shown.join(&name);
         match trusted::open_file(directory, OsStr::new(&name), OFlags::RDONLY, 0, &path) {
-            // One that is not there is an error where it is needed.
+            // A missing file is an error where it is needed.
             Ok(_) | Err(Untrusted::Io { error: Errno::NOENT, .. }) => {}
             Err(error) => return Err(error.into()),
         }

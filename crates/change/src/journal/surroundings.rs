@@ -1,9 +1,9 @@
-//! What a program of a plan does in `/boot` beside the files that it is expected to make.
+//! Changes by a program of a plan in `/boot` besides the files that it is expected to make.
 //!
-//! Before it runs, the kind, the mode and the owner of everything in `/boot` are seen, and kernels and initial RAM disks are
-//! held open. When it has ended, no mode and no owner may differ, no kernel and no disk may be gone or empty, no directory
-//! may be another one (a mount over it, a link), and no `grub.cfg` may be new on the EFI system partition. What can be put
-//! back is put back at once; what cannot is named.
+//! Before it runs, the kind, the mode and the owner of everything in `/boot` are recorded, and kernels and initial RAM
+//! disks are held open. When it has ended, no mode and no owner may differ, no kernel and no disk may be missing or
+//! empty, no directory may be another one (a mount over it, a link), and no `grub.cfg` may be new on the EFI system
+//! partition. A difference is restored at once if possible; otherwise it is named.
 
 use super::entry::{Entry, Owned, Record, State, TEMPORARY};
 use super::tree::{End, Spot, Tree, errno};
@@ -15,9 +15,9 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Where boot loaders, kernels and entries are.
+/// Directories of boot loaders, kernels and entries.
 const TOP: [&str; 2] = ["/boot", "/efi"];
-/// Names that are looked at, at most: a system has some hundreds.
+/// The limit of names that are examined: a system has some hundreds.
 const MOST: usize = 20_000;
 /// Directories below each other.
 const DEPTH: usize = 12;
@@ -27,7 +27,8 @@ const HELD: usize = 64;
 const KEPT: usize = 1000;
 /// The beginnings of names of kernels.
 const KERNELS: [&str; 6] = ["vmlinu", "kernel", "image", "bzimage", "zimage", "linux"];
-/// The beginnings and ends of names of initial RAM disks, of images of U-Boot, and of what is loaded beside kernels.
+/// The prefixes and suffixes of names of initial RAM disks, of images of U-Boot, and of files that are loaded beside
+/// kernels.
 const BESIDE: [&str; 4] = ["uimage", "initr", "microcode", "xen"];
 const ENDS: [&str; 5] = ["-ucode.img", ".efi", ".dtb", ".img", ".gz"];
 
@@ -41,11 +42,11 @@ struct Seen {
 /// Everything in `/boot` before a program ran.
 pub(super) struct Surroundings {
     seen: BTreeMap<PathBuf, Seen>,
-    /// Whether there was more than [`MOST`]: what is new is not known then.
+    /// Whether there were more than [`MOST`] names: then it is not known which ones are new.
     cut: bool,
 }
 
-/// What differs, in words, and directories that are new.
+/// Descriptions of the differences, and new directories.
 #[derive(Default)]
 pub(super) struct Differences {
     pub(super) faults: Vec<(PathBuf, String)>,
@@ -54,10 +55,10 @@ pub(super) struct Differences {
     pub(super) lasting: Vec<PathBuf>,
 }
 
-/// How one path differs.
+/// The difference of one path.
 pub(super) struct Fault {
     why: String,
-    /// Whether it stays so: it is not restored, neither here nor with the rest.
+    /// Whether it is permanent: it is not restored, neither here nor with the rest.
     lasts: bool,
 }
 
@@ -109,8 +110,8 @@ impl Surroundings {
             .collect()
     }
 
-    /// Compares, and puts back what can be. `entry` knows the files that are its own to put back, and gets the new
-    /// `grub.cfg` of the EFI system partition.
+    /// Compares, and restores differences if possible. `entry` has the files that the change restores itself, and gets
+    /// the new `grub.cfg` of the EFI system partition.
     pub(super) fn restore(
         &self,
         journal: &Journal,
@@ -158,8 +159,8 @@ impl Surroundings {
     }
 }
 
-/// Puts back the modes and owners that a program of a run before changed. Returns the paths that have theirs again, and
-/// those that have not, with the reason.
+/// Restores the modes and owners that a program of an earlier run changed. Returns the restored paths, and the other
+/// ones with the reason.
 pub(super) fn own_again(
     tree: &Tree,
     owned: &[Owned],
@@ -193,10 +194,10 @@ pub(super) fn own_again(
     (restored, open)
 }
 
-/// Refuses what a program did beside its files, after everything was put back that can be.
+/// Refuses changes of a program besides its files, after everything possible was restored.
 ///
 /// # Errors
-/// Something differed.
+/// There was a difference.
 pub(super) fn refuse(
     journal: &Journal,
     faults: &[(PathBuf, String)],
@@ -234,7 +235,8 @@ fn added(entry: &mut Entry, path: &Path, step: usize) {
     });
 }
 
-/// How another user could write a file or a directory from which a kernel is loaded. The owner of `/boot` may.
+/// Describes how another user could write a file or a directory from which a kernel is loaded. The owner of `/boot`
+/// may.
 fn foreign(tree: &Tree, path: &Path, stat: &Stat) -> Option<String> {
     let boot = || stat_of(tree, Path::new(TOP[0])).ok()?.map(|stat| stat.st_uid);
     let ours = rustix::process::geteuid().as_raw();
@@ -251,8 +253,8 @@ fn foreign(tree: &Tree, path: &Path, stat: &Stat) -> Option<String> {
         .then(|| format!("can be written by other users (mode {:04o})", stat.st_mode & 0o7777))
 }
 
-/// Why another user could choose what a boot loader loads by a name of an entry: the file, or a directory of it in `/boot`,
-/// is another user's.
+/// Returns the reason why another user could choose the file that a boot loader loads by a name of an entry: the file,
+/// or a directory of it in `/boot`, belongs to that user.
 pub(super) fn loads_foreign(tree: &Tree, name: &str, entry: &Path) -> Option<(PathBuf, String)> {
     let plain = name.trim_start_matches('/');
     let base = plain.rsplit('/').next().unwrap_or(plain);
@@ -278,7 +280,7 @@ pub(super) fn loads_foreign(tree: &Tree, name: &str, entry: &Path) -> Option<(Pa
     candidates.iter().find_map(look)
 }
 
-/// How what is there differs, after it was put back.
+/// Describes how a path differs, after the difference was restored if possible.
 fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<Fault> {
     let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
     if kind(was) != kind(is) {
@@ -316,7 +318,7 @@ fn differs(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<Fault> {
     })
 }
 
-/// How a kernel or an initial RAM disk is not the one that it was. A program may install the same kernel again; disks are
+/// Describes how a kernel or an initial RAM disk was replaced. A program may install the same kernel again; disks are
 /// made by programs of boot loaders, but not by GRUB's.
 fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
@@ -342,12 +344,12 @@ fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault
     })
 }
 
-/// Gives what is at a path the former owner and mode.
+/// Restores the former owner and mode of a path.
 fn owned_as(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<()> {
     let spot = tree.spot(path).ok()??;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(&spot.directory, &spot.name, flags, Mode::empty()).ok()?;
-    // What was compared, and not what took its place since.
+    // Only the file that was compared, and not one that replaced it since.
     if !is_same(&rustix::fs::fstat(&fd).ok()?, is) {
         return None;
     }
@@ -358,7 +360,7 @@ fn owned_as(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<()> {
     rustix::fs::fchmod(&fd, Mode::from_raw_mode(was.st_mode & 0o7777)).ok()
 }
 
-/// Says that a kernel or a disk is gone, after it was written again from what is held open.
+/// Describes that a kernel or a disk was removed, after it was written again from the file that is held open.
 fn gone(tree: &Tree, path: &Path, seen: &Seen) -> Fault {
     let again =
         seen.held.as_ref().is_some_and(|held| write_again(tree, path, held, &seen.stat).is_ok());
@@ -385,7 +387,7 @@ fn write_again(tree: &Tree, path: &Path, held: &File, was: &Stat) -> Result<(), 
         let _ = spot.unlink();
         return Err(failed(errno(&error)));
     }
-    // A file system without owners and modes (FAT) keeps what it has.
+    // A filesystem without owners and modes (FAT) ignores these.
     let (uid, gid) = (Uid::from_raw(was.st_uid), Gid::from_raw(was.st_gid));
     let _ = rustix::fs::fchown(&new, Some(uid), Some(gid));
     let _ = rustix::fs::fchmod(&new, Mode::from_raw_mode(was.st_mode & 0o7777));

@@ -221,7 +221,7 @@ impl Tree {
             Ok(located) => Ok(Some(located).filter(|located| !located.links.is_empty())),
             // A file is in place of a directory: nothing is below it.
             Err(JournalError::Io { error: Errno::NOTDIR | Errno::NOENT, .. }) => Ok(None),
-            // Nothing is behind a link that leads to itself, either.
+            // A link that leads to itself has no target, either.
             Err(JournalError::Path { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -232,7 +232,7 @@ impl Tree {
         self.spot(path)?.ok_or_else(|| io("open the directory of", &self.shown(path))(Errno::NOENT))
     }
 
-    /// Makes a directory of a located path durably; one that is there is fine. Says whether it was made.
+    /// Makes a directory of a located path durably; an existing one is accepted. Returns whether it was made.
     pub(super) fn make_directory(&self, path: &Path, mode: u32) -> Result<bool, JournalError> {
         let spot = self.sure_spot(path)?;
         match rustix::fs::mkdirat(&spot.directory, &spot.name, Mode::from_raw_mode(mode)) {
@@ -249,7 +249,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Removes a directory if it is empty; returns whether it is gone.
+    /// Removes a directory if it is empty; returns whether it no longer exists.
     pub(super) fn remove_directory(&self, path: &Path) -> Result<bool, JournalError> {
         let Some(spot) = self.spot(path)? else { return Ok(true) };
         match rustix::fs::unlinkat(&spot.directory, &spot.name, AtFlags::REMOVEDIR) {
@@ -327,14 +327,15 @@ impl Spot {
         }
     }
 
-    /// Whether another file or directory is mounted on it. Kernels before 5.8 do not say (`STATX_ATTR_MOUNT_ROOT`, statx(2)).
+    /// Returns whether another file or directory is mounted on it. Kernels before 5.8 do not report that
+    /// (`STATX_ATTR_MOUNT_ROOT`, statx(2)).
     pub(super) fn is_mount_point(&self) -> bool {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let found = rustix::fs::statx(&self.directory, &self.name, flags, StatxFlags::TYPE);
         found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
-    /// Takes it away; says whether it was there. Not yet durable.
+    /// Removes it; returns whether it existed. Not yet durable.
     pub(super) fn unlink(&self) -> Result<bool, JournalError> {
         match rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty()) {
             Ok(()) => Ok(true),

@@ -39,7 +39,7 @@ pub(super) fn undo(
         if entry.phase.is_made() {
             ready(journal, entry)?;
         }
-        // That look removes what no saved entry names.
+        // That check removes contents that no saved entry names.
         texts.extend(entry.texts.iter().cloned());
         texts.iter().try_for_each(|text| journal.store.keep(text.as_bytes()))?;
         for record in &entry.records {
@@ -77,7 +77,7 @@ fn attempt(
     let result = put_back(journal, entry);
     if matches!(result, Err(JournalError::Partly { .. })) {
         entry.stuck = true;
-        // Without it the next run still finishes, but says that this one was killed.
+        // If this fails, the next run still finishes, but reports that this one was killed.
         let _ = journal.store.save(entry);
     }
     if result.is_err() && before.is_made() && untouched(journal, entry) {

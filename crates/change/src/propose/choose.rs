@@ -75,7 +75,7 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     }
 }
 
-/// The best clocksource that is there, not in use, fast by nature and not condemned.
+/// Returns the best clocksource that is available, not in use, fast by nature and not ruled out.
 fn fast(situation: &Situation<'_>) -> Option<String> {
     let available = situation.report.clocksource.available.clone()?;
     let current = situation.report.clocksource.current.as_deref();

@@ -6,7 +6,7 @@ use crate::plan::{Action, Step};
 use crate::unit::{self, UNIT};
 use std::path::PathBuf;
 
-/// Where the administrator's units are.
+/// The directory of the administrator's units.
 const UNITS: &str = "/etc/systemd/system";
 /// OpenRC's directory of scripts at boot.
 const LOCAL: &str = "/etc/local.d/clocksmith.start";

@@ -278,7 +278,7 @@ fn verdicts_of_verify_are_read() {
         .unwrap()
     };
     assert!(matches!(Checked::of(Some(&result(&[0, 1], "high"))), Checked::Passed(_)));
-    // Some of the CPUs, or low confidence: it is verified again, and that counts if it is no better.
+    // Only some of the CPUs, or low confidence: it is verified again, and that result is final if it is no better.
     for weak in [result(&[0], "medium"), result(&[0, 1], "low")] {
         assert_eq!(Checked::of(Some(&weak)), Checked::NotYet);
         let just_now = Checked::just_now(Some(&weak), crate::trial::Verified::Trusted);

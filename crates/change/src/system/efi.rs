@@ -41,7 +41,7 @@ pub(super) fn read(root: &Root<'_>) -> Efi {
     }
 }
 
-/// A text of UTF-16 up to its end, and the bytes behind it.
+/// Decodes a text of UTF-16 up to its end; returns it and the bytes after it.
 fn text(bytes: &[u8]) -> (String, &[u8]) {
     let units: Vec<u16> = bytes
         .chunks_exact(2)

@@ -1,8 +1,8 @@
-//! How much of a command line the kernels of a system read.
+//! The length of a command line that the kernels of a system read.
 //!
-//! Sources: `COMMAND_LINE_SIZE` in `arch/*/include/{asm,uapi/asm}/setup.h`: 2048 on x86, arm64 and powerpc, 1024 on arm, 4096 on mips
-//! and loongarch; on riscv 512, and 1024 since 6.4; on s390 896, and since 5.17 what the configuration says (4096 unless it was
-//! changed).
+//! Sources: `COMMAND_LINE_SIZE` in `arch/*/include/{asm,uapi/asm}/setup.h`: 2048 on x86, arm64 and powerpc, 1024 on
+//! arm, 4096 on mips and loongarch; on riscv 512, and 1024 since 6.4; on s390 896, and since 5.17 the value of the
+//! configuration (4096 unless it was changed).
 
 use super::root::{Case, Root};
 
@@ -59,7 +59,7 @@ impl Longest {
         })
     }
 
-    /// By a kernel's configuration, where that says it.
+    /// Returns the value of a kernel's configuration, if it sets one.
     fn of_configuration(text: &[u8]) -> Option<Self> {
         let mut lines = text.split(|byte| *byte == b'\n');
         let value = lines.find_map(|line| line.strip_prefix(b"CONFIG_COMMAND_LINE_SIZE="))?;
@@ -68,7 +68,7 @@ impl Longest {
     }
 }
 
-/// The shortest of the kernels in `/boot`; `booted` if its `/proc` is that of its own kernel.
+/// Returns the smallest limit of the kernels in `/boot`; `booted`: `/proc` is that of the kernel of this system.
 pub(super) fn read(root: &Root<'_>, booted: bool) -> Longest {
     let machine = || {
         let name = root.read("/proc/sys/kernel/arch", LIMIT).filter(|_| booted)?.ok()?;

@@ -38,7 +38,7 @@ pub struct System {
     pub systemd: bool,
     /// Whether OpenRC is.
     pub openrc: bool,
-    /// Marks of systems whose own tool owns the command line.
+    /// Marks of systems where a tool of the system owns the command line.
     pub marks: Marks,
     /// The data of the firmware and the boot loader about this boot.
     pub efi: Efi,
@@ -48,11 +48,11 @@ pub struct System {
     pub firmware: Vec<PathBuf>,
     /// Pairs of directories of boot entries that are one directory, mounted twice or behind a link.
     pub same: Vec<(PathBuf, PathBuf)>,
-    /// How much of a command line its kernels read.
+    /// The length of a command line that its kernels read.
     pub longest: Longest,
 }
 
-/// Marks of systems whose own tool owns the command line.
+/// Marks of systems where a tool of the system owns the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// `/run/ostree-booted`, or `/ostree` with a deployment.
@@ -68,7 +68,7 @@ pub struct Marks {
 pub enum Text {
     /// Its text.
     Is(String),
-    /// It is there and cannot be used: why.
+    /// It exists but cannot be used, for this reason.
     Not(String),
 }
 
@@ -82,7 +82,7 @@ impl System {
         }
     }
 
-    /// Why a file that is there cannot be used.
+    /// Returns the reason why an existing file cannot be used.
     #[must_use]
     pub fn trouble(&self, path: impl AsRef<Path>) -> Option<&str> {
         match self.files.get(path.as_ref()) {
@@ -126,7 +126,7 @@ impl System {
         self.text("/proc/cmdline").map(|text| text.trim_end_matches('\n'))
     }
 
-    /// Adds a text, for tests and for what-ifs.
+    /// Adds a text, for tests and hypothetical cases.
     #[must_use]
     pub fn with(mut self, path: &str, text: &str) -> Self {
         self.files.insert(PathBuf::from(path), Text::Is(text.to_owned()));

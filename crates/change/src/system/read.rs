@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Longest file, in bytes; grub.cfg of a machine with many kernels has some hundred kilobytes.
 const LIMIT: u64 = 4 << 20;
 
-/// Files whose text matters.
+/// Files whose text is read.
 const FILES: &[&str] = &[
     "/proc/cmdline",
     "/etc/default/grub",
@@ -39,8 +39,8 @@ const FILES: &[&str] = &[
     "/etc/systemd/system/clocksmith-clocksource.service",
 ];
 
-/// Where `$BOOT` may be: the extended boot loader partition, then the EFI system partition, by the
-/// Boot Loader Specification and bootctl(1).
+/// The possible mount points of `$BOOT`: the extended boot loader partition, then the EFI system partition, by the Boot
+/// Loader Specification and bootctl(1).
 pub(super) const BOOTS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
 
 /// Directories of files that matter, with the ends of their names.
@@ -73,7 +73,7 @@ const PROGRAMS: &[&str] = &[
     "rc-update",
 ];
 
-/// Where programs are.
+/// Directories of programs.
 const PATHS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -82,7 +82,7 @@ pub(crate) fn settings_files() -> impl Iterator<Item = &'static str> {
     FILES.iter().copied().chain(tools::files())
 }
 
-/// The directories from whose files it is read, with the ends of the names.
+/// Returns the directories whose files are read, with the suffixes of the names.
 pub(crate) fn settings_directories() -> impl Iterator<Item = (&'static str, &'static str)> {
     DIRECTORIES.iter().copied().chain(tools::directories())
 }
@@ -196,7 +196,7 @@ fn is_mounted(root: &Root<'_>) -> bool {
     kind.is_some_and(|kind| u64::try_from(kind.f_type).is_ok_and(|kind| kind == PROC))
 }
 
-/// Pairs of directories of boot entries that are one: what is written in one is in the other.
+/// Returns pairs of directories of boot entries that are the same directory: a file written in one is in the other.
 fn same_directories(root: &Root<'_>) -> Vec<(PathBuf, PathBuf)> {
     use std::os::unix::fs::MetadataExt;
     let entries = DIRECTORIES.iter().filter(|(name, _)| name.ends_with("/loader/entries"));

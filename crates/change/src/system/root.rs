@@ -25,7 +25,7 @@ pub(super) enum Case {
 }
 
 impl Root<'_> {
-    /// Where a path of that system leads, and whether something is there.
+    /// Returns where a path of that system leads, and whether a file exists there.
     fn walk(&self, path: &str) -> Option<(PathBuf, bool)> {
         let mut todo: Vec<OsString> = parts(Path::new(path));
         let mut at = PathBuf::new();
@@ -62,8 +62,8 @@ impl Root<'_> {
         there.then(|| self.0.join(at))
     }
 
-    /// Why a path of that system is not a file of settings, if links are the reason: they lead to a place that does not
-    /// survive a boot, or to nothing.
+    /// Returns the reason why a path of that system is not a file of settings, if links are the reason: they lead to a
+    /// place that does not survive a boot, or to nothing.
     pub(super) fn astray(&self, path: &str) -> Option<String> {
         let asked = Path::new(path.trim_start_matches('/'));
         let parent = asked.parent().and_then(|parent| self.find(parent.to_str()?))?;
@@ -156,7 +156,7 @@ impl Root<'_> {
             let text = name.into_string().map_err(|name| {
                 io::Error::other(format!("the name {} in it is not UTF-8", name.display()))
             })?;
-            // A line break in a name would make a line of what is shown.
+            // A line break in a name would add a line to the output.
             if text.chars().any(visible::hides) {
                 return Err(io::Error::other(format!(
                     "the name {} in it has a character that a terminal does not show",

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// As Debian's: one file by a temporary one and a rename, one in place, and one that was not there.
+/// Like Debian's: one file by a temporary one and a rename, one in place, and one that did not exist.
 const UPDATE_GRUB: &str = r#"set -e
 cd "$ROOT/boot/grub"
 cat "$ROOT/etc/default/grub" > grub.cfg.new
@@ -27,7 +27,7 @@ if [ -e "$ROOT/etc/default/grub.d/90-clocksmith.cfg" ]; then
 fi
 "#;
 
-/// Where files are quick, if there is such a place.
+/// Creates a directory where file access is fast, if there is such a place.
 pub fn temporary() -> tempfile::TempDir {
     // It may be missing, full, or not ours to write to.
     let memory = tempfile::tempdir_in("/dev/shm").ok().filter(|found| {

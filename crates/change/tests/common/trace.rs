@@ -19,7 +19,7 @@ pub enum Count {
 /// The traced process, and the one to kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// The process itself, at one of its own stops. Its children continue.
+    /// The process itself, at one of its stops. Its children continue.
     Alone,
     /// The process and all that it started, at a stop of something that it started.
     Everything,
@@ -27,7 +27,7 @@ pub enum Victim {
     Child,
 }
 
-/// How it ended.
+/// The outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// There was no such stop.
@@ -41,9 +41,9 @@ pub enum End {
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 const FILTER_STOP: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_SECCOMP << 8;
 
-/// Runs `job` in a process of its own, and kills at the stop of this number, from 1. Every system call
-/// has two stops: one before it, one after it. Returns when that process has ended; what it started may
-/// run on, and ends before the thread does.
+/// Runs `job` in a separate process, and kills it at the stop of this number, from 1. Every system call has two stops:
+/// one before it, one after it. Returns when that process has ended; processes that it started may continue, and end
+/// before the thread does.
 pub fn killed_at(
     stop: usize,
     count_what: Count,
@@ -51,7 +51,7 @@ pub fn killed_at(
     job: impl FnOnce() -> i32 + Send + 'static,
 ) -> (End, JoinHandle<()>) {
     let (send, receive) = channel();
-    // A thread, as only the tracer can wait for what it traces.
+    // A thread, because only the tracer can wait for its tracees.
     let tracer = std::thread::spawn(move || trace(stop, count_what, victim, job, &send));
     (receive.recv().unwrap(), tracer)
 }

@@ -1,5 +1,5 @@
-//! Keys that `VBoxManage setextradata` sets: whether another command of the script looks at the key that would change, and
-//! whether the script is for a VirtualBox that knows it.
+//! Keys that `VBoxManage setextradata` sets: decides whether another command of the script reads the key that would
+//! change, and whether the script is for a VirtualBox that accepts the key.
 
 use super::script::Guard;
 use crate::edit::Edit;
@@ -23,10 +23,10 @@ pub(crate) fn named_before_five(text: &str) -> Option<(usize, String)> {
 }
 
 impl Guard<'_> {
-    /// Decides whether a key may be changed.
+    /// Checks that a key may be changed.
     ///
     /// # Errors
-    /// It is looked at, or known; with the line.
+    /// Another command reads the key, or the VirtualBox accepts it; with the line.
     pub(super) fn extradata(&self, edit: &Edit) -> Result<(), String> {
         let text = self.document.text.as_str();
         let edited = self.script.commands.iter().find(|command| {

@@ -1,4 +1,4 @@
-//! Whether a file reads, compares or checks its own text: each change of it, whatever it says, has then another effect.
+//! Detects files that read, compare or check their own text: any change of such a file has another effect, too.
 
 use super::understood::words;
 use crate::comments;
@@ -8,7 +8,7 @@ use crate::words::{base, listed};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Commands whose words may have the name of the script itself, because they do not read it.
+/// Commands that may have the script's own name among their words, because they do not read the file.
 const NAMES_ONLY: &str =
     "echo printf dirname basename readlink realpath cd exec sudo [ test pwd usage";
 
@@ -25,10 +25,10 @@ const CHECKS: &str =
 /// Marks of the script's own name.
 const OWN_NAMES: [&str; 3] = ["$0", "${0", "BASH_SOURCE"];
 
-/// The most places of a script's own name that are looked at.
+/// The limit of places with the script's own name that are checked.
 const MOST_MARKS: usize = 256;
 
-/// Decides whether a script reads, compares or checks its own text.
+/// Checks that a script does not read, compare or check its own text.
 ///
 /// # Errors
 /// It does, or may; with the line.
@@ -37,7 +37,7 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
     let said =
         |at: usize, what: &str| Err(format!("line {}: {what}", document.text.place(at).line));
     let mut names: HashSet<&str> = HashSet::new();
-    // Each costs as much as the script is long.
+    // The cost of each is proportional to the length of the script.
     if OWN_NAMES.iter().map(|mark| text.matches(mark).count()).sum::<usize>() > MOST_MARKS {
         return Err("the script names its own file very often, and may read it".to_owned());
     }
@@ -72,16 +72,16 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
     Ok(())
 }
 
-/// How a script has its own name.
+/// How a script uses its own name.
 enum Own<'s> {
-    /// As a name alone.
+    /// Only as a name.
     Name,
     /// In a variable.
     Assigned(&'s str),
     Read,
 }
 
-/// What becomes of the script's own name at a place: the commands around it, from the innermost one.
+/// Returns how the script uses its own name at a place, from the commands around it, the innermost first.
 fn use_of(script: &Script, at: usize) -> Own<'_> {
     let mut around: Vec<&Command> =
         script.commands.iter().filter(|it| it.span.contains(&at)).collect();
@@ -108,7 +108,7 @@ fn use_of(script: &Script, at: usize) -> Own<'_> {
     if around.is_empty() { Own::Read } else { Own::Name }
 }
 
-/// Whether a command reads a file whose name is in one of the variables; those that get it are added.
+/// Returns whether a command reads a file whose name is in one of the variables; adds variables that get such a name.
 fn reads<'s>(command: &'s Command, names: &mut HashSet<&'s str>) -> bool {
     let has = |word: &Word, names: &HashSet<&str>| {
         word.uses.iter().any(|it| names.contains(it.name.as_str()))
@@ -147,7 +147,7 @@ fn checks(command: &str) -> bool {
     false
 }
 
-/// A comment that may have a checksum of the file itself, or a signature around its text.
+/// Checks that no comment may have a checksum of the file itself, or a signature around its text.
 ///
 /// # Errors
 /// There is one; with the line.

@@ -1,9 +1,8 @@
-//! Whether the rest of a script or of a unit looks for what an edit would change: `pgrep -f 'kvmclock=off'`,
-//! `case $options in *kvmclock*)`, `grep -q '^paravirtprovider="none"$'`.
+//! Detects a search, in the rest of a script or of a unit, for the text that an edit would change:
+//! `pgrep -f 'kvmclock=off'`, `case $options in *kvmclock*)`, `grep -q '^paravirtprovider="none"$'`.
 //!
-//! A pattern is not evaluated. Its plain pieces, between blanks, quotes and the marks of patterns, are compared with the
-//! text around the edit: a piece that is in it before the edit and not after it, or the other way round, tells the two
-//! apart. Pure.
+//! Patterns are not evaluated. The literal parts of a pattern, between blanks, quotes and metacharacters, are compared
+//! with the text around the edit: a part that is in it only before or only after the edit distinguishes the two. Pure.
 
 use crate::document::Document;
 use crate::edit::Edit;
@@ -11,9 +10,9 @@ use crate::shell::name_length;
 use crate::words::{base, listed};
 use std::ops::Range;
 
-/// Bytes around an edit with which pieces are compared. A longer piece is compared by its end and its begin.
+/// The bytes around an edit with which pieces are compared. A longer piece is compared by its start and its end.
 const AROUND: usize = 128;
-/// The least length of a piece in a line that searches, and in any other: `off` is a word of many lines.
+/// The minimal length of a piece in a line that searches, and in any other: `off` is a word of many lines.
 const SEARCHING: usize = 2;
 const OTHERWISE: usize = 4;
 
@@ -23,15 +22,15 @@ const SEARCH: [&str; 22] = [
     "expr", "diff", "cmp", "find", "jq", "match", "[", "[[", "=", "==", "=~",
 ];
 
-/// The least length of the name of an option that is looked for within other words, and names that are words of many
-/// lines.
+/// The minimal length of the name of an option that is searched for within other words, and names that are common
+/// words.
 const NAME: usize = 4;
 const COMMON: &str = "none host auto true false default time name type args accel enforce";
 
-/// Why an edit is left: the text has a piece at this place that it changes.
+/// Returns the reason why an edit is left: the text has, at this place, a piece that the edit changes.
 pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> String {
     let line = document.text.place(at).line;
-    // A piece such as `off` alone names no option.
+    // A piece such as `off` does not name an option.
     let text = document.text.as_str();
     let ends = |c: char| c.is_whitespace() || "\"'`;|&()<>".contains(c);
     let start = text.get(..at).and_then(|it| it.rfind(ends)).map_or(0, |n| n + 1);
@@ -40,10 +39,11 @@ pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> Strin
     format!("line {line} has {}, too, and may look for it", word.unwrap_or(piece))
 }
 
-/// Finds a piece of other text that tells an edited text from the former one: its place, and the piece.
+/// Finds a literal part of other text that distinguishes the edited text from the former one: its place, and the part.
 ///
-/// `own` is the command or the line with the edit, and `left_out` what does not look for anything: comments, the edited
-/// command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any order.
+/// `own` is the command or the line with the edit. `left_out` are the ranges that search for nothing: comments, the
+/// edited command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any
+/// order.
 pub(super) fn looked_for<'t>(
     text: &'t str,
     edit: &Edit,
@@ -59,7 +59,7 @@ pub(super) fn looked_for<'t>(
         // `in` belongs to `case` and `for`.
         piece != "in" && before.contains(&piece) != after.contains(&piece)
     };
-    // A pattern over several words: the shell takes quotes and continued lines away.
+    // A pattern over several words: the shell removes quotes and line continuations.
     let parts_words = |segment: &&str| {
         let segment = flat(segment);
         let long = segment.trim().chars().filter(|c| c.is_alphanumeric()).count() >= SEARCHING;
@@ -139,14 +139,14 @@ pub(super) fn options(text: &str, edit: &Edit) -> Vec<String> {
     found
 }
 
-/// Where a text has the name of an option, however it is written.
+/// Returns the place of an option's name in a text, in any spelling.
 pub(super) fn named<'t>(text: &'t str, option: &str) -> Option<&'t str> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
     let at = plain.find(option)?;
     text.get(at..at + option.len())
 }
 
-/// The rests of a piece behind each `=`.
+/// Returns the parts of a piece after each `=`.
 fn behind_equals(piece: &str) -> impl Iterator<Item = &str> {
     piece.match_indices('=').filter_map(|(at, _)| piece.get(at + 1..))
 }
@@ -192,7 +192,7 @@ fn searches(line: &str) -> bool {
         || assigns(line)
 }
 
-/// Whether a line gives a name a value: another command may look for it.
+/// Returns whether a line assigns a value to a name: another command may search for it.
 fn assigns(line: &str) -> bool {
     line.match_indices('=').any(|(at, _)| {
         let front = line.get(..at).unwrap_or_default().trim_end_matches([':', '+']);
@@ -219,7 +219,7 @@ mod tests {
 
     const OWN: &str = "qemu-system-x86_64 -enable-kvm -cpu host,kvmclock=off -m 1G\n";
 
-    /// What tells the script apart once `kvmclock=off` is taken out of its first line.
+    /// Returns the text that distinguishes the script before and after `kvmclock=off` is removed from its first line.
     fn found(rest: &str) -> Option<String> {
         let text = format!("{OWN}{rest}");
         let at = text.find(",kvmclock").unwrap();

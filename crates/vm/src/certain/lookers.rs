@@ -1,7 +1,8 @@
-//! Commands that look at a text that the script does not have: the command lines of processes, what a machine prints, any
-//! file. [`super::looked_for`] compares the plain pieces of patterns; a class of characters (`[a-z]+,[a-z]+=`), a place
-//! in a line (`awk '{print $3}'`) or a checksum has no plain piece, and tells an edited command from the former one all the
-//! same. So such a command must be known to look at something else: a file of the host, or what a tool prints of it.
+//! Commands that read a text from outside the script: the command lines of processes, a machine's output, any file.
+//! [`super::looked_for`] compares the literal parts of patterns; a class of characters (`[a-z]+,[a-z]+=`), a field of a
+//! line (`awk '{print $3}'`) or a checksum has no literal part, but can still distinguish an edited command from the
+//! former one. So such a command must be known to read something else: a file of the host, or a tool's output about the
+//! host.
 
 use super::looked_for::others;
 use super::options::wraps;
@@ -13,24 +14,24 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Commands that make something of a text.
+/// Commands that process a text.
 const FILTERS: &str = "grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk cut tr rev head tail wc sort uniq cmp diff \
     comm paste join fold nl column expand expr strings md5sum sha1sum sha256sum sha512sum b2sum cksum sum md5 base64 \
     base32 od xxd hexdump cat tac perl python python2 python3 ruby node lua php tclsh expect jq yq xmllint xmlstarlet \
     read mapfile readarray look tsort shuf split csplit iconv gzip xz bzip2 zstd openssl bc dc";
-/// Those that find a text.
+/// Commands that search a text.
 const FINDERS: &str = "grep egrep fgrep zgrep rg ag";
-/// Those whose words are no files.
+/// Filters whose arguments are not files.
 const WITHOUT_FILES: &str = "tr expr read bc dc";
-/// Those whose first word is a program.
+/// Filters whose first argument is a program.
 const WITH_PROGRAM: &str =
     "sed gsed awk gawk mawk nawk perl python python2 python3 ruby node lua php jq yq";
-/// Commands that print what the host has, or what its user chose.
+/// Commands that print properties of the host, or the choice of its user.
 const OF_HOST: &str = "lspci lsusb lsmod lscpu lsblk uname arch free nproc ip ifconfig brctl route df du ls find stat file \
     id whoami hostname date numactl getconf nvidia-smi dmidecode modinfo ss netstat curl wget tput seq shuf uuidgen mktemp \
     basename dirname readlink realpath which blkid fdisk sgdisk parted losetup qemu-img lsof fuser openssl xrandr tty \
     getent groups ldd cpuid lshw iw nmcli";
-/// Where files of the host are.
+/// Directories of the host's files.
 const HOST: [&str; 12] = [
     "/etc/",
     "/sys/",
@@ -45,7 +46,7 @@ const HOST: [&str; 12] = [
     "/proc/net/",
     "/dev/random",
 ];
-/// Files of `/proc` that are the host's.
+/// Files of `/proc` that describe the host.
 const OF_PROC: &str = "/proc/cpuinfo /proc/meminfo /proc/modules /proc/mounts /proc/filesystems /proc/iomem /proc/cmdline \
     /proc/version /proc/devices /proc/interrupts /proc/partitions /proc/self/mounts /proc/loadavg /proc/uptime \
     /proc/swaps /proc/misc /dev/urandom /dev/zero /dev/null";
@@ -54,17 +55,17 @@ const OF_PROCESSES: &str = "ps pgrep top htop w";
 /// Commands that run a text as a script, here or elsewhere.
 const RUN_TEXT: &str = "ssh sh bash dash ash ksh su eval xargs watch docker podman chroot tmux screen expect script \
     systemd-run runuser";
-/// Words of a text that is run which look at command lines, but for `ps`, which is a part of other words, too.
+/// Words in a text that is run which read command lines, except `ps`, which is a part of other words, too.
 pub(super) const OF_COMMAND_LINES: [&str; 3] = ["pgrep", "pkill", "/cmdline"];
-/// Words of such a text that look at other text.
+/// Words of such a text that read other text.
 const OF_TEXTS: [&str; 6] = ["awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
-/// The most words that may name a file which the script writes; each costs for each file that is looked at.
+/// The most words that may name a file which the script writes; each is compared with each file that is read.
 const MOST: usize = 1024;
 /// The most commands of a pipeline.
 const MOST_PARTS: usize = 64;
-/// How often variables that get a value from each other are followed.
+/// The limit of assignments from variable to variable that are followed.
 const ROUNDS: usize = 32;
-/// What the kernel of a guest says of its clock, or where it says it.
+/// Words for clocks in the messages and the files of a guest's kernel.
 const OF_CLOCKS: [&str; 8] = [
     "clocksource",
     "kvm-clock",
@@ -75,10 +76,10 @@ const OF_CLOCKS: [&str; 8] = [
     "timer_list",
     "using msrs",
 ];
-/// The same, as words of their own.
+/// The same, but matched as whole words only.
 const CLOCKS: [&str; 2] = ["tsc", "hpet"];
 
-/// Where a text names a clock of a guest: its place, and the name.
+/// Returns where a text names a clock of a guest: the place, and the name.
 pub(super) fn guests_clock(text: &str) -> Option<(usize, &'static str)> {
     let lower = text.to_ascii_lowercase();
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '=' | '.');
@@ -95,7 +96,7 @@ pub(super) fn guests_clock(text: &str) -> Option<(usize, &'static str)> {
 }
 
 impl Guard<'_> {
-    /// Whether a command looks at a text that may be changed by an edit, however it does that.
+    /// Checks that no command reads a text that an edit may change.
     pub(super) fn looks(&self, is: fn(&str) -> bool) -> Result<(), String> {
         let looked = self.looked.get_or_init(|| self.look(is));
         looked.clone()
@@ -150,7 +151,8 @@ impl Guard<'_> {
         found
     }
 
-    /// Variables that have a part of the command line of a machine; `None` if too many get it from each other.
+    /// Returns the variables that have a part of a machine's command line; `None` if the assignments between them are
+    /// too many.
     fn of_machines(&self, is: fn(&str) -> bool) -> Option<HashSet<&str>> {
         let commands = &self.script.commands;
         let mut found: HashSet<&str> = HashSet::new();
@@ -178,21 +180,21 @@ impl Guard<'_> {
     }
 }
 
-/// What is known of the texts that commands look at.
+/// Facts about the texts that commands read.
 struct Eyes<'a> {
     guard: &'a Guard<'a>,
     is: fn(&str) -> bool,
-    /// `None` if it is not known which.
+    /// `None` if these are not known.
     of_machines: Option<HashSet<&'a str>>,
     written: Vec<&'a Word>,
     /// Variables that the script assigns, and whether each of their values is plain text.
     assigned: HashMap<&'a str, bool>,
-    /// Pipelines that were asked for, by their places.
+    /// The results for pipelines, by their places.
     pipes: RefCell<HashMap<(usize, usize), bool>>,
 }
 
 impl Eyes<'_> {
-    /// What a command looks at, if it is not known to be something else.
+    /// Returns a description of the text that a command reads, unless that text is known not to be a machine's.
     fn unknown(&self, command: &Command) -> Option<String> {
         let (at, name) = told(command)?;
         let arguments = command.words.get(at + 1..).unwrap_or_default();
@@ -252,7 +254,8 @@ impl Eyes<'_> {
         (!known).then(|| format!("{name} looks at a text that is not known"))
     }
 
-    /// Whether a command finds nothing but plain text, for which [`super::looked_for`] looks, or goes by lines.
+    /// Returns whether a command searches only for literal text, which [`super::looked_for`] compares, or processes
+    /// whole lines.
     fn is_harmless(&self, name: &str, arguments: &[Word]) -> bool {
         if listed(FINDERS, name) {
             let from_file = |word: &Word| {
@@ -269,7 +272,7 @@ impl Eyes<'_> {
         }
         let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
         match (name, texts.as_slice()) {
-            // Fields in front of the command line in what `ps` prints.
+            // The fields before the command line in the output of `ps`.
             ("awk" | "gawk" | "mawk", [program]) => {
                 let field = program.replace([' ', ';'], "");
                 let field = field.strip_prefix("{print$").and_then(|it| it.strip_suffix('}'));
@@ -281,7 +284,7 @@ impl Eyes<'_> {
                 .or(count.strip_prefix('-'))
                 .is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())),
             ("head" | "tail", ["-n", count]) => count.bytes().all(|b| b.is_ascii_digit()),
-            // What is printed goes to the terminal, or to another command, which is asked then.
+            // The output goes to the terminal, or to another command, which is checked separately.
             ("cat" | "tac", _) => true,
             _ => false,
         }
@@ -290,7 +293,7 @@ impl Eyes<'_> {
     /// Whether all files that a command names are the host's; `None` if it names none.
     fn files(&self, name: &str, arguments: &[Word]) -> Option<bool> {
         if listed(WITHOUT_FILES, name) {
-            // `expr` looks at its words.
+            // `expr` reads its arguments.
             let of_others = |word: &Word| self.has_of_machines(word);
             return (name == "expr").then(|| !arguments.iter().any(of_others));
         }
@@ -310,7 +313,7 @@ impl Eyes<'_> {
         Some(files.all(|it| self.is_file_known(it)))
     }
 
-    /// Whether a file has nothing of a machine: it is the host's, or the script does not write it.
+    /// Returns whether a file has nothing of a machine: it belongs to the host, or the script does not write it.
     fn is_file_known(&self, file: &Word) -> bool {
         let text = file.text.as_str();
         if is_of_host(file) {
@@ -341,8 +344,8 @@ impl Eyes<'_> {
         }
     }
 
-    /// Whether no part of a pipeline, up to a place, has anything of a machine. A part that changes the text of one in
-    /// front of it has what that has, so each is asked once.
+    /// Returns whether no part of a pipeline, up to a place, has anything of a machine. A filter has the content of the
+    /// part before it, so each part is checked once.
     fn pipe_is_known(&self, range: &Range<usize>) -> bool {
         if let Some(known) = self.pipes.borrow().get(&(range.start, range.end)) {
             return *known;
@@ -357,8 +360,8 @@ impl Eyes<'_> {
         known
     }
 
-    /// Whether what a command prints has nothing of a machine.
-    /// Its own input is taken for known if the caller asks for that, too.
+    /// Returns whether a command's output has nothing of a machine. `input`: the caller takes the command's own input
+    /// as known.
     fn is_source_known(&self, command: &Command, input: bool) -> bool {
         if starts(command, self.is) {
             return tells_version(command);
@@ -376,7 +379,7 @@ impl Eyes<'_> {
         }
     }
 
-    /// Whether a pattern is plain text, or variables that the script gives plain text.
+    /// Returns whether a pattern is literal text, or variables with literal text that the script assigns.
     fn is_plain(&self, word: &Word) -> bool {
         let inside = |c: char| c == '\u{1}';
         let parts = word.text.split(inside).enumerate();
@@ -394,25 +397,25 @@ impl Eyes<'_> {
     }
 }
 
-/// Where a text that is run, or written, may look at command lines.
+/// Returns where a text that is run, or written, may read command lines.
 fn command_lines(text: &str) -> Option<usize> {
     OF_COMMAND_LINES.iter().chain(&["ps "]).find_map(|it| text.find(it))
 }
 
-/// A variable, or `@` for all parameters of the script: one of them may be any.
+/// Returns the variable's name, or `@` for all parameters of the script, because one of them may be any.
 fn known_as(name: &str) -> &str {
     let parameter = matches!(name, "@" | "*") || name.bytes().all(|b| b.is_ascii_digit());
     if parameter { "@" } else { name }
 }
 
-/// The program of a command and where it is named, behind those that run it as it is.
+/// Returns the program of a command and its place, after the commands that run it unchanged.
 fn told(command: &Command) -> Option<(usize, &str)> {
     let names = || command.words.iter().map(|word| word.literal().map(base)).enumerate();
     let first = names().next()?.1?;
     let looks = |name: &str| {
         [FILTERS, OF_PROCESSES, RUN_TEXT, "pkill"].iter().any(|names| listed(names, name))
     };
-    // `sudo -u NAME ps`: which of its words is the program, only its options tell.
+    // `sudo -u NAME ps`: only the options of `sudo` show which of its words is the program.
     let at = match wraps(first) {
         true => names().find(|(_, name)| name.is_some_and(looks)).map_or(0, |(at, _)| at),
         false => 0,
@@ -434,12 +437,12 @@ fn tells_version(command: &Command) -> bool {
 /// Whether a word names a file of the host.
 fn is_of_host(word: &Word) -> bool {
     let text = word.text.as_str();
-    // What is written in front of an expansion tells enough.
+    // The text before an expansion is enough to recognise a file of the host.
     let known = text.split('\u{1}').next().unwrap_or_default();
     !text.contains("..") && (HOST.iter().any(|it| known.starts_with(it)) || listed(OF_PROC, text))
 }
 
-/// Whether a pattern has nothing but plain text, which the other rule compares. `[q]emu` is a common one, too.
+/// Returns whether a pattern is only literal text, which the other rule compares. `[q]emu` is a common idiom, too.
 fn is_plain(text: &str) -> bool {
     let text = text.trim_start_matches('^');
     let idiom = text.strip_prefix('[').and_then(|rest| {

@@ -1,4 +1,4 @@
-//! Whether a command line of a script starts a PC, whatever the script is called with: only then it has the property
+//! Decides whether a command line of a script starts a PC, with any arguments of the script: only a PC has the property
 //! `hpet`. Other machine types refuse it, and QEMU does not start.
 
 use super::options::{is_alone, is_pc_program};
@@ -23,15 +23,15 @@ fn version(program: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// A word of a command line; U+0001 is in it for what only a run tells.
+/// A word of a command line; U+0001 replaces each part that is known only when the script runs.
 struct Item {
     text: String,
-    /// Whether several words of any number may be meant: `"$@"`, `{a,b}`.
+    /// Whether it may be any number of words: `"$@"`, `{a,b}`.
     spreads: bool,
 }
 
 impl Guard<'_> {
-    /// Whether a command starts a PC for certain; `first` is its program.
+    /// Checks that a command certainly starts a PC; `first` is the place of its program.
     pub(super) fn is_pc(&self, command: &Command, first: usize) -> Result<(), String> {
         self.pc(command, first).map_err(|why| {
             format!(
@@ -51,7 +51,7 @@ impl Guard<'_> {
         while let Some(item) = items.next() {
             let text = item.text.as_str();
             if !text.starts_with('-') {
-                // A name of a file is one word, of whatever parts; another unknown word may be options.
+                // A file name is one word, whatever its parts are; another unknown word may be options.
                 let file = !text.starts_with(UNKNOWN) || text.contains(['/', '.']);
                 if item.spreads || !file {
                     return Err("a word may have other options in it".to_owned());
@@ -99,7 +99,7 @@ impl Guard<'_> {
         is_ordinary(name) && self.open.is_none()
     }
 
-    /// How often a name is in the script, but for its comments.
+    /// Returns how often a name is in the script, without its comments.
     fn count(&self, name: &str) -> usize {
         self.names.get(name).copied().unwrap_or(0)
     }
@@ -113,7 +113,7 @@ impl Guard<'_> {
         starts.zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
     }
 
-    /// The words that a shell makes of one.
+    /// Adds the words that a shell makes of one word.
     fn items(&self, word: &Word, before: usize, out: &mut Vec<Item>) {
         if let ([one], true) = (word.uses.as_slice(), is_one_expansion(word)) {
             if one.form == Form::All
@@ -136,7 +136,7 @@ impl Guard<'_> {
         out.push(Item { text: self.put_in(word, before), spreads: spreads(word) });
     }
 
-    /// A word with its known variables put in.
+    /// Returns a word after the expansion of its known variables.
     fn put_in(&self, word: &Word, before: usize) -> String {
         let mut out = String::new();
         for (n, piece) in word.text.split('\u{1}').enumerate() {
@@ -154,7 +154,7 @@ impl Guard<'_> {
         out
     }
 
-    /// The value of a variable that has one value only, assigned before a place.
+    /// Returns the value of a variable with a single value, assigned before a place.
     fn constant(&self, name: &str, before: usize) -> Option<&str> {
         match self.assigned(name, before, &["$", "${"])?.as_slice() {
             [Assign { append: false, value: Value::One(word), .. }] => word.literal(),
@@ -162,7 +162,7 @@ impl Guard<'_> {
         }
     }
 
-    /// The elements of an array that has one value only, assigned before a place.
+    /// Returns the elements of an array with a single value, assigned before a place.
     fn elements(&self, name: &str, before: usize) -> Option<Vec<&Word>> {
         let assigns = self.assigned(name, before, &["${"])?;
         let mut all = Vec::new();
@@ -175,7 +175,7 @@ impl Guard<'_> {
         Some(all)
     }
 
-    /// The assignments of a variable, if all of them are made before a place, in plain sequence, and the script only
+    /// Returns the assignments of a variable, if all of them are before a place, in plain sequence, and the script only
     /// reads it elsewhere.
     fn assigned(&self, name: &str, before: usize, signs: &[&str]) -> Option<Vec<&Assign>> {
         if !self.is_private(name) {
@@ -197,7 +197,8 @@ impl Guard<'_> {
         (!found.is_empty() && self.count(name) == found.len() + read).then_some(found)
     }
 
-    /// How often a variable's name is there and does not change it: `$NAME`, `${NAME}`, `${NAME[@]}`, ` -NAME`.
+    /// Returns how often a variable's name occurs without a change of the variable: `$NAME`, `${NAME}`, `${NAME[@]}`,
+    /// ` -NAME`.
     fn reads(&self, name: &str, signs: &[&str]) -> usize {
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let of = |text: &str| {
@@ -217,13 +218,13 @@ impl Guard<'_> {
     }
 }
 
-/// Whether a word is one expansion, and nothing else.
+/// Returns whether a word consists of one expansion.
 fn is_one_expansion(word: &Word) -> bool {
     let inner = word.text.strip_prefix('\u{1}').and_then(|rest| rest.strip_suffix('\u{1}'));
     inner.is_some_and(|inner| !inner.contains('\u{1}'))
 }
 
-/// Whether a word is made to be several.
+/// Returns whether a word may expand to several.
 fn spreads(word: &Word) -> bool {
     let braces = word.splits && word.text.split('\u{1}').step_by(2).any(|it| it.contains('{'));
     let all = word.text.split('\u{1}').skip(1).step_by(2).any(|it| it.contains(['@', '*']));

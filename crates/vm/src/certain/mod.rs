@@ -1,9 +1,10 @@
-//! Which changes of a file are certain to change what is meant, and nothing else. All others are left, and named.
+//! Decides which changes of a file are certain to change the intended option and nothing else. All others are left, and
+//! named.
 //!
 //! In a script the text of an option may serve another purpose, too: it is compared, printed, put into a path, used by
-//! another command. So a script is edited only where a grammar ([`crate::sh`]) understands all of it, and only in a word
-//! of the very command, or in a variable that is assigned once, is used once, and there. What must not live here: what
-//! is wrong with a file, and what would mend it (`formats`).
+//! another command. So a script is edited only where a grammar ([`crate::sh`]) understands all of it, and only in a
+//! word of the very command, or in a variable that is assigned once, is used once, and there. Findings and their fixes
+//! are in `formats`.
 
 pub(crate) mod extradata;
 mod itself;
@@ -44,9 +45,9 @@ use script::Guard;
 use std::ops::Range;
 use unit::unit;
 
-/// What kind of text a file is, for changes.
+/// The kind of a file's text, which decides how it is edited.
 enum Dialect<'a> {
-    /// Settings and documents, whose readers know what may be edited.
+    /// Settings and documents, whose readers know which parts may be edited.
     Settings,
     /// A script of a shell.
     Shell,
@@ -54,7 +55,7 @@ enum Dialect<'a> {
     Other(&'a str),
 }
 
-/// Languages by the ends of names of files, and by names of files.
+/// Languages by file name extensions, and by names of files.
 const OTHERS: [(&str, &str); 51] = [
     ("py", "Python"),
     ("rb", "Ruby"),
@@ -150,15 +151,15 @@ fn dialect(document: &Document) -> Dialect<'_> {
     }
 }
 
-/// The most parts of a document that are known by themselves.
+/// The limit of parts of a document that are excluded separately.
 const MOST_SHARED: usize = 256;
 
-/// Decides which changes of findings are made; the others are taken out, and the findings say why.
+/// Decides which changes of findings are made; removes the others, and adds the reason to their findings.
 pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     if findings.iter().all(|finding| finding.edits.is_empty()) {
         return;
     }
-    // bash reads such a file.
+    // bash reads a configuration of Quickemu.
     if document.kind == Kind::Quickemu {
         match crate::sh::read(document.text.as_str()) {
             Ok(script) => leave_what_is_looked_for(document, &script, findings),
@@ -187,7 +188,7 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     }
 }
 
-/// Takes out the changes of settings for which another part of the file looks.
+/// Removes the changes of settings that another part of the file searches for.
 fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut [Finding]) {
     let alone = script.commands.iter().filter(|command| command.words.is_empty());
     let mut left_out: Vec<Range<usize>> = alone.map(|command| command.span.clone()).collect();
@@ -207,7 +208,7 @@ fn leave_what_is_looked_for(document: &Document, script: &Script, findings: &mut
     }
 }
 
-/// The changes by choices that are certain, and why the others are not made.
+/// Returns the changes by choices that are certain, and the reasons why the others are not made.
 pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Edit>>, Vec<String>) {
     if edits.is_empty() {
         return (edits, Vec::new());
@@ -225,18 +226,19 @@ pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
     (kept, left)
 }
 
-/// Whether a file is one that may be edited at all: what is broken behind the part that was read is no reason to say
-/// nothing of it, but a reason to leave it.
+/// Checks that a file may be edited at all. An error behind the part that was read does not prevent findings, but it
+/// prevents changes.
 ///
 /// # Errors
-/// The first place that is broken.
+/// The first place with an error.
 pub(crate) fn whole(document: &Document) -> Result<(), LintError> {
     let text = document.text.as_str().trim_start_matches('\u{feff}').trim_start();
     let xml = document.kind == Kind::Virtualbox && text.starts_with('<');
     if xml { well_formed(&document.text) } else { Ok(()) }
 }
 
-/// Whether a changed file still is what it was but for its changes: it is read again by the same grammar.
+/// Returns whether a changed file is the same as before except for its changes, by reading it again with the same
+/// grammar.
 pub(crate) fn holds(before: &Document, after: &Document) -> bool {
     let plain = |document: &Document| {
         !matches!(dialect(document), Dialect::Shell) || lines_of_their_own(document)
@@ -246,21 +248,21 @@ pub(crate) fn holds(before: &Document, after: &Document) -> bool {
     }
     match (Guard::new(before), Guard::new(after)) {
         (Ok(one), Ok(other)) => one.same_but_for_values(&other),
-        // Nothing that a grammar does not understand was edited.
+        // The file was not understood before, so nothing in it was edited.
         (Err(_), _) => true,
         (Ok(_), Err(_)) => false,
     }
 }
 
-/// Files that are no scripts, though they have no structure that tells: settings line by line, and units.
+/// Returns whether a file without a recognisable structure is not a script: settings line by line, and units.
 fn lines_of_their_own(document: &Document) -> bool {
     let text = document.text.as_str();
-    // A script that writes a unit has commands that may look for what is in it.
+    // A script that writes a unit has commands that may search for the edited text.
     let written = text.starts_with("#!") || text.contains("<<");
     is_unit(text) && !written || document.kind == Kind::Persistence && !is_script(document)
 }
 
-/// Whether a file that keeps a choice over boots is a script of a shell.
+/// Returns whether a file that makes a choice persistent over boots is a script of a shell.
 fn is_script(document: &Document) -> bool {
     let text = document.text.as_str();
     text.starts_with("#!") || document.name.ends_with(".sh") || document.name.ends_with(".bash")
@@ -276,7 +278,7 @@ pub(crate) fn is_yaml(document: &Document) -> bool {
     matches!(dialect(document), Dialect::Other("YAML"))
 }
 
-/// Whether a text whose name does not tell is in YAML: a map, and one that its reader takes.
+/// Returns whether a text, whose name does not show its format, is YAML: a map that the YAML reader accepts.
 fn reads_as_yaml(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let key = |line: &str| {
@@ -303,26 +305,26 @@ struct Judge<'a> {
     document: &'a Document,
     dialect: Dialect<'a>,
     guard: Option<Result<Guard<'a>, String>>,
-    /// Parts of a document in which nothing is edited, and why.
+    /// Parts of a document in which nothing is edited, with the reasons.
     shared: Vec<(Range<usize>, &'static str)>,
-    /// Why nothing of the file is edited, if a part of it states what it is.
+    /// The reason why nothing of the file is edited, if a part of the file states one.
     stated: Result<(), String>,
-    /// What it runs, if files of its kind may.
+    /// The programs that the file runs, if files of its kind may run any.
     programs: Option<Programs<'a>>,
 }
 
-/// Ends of the names of programs, whatever kind of file their text looks like.
+/// File name extensions of source files, for any kind that their text resembles.
 const SOURCES: &str = "py rb pl pm js mjs ts go rs c h lua nix java groovy ps1 psm1 bat cmd";
 
-/// Files of which nothing is edited, whatever kind they are: programs and logs.
+/// Checks that a file is not a program or a log. Nothing of these is edited, whatever their kind.
 ///
 /// # Errors
-/// It is one.
+/// The file is a program or a log.
 fn unedited(document: &Document) -> Result<(), String> {
     let text = document.text.as_str();
     let name = document.name.replace('\\', "/").to_ascii_lowercase();
     let ends = base(&name).split('.').skip(1);
-    // The last one is the head of what libvirt records, without its first line.
+    // The last one is the head of a command line that libvirt logs, without its first line.
     let recorded = [": starting up libvirt version: ", "LC_ALL=C \\\nPATH="];
     if ends.clone().any(|end| end == "log") || recorded.iter().any(|it| text.contains(it)) {
         return Err("the file is a log: no machine is started from it".to_owned());
@@ -350,7 +352,7 @@ fn is_nix(text: &str) -> bool {
     first.starts_with('{') && of_set() == Some(true) || text.contains("<nixpkgs>")
 }
 
-/// Whether a file is a template, and not one whose placeholders the program of its kind fills in.
+/// Returns whether a file is a template, unless the program of its kind replaces the placeholders itself.
 pub(crate) fn of_template(document: &Document) -> bool {
     !matches!(document.kind, Kind::Packer | Kind::Lima)
         && is_template(&document.name, document.text.as_str())
@@ -385,12 +387,12 @@ impl<'a> Judge<'a> {
         Self { document, dialect, guard, shared, stated, programs }
     }
 
-    /// Documents and settings: a value that counts once, and in one place.
+    /// Checks an edit in documents and settings: the value must be used once, in one place.
     fn structured(&self, edit: &Edit) -> Result<Edit, String> {
         let text = self.document.text.as_str();
-        // The place costs as much as its line is long.
+        // The cost of a place is proportional to the length of its line.
         let line = || self.document.text.place(edit.span.start).line;
-        // An insertion just behind a part may belong to it: an alias has the place of its anchor.
+        // An insertion directly after a part may belong to it: an alias has the place of its anchor.
         let inside =
             |span: &Range<usize>| span.start <= edit.span.end && edit.span.start <= span.end;
         if let Some((_, why)) = self.shared.iter().find(|(span, _)| inside(span)) {
@@ -449,7 +451,7 @@ fn statement<'a>(text: &'a str, edit: &Edit) -> (usize, &'a str) {
     }
 }
 
-/// Settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
+/// Checks an edit in settings of GRUB and of the kernel, line by line; `w` of tmpfiles.d, `path = value`, and udev.
 fn setting(
     document: &Document,
     guard: Option<&Result<Guard<'_>, String>>,

@@ -1,6 +1,6 @@
-//! Whether a file is for a QEMU that is older than an option that an edit would put in. A QEMU that does not know an
-//! option does not start; one that no longer knows the former option is not meant, if the file has others that it does
-//! not know either.
+//! Decides whether a file is for a QEMU that is older than an option that an edit would insert. A QEMU that does not
+//! know an option does not start. A QEMU that no longer knows the former option is not the intended one, if the file
+//! has other options that it does not know either.
 
 use crate::comments;
 use crate::document::Document;
@@ -9,8 +9,8 @@ use crate::versions::{Version, any_version, has_image, lines, version_near};
 use crate::words::listed;
 use std::ops::Range;
 
-/// Options that newer versions do not have, and which one removed them (docs/about/removed-features.rst). None of them
-/// is newer than 9.0, which removed `-no-hpet` and `-no-acpi`.
+/// Options that newer versions removed, and the version (docs/about/removed-features.rst). None of the versions is
+/// newer than 9.0, which removed `-no-hpet` and `-no-acpi`.
 const GONE: &[(&str, &str)] = &[
     ("-hdachs", "2.12"),
     ("-no-kvm-pit", "2.12"),
@@ -37,7 +37,7 @@ const GONE: &[(&str, &str)] = &[
     ("-watchdog", "7.2"),
 ];
 
-/// Properties of options that newer versions do not have: the option, the property, and which version removed it.
+/// Properties of options that newer versions removed: the option, the property, and the version.
 const PARTS: &[(&str, &str, &str)] = &[
     ("-net", "vlan=", "3.0"),
     ("-net", "dump", "2.12"),
@@ -54,15 +54,15 @@ const PARTS: &[(&str, &str, &str)] = &[
     ("-usbdevice", "ccid", "6.0"),
 ];
 
-/// Machine types that newer versions do not have, by how they begin.
+/// Machine types that newer versions removed, by their prefixes.
 const MACHINES: [(&str, &str); 2] = [("pc-0.", "6.0"), ("pc-1.", "6.0")];
 
-/// Images of systems whose own QEMU is older than 5.0.
+/// Images of systems whose package of QEMU is older than 5.0.
 const IMAGES: &str = "debian:wheezy debian:jessie debian:stretch debian:buster debian:7 debian:8 debian:9 debian:10 \
     ubuntu:12.04 ubuntu:14.04 ubuntu:16.04 ubuntu:18.04 ubuntu:20.04 ubuntu:trusty ubuntu:xenial ubuntu:bionic \
     ubuntu:focal centos:6 centos:7 alpine:3.8 alpine:3.9 alpine:3.10 alpine:3.11 nixos-17 nixos-18 nixos-19 nixos-20";
 
-/// Systems whose own QEMU is older than 5.0, as comments name them: the name, and the versions.
+/// Systems whose package of QEMU is older than 5.0, as comments name them: the name, and the versions.
 const SYSTEMS: [(&str, &[&str]); 9] = [
     ("centos", &["5", "6", "7"]),
     ("rhel", &["5", "6", "7"]),
@@ -84,14 +84,14 @@ const SYSTEMS: [(&str, &[&str]); 9] = [
 /// Words between the name of a system and its version.
 const BETWEEN: &str = "linux enterprise release version lts server opensuse";
 
-/// Words of lines that choose a source by its version.
+/// Words of lines that select a source by its version.
 const SOURCES: [&str; 9] =
     ["git", "checkout", "clone", "branch", "archive", "wget", "curl", "download", "tag"];
 
-/// Whether the QEMU of a file takes what an edit puts in place of an option that is gone.
+/// Checks that the QEMU of a file accepts the replacement of a removed option.
 ///
 /// # Errors
-/// Something in the file says that it may be older; with the line.
+/// A line of the file indicates that QEMU may be older; with the line.
 pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
     let text = document.text.as_str();
     let former = text.get(edit.span.clone()).unwrap_or_default();
@@ -125,7 +125,7 @@ pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
     }
 }
 
-/// An option that newer versions do not have: its place, its name, and the version that removed it.
+/// Finds an option that newer versions removed: its place, its name, and the version.
 fn gone(document: &Document) -> Option<(usize, &str, &'static str)> {
     let text = document.text.as_str();
     let comments = comments::of(document);
@@ -172,7 +172,7 @@ fn gone(document: &Document) -> Option<(usize, &str, &'static str)> {
     found
 }
 
-/// A system of long ago in a comment, or in the name of a package: its place, and its name with the version.
+/// Finds an old system in a comment, or in the name of a package: its place, and its name with the version.
 fn system_of(document: &Document) -> Option<(usize, String)> {
     let text = document.text.as_str();
     for span in comments::of(document) {
@@ -192,7 +192,7 @@ fn system_of(document: &Document) -> Option<(usize, String)> {
     Some((at, format!("RHEL {}", mark.trim_start_matches(".el"))))
 }
 
-/// The system of long ago that a line in small letters names.
+/// Returns the old system that a line in lower case names.
 fn system_in(line: &str) -> Option<String> {
     SYSTEMS.iter().find_map(|(name, versions)| {
         let mut found = line.match_indices(name);
@@ -211,7 +211,7 @@ fn system_in(line: &str) -> Option<String> {
     })
 }
 
-/// What a file says of an older QEMU: a version that is installed, built, asked for or spoken of.
+/// Finds a sign of an older QEMU in a file: a version that is installed, built, queried or mentioned.
 fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
     // A source that is cloned on one line may be checked out on the next.
     let built = ["qemu.git", "qemu/qemu", "qemu-project/qemu", "cd qemu", "qemu-kvm.git"]

@@ -1,4 +1,4 @@
-//! Which words of a command line are values of which options, as far as an edit needs it.
+//! The assignment of words of a command line to options, as far as an edit needs it.
 
 use super::super::sh::Word;
 use crate::words::{base, listed};
@@ -16,32 +16,32 @@ pub(super) fn is_alone(name: &str) -> bool {
     listed(ALONE, name)
 }
 
-/// Whether the name of a program says that it is QEMU for a PC, so that its default machine is one.
+/// Returns whether the name of a program is that of a QEMU for a PC, whose default machine is a PC.
 pub(super) fn is_pc_program(word: &str) -> bool {
     let target = base(word).strip_prefix("qemu-system-");
     target.is_some_and(|it| it.starts_with("x86_64") || it.starts_with("i386"))
 }
 
-/// Options whose value is edited.
+/// Options whose values are edited.
 const EDITED: &str = "-machine -M -cpu -append";
 
-/// Commands in front of another one that run it with its words as they are.
+/// Commands before another one that run it with its arguments unchanged.
 const WRAPPERS: &str =
     "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare";
 
-/// Whether a command runs the one behind it with its words as they are.
+/// Returns whether a command runs the one after it with its arguments unchanged.
 pub(super) fn wraps(word: &str) -> bool {
     listed(WRAPPERS, word)
 }
 
-/// An option with one dash.
+/// Returns an option with one dash instead of two.
 fn option(word: &Word) -> Option<&str> {
     let text = word.literal()?;
     if text.starts_with("--") { text.get(1..) } else { Some(text) }
 }
 
-/// Whether a word is the value of an option that is edited: the option is in front of it, and is no value itself. An
-/// expansion in front of the option is taken for whole options.
+/// Returns whether a word is the value of an option that is edited: the option is the word before it, and is not itself
+/// a value. An expansion before the option is assumed to be whole options.
 pub(super) fn is_value(words: &[Word], index: usize, first: usize) -> bool {
     let at = |back: usize| {
         index.checked_sub(back).filter(|at| *at >= first).and_then(|at| words.get(at))
@@ -52,7 +52,7 @@ pub(super) fn is_value(words: &[Word], index: usize, first: usize) -> bool {
     is_option(words, index - 1, first)
 }
 
-/// Whether a word that looks like an option is one: what is in front of it takes no value, or has it.
+/// Returns whether a word that looks like an option is one: the word before it takes no value, or is itself a value.
 pub(super) fn is_option(words: &[Word], index: usize, first: usize) -> bool {
     let Some(before) = index.checked_sub(1).filter(|at| *at >= first).and_then(|at| words.get(at))
     else {
@@ -66,8 +66,7 @@ pub(super) fn is_option(words: &[Word], index: usize, first: usize) -> bool {
     }
 }
 
-/// Where the program is in the words of a command: it is the first, or only words are in front of it that run it as it
-/// is.
+/// Returns the place of the program in the words of a command: the first, or after words that run it unchanged.
 pub(super) fn program(words: &[Word], is: impl Fn(&str) -> bool) -> Option<usize> {
     for (index, word) in words.iter().enumerate() {
         let text = word.literal()?;

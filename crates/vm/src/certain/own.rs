@@ -1,4 +1,4 @@
-//! What a script has of itself: the names in it.
+//! The names that a script uses.
 
 use crate::edit::Edit;
 use crate::sh::{Form, Script, Word};
@@ -6,7 +6,7 @@ use crate::shell::name_length;
 use crate::words::listed;
 use std::collections::HashMap;
 
-/// How often each name is in a script, but for its comments.
+/// Returns how often each name is in a script, without its comments.
 pub(super) fn names<'a>(text: &'a str, script: &Script) -> HashMap<&'a str, usize> {
     let mut names = HashMap::new();
     let mut at = 0;
@@ -18,7 +18,7 @@ pub(super) fn names<'a>(text: &'a str, script: &Script) -> HashMap<&'a str, usiz
                 *names.entry(rest.get(..length).unwrap_or_default()).or_insert(0) += 1;
                 from += length;
             } else {
-                // Digits and letters of one word belong together.
+                // Digits and letters of one word are not separated.
                 let skip =
                     rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
                 from += skip.max(rest.chars().next().map_or(1, char::len_utf8));
@@ -33,7 +33,7 @@ pub(super) fn names<'a>(text: &'a str, script: &Script) -> HashMap<&'a str, usiz
     names
 }
 
-/// Whether a continued line may divide a name.
+/// Returns whether a line continuation may divide a name.
 pub(super) fn divides_a_name(text: &str) -> bool {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut pieces = text.split("\\\n");
@@ -42,7 +42,7 @@ pub(super) fn divides_a_name(text: &str) -> bool {
         if open && piece.starts_with(in_name) {
             return true;
         }
-        // Of an empty piece the one before counts.
+        // For an empty piece the one before it decides.
         open = piece.ends_with(in_name) || (piece.is_empty() && open);
     }
     false
@@ -53,14 +53,14 @@ pub(super) fn appends(edit: &Edit) -> bool {
     edit.span.is_empty() && edit.with.starts_with(',')
 }
 
-/// Whether a word is text and variables alone: putting it together changes nothing.
+/// Returns whether a word consists of text and variables: its expansion has no side effect.
 pub(super) fn only_reads(word: &Word) -> bool {
     only_variables(word)
         && word.uses.iter().all(|it| it.form == Form::Plain)
         && !word.text.contains(['(', '`'])
 }
 
-/// Whether a word may be split only because variables without quotes are in it.
+/// Returns whether a word may be split only because of unquoted variables in it.
 pub(super) fn only_variables(word: &Word) -> bool {
     let mut source = false;
     word.text.chars().all(|c| {

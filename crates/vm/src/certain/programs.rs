@@ -1,5 +1,5 @@
-//! Documents and settings that run programs, too: provisioners of Packer and Terraform, probes of Lima, health checks of
-//! Compose, what cloud-init runs. Such a program may look for the text of an option.
+//! Documents and settings that also run programs: provisioners of Packer and Terraform, probes of Lima, health checks
+//! of Compose, commands of cloud-init. Such a program may search for the text of an option.
 
 use super::looked_for::{may_look_for, named, options, others};
 use super::lookers::{OF_COMMAND_LINES, guests_clock};
@@ -11,7 +11,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Names that a setting has beside its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
+/// Names that a setting has as arguments beside its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
 const CLOCKS: [&str; 9] = [
     "kvmclock",
     "kvm-clock",
@@ -24,21 +24,21 @@ const CLOCKS: [&str; 9] = [
     "clocksource",
 ];
 
-/// A file of a kind whose files may run programs.
+/// A file of a kind that may run programs.
 pub(super) struct Programs<'a> {
     document: &'a Document,
-    /// What may look for something: all but comments and the values that would change.
+    /// The ranges that may search for a text: all but comments and the values that would change.
     others: Vec<Range<usize>>,
-    /// Why no value changes, whatever it is, once it is asked for.
+    /// The reason why no value may change, computed at the first request.
     watched: OnceCell<Result<(), String>>,
-    /// Where expressions have the values of settings, by their names: those that were asked for.
+    /// The places where expressions use the values of settings, by name, as far as requested.
     referred: RefCell<HashMap<&'a str, Option<usize>>>,
-    /// Where else the name of an option is, and how it is written there: names that were looked for.
+    /// The places and spellings of an option's name elsewhere, as far as requested.
     known: RefCell<HashMap<String, Option<Range<usize>>>>,
 }
 
 impl<'a> Programs<'a> {
-    /// The file, if it is of such a kind. `values` are places in values that would change.
+    /// Reads the file, if its kind may run programs. `values` are places in values that would change.
     pub(super) fn of(document: &'a Document, values: &[Range<usize>]) -> Option<Self> {
         let runs = matches!(
             document.kind,
@@ -63,7 +63,7 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// Whether another part of the file looks at processes, or at the guest's clock.
+    /// Checks that no other part of the file reads processes, or the guest's clock.
     fn watched(&self) -> Result<(), String> {
         let watched = self.watched.get_or_init(|| {
             let text = self.document.text.as_str();
@@ -85,7 +85,7 @@ impl<'a> Programs<'a> {
         watched.clone()
     }
 
-    /// Whether an expression has the value that an edit changes.
+    /// Checks that no expression uses the value that an edit changes.
     fn referred_to(&self, edit: &Edit) -> Result<(), String> {
         let text = self.document.text.as_str();
         let Some(key) = key(text, edit.span.start) else { return Ok(()) };
@@ -104,7 +104,8 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Whether another part of the file has the name of the option that an edit changes, or looks for it otherwise.
+    /// Checks that no other part of the file has the name of the option that an edit changes, or searches for it
+    /// otherwise.
     pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
         self.watched()?;
         self.referred_to(edit)?;
@@ -126,7 +127,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Where a name is outside of what is understood, to which each value that would change belongs.
+    /// Finds a name outside the understood ranges, which include each value that would change.
     fn elsewhere(&self, name: &str) -> Option<Range<usize>> {
         let text = self.document.text.as_str();
         self.others.iter().find_map(|range| {
@@ -138,7 +139,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// The name of the setting in whose value a place is.
+/// Returns the name of the setting whose value contains a place.
 fn key(text: &str, at: usize) -> Option<&str> {
     text.get(..at)?.lines().rev().find_map(|line| {
         let line = line.trim_start().trim_start_matches(['"', '{', ' ']);
@@ -153,7 +154,7 @@ fn key(text: &str, at: usize) -> Option<&str> {
     })
 }
 
-/// Where an expression has the value of a setting: `self.args`.
+/// Returns the place where an expression uses the value of a setting: `self.args`.
 fn reference(text: &str, key: &str) -> Option<usize> {
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.match_indices(key).map(|(at, _)| at).find(|at| {
@@ -162,7 +163,7 @@ fn reference(text: &str, key: &str) -> Option<usize> {
     })
 }
 
-/// Where a text has a program that looks at the command lines of processes.
+/// Returns the place of a program that reads the command lines of processes.
 fn processes(text: &str) -> Option<usize> {
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let ps = text.match_indices("ps ").map(|(at, _)| at).find(|at| {
@@ -174,7 +175,7 @@ fn processes(text: &str) -> Option<usize> {
     named.chain(ps).min()
 }
 
-/// The string around a place, or its line if it is in none.
+/// Returns the string around a place, or its line if it is not in a string.
 fn whole(text: &str, span: &Range<usize>) -> Range<usize> {
     let front = text.get(..span.start).unwrap_or_default();
     let back = text.get(span.end..).unwrap_or_default();
@@ -182,7 +183,7 @@ fn whole(text: &str, span: &Range<usize>) -> Range<usize> {
     let end = back.find('\n').map_or(text.len(), |at| span.end + at);
     let begin = text.get(line..span.start).unwrap_or_default();
     let quote = begin.rfind(['"', '\'']);
-    // A string that is open in front of the place.
+    // A string that begins before the place.
     let open = quote.filter(|at| {
         let c = begin.get(*at..).and_then(|rest| rest.chars().next());
         c.is_some_and(|c| begin.matches(c).count() % 2 == 1)

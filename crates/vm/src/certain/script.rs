@@ -12,29 +12,29 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Commands that may use a variable without its name being in the script, or read the script.
+/// Commands that may use a variable although its name is not in the script, or that read the script.
 const REACHES: &str = "eval . source alias unalias trap compgen printenv mapfile readarray let enable builtin declare \
     typeset";
 
-/// What is known of a script for its changes.
+/// The facts about a script that decide on its changes.
 pub(super) struct Guard<'a> {
     pub(super) document: &'a Document,
     pub(super) script: Script,
-    /// How often each name is in it, but for comments.
+    /// How often each name is in it, without its comments.
     pub(super) names: HashMap<&'a str, usize>,
-    /// Why no variable of it is edited.
+    /// The reason why no variable of it is edited.
     pub(super) open: Option<String>,
-    /// Why no line of it goes.
+    /// The reason why no line of it is removed.
     lines: Option<String>,
-    /// What does not look for anything, once it is asked for.
+    /// The ranges that search for nothing, computed at the first request.
     pub(super) understood: OnceCell<Vec<Range<usize>>>,
-    /// Whether a command looks at a text that may be changed, once it is asked for.
+    /// The result of the check for commands that read a text that may be changed, computed at the first request.
     pub(super) looked: OnceCell<Result<(), String>>,
-    /// Commands that start a machine, by their words, and where one of each begins, once they are asked for.
+    /// Commands that start a machine, by their words, and the start of one of each, computed at the first request.
     pub(super) started: OnceCell<HashMap<String, usize>>,
 }
 
-/// What is edited.
+/// The place of an edit.
 pub(super) enum Spot<'s> {
     Word(&'s Command, usize),
     Assigned(&'s Command, &'s Assign),
@@ -133,7 +133,7 @@ impl<'a> Guard<'a> {
         self.document.text.place(at).line
     }
 
-    /// Decides one change; it may be moved behind the quote of a word.
+    /// Decides on one change; it may be moved after the closing quote of a word.
     pub(super) fn one(&self, edit: &Edit) -> Result<Edit, String> {
         let plain =
             edit.with.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+=- ".contains(c));
@@ -155,14 +155,14 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Whether nothing of a word is behind a place but the ends of quotes: what is appended there is appended to the
-    /// whole of it.
+    /// Returns whether only closing quotes follow a place in a word, so that text inserted there is appended to the
+    /// whole word.
     fn ends_at(&self, word: &Word, at: usize) -> bool {
         let rest = self.document.text.as_str().get(at..word.span.end).unwrap_or("?");
         rest.replace("\\\n", "").chars().all(|c| matches!(c, '"' | '\''))
     }
 
-    /// A setting in a file of settings, such as GRUB's.
+    /// Decides on a change in a file of settings, such as GRUB's.
     pub(super) fn setting(&self, edit: &Edit) -> Result<Edit, String> {
         let cannot = |what: &str| Err(format!("line {}: {what}", self.line(edit.span.start)));
         match self.spot(&edit.span) {
@@ -185,12 +185,12 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// The word or the assignment that holds a place.
+    /// Returns the word or the assignment that contains a place.
     pub(super) fn spot(&self, span: &Range<usize>) -> Spot<'_> {
         let commands = &self.script.commands;
         let after = commands.partition_point(|command| command.span.start <= span.start);
         let before = commands.get(..after).unwrap_or_default();
-        // Commands of substitutions are within others; only so many of them are passed over.
+        // Commands of substitutions are inside others; at most this many of them are skipped.
         let Some(command) = before.iter().rev().take(64).find(|c| span.end <= c.span.end) else {
             return Spot::Nowhere;
         };
@@ -219,7 +219,7 @@ impl<'a> Guard<'a> {
         format!("line {}: the text is {what}", self.line(span.start))
     }
 
-    /// Whether a command's words are the option, and nothing else.
+    /// Checks that a command passes its words to the program unchanged, and returns the place of the program.
     fn direct(&self, command: &Command) -> Result<usize, String> {
         let line = self.line(command.span.start);
         let place = command.place;
@@ -398,7 +398,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// The words in which a variable is put in.
+    /// Returns the words that contain a variable.
     fn uses(&self, name: &str) -> Vec<(&Command, usize)> {
         let mut found = Vec::new();
         for command in &self.script.commands {
@@ -411,7 +411,7 @@ impl<'a> Guard<'a> {
         found
     }
 
-    /// A line with one command, which goes as a whole.
+    /// Decides on the removal of a line with one command.
     fn removed(&self, edit: &Edit) -> Result<Edit, String> {
         let line = self.line(edit.span.start);
         let cannot = |why: &str| Err(format!("line {line}: {why}"));
@@ -450,7 +450,7 @@ impl<'a> Guard<'a> {
         Ok(edit.clone())
     }
 
-    /// Whether another script does the same, but for the words of the commands that are edited.
+    /// Returns whether another script does the same, except for the words of the edited commands.
     pub(super) fn same_but_for_values(&self, other: &Self) -> bool {
         let edited = |command: &Command| {
             let name = |word: &Word| {
@@ -493,12 +493,12 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// Whether a change takes the HPET out: other options may make another machine, or take its better clock away.
+/// Returns whether a change removes the HPET: other options may select another machine, or remove its better clock.
 fn is_hpet(edit: &Edit) -> bool {
     edit.with == "off" || edit.with.contains("hpet=off")
 }
 
-/// Whether a word is an option that QEMU 9.0 removed, for which another one is put.
+/// Returns whether a word is an option that QEMU 9.0 removed, and which is replaced by another one.
 fn is_gone(word: &str) -> bool {
     matches!(word.trim_start_matches('-'), "no-hpet" | "no-acpi")
 }

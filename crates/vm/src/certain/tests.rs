@@ -9,7 +9,7 @@ fn fixed(kind: Kind, name: &str, text: &str) -> String {
     fix(&document, &Choices::default()).unwrap().document.text.as_str().to_owned()
 }
 
-/// Whether each finding that is worth a change has it, or says why not.
+/// Asserts that each finding with a possible change has edits or a reason why it has none, and that one has a reason.
 fn says_why(kind: Kind, name: &str, text: &str) {
     let report = lint(&Document::of_kind(name, text.as_bytes(), kind).unwrap()).unwrap();
     for finding in &report.findings {
@@ -23,7 +23,7 @@ fn says_why(kind: Kind, name: &str, text: &str) {
     );
 }
 
-/// Of a Linux guest: an HPET that is asked for is left to every other one.
+/// With a Linux guest: a requested HPET is left for every other one.
 const QEMU: &str = "qemu-system-x86_64 -enable-kvm -cpu max -m 1G -append ro";
 
 #[test]
@@ -31,7 +31,7 @@ fn script_text_that_is_the_option_is_edited() {
     for before in [
         format!("{QEMU} -machine q35,hpet=on\n"),
         format!("exec sudo {QEMU} -machine \"q35,hpet=on\" -name \"$1\" \"$D/a.img\"\n"),
-        // A continued line within the value.
+        // A line continuation within the value.
         format!("{QEMU} -machine q35,\\\naccel=kvm,hpet=on\n"),
         format!("M=pc-\\\nq35-8.2\n{QEMU} -machine \"$M,\\\nusb=on,hpet=on\" \\\n -S\n"),
         format!(
@@ -47,7 +47,7 @@ fn script_text_that_is_the_option_is_edited() {
     }
     let gone = format!("{QEMU} -no-hpet\n");
     assert_eq!(fixed(Kind::Qemu, "vm.sh", &gone), format!("{QEMU} -machine hpet=off\n"));
-    // What is appended to a value.
+    // Text that is appended to a value.
     for before in [
         "qemu-system-x86_64 -enable-kvm -m 1G -cpu host,hv-relaxed\n",
         "C=host\nqemu-system-x86_64 -enable-kvm -m 1G -cpu \"$C,hv-relaxed\"\n",
@@ -268,7 +268,7 @@ fn documents_that_are_no_xml_are_refused() {
     ] {
         assert!(read(&text).is_err(), "{text}");
     }
-    // In another text: what is found is said, and left.
+    // Inside another text: it is reported, and left.
     let script = format!("#!/bin/sh\ncat <<E\n{domain}\nE\n");
     assert_eq!(fixed(Kind::Libvirt, "a.sh", &script), script);
 }
@@ -279,7 +279,7 @@ fn text_that_another_part_looks_for_is_left() {
         "qemu-system-x86_64 -enable-kvm -m 1G -hda debian.img -cpu host,kvmclock=off -daemonize\n";
     let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -m 1G -hda debian.img -cpu host,kvmclock=off\n";
     let made = |kind: Kind, name: &str, text: &str| fixed(kind, name, text) != text;
-    // The texts alone are edited.
+    // The texts without an addition are edited.
     assert!(made(Kind::Qemu, "vm.sh", start));
     assert!(made(Kind::Qemu, "vm.service", unit));
     for rest in [

@@ -12,7 +12,7 @@ fn script(lines: &str) -> bool {
 #[test]
 fn script_that_looks_at_command_lines_or_at_its_output_is_left() {
     for lines in [
-        // Classes, fields, positions and sums have no piece of the option.
+        // Classes, fields, positions and checksums do not contain a piece of the option.
         "RUN\nps ax | grep -E 'cpu [a-z]+,[a-z]+='",
         "RUN\nps ax | grep -P 'host\\W\\w+\\Woff' && exit 1",
         "pgrep -f 'host,[^ ]+ d' && exit 1\nRUN",
@@ -26,7 +26,7 @@ fn script_that_looks_at_command_lines_or_at_its_output_is_left() {
         "sudo -u vm ps ax | sudo sed -n 's/.*host,\\(.*\\) /\\1/p'\nRUN",
         "ssh here 'ps ax | grep -E \"host,[a-z]+\"'\nRUN",
         "rev \"$LOG\" | grep -q ffo && exit\nRUN",
-        // What the machine prints.
+        // The machine's output.
         "RUN -nographic | tee log\ngrep -q 'Switched to clocksource tsc' log || exit 1",
         "RUN -serial file:s.log\nawk '/Linux/ {print $3}' s.log",
         "RUN -nographic | awk '/tsc/'",
@@ -125,7 +125,7 @@ fn document_whose_programs_or_expressions_look_is_left() {
 fn pipelines_of_many_parts_and_within_each_other_end() {
     let many = |part: &str, number: usize| vec![part; number].join(" | ");
     assert!(script(&format!("lspci | {} | rev\nRUN", many("sort", 40))));
-    // Each part is in the input of all behind it.
+    // Each part of a pipeline is in the input of all parts after it.
     assert!(!script(&format!("lspci | {} | rev\nRUN", many("sort", 5000))));
     let mut within = "lspci".to_owned();
     for _ in 0..20 {

@@ -3,7 +3,7 @@
 use crate::formats::Kind;
 use crate::{Choices, Document, Guest, fix, lint};
 
-/// Whether a file of a Linux guest is edited; if not, its findings say why.
+/// Returns whether a file of a Linux guest is edited; if it is not, asserts that a finding has the reason.
 pub(super) fn made(kind: Kind, name: &str, text: &str) -> bool {
     let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
     let document = document.with_guest(Some(Guest::Linux));

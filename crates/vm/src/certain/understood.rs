@@ -1,5 +1,5 @@
-//! Which parts of a script are understood, so that they do not look for the text of an option: comments, commands that
-//! start a machine, and variables that only those commands have. Everything else may look for it.
+//! The parts of a script that are understood and therefore do not search for the text of an option: comments, commands
+//! that start a machine, and variables that only those commands use. Everything else may search for it.
 
 use super::looked_for::{looked_for, may_look_for};
 use super::options::{is_qemu, is_vboxmanage, program};
@@ -12,11 +12,11 @@ use crate::words::{base, listed};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The most variables of searches that are looked for in a script.
+/// The limit of variables in searches that are checked in a script.
 const MOST_NAMES: usize = 256;
 
 impl Guard<'_> {
-    /// Whether another part of the script looks for what would change: `pgrep -f 'kvmclock=off'`.
+    /// Checks that no other part of the script searches for the edited text: `pgrep -f 'kvmclock=off'`.
     pub(super) fn looked_for(&self, edit: &Edit) -> Result<(), String> {
         let is: fn(&str) -> bool = match self.document.kind {
             Kind::Qemu => is_qemu,
@@ -37,7 +37,7 @@ impl Guard<'_> {
         self.is_twin(edit, is)
     }
 
-    /// Whether a change makes a command the same as another one, so that the difference is meant.
+    /// Checks that a change does not make a command equal to another one: the difference would be intended.
     fn is_twin(&self, edit: &Edit, is: fn(&str) -> bool) -> Result<(), String> {
         let Spot::Word(command, index) = self.spot(&edit.span) else { return Ok(()) };
         let Some(word) = command.words.get(index) else { return Ok(()) };
@@ -70,12 +70,12 @@ impl Guard<'_> {
         }
     }
 
-    /// What does not look for anything, in any order.
+    /// Returns the ranges that search for nothing, in any order.
     pub(super) fn understood(&self, is: fn(&str) -> bool) -> &[Range<usize>] {
         self.understood.get_or_init(|| self.left_out(is))
     }
 
-    /// What does not look for anything.
+    /// Computes the ranges that search for nothing.
     fn left_out(&self, is: fn(&str) -> bool) -> Vec<Range<usize>> {
         let known = self.only_of_machines(is);
         let understood = |command: &Command| match command.words.is_empty() {
@@ -89,7 +89,7 @@ impl Guard<'_> {
         left_out
     }
 
-    /// The text of a command without the commands of substitutions in it.
+    /// Returns the ranges of a command without the commands of substitutions in it.
     fn without_inner(&self, command: &Command, is: fn(&str) -> bool) -> Vec<Range<usize>> {
         let commands = &self.script.commands;
         let first = commands.partition_point(|it| it.span.start < command.span.start);
@@ -104,12 +104,12 @@ impl Guard<'_> {
         found
     }
 
-    /// The variables that only commands that start a machine have.
+    /// Returns the variables that only commands which start a machine use.
     fn only_of_machines(&self, is: fn(&str) -> bool) -> HashSet<&str> {
         if self.open.is_some() {
             return HashSet::new();
         }
-        // How often each variable is understood, and where the values of each one have which.
+        // The number of understood uses of each variable, and the variables in the values of each one.
         let mut counts: HashMap<&str, usize> = HashMap::new();
         let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
         let mut known: HashSet<&str> = HashSet::new();
@@ -139,7 +139,7 @@ impl Guard<'_> {
             if !known.remove(name) {
                 continue;
             }
-            // What it has may go anywhere.
+            // Its content may go anywhere.
             for used in values.remove(name).unwrap_or_default() {
                 if let Some(count) = counts.get_mut(used) {
                     *count = count.saturating_sub(1);
@@ -150,7 +150,7 @@ impl Guard<'_> {
         known
     }
 
-    /// Whether a command looks for a pattern in command lines that the script does not have: `pkill -f "$PATTERN"`.
+    /// Checks that no command searches command lines for a pattern that is not in the script: `pkill -f "$PATTERN"`.
     fn unknown_patterns(&self) -> Result<(), String> {
         let text = self.document.text.as_str();
         let mut asked: HashSet<&str> = HashSet::new();
@@ -181,16 +181,16 @@ impl Guard<'_> {
     }
 }
 
-/// Words as one text, which tells where each ends.
+/// Joins words to one text in which each ends with U+0000.
 fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.flat_map(|word| [word, "\0"]).collect()
 }
 
-/// Commands that run what is behind words of their own.
+/// Commands that run another command, which follows their own words.
 const RUNNERS: &str = "exec sudo doas nohup command time setsid nice ionice taskset chrt numactl env timeout unshare ssh \
     screen tmux systemd-run docker podman chroot ip runuser su stdbuf strace gdb valgrind";
 
-/// Whether a command starts a machine. A pattern that begins with the name of the program is no program.
+/// Returns whether a command starts a machine. A pattern that begins with the name of the program is not a program.
 pub(super) fn starts(command: &Command, is: fn(&str) -> bool) -> bool {
     let is = |text: &str| is(text) && !text.contains([' ', '*', '=']);
     let first = command.words.first().and_then(Word::literal);

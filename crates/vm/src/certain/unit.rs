@@ -8,7 +8,7 @@ use crate::edit::Edit;
 use crate::shell::{is_remark_of_unit, name_length};
 use std::ops::Range;
 
-/// Lines of a unit that run nothing: comments, and settings but for those of commands.
+/// Returns the lines of a unit that run nothing: comments, and settings except those of commands.
 fn remarks(document: &Document) -> Vec<Range<usize>> {
     let mut at = 0;
     let mut found = Vec::new();
@@ -31,7 +31,7 @@ fn remarks(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a command of a unit looks for a pattern that the unit does not have: `ExecStop=pkill -f ${PATTERN}`.
+/// Returns where a command of a unit searches for a pattern that is not in the unit: `ExecStop=pkill -f ${PATTERN}`.
 fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -55,8 +55,8 @@ fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usiz
     None
 }
 
-/// The first line that a unit of systemd cannot have: the unit is then a part of another text, such as a Makefile, which may
-/// do anything with it.
+/// Returns the first line that a unit of systemd cannot have: the unit is then a part of another text, such as a
+/// Makefile, which may process it in any way.
 fn foreign_to_units(text: &str) -> Option<usize> {
     let mut joined = false;
     let mut lines = text.lines().enumerate();
@@ -74,7 +74,8 @@ fn foreign_to_units(text: &str) -> Option<usize> {
     found.map(|(number, _)| number + 1)
 }
 
-/// A line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split alike.
+/// Decides on a change in a line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split
+/// in the same way.
 pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let (start, line) = statement(document.text.as_str(), edit);
     let cannot = || Err("only a plain ExecStart= of a unit is edited".to_owned());
@@ -82,7 +83,7 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
         return Err(format!("line {line}: the unit is a part of another text"));
     }
     let Some(command) = line.strip_prefix("ExecStart=") else { return cannot() };
-    // What systemd puts in for `%i` is no part of the options, unless it is in the word that changes.
+    // The text that systemd substitutes for `%i` is not a part of the options, unless it is in the edited word.
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@+=-% \t\\\n".contains(c);
     if !command.chars().all(plain) || command.replace("\\\n", "").contains('\\') {
         return cannot();
@@ -100,7 +101,7 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     }
     let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };
     let within = Edit { span: moved..edit.span.end - from, with: edit.with.clone() };
-    // systemd makes a blank of a continued line: systemd.syntax(7). Places stay.
+    // systemd replaces a line continuation by a blank: systemd.syntax(7). Places do not change.
     let own = start..start + line.len();
     let mut left_out = remarks(document);
     left_out.push(own.clone());

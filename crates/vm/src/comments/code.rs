@@ -1,12 +1,12 @@
-//! Comments of programming languages, without their grammars: strings, here-documents and comments alone. At the first
-//! construct that could hide where a string ends, the rest of the file has no comments.
+//! Comments of programming languages, without their grammars: only strings, here-documents and comments are recognised.
+//! At the first construct that could hide where a string ends, the rest of the file has no comments.
 
 use std::ops::Range;
 
-/// What is read.
+/// The languages that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
-    /// A shell, where its grammar was not understood; and files of other kinds with `#`.
+    /// A shell, where its grammar was not understood; and other files with `#`.
     Shell,
     Ruby,
     /// Also TOML.
@@ -21,7 +21,7 @@ pub(super) enum Language {
 /// The comments of a text.
 pub(super) fn comments(text: &str, language: Language) -> Vec<Range<usize>> {
     let mut reader = Reader { text, at: 0, language, pending: Vec::new(), found: Vec::new() };
-    // What was found before is certain.
+    // Comments found before the end of the run are certain.
     let _ = reader.run();
     reader.found
 }
@@ -30,7 +30,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     language: Language,
-    /// Delimiters of here-documents that begin behind this line.
+    /// Delimiters of here-documents that begin after this line.
     pending: Vec<String>,
     found: Vec<Range<usize>>,
 }
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         self.at + self.rest().find('\n').unwrap_or(self.rest().len())
     }
 
-    /// The text of the line in front of here.
+    /// Returns the text of the line before this place.
     fn before(&self) -> &'a str {
         let before = self.text.get(..self.at).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default()
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         self.at = end;
     }
 
-    /// Reads to the end, or to what is not understood (`None`).
+    /// Reads to the end, or up to a construct that is not understood (`None`).
     fn run(&mut self) -> Option<()> {
         use Language::{Hcl, Nix, PowerShell, Python, Ruby, Shell, Slashes};
         while let Some(c) = self.rest().chars().next() {
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
                     self.comment(length.map_or(self.text.len(), |length| last + length));
                 }
                 '_' if rest.starts_with("__END__") && self.before().is_empty() => return None,
-                // Literals of Ruby with a delimiter of their own.
+                // Literals of Ruby with a chosen delimiter.
                 '%' if language == Ruby => {
                     let next =
                         rest.get(1..)?.trim_start_matches(['q', 'Q', 'w', 'W', 'i', 'r', 'x', 's']);
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|c| c.is_alphanumeric() || matches!(c, ')' | ']' | '_' | '/' | '.' | '~'))
     }
 
-    /// A string; `None` where it does not end, or where it holds code that may hold strings.
+    /// Reads a string; `None` where it does not end, or where it contains code that may contain strings.
     fn string(&mut self, quote: char) -> Option<()> {
         let plain =
             quote == '\'' && matches!(self.language, Language::Shell | Language::PowerShell);
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                     self.at += self.rest().chars().next().map_or(0, char::len_utf8);
                 }
                 _ if !plain && ["$(", "${", "#{"].iter().any(|it| rest.starts_with(it)) => {
-                    // Up to its end there must be no string.
+                    // Before its end there must be no string.
                     let close = if rest.starts_with("$(") { ')' } else { '}' };
                     let inner = rest.get(..rest.find(close)?)?;
                     if inner.contains(['"', '\'', '`', '\n'])
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over the here-documents that begin here.
+    /// Skips the here-documents that begin here.
     fn documents(&mut self) -> Option<()> {
         for name in std::mem::take(&mut self.pending) {
             loop {

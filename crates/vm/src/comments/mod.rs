@@ -1,5 +1,5 @@
-//! The comments of a file, as the reader of its format sees them: what stands in a string, an attribute, an element's text or
-//! a here-document is data, which others may have set. Where it is not certain that something is a comment, it is none.
+//! The comments of a file, as the reader of its format sees them: text in a string, an attribute, an element or a
+//! here-document is data, which others may have set. Text that may or may not be a comment is not returned.
 
 mod code;
 
@@ -10,12 +10,12 @@ use crate::{sh, xml, yaml};
 use code::Language;
 use std::ops::Range;
 
-/// What begins a comment of a batch file.
+/// Prefixes of a comment in a batch file.
 const BATCH: &[&str] = &["::", "rem ", "@rem ", "rem\t", "@rem\t"];
 
-/// What begins a comment in a file.
+/// The syntax of comments in a file.
 enum Syntax {
-    /// It has none.
+    /// The file has no comments.
     Without,
     Xml,
     Yaml,
@@ -43,18 +43,18 @@ pub(crate) fn of(document: &Document) -> Vec<Range<usize>> {
         Syntax::Code(language) => code::comments(text, language),
     };
     let mut all = found;
-    // A domain in a script has comments of its own.
+    // A domain inside a script has XML comments, too.
     if document.kind == Kind::Libvirt && !begins(text).starts_with('<') {
         all.extend(libvirt::begin(text).map(|at| xml::comments(text, at)).unwrap_or_default());
     }
     all
 }
 
-/// Ends of the names of programs whose comments are no commands, though they may look like ones.
+/// File name extensions of programs whose comments are not commands, even if they look like commands.
 const PROGRAMS: &str = "bat cmd ps1 psm1 rb nix js mjs ts go rs java c groovy";
 
-/// A program of another language than a shell with blanks for its comments: a command that is a comment is not run. Places
-/// stay. `None` for other files.
+/// Returns a program in a language other than a shell's with blanks for its comments: a commented-out command is not
+/// run. Places do not change. `None` for other files.
 pub(crate) fn without(document: &Document) -> Option<Document> {
     let name = document.name.to_ascii_lowercase();
     let (_, ending) = name.rsplit_once('.')?;
@@ -92,7 +92,7 @@ fn syntax(document: &Document) -> Syntax {
         _ if begin.starts_with('<') && !begin.starts_with("<#") => return Syntax::Xml,
         _ if begin.starts_with(['{', '[', '"']) && json() => return Syntax::Without,
         Kind::Kubevirt => return Syntax::Yaml,
-        // Lines with `#` in front are the description of the machine.
+        // Lines that begin with `#` are the description of the machine.
         Kind::Proxmox if !text.lines().any(|line| line.starts_with("cpu-model:")) => {
             return Syntax::Without;
         }
@@ -107,7 +107,7 @@ fn syntax(document: &Document) -> Syntax {
     if ["dockerfile", "containerfile"].iter().any(|it| file.starts_with(it)) {
         return Syntax::Code(Language::Shell);
     }
-    // The kernel knows no comments.
+    // The kernel does not recognise comments.
     if ["proc/cmdline", "kernel/cmdline"].iter().any(|it| name.ends_with(it)) {
         return Syntax::Without;
     }
@@ -137,7 +137,7 @@ fn syntax(document: &Document) -> Syntax {
     }
 }
 
-/// Outside of all scalars, behind a blank or at the beginning of a line.
+/// Finds `#` outside of all scalars, after a blank or at the beginning of a line.
 fn yaml_comments(text: &str) -> Vec<Range<usize>> {
     let (scalars, end) = yaml::scalars(&kubevirt::plain(text).0);
     let mut all = Vec::new();

@@ -1,7 +1,7 @@
 //! The kinds of files: a folder each, and a line each in the registry below.
 //!
-//! A folder has `mod.rs`, which says with a [`Format`] what the kind is and what is done with it, and
-//! `rules.md`, the page of its rules. What must not live here: what several kinds share.
+//! A folder has `mod.rs`, whose [`Format`] describes the kind and has its functions, and `rules.md`, the page of its
+//! rules. Code that several kinds share is not here.
 
 mod bhyve;
 mod cloud_hypervisor;
@@ -38,36 +38,36 @@ use crate::lint::{LintError, Report};
 use crate::predict::Prediction;
 use serde::Serialize;
 
-/// What is known of a kind of file.
+/// A kind of file: its names, its rules and its functions.
 pub(crate) struct Format {
     /// The name, as in JSON and after `--kind`.
     pub(crate) name: &'static str,
-    /// What these files are, in a list for people; empty where another kind's words cover it.
+    /// A description of these files, in a list for people; empty where another kind's description covers it.
     pub(crate) files: &'static str,
     /// A small file: its name and its text.
     pub(crate) sample: (&'static str, &'static str),
     /// The rules.
     pub(crate) rules: &'static [Rule],
-    /// How surely a file is of this kind.
+    /// Returns how certain it is that a file is of this kind.
     pub(crate) detect: fn(&Clues<'_>) -> Option<Sign>,
-    /// Looks at a file.
+    /// Checks a file.
     pub(crate) lint: fn(&Document) -> Result<Report, LintError>,
-    /// What there is only for guests that QEMU runs.
+    /// The functions that exist only for guests of QEMU.
     pub(crate) qemu: Option<Qemu>,
 }
 
-/// What there is for guests that QEMU runs.
+/// Functions for guests that QEMU runs.
 pub(crate) struct Qemu {
-    /// The changes that make a file follow choices, those of each machine together; `None` where its kind cannot.
+    /// Returns the changes that make a file follow choices, grouped by machine; `None` where its kind cannot.
     pub(crate) choose: Option<Choose>,
-    /// What QEMU is told, where the file does not say it itself.
+    /// Returns the options that QEMU gets, where the file does not have them itself.
     pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,
 }
 
-/// Makes the changes by choices, those of each machine together.
+/// Returns the changes by choices, grouped by machine.
 pub(crate) type Choose = fn(&Document, &Choices) -> Vec<Vec<Edit>>;
 
-/// Makes [`Kind`] of the registry.
+/// Generates [`Kind`] from the registry.
 macro_rules! formats {
     ($($(#[$doc:meta])* $kind:ident = $format:expr,)*) => {
         /// The kinds of files that are understood.
@@ -81,7 +81,7 @@ macro_rules! formats {
 
         const KINDS: &[Kind] = &[$(Kind::$kind),*];
 
-        /// What is known of each kind, in their order.
+        /// The registry entry of each kind, in the order of [`Kind`].
         pub(crate) const FORMATS: &[&Format] = &[$(&$format),*];
     };
 }
@@ -138,7 +138,7 @@ formats! {
 }
 
 impl Kind {
-    /// What is known of it.
+    /// Returns the registry entry of a kind.
     pub(crate) fn format(self) -> &'static Format {
         FORMATS[self as usize]
     }
@@ -166,7 +166,7 @@ impl Kind {
         Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// What the files of all kinds are, for people.
+    /// Returns a description of the files of all kinds, for people.
     #[must_use]
     pub fn files() -> String {
         let all: Vec<_> = FORMATS.iter().map(|format| format.files).collect();
@@ -187,7 +187,7 @@ impl Kind {
         self.format().qemu.as_ref().is_some_and(|qemu| qemu.choose.is_some())
     }
 
-    /// The kind of a file: by what is in it, and only then by how its name ends.
+    /// Returns the kind of a file: by its content first, and by its extension second.
     #[must_use]
     pub fn detect(name: &str, text: &str) -> Option<Self> {
         let clues = Clues::new(name, text);

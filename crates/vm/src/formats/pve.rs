@@ -1,4 +1,4 @@
-//! A machine of Proxmox VE as another tool makes it of its own words: lines of `key: value`.
+//! A machine of Proxmox VE that another tool generates from its own options: lines of `key: value`.
 
 use crate::document::Document;
 use crate::formats::Kind;
@@ -7,7 +7,7 @@ use crate::lint::{LintError, Report};
 use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
 
-/// Words of the tool's own, and a value of the file behind them.
+/// A text from the tool, followed by a value of the file.
 type Part<'a> = (&'a str, Option<(&'a str, &'a Range<usize>)>);
 
 /// Lines that become a machine's file.
@@ -41,7 +41,7 @@ impl<'a> Machine<'a> {
         self.inner.own("\n");
     }
 
-    /// Adds a key with a word of a shell, of which only `args` may have parts that are not known.
+    /// Adds a key with a word of a shell; only `args` may have unknown parts.
     pub(crate) fn word(&mut self, key: &str, word: &Placed) {
         let text = word.as_str();
         if text.contains(['\n', '\r']) || word.unknown() && key != "args" {
@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
         }
         self.inner.own(key);
         self.inner.own(": ");
-        // A variable puts words of several places together.
+        // A variable joins words of several places.
         let parts = if word.exact().is_some() { vec![word.clone()] } else { word.words() };
         for (n, part) in parts.iter().enumerate() {
             self.inner.own(if n > 0 { " " } else { "" });
@@ -65,18 +65,18 @@ impl<'a> Machine<'a> {
         self.inner.own("\n");
     }
 
-    /// What is absent may be elsewhere.
+    /// Marks the machine as incomplete: a missing key may be elsewhere.
     pub(crate) fn partial(&mut self) {
         self.inner.partial = true;
     }
 
-    /// Judges it.
+    /// Judges the machine.
     pub(crate) fn judge(
         self,
         words: fn(&str) -> Option<&'static str>,
     ) -> Result<Report, LintError> {
         let mut report = self.inner.judge(self.document, words)?;
-        // What is cloned, or left to the tool, has a system all the same.
+        // A cloned machine, or one whose system the tool chooses, has a system nevertheless.
         report.findings.retain(|finding| finding.rule.id != "pve-ostype-missing");
         Ok(report)
     }

@@ -1,11 +1,11 @@
-//! Vagrantfiles: which providers they set up, and what the kinds of several of them say of one file. What must not live here:
-//! what the settings of a provider mean.
+//! Vagrantfiles: the providers that they configure, and the findings of several kinds in one file. The meaning of a
+//! provider's settings is read by its kind, not here.
 
 use super::Kind;
 use crate::document::Document;
 use crate::lint::{LintError, Report};
 
-/// Whether a text has a block `config.vm.provider NAME` of a provider whose name begins so.
+/// Returns whether a text has a block `config.vm.provider NAME` of a provider whose name begins with `name`.
 pub(super) fn provides(text: &str, name: &str) -> bool {
     let opens = ["\"", "'", ":", "(:", "(\"", "('"];
     text.match_indices(".provider").any(|(at, mark)| {
@@ -24,10 +24,10 @@ pub(super) fn is(text: &str) -> bool {
     text.contains("Vagrant.configure")
 }
 
-/// The kind of a provider, how its name begins, and what looks at a file of it.
+/// The kind of a provider, the beginning of its name, and the function that checks a file of it.
 type Provider = (Kind, &'static str, fn(&Document) -> Result<Report, LintError>);
 
-/// Adds what the kind of another provider says of the same file.
+/// Adds the findings of another provider's kind in the same file.
 pub(super) fn with((other, name, lint): Provider, document: &Document, report: &mut Report) {
     let text = document.text.as_str();
     let sets = |line: &str| !line.trim_start().starts_with('#') && provides(line, name);

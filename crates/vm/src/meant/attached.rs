@@ -1,6 +1,6 @@
-//! Comments that belong to one setting: on its lines, or on lines of their own directly above it. What they say is not
-//! judged, because a reason may be written in any words; only what cannot be a reason is passed over: headings, code that is
-//! switched off, words for other programs, licences. Comments above a whole statement are told apart from them.
+//! Comments that belong to one setting: on its lines, or on separate lines directly above it. Their content is not
+//! judged, because a reason may be written in any words; only lines that cannot be a reason are skipped: headings, code
+//! that is commented out, directives for other programs, licences. Comments above a whole statement are kept separate.
 
 use crate::certain::is_shell;
 use crate::comments;
@@ -10,8 +10,8 @@ use crate::shell::is_unit;
 use crate::words::listed;
 use std::ops::Range;
 
-/// Words of headings: what parts of a machine are called, and that it is started. A comment with no other word gives no
-/// reason. Words for quality, faults and tests must not be here.
+/// Words of headings: names of the parts of a machine, and words for its start. A comment with no other word gives no
+/// reason. Words for quality, faults and tests must not be in this list.
 pub(super) const HEADING: &str = "a an and the of for in on with to this that is it its my our all other main basic common general \
     global extra additional settings setting options option opts args arguments arg parameters parameter params flags \
     config configuration setup vars variables values environment machine machines vm vms virtual guest guests host qemu \
@@ -22,11 +22,12 @@ pub(super) const HEADING: &str = "a an and the of for in on with to this that is
     create creates build builds define definition command commands line script section step first then finally now \
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
-/// Words that may be in the title of a machine besides these, where its last word says that it is one: `Debian test machine`.
+/// Words that may be in the title of a machine besides these, where the last word is one of [`MACHINE`]:
+/// `Debian test machine`.
 pub(super) const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
 pub(super) const MACHINE: &str = "machine vm server instance box launcher";
 
-/// What begins lines that are written for other programs, or are of a licence, in lower case.
+/// Beginnings of lines for other programs, or of a licence, in lower case.
 const DIRECTIVES: [&str; 15] = [
     "!/",
     "shellcheck ",
@@ -61,9 +62,9 @@ pub(super) struct Attached<'a> {
 /// A comment that belongs to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Belongs {
-    /// To it alone: it is on its line, or directly above it.
+    /// To the setting only: the comment is on its line, or directly above it.
     ToIt(u32),
-    /// To its statement, or to what is around it: then its words decide.
+    /// To its statement, or to the block around it: then the words of the comment decide.
     Around(u32, String),
 }
 
@@ -92,7 +93,7 @@ impl<'a> Attached<'a> {
         }
     }
 
-    /// The first comment that belongs to what is at a place, unless it is none that can give a reason.
+    /// Returns the comments that belong to the text at a place, except those that cannot give a reason.
     pub(super) fn to(&self, place: &Range<usize>) -> Vec<Belongs> {
         let mut all = Vec::new();
         let first = self.line(place.start);
@@ -103,7 +104,7 @@ impl<'a> Attached<'a> {
         all.extend(beside.map(|comment| Belongs::ToIt(number(self.line(comment.start)))));
         let statement = self.statement(place);
         let begins = statement.as_ref().map(|(it, _)| self.line(it.start));
-        // The first line of a command is not of this option alone; an assignment has hardly anything else.
+        // The first line of a command does not belong to this option only; an assignment has hardly anything else.
         let whole = match statement {
             Some((_, runs)) => runs && begins == Some(first),
             None => self.unit,
@@ -134,13 +135,13 @@ impl<'a> Attached<'a> {
         Belongs::Around(number(first), lines.join("\n"))
     }
 
-    /// The smallest command that has a place.
+    /// Returns the smallest command that contains a place.
     fn statement(&self, place: &Range<usize>) -> Option<(Range<usize>, bool)> {
         let has = |(it, _): &&(Range<usize>, bool)| it.start <= place.start && place.end <= it.end;
         self.commands.iter().filter(has).min_by_key(|(it, _)| it.len()).cloned()
     }
 
-    /// The lines that open the blocks around a line: each one is indented less than the one in it.
+    /// Adds the lines that open the blocks around a line: each one has less indentation than the one inside it.
     fn around(&self, line: usize, all: &mut Vec<Belongs>) {
         let indent = |at: usize| {
             let text = self.lines.get(at).copied().unwrap_or_default();
@@ -151,7 +152,7 @@ impl<'a> Attached<'a> {
             opens.then(|| (text.len() - bare.len(), text.trim_end()))
         };
         let Some((mut least, _)) = indent(line) else { return };
-        // A list is one statement, whatever is in it. A key whose first setting this is has the setting's name.
+        // A list is one statement, whatever it contains. A key whose first setting this is has the setting's name.
         let (mut list, mut only, mut next) = (true, !self.xml, line);
         for at in (0..line).rev() {
             if least == 0 {
@@ -175,8 +176,8 @@ impl<'a> Attached<'a> {
         }
     }
 
-    /// The comment on lines of its own directly above a line: the first of its lines that can give a reason, and the last
-    /// line of it.
+    /// Returns the separate comment directly above a line: the first of its lines that can give a reason, and its last
+    /// line.
     fn above(&self, line: usize) -> Option<(usize, usize)> {
         let block = (0..line).rev().take_while(|at| self.is_comment(*at));
         let found = block.filter(|at| self.text(*at).is_some_and(may_give)).last()?;
@@ -187,7 +188,7 @@ impl<'a> Attached<'a> {
         self.starts.partition_point(|start| *start <= at).max(1) - 1
     }
 
-    /// The trimmed text of a line, and where it is.
+    /// Returns the place of a line's text, without blanks around it.
     fn span(&self, line: usize) -> Option<Range<usize>> {
         let (text, start) = (self.lines.get(line)?, self.starts.get(line)?);
         let bare = text.trim_start();
@@ -195,7 +196,7 @@ impl<'a> Attached<'a> {
         Some(from..from + bare.trim_end().len())
     }
 
-    /// Whether nothing but comments is on a line.
+    /// Returns whether a line has only comments.
     fn is_comment(&self, line: usize) -> bool {
         let Some(span) = self.span(line).filter(|span| !span.is_empty()) else { return false };
         let of_line = |it: &&Range<usize>| it.start < span.end && span.start < it.end;
@@ -207,7 +208,7 @@ impl<'a> Attached<'a> {
             }
             at = at.max(comment.end);
         }
-        // The mark that ends a comment may be no part of it, and a command may go on behind one.
+        // The mark that ends a comment may not be a part of it, and a command may continue after one.
         let rest = || self.document.text.slice(at..span.end).trim();
         at > span.start && (at >= span.end || matches!(rest(), "*/" | "\\"))
     }
@@ -228,10 +229,10 @@ fn number(line: usize) -> u32 {
 /// Whether a line of a comment may give a reason.
 pub(super) fn may_give(line: &str) -> bool {
     let line = line.trim().trim_end_matches('\\').trim_end();
-    // Words that a shell passes over.
+    // Words that a shell ignores.
     let idle = ["`", "$(:", "${IFS#", "${IFS%", ": ", "<?"];
     let opened = idle.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
-    // The delimiter of a text is none of its words.
+    // The delimiter of a text is not one of its words.
     if opened.starts_with("<<") {
         return false;
     }
@@ -260,13 +261,13 @@ pub(super) fn may_give(line: &str) -> bool {
             || listed(HEADING, word)
             || word.bytes().all(|b| b.is_ascii_digit())
     };
-    // Numbers alone are those of a ticket.
+    // Lines with only numbers refer to a ticket.
     let numbers =
         |line: &str| !line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
     !words.all(heading) || numbers(&lower)
 }
 
-/// Whether a line of a comment is a heading that has nothing but the name of something, and other words of headings.
+/// Returns whether a line of a comment is a heading that has only a name and other words of headings.
 pub(super) fn is_heading(line: &str, names: &[&str]) -> bool {
     let mut plain = line.to_ascii_lowercase().replace('_', "-");
     for name in names {
@@ -276,7 +277,7 @@ pub(super) fn is_heading(line: &str, names: &[&str]) -> bool {
         && !may_give(&format!("# {}", plain.trim_start_matches(['#', '/', ';', ' '])))
 }
 
-/// Whether a comment is code that is switched off.
+/// Returns whether a comment is code that is commented out.
 fn is_code(text: &str) -> bool {
     let tag = |c: char| c.is_ascii_alphabetic() || c == '/';
     if text.strip_prefix('<').is_some_and(|rest| rest.starts_with(tag)) && text.ends_with('>') {
@@ -288,7 +289,7 @@ fn is_code(text: &str) -> bool {
     }
     let program =
         words.next_if(|word| word.contains("qemu-system-") || word.starts_with('$')).is_some();
-    // An option has one value at most: more words are a sentence.
+    // An option has at most one value: more words are a sentence.
     let is_option = |word: &str| {
         let name = word.trim_start_matches('-');
         name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! What a file says in words: its comments, and the names and descriptions of its machines.
+//! The prose of a file: its comments, and the names and descriptions of its machines.
 
 use crate::certain::is_shell;
 use crate::comments;
@@ -7,7 +7,7 @@ use crate::formats::Kind;
 use crate::words::listed;
 use std::ops::Range;
 
-/// What words are.
+/// The kind of a piece of prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spoken {
     Comment,
@@ -17,7 +17,7 @@ pub(super) enum Spoken {
     Description,
 }
 
-/// The words of a file, and where they are.
+/// The prose of a file, with its places.
 pub(super) struct Prose<'a> {
     text: &'a str,
     pub(super) all: Vec<(Range<usize>, Spoken)>,
@@ -27,10 +27,10 @@ pub(super) struct Prose<'a> {
 const KEYS: &str = "name title description comment _comment annotation displayname display_name vm_name vmname notes \
     note summary label labels hostname domain_name domain_title";
 
-/// Elements with one.
+/// Elements with a name or a description.
 const ELEMENTS: [&str; 5] = ["name", "title", "description", "annotation", "note"];
 
-/// Options with one, without their dashes.
+/// Options with a name or a description, without their dashes.
 const OPTIONS: &str = "name title description comment metadata";
 
 impl<'a> Prose<'a> {
@@ -99,8 +99,8 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// Texts of elements, and of attributes that have more than a word: of libvirt's `<metadata>`, where programs and users
-    /// write what they like.
+    /// Adds texts of elements, and of attributes with more than one word: of libvirt's `<metadata>`, where programs and
+    /// users write free text.
     fn metadata(&mut self, whole: Range<usize>) {
         let text = self.text.get(whole.clone()).unwrap_or_default();
         let pieces = text.split(['<', '>', '"', '\'']).filter(|piece| {
@@ -130,7 +130,7 @@ impl<'a> Prose<'a> {
             let key =
                 key.trim().trim_start_matches(['-', '{', '(', ' ']).trim_start_matches("export ");
             let key = key.trim_matches(['"', '\'']);
-            // A command with options is none, but for what is in front of it.
+            // A command with options is not a key, except for the text before it.
             if key.contains(' ') {
                 continue;
             }
@@ -153,7 +153,7 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// `-name NAME` and its like, up to the next option.
+    /// Finds `-name NAME` and similar options, up to the next option.
     fn options(&mut self) {
         let text = self.text;
         for option in OPTIONS.split(' ') {
@@ -180,7 +180,7 @@ impl<'a> Prose<'a> {
     }
 }
 
-/// Whether a name is that of a clock or of a feature, and none of a machine.
+/// Returns whether a name is that of a clock or of a feature, and not of a machine.
 fn is_plain(value: &str) -> bool {
     let value = value.trim_matches(|c: char| c.is_whitespace() || "\"'=,\\".contains(c));
     listed("kvmclock kvm-clock hpet hypervclock tsc-deadline", value)

@@ -1,5 +1,5 @@
-//! Whether a comment above a whole statement, or around it, may give a reason for one of its options. A word of reason or of
-//! order says so, and so does a language that is not known here.
+//! Decides whether a comment above a whole statement, or around it, may give a reason for one of its options. It may if
+//! it has a word of reason or of order, or is in a language that is not recognised.
 
 use super::attached::{HEADING, MACHINE, TITLE, may_give};
 use crate::words::listed;
@@ -36,7 +36,7 @@ const SPANISH: &str = "debe deben nunca porque sino fallo falla sin solo sólo s
     propósito proposito lento lenta salta deriva reloj hora tiempo necesario necesaria requiere requerido cuidado importante \
     atención atencion problema cambiar quitar tocar borrar modificar ver cuelga bloquea apagado desactivado licencia evita";
 
-/// Words by which a language is known: those of the four that are in most sentences.
+/// Words by which a language is recognised: those of the four languages that are in most sentences.
 const PLAIN: &str = "a an the and or of for in on with to this that is are was it its my our all each both every by from at as \
     one two be has have we i you if when then here \
     der die das den dem des und ein eine einen für fuer mit von vom zum zur im am auf beide alle ist sind wird hier \
@@ -83,7 +83,7 @@ pub(super) fn weighs(comment: &str) -> bool {
     }
 }
 
-/// `#123`, `ABC-123`: a number of something that is written elsewhere.
+/// Returns whether a line has a ticket number: `#123`, `ABC-123`.
 fn is_ticket(line: &str) -> bool {
     let digit = |c: char| c.is_ascii_digit();
     let number = line.match_indices('#').any(|(at, _)| line[at + 1..].starts_with(digit));

@@ -2,7 +2,7 @@ use crate::formats::Kind;
 use crate::lint::lint;
 use crate::testing::document;
 
-/// Why each finding that an edit could mend is left; `None` for one that is mended.
+/// Returns the reason why a finding that an edit could fix is left; `None` if it is fixed.
 pub(super) fn left(kind: Kind, name: &str, text: &str, id: &str) -> Option<String> {
     let report = lint(&document(kind, name, text)).unwrap();
     let finding = report.findings.iter().find(|it| it.rule.id == id);
@@ -165,7 +165,7 @@ fn hpet_that_is_asked_for_stays_where_the_guest_may_be_any_system() {
     assert_eq!(vm("ubuntu"), None);
 }
 
-/// The ids of what is at least a warning.
+/// Returns the ids of the findings that are at least a warning.
 fn bad(kind: Kind, name: &str, text: &str) -> Vec<&'static str> {
     crate::testing::bad(kind, name, text)
 }

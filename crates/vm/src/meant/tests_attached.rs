@@ -22,7 +22,7 @@ fn any_comment_that_belongs_to_a_setting_leaves_it() {
     assert!(script("# the guest hangs after resume\nset -eu\n\n", "").is_none());
     assert!(script("# the guest hangs after resume\n\n", "").is_none());
     assert!(script("export A=b # wanted by the tests of c\n", "").is_none());
-    // The statement goes over several lines.
+    // The statement extends over several lines.
     let run = "qemu-system-x86_64 \\\n  -enable-kvm -hda debian.img \\\n  -cpu host,kvmclock=off \\\n  -m 1G\n";
     for (before, after, says) in [
         ("# Without this the database guest hangs.\n", "", true),
@@ -128,7 +128,7 @@ fn comment_of_a_whole_statement_leaves_it_only_with_a_reason() {
     assert!(vm("", "        # as on all our machines\n").is_some());
 }
 
-/// What a script is changed to, where it is.
+/// Returns whether a script gets any edit.
 fn changes(text: &str) -> bool {
     let report = crate::lint::lint(&document(Kind::Qemu, "run.sh", text)).unwrap();
     report.findings.iter().any(|it| !it.edits.is_empty())

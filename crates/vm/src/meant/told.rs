@@ -1,12 +1,13 @@
-//! What the guest's own kernel is told in the same file: a clock that its command line refuses or asks for is not put in or
-//! taken out beside it. Source: Linux Documentation/admin-guide/kernel-parameters.txt.
+//! The command line of the guest's kernel in the same file: a clock that it refuses or requests is not added or
+//! removed. Source: Linux Documentation/admin-guide/kernel-parameters.txt.
 
 use crate::document::Document;
 
-/// The most words of a text that are looked at.
+/// The limit of words of a text that are read.
 const MOST: usize = 100_000;
 
-/// Why a change is left that goes against the command line of the guest's kernel; `subject` is what the rule is about.
+/// Returns the reason to leave a change that contradicts the command line of the guest's kernel; `subject` is the
+/// subject of the rule.
 pub(super) fn told(document: &Document, subject: &str) -> Option<String> {
     let against: fn(&str) -> bool = match subject {
         "kvmclock" => without_kvm_clock,
@@ -20,12 +21,12 @@ pub(super) fn told(document: &Document, subject: &str) -> Option<String> {
     Some(format!("line {line}: the guest's own command line has {word}, so it may be meant"))
 }
 
-/// A word that takes kvm-clock away. A clocksource that is chosen by its name stays the choice beside kvm-clock.
+/// Returns whether a word disables kvm-clock. A clocksource that is selected by name stays selected beside kvm-clock.
 fn without_kvm_clock(word: &str) -> bool {
     matches!(word, "no-kvmclock" | "no_kvmclock" | "nopv")
 }
 
-/// A word with which the kernel uses an HPET wherever there is one, or prints it.
+/// Returns whether a word makes the kernel use any HPET, or print its registers.
 fn with_hpet(word: &str) -> bool {
     matches!(word, "hpet=force" | "hpet=verbose" | "clocksource=hpet")
 }

@@ -1,4 +1,5 @@
-//! Whether a guest can go to a host, what its TSC does there, and who refuses with which words.
+//! Decides whether a guest can migrate to a host, what its TSC does there, and which program refuses with which
+//! message.
 
 use super::guest::{Frequency, Guest, Manager};
 use super::host::{Host, Missing, Tsc};
@@ -36,7 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the guest can go there; `None` where that is not known.
+    /// Returns whether the guest can migrate there; `None` where that is not known.
     #[must_use]
     pub fn goes(self) -> Option<bool> {
         match self {
@@ -117,7 +118,7 @@ impl Answer {
 const GUEST_INVTSC: &str =
     "the guest's own configuration (`virsh dumpxml`), or nonstop_tsc in its /proc/cpuinfo";
 
-/// Whether `guest` can go to `host`, and what its clock does there.
+/// Decides whether `guest` can migrate to `host`, and what its clock does there.
 #[must_use]
 pub fn decide(guest: &Guest, host: &Host) -> Answer {
     if guest.emulated {
@@ -226,7 +227,7 @@ fn not_invariant(guest: &Guest, host: &Host) -> Answer {
         .by("QEMU", "host doesn't support requested feature: CPUID.80000007H:EDX.invtsc [bit 8]")
 }
 
-/// Whether QEMU lets a frequency pass without scaling; `None` when the host's is not known well enough.
+/// Returns whether QEMU accepts a frequency without scaling; `None` if the host's is not known precisely enough.
 fn tolerated(khz: u32, tsc: Tsc) -> Option<bool> {
     let within = |host: u32| {
         let (low, high) = scale::tolerated(u64::from(host));
@@ -236,7 +237,7 @@ fn tolerated(khz: u32, tsc: Tsc) -> Option<bool> {
         (tsc.khz.saturating_sub(tsc.slack_khz), tsc.khz.saturating_add(tsc.slack_khz));
     match (within(low), within(high)) {
         (true, true) => Some(true),
-        // Both ends out on one side: all between them is out.
+        // Both ends are outside on the same side, so all between them is outside.
         (false, false) if (khz < low) == (khz < high) => Some(false),
         _ => None,
     }

@@ -79,7 +79,7 @@ fn the_words_of_those_who_refuse() {
 #[test]
 fn what_the_clock_does() {
     let guest = guest(Manager::Libvirt, true, Frequency::Set(2_500_000_999));
-    // The 999 Hz below a kHz are lost on the way.
+    // The 999 Hz below 1 kHz are lost.
     let clock = decide(&guest, &host(2_500_600, Some(true))).clock.unwrap();
     assert_eq!((clock.guest_khz, clock.error_ppb), (2_500_000, 240_000));
     assert_eq!((clock.day_ns, clock.multiplier), (20_736_000_000, None));
@@ -95,7 +95,7 @@ fn tristate() -> impl Strategy<Value = Option<bool>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
-    /// What is not known never turns into an answer that knowing it could turn over.
+    /// An unknown fact never leads to an answer that the known fact could reverse.
     #[test]
     fn to_know_more_overturns_nothing(
         khz in 2_498_000u32..2_502_000, off in -30i64..=30, slack_khz in 0u32..30,

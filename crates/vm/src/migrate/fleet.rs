@@ -1,16 +1,16 @@
 //! The one TSC frequency that serves a fleet best, and the groups of hosts that share one.
 //!
-//! A host serves a frequency if it can scale, or if the frequency is within QEMU's tolerance of its
-//! own. Hosts on which nothing is scaled run a guest at their own rate (also those that could scale,
-//! within KVM's tolerance); what they are off by is the error. A scaled guest's error is below one part
-//! in 10^9 and does not count here. All is decided in integers.
+//! A host serves a frequency if it can scale, or if the frequency is within QEMU's tolerance of its own. Hosts on which
+//! nothing is scaled run a guest at their own rate (also those that could scale, within KVM's tolerance); the
+//! difference is the error. A scaled guest's error is below one part in 10^9 and does not count here. All is decided in
+//! integers.
 
 use super::host::Host;
 use super::scale::{TOLERANCE_PPM, tolerated, unscaled_khz};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 
-/// As many equally good frequencies are listed.
+/// The limit of equally good frequencies that are listed.
 const TIES: usize = 8;
 
 /// The best frequency.
@@ -90,19 +90,19 @@ pub fn fleet(hosts: &[Host]) -> Fleet {
     fleet
 }
 
-/// The window in which QEMU takes a frequency on a host that cannot scale.
+/// Returns the window in which QEMU accepts a frequency on a host that cannot scale.
 fn served(khz: u32) -> (u32, u32) {
     let (low, high) = tolerated(u64::from(khz));
     let clamp = |khz: u64| u32::try_from(khz).unwrap_or(u32::MAX);
     (clamp(low), clamp(high))
 }
 
-/// The window in which KVM scales nothing, on one that can.
+/// Returns the window in which KVM scales nothing on a host that can.
 fn unscaled(khz: u32) -> (u32, u32) {
     unscaled_khz(khz, TOLERANCE_PPM)
 }
 
-/// Sorted frequencies, and the part of them whose windows hold a frequency that only grows.
+/// Sorted frequencies, and the part of them whose windows contain a frequency that only grows.
 struct Sliding<'a> {
     khz: &'a [u32],
     window: fn(u32) -> (u32, u32),
@@ -115,8 +115,8 @@ impl<'a> Sliding<'a> {
         Self { khz, window, from: 0, to: 0 }
     }
 
-    /// Those whose windows hold `at`. Both ends of the windows grow with the frequency, so these are
-    /// neighbours.
+    /// Returns the frequencies whose windows contain `at`. Both ends of the windows grow with the frequency, so these
+    /// are neighbours.
     fn advance(&mut self, at: u32) -> &'a [u32] {
         while self.khz.get(self.to).is_some_and(|khz| (self.window)(*khz).0 <= at) {
             self.to += 1;
@@ -130,8 +130,9 @@ impl<'a> Sliding<'a> {
     }
 }
 
-/// Goes through all frequencies from the slowest: between two ends of windows the same hosts serve, and
-/// the worst error is smallest in the middle of their rates, or as near to it as that stretch reaches.
+/// Returns the best frequency. Goes through all frequencies from the slowest: between two ends of windows the same
+/// hosts serve, and the worst error is smallest in the middle of their rates, or at the end of that interval nearest to
+/// it.
 fn best(fixed: &[u32], scaling: &[u32]) -> Option<Best> {
     let mut ends: Vec<u32> = Vec::with_capacity(2 * (fixed.len() + scaling.len()));
     let windows = fixed.iter().map(|khz| served(*khz));
@@ -196,8 +197,8 @@ fn order(a: &Best, b: &Best) -> Ordering {
         .then(Reverse(a.unscaled).cmp(&Reverse(b.unscaled)))
 }
 
-/// As few groups as there can be: from the slowest on, everyone whose window still holds the highest
-/// frequency that the slowest one of the group takes.
+/// Returns the minimal number of groups: each takes, from the slowest host on, all hosts whose window still contains
+/// the highest frequency that the slowest one of the group accepts.
 fn groups(fixed: &[(u32, usize)]) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut rest = fixed;

@@ -11,7 +11,7 @@ fn host(khz: u32, scaling: bool) -> Host {
     }
 }
 
-/// What a frequency is worth, by asking each host.
+/// Returns the value of a frequency, by evaluating each host.
 fn worth(hosts: &[Host], khz: u32) -> Option<Best> {
     let (mut serves, mut rates) = (0, Vec::new());
     for host in hosts {
@@ -38,7 +38,7 @@ fn worth(hosts: &[Host], khz: u32) -> Option<Best> {
 
 #[test]
 fn the_middle_of_most() {
-    // Two of one kind, three of another that differ a little, nobody scales.
+    // Two of one kind, three of another that differ a little, none of which can scale.
     let hosts: Vec<Host> =
         [2_000_000, 2_000_000, 2_500_000, 2_500_100, 2_500_040].map(|khz| host(khz, false)).into();
     let fleet = fleet(&hosts);
@@ -54,7 +54,7 @@ fn those_that_scale_serve_what_the_others_have() {
     let hosts = [host(2_000_000, false), host(2_500_000, true), host(3_000_000, true)];
     let best = fleet(&hosts).best.unwrap();
     assert_eq!((best.khz, best.serves, best.unscaled, best.worst_khz), (2_000_000, 3, 1, 0));
-    // Nobody is bound: all three frequencies are as good, the lowest is taken, the others are named.
+    // No host is restricted: all three frequencies are equally good, the lowest is selected, the others are listed.
     let hosts = [host(2_000_000, true), host(2_500_000, true), host(3_000_000, true)];
     let best = fleet(&hosts).best.unwrap();
     assert_eq!((best.khz, best.ties), (2_000_000, vec![2_500_000, 3_000_000]));
@@ -72,7 +72,7 @@ fn what_is_not_known_does_not_count() {
     assert_eq!(super::fleet(&[]), Fleet::default());
 }
 
-/// Not a time, a growth: ten times the hosts must not take a hundred times as long.
+/// The growth is tested, not the time: ten times the hosts must not take a hundred times as long.
 #[test]
 fn a_hundred_thousand_hosts() {
     let hosts: Vec<Host> =
@@ -105,8 +105,8 @@ proptest! {
         }
     }
 
-    /// Each group shares its frequency, each host is in one, and nobody could do with fewer: the slowest
-    /// hosts of any two groups have no frequency in common.
+    /// Each group shares its frequency, each host is in one, and the number of groups is minimal: the slowest hosts of
+    /// any two groups have no frequency in common.
     #[test]
     fn groups_are_right_and_few(khz in prop::collection::vec(399_000u32..401_000, 1..40)) {
         let hosts: Vec<Host> = khz.iter().map(|khz| host(*khz, false)).collect();

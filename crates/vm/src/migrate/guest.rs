@@ -1,4 +1,4 @@
-//! What a guest's configuration says of its TSC: no more than is needed to know where it can go.
+//! The TSC settings of a guest's configuration that decide where it can migrate.
 
 use super::other;
 use crate::document::Document;
@@ -64,10 +64,10 @@ pub struct Guest {
     pub emulated: bool,
 }
 
-/// Why a text tells of no guest.
+/// The reason why a text describes no guest.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GuestError {
-    /// Not one of the kinds.
+    /// The text is of none of the kinds.
     #[error(
         "it is neither a libvirt domain (`virsh dumpxml GUEST`) nor a QEMU command line with -cpu. \
          Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
@@ -79,7 +79,7 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
-    /// What makes a machine of Proxmox VE, or is only a part of one.
+    /// A script or template that creates a machine of Proxmox VE, or only a part of a machine.
     #[error(
         "it is no machine of Proxmox VE itself; give the machine's file, /etc/pve/qemu-server/NUMBER.conf"
     )]
@@ -95,15 +95,15 @@ pub enum GuestError {
         "it has {0} command lines of QEMU, and they differ in the guest's TSC; give one of them"
     )]
     Differ(usize),
-    /// A kind that is understood, and broken.
+    /// The text is of a known kind, but has an error.
     #[error("{0}")]
     Broken(String),
 }
 
-/// Reads a guest from a text; which kind it is shows in it.
+/// Reads a guest from a text, whose kind is recognised.
 ///
 /// # Errors
-/// It is of no kind that is understood.
+/// The text is of no known kind.
 pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('<') {
@@ -120,13 +120,13 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 
 /// The clock of a libvirt domain.
 ///
-/// `invtsc` comes with `<feature name='invtsc'>`, or with all that the host has when a CPU is passed
-/// through with `migratable='off'` (the default is on). The frequency is `<timer name='tsc'
-/// frequency='Hz'>`. A `-cpu` in `<qemu:commandline>` replaces all that libvirt says, as the last of
-/// QEMU's options counts; libvirt's own refusals go by its own elements all the same.
+/// `invtsc` comes with `<feature name='invtsc'>`, or with all that the host has when a CPU is passed through with
+/// `migratable='off'` (the default is on). The frequency is `<timer name='tsc' frequency='Hz'>`. A `-cpu` in
+/// `<qemu:commandline>` replaces that of libvirt, because QEMU takes the last one; libvirt's refusals depend on its own
+/// elements nevertheless.
 ///
 /// # Errors
-/// No XML, or no domain.
+/// The text is not XML, or has no domain.
 pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let document = Document {
         name: String::new(),
@@ -149,7 +149,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let mut guest = Guest {
         name: domain.child("name").map(|name| name.text().to_owned()),
         manager: Manager::Libvirt,
-        // Whether the host had it when the guest was started decides on an optional one.
+        // An optional feature depends on the host on which the guest was started.
         invtsc: if domain.optional("invtsc") { None } else { domain.invtsc() },
         frequency: Frequency::Absent,
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
@@ -164,9 +164,9 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     }
 }
 
-/// A guest of libvirt whose `-cpu` is another one than libvirt's, which QEMU takes whole.
+/// Returns a guest of libvirt whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
 ///
-/// libvirt looks at its own XML, QEMU at the last `-cpu`: `invtsc` in either of them can block the move.
+/// libvirt checks its own XML, QEMU the last `-cpu`: `invtsc` in either of them can block the migration.
 fn replaced(own: &Guest, raw: &Guest) -> Guest {
     let mut guest = Guest { reenlightenment: raw.reenlightenment, ..own.clone() };
     if raw.invtsc == Some(false) {
@@ -178,13 +178,13 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
     guest.invtsc = raw.invtsc;
     match (own.frequency, raw.frequency) {
         (own, raw) if own == raw => {}
-        // libvirt refuses before QEMU is asked.
+        // libvirt refuses before QEMU does.
         (Frequency::Absent, _) if own.invtsc == Some(true) => {}
         (Frequency::Absent, raw) => {
             guest.manager = Manager::Qemu;
             guest.frequency = raw;
         }
-        // libvirt finds its frequency, and QEMU, which blocks the move, does not.
+        // libvirt finds its frequency, but QEMU, which blocks the migration, does not.
         (_, Frequency::Absent) if raw.invtsc == Some(true) => {
             guest.manager = Manager::Qemu;
             guest.frequency = Frequency::Absent;
@@ -194,11 +194,11 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
     guest
 }
 
-/// The clock of a QEMU command line: in a script, whose variables are put in, in a log, or as
-/// `/proc/PID/cmdline` has it. Of several starts in a log of libvirt the last one counts.
+/// Returns the clock of a QEMU command line: in a script, whose variables are expanded, in a log, or in the form of
+/// `/proc/PID/cmdline`. Of several starts in a log of libvirt the last one is used.
 ///
 /// # Errors
-/// There is no `-cpu` in it, a frequency that is none, or several command lines that differ.
+/// It has no `-cpu`, an impossible frequency, or several different command lines.
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();
@@ -231,7 +231,7 @@ fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     Ok(Guest { emulated: line.kvm() == Some(false), ..guest })
 }
 
-/// The clock of a value of `-cpu`; what only a run of the script would tell is not known.
+/// Returns the clock of a value of `-cpu`; parts that only a run of the script determines are unknown.
 fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
     let frequency = match cpu::frequency(cpu).and_then(|said| Some((said, said.value.as_ref()?))) {
         None => Frequency::Absent,
@@ -276,7 +276,7 @@ pub(crate) fn metric(text: &str) -> Option<u64> {
 
 pub(super) fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> {
     match hz {
-        // QEMU takes 0 for none.
+        // QEMU treats 0 as unset.
         Some(0) => Ok(Frequency::Absent),
         Some(hz) if (super::host::MIN_HZ..=super::host::MAX_HZ).contains(&hz) => {
             Ok(Frequency::Set(hz))
@@ -291,8 +291,8 @@ pub(super) fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> 
     }
 }
 
-/// What a running guest tells: whether it has `invtsc`. Whether its frequency was set cannot be seen
-/// from inside.
+/// Returns what the facts of a running guest show: whether it has `invtsc`. It cannot be seen from inside whether its
+/// frequency was set.
 #[must_use]
 pub fn of_facts(facts: &Facts) -> Guest {
     let invtsc = facts.cpu.flags.value().map(|flags| flags.has("nonstop_tsc"));

@@ -1,10 +1,10 @@
-//! Moving a guest to another host: what becomes of its TSC, and who refuses.
+//! Migration of a guest to another host: the effect on its TSC, and the programs that refuse it.
 //!
-//! What lives here: the arithmetic of scaled counters ([`scale`], [`rational`]), what is known of
-//! [`host`]s and of a [`guest`]'s clock, the answer for one host ([`decide`]), and the one frequency
-//! that serves many ([`fleet`]). All of it is pure.
+//! This module has the arithmetic of scaled counters ([`scale`], [`rational`]), the known properties of [`host`]s and
+//! of a [`guest`]'s clock, the answer for one host ([`decide`]), and the one frequency that serves many ([`fleet`]).
+//! All of it is pure.
 //!
-//! What must not live here: whether the guest's other CPU features, its memory or its disks let it go.
+//! It does not decide whether the guest's other CPU features, its memory or its disks permit the migration.
 
 pub mod decide;
 pub mod fleet;

@@ -1,13 +1,13 @@
-//! Guests of KubeVirt and of Proxmox VE: what those make of their files for libvirt and QEMU.
+//! Guests of KubeVirt and of Proxmox VE: the configuration that these generate for libvirt and QEMU.
 
 use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
 use crate::inner::{each, said};
 use crate::yaml::{self, Node};
 
-/// A VirtualMachine or a VirtualMachineInstance.
+/// Reads a VirtualMachine or a VirtualMachineInstance.
 ///
-/// KubeVirt gives a guest that needs it the frequency of a node, and shows it in `status.topologyHints` of the instance.
-/// Source: KubeVirt, pkg/virt-controller/watch/topology/hinter.go.
+/// KubeVirt gives a guest that needs it the frequency of a node, and shows it in `status.topologyHints` of the
+/// instance. Source: KubeVirt, pkg/virt-controller/watch/topology/hinter.go.
 pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
     let broken = |what: String| GuestError::Broken(format!("this YAML cannot be read: {what}"));
     let documents = yaml::parse(text).map_err(|error| broken(error.to_string()))?;
@@ -65,11 +65,11 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
     })
 }
 
-/// A machine of Proxmox VE: the `-cpu` of its `args:` counts; without one there is neither invtsc nor a frequency, as
-/// `cpu:` knows none, except by a model of the cluster.
-/// Source: qemu-server, PVE/QemuServer/CPUConfig.pm, get_cpu_options().
+/// Reads a machine of Proxmox VE: the `-cpu` of its `args:` applies; without one there is neither invtsc nor a
+/// frequency, which `cpu:` does not support, except by a model of the cluster. Source: qemu-server,
+/// PVE/QemuServer/CPUConfig.pm, get_cpu_options().
 pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
-    // Snapshots are what the machine was.
+    // Snapshots are former states of the machine.
     let end = text.find("\n[").unwrap_or(text.len());
     let text = text.get(..end).unwrap_or(text);
     let of = |key: &str| {

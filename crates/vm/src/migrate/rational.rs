@@ -28,7 +28,8 @@ impl Rational {
         self.num == 0
     }
 
-    /// Times `factor`, rounded to the nearest integer, half away from 0; what does not fit saturates.
+    /// Returns the product with `factor`, rounded to the nearest integer, half away from 0; a product that does not fit
+    /// saturates.
     #[must_use]
     pub fn times(self, factor: u64) -> i128 {
         let (quotient, remainder) = mul_div(self.num, factor, self.den);
@@ -44,7 +45,7 @@ impl Rational {
         self.times(1_000_000_000)
     }
 
-    /// How far a clock is off after so many seconds, in ns: positive when it is fast.
+    /// Returns the deviation of a clock after this time, in ns: positive when it is fast.
     #[must_use]
     pub fn ns_after(self, seconds: u32) -> i128 {
         self.times(u64::from(seconds) * 1_000_000_000)
@@ -53,7 +54,7 @@ impl Rational {
     /// Compares the sizes, without the signs, exactly.
     #[must_use]
     pub fn cmp_size(self, other: Self) -> Ordering {
-        // Euclid's way: whole parts first, then the remainders' reciprocals. No product can overflow.
+        // Euclid's algorithm: whole parts first, then the remainders' reciprocals. No product can overflow.
         let (mut a, mut b) = ((self.num, self.den), (other.num, other.den));
         let mut flipped = false;
         loop {
@@ -73,12 +74,12 @@ impl Rational {
     }
 }
 
-/// `a * b / c` and the remainder. `a` and `c` below 2^126, `c` not 0; the quotient saturates.
+/// Returns `a * b / c` and the remainder. `a` and `c` are below 2^126, and `c` is not 0; the quotient saturates.
 fn mul_div(a: u128, b: u64, c: u128) -> (u128, u128) {
     let (whole, part) = (a / c, a % c);
     let (mut quotient, mut remainder) = (0u128, 0u128);
-    // The product of part and b needs up to 190 bits, so it is never made: bit by bit from the top,
-    // what is above c goes to the quotient at once.
+    // The product of part and b needs up to 190 bits, so it is not computed: bit by bit from the top, each multiple of
+    // c is moved to the quotient at once.
     for bit in (0..u64::BITS).rev() {
         quotient <<= 1;
         remainder <<= 1;
@@ -100,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn size() -> impl Strategy<Value = u128> {
-        // Of every length, not only of the largest.
+        // Numbers of every length, not only the longest.
         (0u32..126, any::<u128>()).prop_map(|(bits, value)| value >> (127 - bits))
     }
 

@@ -21,7 +21,7 @@ fn wrap(value: &BigInt) -> u64 {
     u64::try_from(rest).unwrap()
 }
 
-/// Numbers of every length, not only of the largest.
+/// Numbers of every length, not only the longest.
 fn any_length() -> impl Strategy<Value = u64> {
     (0u32..=64, any::<u64>())
         .prop_map(|(bits, value)| value.checked_shr(64 - bits).unwrap_or_default())
@@ -100,7 +100,8 @@ proptest! {
         prop_assert_eq!(guest_tsc(host, ratio, offset), wrap(&sum));
     }
 
-    /// Wherever the guest was, and whatever the destination's counter reads, the guest goes on there.
+    /// For any value of the guest's counter and of the destination's counter, the guest's counter continues at its
+    /// value.
     #[test]
     fn a_move_is_continuous(
         wanted in any::<u64>(), host in any::<u64>(), multiplier in any_length(), later in any_length(),
@@ -111,7 +112,7 @@ proptest! {
         let exact = BigInt::from(wanted) - scaled(&big(host));
         prop_assert_eq!(offset, wrap(&exact));
         prop_assert_eq!(guest_tsc(host, ratio, offset), wanted);
-        // And runs on at its rate, as long as the host's counter does not pass 2^64.
+        // It continues at its rate, as long as the host's counter does not pass 2^64.
         if let Some(then) = host.checked_add(later) {
             let expected = wrap(&(scaled(&big(then)) + &exact));
             prop_assert_eq!(guest_tsc(then, ratio, offset), expected);
@@ -189,11 +190,11 @@ fn figures_that_were_worked_out_by_hand() {
     assert_eq!(error.times(1_000_000_000_000), -93);
     assert_eq!(error.ns_after(86_400), -8_047);
     assert_eq!(vmx.error(3_000_000, 2_500_000).unwrap().ns_after(86_400), 0);
-    // An unscaled guest that believes in 2.5 GHz on 2.500625 GHz is 250 ppm fast: 21.6 s a day.
+    // An unscaled guest that assumes 2.5 GHz on 2.500625 GHz is 250 ppm fast: 21.6 s a day.
     assert_eq!(set_tsc_khz(2_500_000, 2_500_625, Some(Hardware::Vmx), 250), Ok(Rate::Host));
     let error = Ratio::ONE.error(2_500_625, 2_500_000).unwrap();
     assert_eq!((error.ppb(), error.ns_after(86_400)), (250_000, 21_600_000_000));
-    // KVM's lower bound is rounded down, QEMU's up; so KVM takes one more.
+    // KVM's lower bound is rounded down, QEMU's up; so KVM accepts one more.
     assert_eq!(unscaled_khz(2_099_999, 250), (2_099_474, 2_100_523));
     assert_eq!(tolerated(2_099_999), (2_099_475, 2_100_523));
 }
@@ -206,7 +207,7 @@ fn a_blackout_is_seen_or_it_is_not() {
     let (last, host) = (u64::MAX - 5, 123_456_789_012);
     let blackout = ticks(300_000_000, 2_000_000);
     assert_eq!(blackout, 600_000_000);
-    // QEMU's way: the counter stands still, the guest is 300 ms late.
+    // As QEMU does it: the counter stops, and the guest is 300 ms late.
     assert_eq!(guest_tsc(host, ratio, offset_for(last, host, ratio)), last);
     // With the blackout added; it passes 2^64 here.
     let on = offset_for(last.wrapping_add(blackout), host, ratio);

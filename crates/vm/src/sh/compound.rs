@@ -22,7 +22,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The body of a loop, behind `do`.
+    /// Reads the body of a loop, after `do`.
     pub(super) fn body(&mut self, branch: bool) -> Result<(), Obstacle> {
         let change = |place: &mut Place| {
             place.looped = true;
@@ -90,7 +90,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind `[[`.
+    /// Reads a test, after `[[`.
     pub(super) fn test(&mut self) -> Result<(), Obstacle> {
         let mut regex = false;
         loop {
@@ -126,7 +126,7 @@ impl Reader<'_> {
         self.script.functions.push(name);
         self.lines()?;
         self.deeper()?;
-        // Whether it is called, and from where, is not known.
+        // It is not known whether it is called, and from where.
         let simple = self.at_place(|place| place.function = true, Self::command)?;
         self.shallower();
         if simple.is_some() { Err(self.obstacle("a function without brackets")) } else { Ok(()) }

@@ -7,10 +7,10 @@ use super::{Assign, Command, Input, Obstacle, Place, Script, Value, Word};
 use crate::shell::name_length;
 use std::ops::Range;
 
-/// Deeper nesting is no script of a person.
+/// The limit of nesting; a script by a person is not deeper.
 const DEEPEST: usize = 60;
 
-/// Commands behind whose words a bracket may begin an array.
+/// Commands after whose arguments a bracket may begin an array.
 const DECLARES: [&str; 5] = ["local", "declare", "typeset", "export", "readonly"];
 
 pub(super) struct Reader<'a> {
@@ -18,12 +18,12 @@ pub(super) struct Reader<'a> {
     pub(super) at: usize,
     depth: usize,
     place: Place,
-    /// Delimiters of here-documents that begin behind this line, and whether tabs in front of them go.
+    /// Delimiters of here-documents that begin after this line, and whether tabs before them are removed.
     pending: Vec<(String, bool)>,
     pub(super) script: Script,
 }
 
-/// An element of a list: its place, and its command if it is a simple one by itself.
+/// An element of a list: its place, and its command if it is a single simple one.
 struct Element {
     span: Range<usize>,
     command: Option<usize>,
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Blanks, continued lines and a comment.
+    /// Skips blanks, line continuations and a comment.
     pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         self.text.get(..self.at).and_then(|before| before.chars().next_back()).is_none_or(ends)
     }
 
-    /// Blanks, comments, ends of lines and the here-documents behind them.
+    /// Skips blanks, comments, ends of lines and the here-documents after them.
     pub(super) fn lines(&mut self) -> Result<(), Obstacle> {
         loop {
             self.blanks();
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
                 let last = line.len() == rest.len();
                 self.at += line.len() + usize::from(!last);
                 let line = if tabs { line.trim_start_matches('\t') } else { line };
-                // Lines are put together before the end is looked for, unless the delimiter is in quotes.
+                // Lines are joined before the end is searched, unless the delimiter is quoted.
                 let joined = line.strip_suffix('\\');
                 let end = line == name;
                 if (end && continued) || joined.is_some_and(|part| name.starts_with(part)) {
@@ -166,13 +166,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The word here, if it is plain, as a reserved word is.
+    /// Returns the word here, if it is plain, as a reserved word is.
     pub(super) fn plain(&self) -> &'a str {
         let rest = self.rest();
         rest.get(..rest.find(ends).unwrap_or(rest.len())).unwrap_or_default()
     }
 
-    /// Takes a reserved word.
+    /// Reads a reserved word.
     pub(super) fn reserved(&mut self, word: &str) -> Result<(), Obstacle> {
         self.lines()?;
         if self.plain() != word {
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Commands up to one of these ends, which is taken.
+    /// Reads commands up to and including one of these ends.
     pub(super) fn list(&mut self, until: &[&'static str]) -> Result<&'static str, Obstacle> {
         self.deeper()?;
         let mut elements: Vec<Element> = Vec::new();
@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
         Ok(command)
     }
 
-    /// Gives an input to all commands from this one on that have none.
+    /// Sets the input of all commands, from this one on, that have none.
     fn feed(&mut self, first: usize, input: &Input) {
         let fed = self.script.commands.get_mut(first..).unwrap_or_default();
         for command in fed.iter_mut().filter(|command| command.input.is_none()) {
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads with another place.
+    /// Reads with another value of `place`.
     pub(super) fn at_place<T>(
         &mut self,
         change: impl FnOnce(&mut Place),
@@ -307,7 +307,7 @@ impl<'a> Reader<'a> {
         out
     }
 
-    /// A command; the index of it if it is a simple one.
+    /// Reads a command; returns its index if it is a simple one.
     pub(super) fn command(&mut self) -> Result<Option<usize>, Obstacle> {
         let word = self.plain();
         let first = self.script.commands.len();
@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
             }
             _ => return self.simple(),
         }
-        // Redirections of the whole.
+        // Redirections of the whole command.
         while let Some((operator, word)) = self.redirection()? {
             if let Some(input) = input(&operator, word) {
                 self.feed(first, &input);
@@ -375,7 +375,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// `$(` is taken but for its bracket.
+    /// `$(` was read except for its bracket.
     pub(super) fn substitution(&mut self) -> Result<(), Obstacle> {
         self.at += 1;
         let pending = std::mem::take(&mut self.pending);
@@ -452,7 +452,7 @@ impl<'a> Reader<'a> {
             } else {
                 let word = self.some_word()?;
                 let source = self.text.get(word.span.clone()).unwrap_or_default();
-                // It may be a reserved word or an assignment when it is put together.
+                // After joining it may be a reserved word or an assignment.
                 if command.words.is_empty() && source.contains("\\\n") {
                     return Err(self.obstacle("a command's name that a continued line divides"));
                 }
@@ -505,7 +505,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The input that a redirection gives.
+/// Returns the input that a redirection sets.
 fn input(operator: &str, word: Word) -> Option<Input> {
     match operator.trim_start_matches('0') {
         "<" | "<>" => Some(Input::File(word)),

@@ -1,8 +1,9 @@
-//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: what may be edited is decided
-//! by it alone. [`crate::shell`] reads whatever it finds, for findings; this reader is for changes.
+//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: it alone decides what may be
+//! edited. [`crate::shell`] reads any text, for findings; this reader is for changes.
 //!
-//! The grammar is what POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and substitutions of
-//! processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar); bash(1).
+//! The grammar has the constructs that POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and
+//! substitutions of processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar);
+//! bash(1).
 
 mod compound;
 mod grammar;
@@ -15,12 +16,12 @@ mod tests;
 
 use std::ops::Range;
 
-/// Why a script cannot be edited: the first thing in it that is not understood.
+/// The reason why a script cannot be edited: the first construct that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
-    /// Where it is.
+    /// Its place.
     pub(crate) at: usize,
-    /// What is there.
+    /// A description of it.
     pub(crate) what: String,
 }
 
@@ -46,35 +47,35 @@ pub(crate) struct Use {
 /// A word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// All of it, with its quotes.
+    /// The whole word, with its quotes.
     pub(crate) span: Range<usize>,
-    /// What it says without quotes; an expansion is its source between two U+0001.
+    /// Its text without quotes; an expansion is its source between two U+0001.
     pub(crate) text: String,
-    /// Pieces that stand in the file as they are meant: what may be edited.
+    /// The parts that are literal in the file, which may be edited.
     pub(crate) runs: Vec<Range<usize>>,
-    /// Variables that are put in.
+    /// Variables in its expansions.
     pub(crate) uses: Vec<Use>,
     /// Whether it has an expansion.
     pub(crate) expands: bool,
-    /// Whether a shell may make several words of it, or names of files.
+    /// Whether a shell may split it into several words, or expand it to names of files.
     pub(crate) splits: bool,
-    /// Whether it goes over several lines.
+    /// Whether it extends over several lines.
     pub(crate) lines: bool,
 }
 
 impl Word {
-    /// What it says, where it is nothing but text.
+    /// Returns its text, if it is only text.
     pub(crate) fn literal(&self) -> Option<&str> {
         (!self.expands && !self.splits).then_some(self.text.as_str())
     }
 
-    /// Whether an edit lies in a piece that may be edited.
+    /// Returns whether an edit is inside a part that may be edited.
     pub(crate) fn editable(&self, span: &Range<usize>) -> bool {
         !self.lines && self.runs.iter().any(|run| run.start <= span.start && span.end <= run.end)
     }
 }
 
-/// What is assigned.
+/// The value of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     One(Word),
@@ -89,10 +90,10 @@ pub(crate) struct Assign {
     pub(crate) value: Value,
 }
 
-/// Where a command is.
+/// The context of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// In a branch of `if` or `case`, in the body of `while`, or behind `&&` or `||`.
+    /// In a branch of `if` or `case`, in the body of `while`, or after `&&` or `||`.
     pub(crate) branch: bool,
     /// In a command substitution.
     pub(crate) substitution: bool,
@@ -107,16 +108,16 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether it is in none of these: then it always runs, and in the shell itself.
+    /// Returns whether it is in none of these: then it always runs, and in the shell itself.
     pub(crate) fn is_outermost(self) -> bool {
         self == Self::default()
     }
 }
 
-/// What a command reads on its standard input, where the script says it.
+/// The standard input of a command, where the script sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// What the parts of a pipeline in front of it print.
+    /// The output of the parts of a pipeline before it.
     Pipe(Range<usize>),
     /// A file, by `<`.
     File(Word),
@@ -133,16 +134,16 @@ pub(crate) struct Command {
     /// Operators and targets of its redirections.
     pub(crate) redirects: Vec<(String, Word)>,
     pub(crate) place: Place,
-    /// Of itself or of what is around it.
+    /// From its own redirection or from that of an enclosing command.
     pub(crate) input: Option<Input>,
-    /// Where the element behind it is, if it is an element of a plain sequence by itself and not the last one.
+    /// The place of the element after it, if it is a single element of a plain sequence and not the last one.
     pub(crate) next: Option<Range<usize>>,
 }
 
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// In the order in which they begin.
+    /// The commands, in the order of their starts.
     pub(crate) commands: Vec<Command>,
     /// Names of functions.
     pub(crate) functions: Vec<String>,
@@ -156,7 +157,7 @@ pub(crate) struct Script {
 /// Reads a script.
 ///
 /// # Errors
-/// The first thing that is not understood.
+/// The first construct that is not understood.
 pub(crate) fn read(text: &str) -> Result<Script, Obstacle> {
     grammar::read(text)
 }

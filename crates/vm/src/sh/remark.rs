@@ -1,5 +1,5 @@
-//! Comments that are no comments of the grammar: commands and expansions that do nothing, written for their words. In a
-//! continued command bash has no other way.
+//! Comments that are not comments of the grammar: commands and expansions without effect, written for their words.
+//! Inside a continued command bash has no other form of comment.
 
 use super::{Command, Script};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) fn is_remark(source: &str) -> bool {
     ["${IFS#", "${IFS%"].iter().any(|it| source.starts_with(it))
 }
 
-/// Whether a command does nothing, and has words.
+/// Returns whether a command has no effect, but has words.
 pub(super) fn does_nothing(command: &Command) -> bool {
     let first = command.words.first().and_then(super::Word::literal);
     first == Some(":")
@@ -25,7 +25,7 @@ pub(super) fn does_nothing(command: &Command) -> bool {
         && !command.words.iter().any(|word| word.expands)
 }
 
-/// Adds the here-documents that nothing reads: `: <<'TEXT'`. Then puts all comments in order, and takes out those within
+/// Adds the here-documents that no command reads: `: <<'TEXT'`. Then sorts all comments, and removes those within
 /// others.
 pub(super) fn finish(text: &str, script: &mut Script) {
     let mut found: Vec<Range<usize>> = Vec::new();

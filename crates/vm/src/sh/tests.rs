@@ -1,4 +1,4 @@
-//! What is understood, and what is refused.
+//! Constructs that are understood, and constructs that are refused.
 
 use super::*;
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn read_unknown_is_refused() {
         "function f(x) { a; }",
     ] {
         let known = read(text);
-        // A list may be empty here, which a shell refuses itself.
+        // A list may be empty here, which a shell refuses.
         assert!(known.is_err() || text == "if\nfi", "{text}: {known:?}");
     }
 }

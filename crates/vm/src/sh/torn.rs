@@ -1,7 +1,7 @@
-//! Continued lines in places where this reader does not put them together.
+//! Line continuations in places where this reader does not join the lines.
 
-/// Where a continued line (`\` at its end) may divide an operator or an expansion: a shell puts lines together before it
-/// looks for them (POSIX, Shell Command Language, 2.2.1), this reader does not.
+/// Returns where a line continuation (`\` at the end) may divide an operator or an expansion: a shell joins lines
+/// before it recognises them (POSIX, Shell Command Language, 2.2.1), this reader does not.
 pub(super) fn torn(text: &str) -> Option<usize> {
     let operator = |c: char| "&|;<>()".contains(c);
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -11,7 +11,7 @@ pub(super) const MARK: char = '\u{1}';
 /// A word that is being read.
 struct Open {
     word: Word,
-    /// Where the present piece of plain text begins.
+    /// The start of the present part of plain text.
     run: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Open {
         self.run.get_or_insert(at);
     }
 
-    /// Ends the piece of plain text.
+    /// Ends the part of plain text.
     fn cut(&mut self, at: usize) {
         if let Some(start) = self.run.take() {
             self.word.runs.push(start..at);
@@ -37,18 +37,18 @@ impl Open {
     }
 }
 
-/// Where a word ends outside of quotes.
+/// Returns whether a character ends a word outside of quotes.
 pub(super) fn ends(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')')
 }
 
 impl Reader<'_> {
-    /// Reads a word; `regex` is one behind `=~`, in which brackets and bars are letters.
+    /// Reads a word; `regex`: it follows `=~`, and brackets and bars in it are letters.
     pub(super) fn word(&mut self, regex: bool) -> Result<Word, Obstacle> {
         let start = self.at;
         let mut open = Open { word: Word::default(), run: None };
         let mut patterns = false;
-        // Substitutions of processes are words of their own.
+        // A process substitution is a separate word.
         if self.rest().starts_with("<(") || self.rest().starts_with(">(") {
             self.at += 1;
             self.substitution()?;
@@ -111,7 +111,7 @@ impl Reader<'_> {
         // A bracket or a brace by itself is a letter.
         let alone = matches!(open.word.text.as_str(), "[" | "{" | "}" | "{}");
         open.word.splits |= patterns && !alone;
-        // A continued line behind the last letter is no part of the word.
+        // A line continuation after the last letter is not a part of the word.
         let whole = self.slice(start);
         open.word.span = start..start + whole.trim_end_matches("\\\n").len();
         Ok(open.word)
@@ -123,7 +123,7 @@ impl Reader<'_> {
         before.ends_with(['?', '*', '+', '@', '!']) && self.peek() == Some('(')
     }
 
-    /// Passes over a text in brackets.
+    /// Skips a text in brackets.
     fn brackets(&mut self) -> Result<(), Obstacle> {
         let mut depth = 0usize;
         while let Some(c) = self.take() {
@@ -143,14 +143,14 @@ impl Reader<'_> {
         Err(self.obstacle("a pattern in brackets"))
     }
 
-    /// Up to the closing quote, and over it.
+    /// Reads up to and including the closing quote.
     fn quoted(&mut self, open: &mut Open) -> Result<(), Obstacle> {
         while let Some(c) = self.peek() {
             let at = self.at;
             match c {
                 '"' => {
                     if open.run.is_none() {
-                        // Something may be put in here.
+                        // Text may be inserted here.
                         open.word.runs.push(at..at);
                     }
                     open.cut(at);
@@ -181,7 +181,7 @@ impl Reader<'_> {
         Err(self.obstacle("a quote that is not closed"))
     }
 
-    /// What begins with `$` or a backquote.
+    /// Reads an expansion that begins with `$` or a backquote.
     fn dollar(&mut self, open: &mut Open, quoted: bool) -> Result<(), Obstacle> {
         let start = self.at;
         let rest = self.rest();
@@ -252,7 +252,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `${`, up to its end.
+    /// Reads after `${`, up to its end.
     fn braces(&mut self, quoted: bool) -> Result<Option<Use>, Obstacle> {
         self.deeper()?;
         let start = self.at;
@@ -305,7 +305,7 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    /// Behind `((`, up to `))` and over it.
+    /// Skips an arithmetic expression, after `((`, up to and including `))`.
     pub(super) fn arithmetic(&mut self) -> Result<(), Obstacle> {
         let mut depth = 2usize;
         while let Some(c) = self.peek() {

@@ -1,14 +1,14 @@
-//! Here-documents. One that has a command line in it is a script, too; the others are passed over.
+//! Here-documents. One that contains a command line is a script, too; the others are skipped.
 
 use super::Lexer;
 use crate::words::here_document;
 use std::collections::HashMap;
 
-/// What here-documents are looked for by.
+/// The index for the search of here-documents.
 pub(super) struct Index<'a> {
     /// Where the lines of a text, without blanks around it, begin.
     lines: HashMap<&'a str, Vec<usize>>,
-    /// Where QEMU or Cloud Hypervisor is named.
+    /// The places where QEMU or Cloud Hypervisor is named.
     programs: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Index<'a> {
         Self { lines, programs }
     }
 
-    /// Where the line that ends a document begins, and whether QEMU is named before.
+    /// Returns where the line that ends a document begins, and whether a program is named before it.
     fn document(&self, name: &str, from: usize, end: usize) -> (usize, bool) {
         let after = |places: &[usize]| places.get(places.partition_point(|at| *at < from)).copied();
         let end = self.lines.get(name).and_then(|lines| after(lines)).unwrap_or(end);
@@ -35,7 +35,7 @@ impl<'a> Index<'a> {
 }
 
 impl Lexer<'_> {
-    /// `<<EOF`: remembers the delimiter.
+    /// Reads `<<EOF` and records the delimiter.
     pub(super) fn here_document(&mut self) {
         match here_document(self.rest()) {
             Some((name, end)) => {
@@ -47,7 +47,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Behind the line: the documents. One that has a command line of QEMU in it is a script too.
+    /// Reads the documents after the line. One that contains a command line of QEMU is a script, too.
     pub(super) fn here_documents(&mut self) {
         for (name, plain) in std::mem::take(&mut self.here) {
             let (text, from) = (self.text, self.at);

@@ -1,10 +1,10 @@
-//! What a shell puts something else in for: variables, substitutions of commands, placeholders of templates.
+//! Text that a shell or a template replaces: variables, command substitutions, placeholders of templates.
 
 use super::{Lexer, Piece, flush};
 use crate::placed::Placed;
 use std::ops::Range;
 
-/// Brackets that are looked for in vain; behind that many, no other one is looked for.
+/// The limit of brackets whose end was not found; after that, no other one is searched.
 const MOST_UNBALANCED: usize = 256;
 
 impl Lexer<'_> {
@@ -31,7 +31,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes a substitution of a command that starts a machine: it is read like any other.
+    /// Records a command substitution that starts a machine: it is read like any other.
     fn started(&mut self, span: Range<usize>) {
         const MOST: usize = 16;
         let inner = self.text.get(span.clone()).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Lexer<'_> {
             );
         }
         match next.chars().next() {
-            // `set -- "$@" -snapshot` gives it words.
+            // `set -- "$@" -snapshot` assigns words to it.
             Some('@') if self.text.contains("set -- ") => {
                 let name = "@".to_owned();
                 let all = Piece::Variable {

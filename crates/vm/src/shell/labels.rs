@@ -1,11 +1,11 @@
-//! Labels of `case`: `-cpu|--cpu)` is a pattern, and no word of a command.
+//! Labels of `case`: `-cpu|--cpu)` is a pattern, not a word of a command.
 
 use super::Lexer;
 
-/// Where a script is in its `case`.
+/// The state inside the `case` of a script.
 #[derive(Default)]
 pub(super) struct Labels {
-    /// How many are open.
+    /// The number of open ones.
     open: usize,
     /// Whether a label may begin, or has begun.
     awaited: bool,
@@ -14,7 +14,7 @@ pub(super) struct Labels {
 }
 
 impl Lexer<'_> {
-    /// Behind a word: `case WORD in` opens one, `esac` closes one.
+    /// Called after a word: `case WORD in` opens one, `esac` closes one.
     pub(super) fn labels_behind_word(&mut self) {
         let words = self.now.words.as_slice();
         let is = |back: usize, name: &str| {
@@ -31,7 +31,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes a character that ends a word, if it is of a label.
+    /// Reads a character that ends a word, if it belongs to a label.
     pub(super) fn label(&mut self, c: char) -> bool {
         let none = self.now.words.is_empty();
         let rest = self.rest();

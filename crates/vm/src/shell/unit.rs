@@ -1,12 +1,12 @@
-//! What is different where a script is a unit of systemd, or writes one.
+//! The differences in a script that is a unit of systemd, or writes one.
 
-/// Whether a text is a unit of systemd, in which a continued line is a blank.
+/// Returns whether a text is a unit of systemd, in which a line continuation is a blank.
 pub(crate) fn is_unit(text: &str) -> bool {
     text.lines().any(|line| matches!(line.trim_end(), "[Service]" | "[Unit]"))
 }
 
-/// Whether a line of a unit is a comment. Within a continued line it is left out, and the line goes on behind it:
-/// systemd.syntax(7).
+/// Returns whether a line of a unit is a comment. Within a continued line it is ignored, and the line continues after
+/// it: systemd.syntax(7).
 pub(crate) fn is_remark_of_unit(line: &str) -> bool {
     line.trim_start().starts_with(['#', ';'])
 }

@@ -1,4 +1,4 @@
-//! Whether a whole text is one document of XML.
+//! Checks that a whole text is one XML document.
 
 use super::{kind, position, resolve};
 use crate::lint::LintError;
@@ -6,10 +6,10 @@ use crate::text::{Text, offset};
 use quick_xml::Reader;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
 
-/// Checks that a whole text is one document of XML, as every parser takes it, without entities of its own.
+/// Checks that a whole text is one XML document that every parser accepts, without declarations of entities.
 ///
 /// # Errors
-/// The first place where it is not.
+/// The first place with an error.
 pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
     let source = text.as_str().trim_start_matches('\u{feff}');
     let from = text.as_str().len() - source.len();
@@ -94,7 +94,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
     Ok(())
 }
 
-/// Attributes as XML has them.
+/// Checks attributes by the rules of XML.
 fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
     let mut after = 0;
     for attribute in tag.attributes() {
@@ -106,7 +106,7 @@ fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
         if after > 0 && !tag.get(after..key).is_some_and(|it| it.starts_with(char::is_whitespace)) {
             return Err("no blank between two attributes".to_owned());
         }
-        // Behind the quote.
+        // After the quote.
         after = offset(tag, &attribute.value) + attribute.value.len() + 1;
         if attribute.value.contains('<') {
             return Err("`<` in the value of an attribute".to_owned());
@@ -120,7 +120,7 @@ fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The declaration: a version, then an encoding, then `standalone`, each with a value that it may have.
+/// Checks the declaration: a version, then an encoding, then `standalone`, each with a permitted value.
 fn declaration(words: &BytesDecl<'_>) -> Result<Option<String>, String> {
     let wrong = || "a declaration `<?xml ... ?>` that says something else than XML has".to_owned();
     let rest = words.strip_prefix("xml").ok_or_else(wrong)?;

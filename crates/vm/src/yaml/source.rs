@@ -1,29 +1,29 @@
-//! A text of YAML that other readers take, and this one does not: a quoted value that goes on in the column of its key,
-//! or left of it. YAML 1.2.2 (6.1, 7.3) wants it further right; libyaml and go-yaml, which kubectl reads with, do not look
-//! at the column. Blanks are put in front of such a line in what is parsed, which the value does not have (6.5, line
+//! A text of YAML that other readers accept, but this one does not: a quoted value that continues in the column of its
+//! key, or left of it. YAML 1.2.2 (6.1, 7.3) requires more indentation; libyaml and go-yaml, which kubectl reads with,
+//! ignore the column. The parsed text gets blanks before such a line, which are not a part of the value (6.5, line
 //! folding), and places are those of the text without them.
 
 use granit_parser::Parser;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What the parser says of such a line.
+/// The parser's error about such a line.
 const COMPLAINT: &str = "invalid indentation in multiline quoted scalar";
-/// The most such lines.
+/// The limit of such lines.
 const MOST: usize = 64;
-/// The most that is read for them, in bytes: each line takes the text from its beginning.
+/// The limit of bytes that are read for them: each line requires another pass from the beginning of the text.
 const MOST_READ: usize = 32 << 20;
-/// Further right than any key.
+/// More than the indentation of any key.
 const BLANKS: &str = "                                                                ";
 
-/// What is parsed of a text.
+/// The text that is parsed.
 pub(super) struct Source<'a> {
     pub(super) text: Cow<'a, str>,
-    /// Where blanks were put in, in the text with them.
+    /// The places of inserted blanks, in the text with them.
     added: Vec<usize>,
 }
 
-/// Whether an error is of such a line.
+/// Returns whether an error is about such a line.
 pub(super) fn complains(what: &str) -> bool {
     what.contains(COMPLAINT)
 }
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
         Self { text: Cow::Borrowed(text), added: Vec::new() }
     }
 
-    /// The text, with blanks if it can be read only so.
+    /// Returns the text, with blanks if it can be read only with them.
     pub(super) fn of(text: &'a str) -> Self {
         Self::padded(text).unwrap_or_else(|| Self::strict(text))
     }
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
             let line = error.marker().line().checked_sub(1)?;
             let start = source.text.split_inclusive('\n').take(line).map(str::len).sum();
             let rest = source.text.get(start..)?;
-            // The end of a document is one in quotes, too.
+            // A document end mark is one inside quotes, too.
             let known = source.added.last().is_some_and(|last| *last >= start);
             if known || rest.starts_with("---") || rest.starts_with("...") {
                 return None;
@@ -122,7 +122,7 @@ mod tests {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains("no valid YAML"), "{text}: {error}");
         }
-        // As many lines as are looked at, and more.
+        // As many lines as are read, and more.
         let many = |n: usize| format!("a: 'x\n{}y'\n", "y\n".repeat(n));
         assert!(parse(&many(40)).is_ok() && parse(&many(400)).is_err());
     }

@@ -1,8 +1,8 @@
-//! Texts that somebody made to keep a reader busy, of any size.
+//! Texts of any size that are constructed to keep a reader busy.
 
 use clocksmith_vm::Kind;
 
-/// A piece again and again, `%` in it being a running number.
+/// Repeats a piece; `%` in it is a running number.
 fn many(piece: &str, size: usize) -> String {
     let mut text = String::with_capacity(size + piece.len() + 16);
     let mut number = 0usize;
@@ -18,7 +18,8 @@ fn many(piece: &str, size: usize) -> String {
     text
 }
 
-/// What makes the file one of its kind, in front and behind: most kinds are lines, and their sample is in front.
+/// Returns the text before and after that makes the file one of its kind: most kinds are lines, and their sample comes
+/// first.
 fn around(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Libvirt => {
@@ -305,7 +306,7 @@ pub(crate) fn cases(kind: Kind, size: usize) -> Vec<Case> {
     own
 }
 
-/// The name of the file, and all of it.
+/// Returns the name of the file, and its whole text.
 pub(crate) fn file(kind: Kind, text: &str) -> (&'static str, String) {
     let (before, after) = around(kind);
     let name = match kind {
@@ -321,7 +322,7 @@ pub(crate) fn file(kind: Kind, text: &str) -> (&'static str, String) {
     (name, format!("{before}{text}{after}"))
 }
 
-/// More of VirtualBox's own: extra data and snapshots.
+/// More texts for VirtualBox: extra data and snapshots.
 pub(crate) fn machines(size: usize) -> Vec<Case> {
     let root = |inside: String| {
         format!(

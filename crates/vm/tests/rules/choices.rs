@@ -1,4 +1,4 @@
-//! What a file does not take over of `--invtsc` and `--tsc-frequency` is said, with what to write.
+//! A choice (`--invtsc`, `--tsc-frequency`) that a file does not follow is reported, with the text to write.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn choice_that_a_machine_can_have_only_half_of_changes_nothing() {
     let bare = domain("a", "", "", QUIET_CLOCK, "");
     let why = undecided(Kind::Libvirt, "a.xml", &bare, true);
     assert!(why.len() == 1 && why[0].contains("no <cpu> with a mode"), "{why:?}");
-    // Without the invariant TSC that is asked for, the frequency alone binds the guest to its hosts.
+    // Without the requested invariant TSC, the frequency would only bind the guest to its hosts.
     let part = "<clock offset='utc'>\n  <timer name='hpet' present='no'/>\n</clock>\n";
     let why = undecided(Kind::Libvirt, "a.xml", part, true);
     assert!(why.len() == 1 && why[0].contains("part of a domain"), "{why:?}");

@@ -1,4 +1,4 @@
-//! What a file declares of the guest's system counts for more than what the command line says.
+//! A file's declaration of the guest's system takes precedence over that of the command line.
 
 use super::*;
 use clocksmith_vm::Guest;

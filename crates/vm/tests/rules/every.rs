@@ -1,9 +1,9 @@
-//! Every rule of the registry is found in some file: a rule that nothing reports is a promise that nothing keeps.
+//! Every rule of the registry is found in some file: each rule must be reported at least once.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// Files, each behind a line `=== KIND NAME: IDS`.
+/// Files, each after a line `=== KIND NAME: IDS`.
 const SAMPLES: &str = include_str!("samples.txt");
 
 #[test]
@@ -28,7 +28,8 @@ fn rules_every_one_is_found_in_a_sample() {
     assert!(missing.is_empty(), "no sample has {missing:?}");
 }
 
-/// What an administrator may have set against a fault is not taken away; what to write by hand is said.
+/// A setting that an administrator may have made because of a fault is not removed; the text to write by hand is
+/// reported.
 #[test]
 fn fix_setting_with_a_reason_is_left_and_said() {
     let qemu = |rest: &str| {

@@ -1,4 +1,4 @@
-//! What is so in all kinds: parts, broken and torn files, the guest's system.
+//! Properties of all kinds: parts, broken and truncated files, the guest's system.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn broken_files_are_refused_with_a_place() {
     assert!(lint(&document(Kind::Kubevirt, &"[".repeat(100_000))).is_err());
 }
 
-/// Who names a file need not be one who may read it: root may read it for them.
+/// The user who names a file may not be permitted to read it: root may read it on the user's behalf.
 #[test]
 fn errors_name_the_place_and_no_part_of_the_file() {
     let cases = [
@@ -157,7 +157,7 @@ fn each_here_document_is_read_by_itself() {
     ] {
         assert_eq!(ids(Kind::Libvirt, &text), found, "{text}");
     }
-    // Words in angle brackets behind it, in any language.
+    // Words in angle brackets after it, in any language.
     let python = format!("a = \"\"\"\n{domain}\n\"\"\"\nname = args[\"<image>\"]\n");
     assert!(ids(Kind::Libvirt, &python).contains(&found[0]));
     let torn = format!("a = \"\"\"\n{domain}\n<domain><name>a</name>\n\"\"\"\n");
@@ -208,7 +208,7 @@ fn snapshots_and_states_hold_domains() {
     }
 }
 
-/// A domain that has a clock with this, its metadata and its root's attributes.
+/// Returns a domain with this clock, metadata and attributes of the root.
 fn with(root: &str, metadata: &str, clock: &str) -> String {
     format!(
         "<domain type='kvm'{root}>\n  <name>debian</name>\n  <metadata>{metadata}</metadata>\n  <os><type arch='x86_64' \
@@ -294,8 +294,7 @@ fn xml_that_is_not_well_formed_is_not_edited() {
     }
 }
 
-/// A change that nothing reads, because the file's parts are not where they seem to be, is not made again
-/// and again.
+/// A change that has no effect, because the file's parts are not where they seem to be, is not repeated.
 #[test]
 fn torn_files_are_mended_once_at_most() {
     let torn = "{% if x %}<domac\"/></ffsain>{% \"><c<!-- virsh edit x -->\n<domain type='kvm'>\n  \
@@ -336,7 +335,7 @@ fn comments_leave_findings_out() {
         ids(&text("# clocksmith: ignore q-kvm-off\n# clocksmith: ignore q-hpet-default-on\n")),
         [""; 0]
     );
-    // Only a comment says it.
+    // Only a comment disables a rule.
     assert_eq!(ids(&text("echo 'clocksmith: ignore q-kvm-off'\n")).len(), 2);
     let ignored = text("# clocksmith: ignore q-hpet-default-on no time\n");
     assert_eq!(lint(&document(Kind::Qemu, &ignored)).unwrap().ignored.len(), 1);
@@ -346,7 +345,7 @@ fn comments_leave_findings_out() {
     assert!(!super::ids(Kind::Libvirt, &ignored).iter().any(|(id, _)| *id == "lv-hpet-on"));
 }
 
-/// Where a rule may be left out, and where the same words are data.
+/// Places where a rule may be disabled, and places where the same words are data.
 #[test]
 fn only_a_comment_of_the_format_leaves_a_rule_out() {
     let left_out = |kind: Kind, name: &str, text: &str| {

@@ -128,7 +128,7 @@ fn kubevirt_lists_name_their_objects() {
         .filter_map(|f| f.object.as_deref())
         .collect();
     assert_eq!(objects, ["VirtualMachine shop/fedora-web", "VirtualMachine shop/windows-db"]);
-    // Each has its own system.
+    // Each has a different system.
     let missing: Vec<_> =
         report.findings.iter().filter(|f| f.rule.id == "kv-hyperv-timer-missing").collect();
     assert_eq!(missing.len(), 1);
@@ -170,7 +170,7 @@ fn kubevirt_clock_by_an_alias_is_that_of_each_machine() {
     for name in ["fedora", "centos", "debian"] {
         assert!(named.iter().any(|it| it.contains(name)), "{name}: {named:?}");
     }
-    // One text for three machines is not edited.
+    // A text that three machines share is not edited.
     let fixed = fix(&document, &Choices::default()).unwrap();
     assert_eq!(fixed.document.text.as_str(), text);
 }
@@ -187,7 +187,7 @@ fn kubevirt_annotation_that_goes_on_in_the_column_of_its_key() {
         assert!(
             ids(Kind::Kubevirt, &before).contains(&("kv-hyperv-timer-missing", Severity::Warn))
         );
-        // What is changed is the value, wherever the annotation goes on.
+        // Only the value is changed, wherever the annotation continues.
         let declared =
             document(Kind::Kubevirt, &before).with_guest(Some(clocksmith_vm::Guest::Windows));
         let fixed = fix(&declared, &Choices::default()).unwrap();
@@ -208,7 +208,7 @@ fn kubevirt_key_that_stands_twice_is_named_and_the_last_one_counts() {
     assert!(all.contains(&on) && all.contains(&twice), "{all:?}");
     let all = ids(Kind::Kubevirt, &text("true", "false"));
     assert!(!all.contains(&on) && all.contains(&twice), "{all:?}");
-    // Branches of a template, and keys that say nothing of a clock.
+    // Branches of a template, and keys that do not affect a clock.
     let branches = text("false", "true").replace(
         "            hpet: {present: true}",
         "{{ else }}\n            hpet: {present: true}",

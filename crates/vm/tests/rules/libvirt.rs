@@ -119,7 +119,7 @@ fn libvirt_cpus() {
         &domain("win11", again, PLAIN_CPU, &reference, ""),
         &plain,
     );
-    // A guest that would not move anyway.
+    // A guest that cannot migrate anyway.
     let stays = "  <devices>\n    <hostdev mode='subsystem' type='pci'/>\n  </devices>\n";
     both(
         kind,
@@ -137,7 +137,7 @@ fn libvirt_cpus() {
         &domain("debian", "", &invtsc, QUIET_CLOCK, stays),
         &plain,
     );
-    // 2400 is meant as MHz.
+    // 2400 is intended as MHz.
     for hertz in ["2400", "2.5G", "-1", "x"] {
         let timer = clock(&format!("    <timer name='tsc' frequency='{hertz}'/>\n"));
         both(
@@ -171,7 +171,7 @@ fn libvirt_emulated_domains_have_no_clock_of_kvm() {
         "",
     );
     both(kind, "lv-invtsc-emulated", Error, &emulated(&invtsc), &invtsc);
-    // Neither is added to what would not start with it.
+    // Neither is added to a domain that would not start with it.
     let choices = Choices { invtsc: true, tsc_frequency: Some(2_500_000_000) };
     let fixed = fix(&document(kind, &emulated(&plain)), &choices).unwrap();
     assert_eq!(fixed.document.text.as_str(), emulated(&plain));
@@ -193,7 +193,7 @@ fn guests_names_are_guesses_and_change_nothing() {
     );
     let fixed = fix(&document(kind, &named("my-win10")), &Choices::default()).unwrap();
     assert_eq!(fixed.document.text.as_str(), named("my-win10"));
-    // Said, it is acted on; as something else, nothing of Windows is said.
+    // If the caller specifies Windows, it is edited; with another system, findings about Windows are absent.
     let said = |guest| lint(&document(kind, &named("my-win10")).with_guest(Some(guest))).unwrap();
     let windows = said(clocksmith_vm::Guest::Windows);
     assert!(
@@ -209,7 +209,7 @@ fn guests_names_are_guesses_and_change_nothing() {
             .iter()
             .all(|f| f.rule.id != "lv-hypervclock-missing")
     );
-    // A directory tells nothing, nor does a part of a word.
+    // A directory is not evidence of the system, nor is a part of a word.
     for (name, file) in [("edwin-db1", "a.xml"), ("db1", "/srv/win10-vms/a.xml")] {
         let document = Document::of_kind(file, named(name).as_bytes(), kind).unwrap();
         assert_eq!(lint(&document).unwrap().guest, clocksmith_vm::Guest::Unknown, "{name} {file}");
@@ -235,12 +235,12 @@ fn libvirt_overrides() {
         &with("Penryn,+invtsc"),
         &with("Penryn,+invtsc,tsc-frequency=5000000000"),
     );
-    // How vCPUs are arranged is not lost.
+    // The topology of the vCPUs is not lost.
     let arranged = "  <cpu>\n    <topology sockets='1' cores='4' threads='1'/>\n  </cpu>\n";
     let debian = |cpu: &str| ids(kind, &domain("debian", "", cpu, QUIET_CLOCK, &arguments("host")));
     assert!(debian(arranged).contains(&("lv-cpu-override", Severity::Info)));
     assert!(debian(PLAIN_CPU).contains(&("lv-cpu-override", Warn)));
-    // The same is not said twice.
+    // The same is not reported twice.
     assert!(!ids(kind, &with("host")).iter().any(|found| found.0 == "lv-hypervclock-ok"));
     let named = document(kind, &with("host,kvm=off,hv-vendor-id=a"));
     let fixed = fix(&named, &Choices::default()).unwrap();
@@ -325,7 +325,7 @@ fn libvirt_domain_without_a_clock_gets_one() {
         assert_eq!(text.matches("<timer name='hypervclock' present='yes'/>").count(), 1, "{text}");
         assert_eq!(fixed.mended.len(), 1);
     }
-    // A guess changes nothing.
+    // An inferred system changes nothing.
     let guessed = domain("win10", "", PLAIN_CPU, "", "");
     mended(Kind::Libvirt, &guessed, &guessed);
 }
@@ -375,7 +375,7 @@ fn libvirt_hpet_goes_only_beside_a_better_clock() {
         domain("debian", "", &bit, &clock(""), ""),
         plain.replace("type='kvm'", "type='qemu'"),
         plain.replace("<domain type='kvm'>", "<domain>"),
-        // A part does not say the rest.
+        // A part does not have the rest.
         clock(""),
     ] {
         mended(kind, &text, &text);
@@ -383,7 +383,7 @@ fn libvirt_hpet_goes_only_beside_a_better_clock() {
         let hpet = report.findings.iter().find(|it| it.rule.id == "lv-hpet-on").unwrap();
         assert!(hpet.left.is_some(), "{text}");
     }
-    // kvm-clock comes back in the same run.
+    // kvm-clock is restored in the same run.
     let lost = clock("    <timer name='kvmclock' present='no'/>\n");
     let text = domain("debian", "", PLAIN_CPU, &lost, "");
     let after = text
@@ -431,7 +431,7 @@ fn libvirt_clocks_that_do_not_start_or_do_no_harm() {
     both(Kind::Libvirt, "lv-kvmclock-off", Info, &domain("win10", "", &invtsc, &off, ""), &with);
 }
 
-/// What `virt-xml-validate` says, where it is installed.
+/// Returns the result of `virt-xml-validate`, where it is installed.
 fn valid(text: &str) -> Option<bool> {
     let file = tempfile::NamedTempFile::with_suffix(".xml").unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -439,7 +439,7 @@ fn valid(text: &str) -> Option<bool> {
     Some(command.arg(file.path()).arg("domain").output().ok()?.status.success())
 }
 
-/// Of what may be there once there are never two, and what was valid stays so.
+/// An element that may occur once never occurs twice, and a valid file stays valid.
 #[test]
 fn libvirt_mended_domains_have_each_element_once() {
     let hyperv = "    <hyperv>\n      <relaxed state='on'/>\n    </hyperv>\n";
@@ -467,7 +467,7 @@ fn libvirt_mended_domains_have_each_element_once() {
                     ] {
                         assert!(after.matches(one).count() <= 1, "{one}\n{after}");
                     }
-                    // The validator is slow: only where a clock is made.
+                    // The validator is slow: it runs only where a clock is created.
                     if clock.is_empty() && valid(&before) == Some(true) {
                         assert_eq!(valid(after), Some(true), "{after}");
                         validated += 1;
@@ -554,7 +554,7 @@ fn each_of_several_excerpts_is_read_and_none_is_changed() {
     let fixed = fix(&document, &choices).unwrap();
     assert_eq!(fixed.document.text.as_str(), text);
     assert!(fixed.undecided[0].contains("several parts"), "{:?}", fixed.undecided);
-    // Different parts are of one domain.
+    // Different parts belong to one domain.
     let parts = format!("<cpu mode='host-passthrough'/>\n{}", clock("no"));
     let document = Document::of_kind("a.xml", parts.as_bytes(), Kind::Libvirt).unwrap();
     assert!(fix(&document, &choices).unwrap().chosen > 0);

@@ -80,7 +80,7 @@ fn folded_values_are_one_line() {
         assert!(found.contains(&("q-guest-notsc", 6)), "{text}: {found:?}");
         assert!(bad("a.yml", &text.replace('\n', "\r\n")).contains(&("q-hypervisor-hidden", 5)));
     }
-    // A line that is indented more, and one behind an empty line, are of another command; `|` folds nothing.
+    // A line with more indentation, and one after an empty line, belong to another command; `|` folds nothing.
     let text = "a:\n  - >-\n    qemu-system-x86_64 -accel kvm -m 4G\n    -cpu host,-hypervisor\n";
     assert!(bad("a.yml", text).iter().any(|it| it.0 == "q-hypervisor-hidden"));
     for other in [
@@ -119,7 +119,7 @@ fn items_of_a_list_are_one_command_line() {
             u32::try_from(text.lines().position(|it| it.contains("-hypervisor")).unwrap() + 1);
         assert_eq!(found, [("q-hypervisor-hidden", line.unwrap())], "{text}");
     }
-    // Each item of a script is a command of its own.
+    // Each item of a script is a separate command.
     let text = "job:\n  script:\n    - echo qemu-system-x86_64\n    - apt install qemu-system-x86\n    - run -cpu host,-hypervisor\n";
     assert!(
         bad("a.yml", &format!("{text}    - qemu-system-x86_64 -enable-kvm -cpu host\n")).is_empty()

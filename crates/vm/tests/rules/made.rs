@@ -1,4 +1,4 @@
-//! Scripts that make machines of other kinds: by commands, or by files that they write.
+//! Scripts that create machines of other kinds: by commands, or by files that they write.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn commands_of_proxmox_are_read() {
             "sudo qm set $vmid -args '-no-hpet -machine hpet=on' || exit 1",
             vec![("q-no-hpet-removed", Severity::Error), ("q-hpet-on", Severity::Warn)],
         ),
-        // Only a run tells which of the two it is.
+        // Only a run shows which of the two applies.
         ("--cpu host --ostype l26", "if x; then qm set $vmid --cpu kvm64; fi", vec![]),
         ("--ostype l26", "# qm set $vmid --kvm 0", vec![]),
         // Another machine.

@@ -1,5 +1,5 @@
-//! Each rule both ways: a small file that has it, and the same file without. Whatever `fix` mends is
-//! gone afterwards, and mending twice is mending once.
+//! Each rule both ways: a small file that has it, and the same file without. Each problem that `fix` fixes is gone
+//! afterwards, and a second fix changes nothing.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod choices;
@@ -32,7 +32,7 @@ fn ids(kind: Kind, text: &str) -> Vec<(&'static str, Severity)> {
     report.findings.iter().map(|finding| (finding.rule.id, finding.severity)).collect()
 }
 
-/// `with` has the finding, `without` has not.
+/// Asserts that `with` has the finding, and `without` does not.
 #[track_caller]
 fn both(kind: Kind, id: &str, severity: Severity, with: &str, without: &str) {
     assert!(
@@ -46,7 +46,7 @@ fn both(kind: Kind, id: &str, severity: Severity, with: &str, without: &str) {
     }
 }
 
-/// Mending leaves nothing that it could mend, and does so at once.
+/// Asserts that a fix leaves nothing that it could fix, after one run.
 #[track_caller]
 fn mends(kind: Kind, text: &str) {
     let document = document(kind, text);

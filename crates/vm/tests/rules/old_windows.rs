@@ -1,8 +1,8 @@
-//! A Windows that is older than Vista knows nothing of Hyper-V's page: it is not missed there.
+//! A Windows older than Vista does not use Hyper-V's page, so its absence is not reported.
 
 use super::*;
 
-/// Each text with the name of a Windows at `NAME`, and what is said of a new one.
+/// Each text with the name of a Windows at `NAME`, and the finding for a new one.
 const CASES: [(Kind, &str, &str); 9] = [
     (
         Kind::Libvirt,

@@ -1,4 +1,4 @@
-//! Systems and drivers that are not what they look like at first.
+//! Systems and drivers that are easily mistaken for others.
 
 use super::*;
 
@@ -179,7 +179,7 @@ fn text_that_another_command_has_is_named_as_a_whole() {
     let report = lint(&document(Kind::Qemu, &unit)).unwrap();
     let left = report.findings.iter().find_map(|it| it.left.clone());
     assert!(left.is_some_and(|left| left.contains('%')));
-    // What a unit describes tells the guest's system, too.
+    // A unit's description names the guest's system, too.
     let unit = "[Unit]\nDescription=ReactOS test\n[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -machine \
                 pc,hpet=on -cpu host,kvmclock=off -hda a.img\n";
     mended(Kind::Qemu, unit, unit);

@@ -39,7 +39,7 @@ fn proxmox_rules() {
         let after = if edited { text.replace("hpet=on", "hpet=off") } else { text.clone() };
         mended(kind, &text, &after);
     }
-    // The flags that Proxmox VE gives to Windows are lost behind another -cpu.
+    // The flags that Proxmox VE gives to Windows are lost with another -cpu.
     let windows = |rest: &str| args(&format!("-machine hpet=on {rest}")).replace("l26", "win10");
     mended(kind, &windows(""), &windows("").replace("hpet=on", "hpet=off"));
     let lost = windows("-cpu host,hypervisor=off,+invtsc,tsc-frequency=2600000000");
@@ -47,11 +47,11 @@ fn proxmox_rules() {
     both(kind, "q-no-acpi-removed", Error, &args("-no-acpi"), plain);
     let stray = args("-smbios type=2 Skylake-Server,vendor=GenuineIntel,+invtsc");
     both(kind, "q-cpu-without-option", Error, &stray, plain);
-    // macOS has no use for Hyper-V's page, whatever the type says.
+    // macOS does not use Hyper-V's reference TSC page, whatever `ostype` is.
     let apple = args("-device isa-applesmc,osk=x -cpu host,+invtsc").replace("l26", "win10");
     both(kind, "pve-args-cpu-override", Warn, &apple, plain);
     mended(kind, &apple, &apple);
-    // A snapshot is what it was.
+    // A snapshot is a former state.
     assert_eq!(
         ids(kind, &format!("{plain}\n[before]\nargs: -cpu host,kvm=off\n")),
         ids(kind, plain)

@@ -72,7 +72,7 @@ fn python_lists_are_command_lines_of_their_own() {
     let list = "    return [\n        'qemu-system-x86_64', '-enable-kvm',\n        '-cpu', 'host',\n        '-m', m,\n    ]\n";
     let text = format!("def a(m):\n{list}\ndef b(m):\n{list}");
     assert!(python(&text).iter().all(|(id, _, _)| *id != "q-cpu-repeated"));
-    // A branch that gives another one means it instead.
+    // A branch with another one intends to replace it.
     let other = "a = ['qemu-system-x86_64', '-enable-kvm', '-cpu', 'host']\nif x:\n    a += ['-cpu', 'host,-kvmclock']\nrun(a)\n";
     let all = python(other);
     assert!(all.iter().any(|(id, _, _)| *id == OFF), "{all:?}");
@@ -136,7 +136,7 @@ fn strings_beside_each_other_are_one() {
     }
 }
 
-/// What is found in a program, which is never changed.
+/// Returns the findings in a program, which is never changed.
 fn program(name: &str, text: &str) -> Vec<&'static str> {
     let document = Document::new(name, text.as_bytes()).unwrap();
     assert_eq!(document.kind, Kind::Qemu, "{text}");
@@ -155,7 +155,7 @@ fn constants_of_programs_are_followed() {
     assert_eq!(program("a.rs", &of("host,-kvmclock")), bad);
     assert_eq!(program("a.rs", &of("host")), [""; 0]);
     assert_eq!(program("a.rs", &run.replace("CPU", "\"host,-kvmclock\"")), bad);
-    // A name that may be something else, too.
+    // A name that may also be something else.
     let other = of("host,-kvmclock").replace("main()", "main(CPU: &str)");
     assert_eq!(program("a.rs", &other), [""; 0]);
     let go = "package main\n\nconst cpu = \"host,-kvmclock\"\n\nfunc main() {\n\texec.Command(\"qemu-system-x86_64\", \"-enable-kvm\", \

@@ -196,13 +196,13 @@ fn qemu_scripts() {
     let asks = "CPU=host\nif grep -q constant_tsc /proc/cpuinfo; then\n  CPU=\"$CPU,+invtsc\"\nfi\nqemu-system-x86_64 -m 1G -cpu $CPU\n";
     has(asks, "q-invtsc-conditional-ok", Info);
     assert!(!ids(kind, asks).iter().any(|found| found.0 == "q-invtsc-migblock"));
-    // Both ways that a variable may go are looked at.
+    // Both possible values of a variable are judged.
     has(
         "CPU=host,kvm=off\nif [ \"$1\" ]; then CPU=qemu64; fi\nqemu-system-x86_64 -m 1G -cpu $CPU\n",
         "q-kvm-off",
         Warn,
     );
-    // What is not known is not guessed.
+    // An unknown value is not guessed.
     let quiet = "qemu-system-aarch64 -M virt -m 1G -cpu max\n";
     assert!(ids(kind, quiet).is_empty(), "{quiet}: {:?}", ids(kind, quiet));
     mended(
@@ -256,7 +256,7 @@ fn qemu_flags_of_hyperv_are_for_windows() {
     let kind = Kind::Qemu;
     let windows = qemu("-cpu host -name win10");
     both(kind, "q-hv-time-missing", Warn, &windows, &qemu("-cpu host,hv_time -name win10"));
-    // That it is Windows is a guess, and Windows 2000 knows nothing of it.
+    // Windows is only inferred here, and Windows 2000 does not use it.
     mended(kind, &windows, &windows);
     for name in ["win2000", "winxp-sp3", "debian"] {
         let text = qemu(&format!("-cpu host -name {name}"));
@@ -345,7 +345,7 @@ fn qemu_plain_commands_are_recognised() {
     assert!(Document::new("notes.txt", b"apt install qemu-system-x86 and read on\n").is_err());
 }
 
-/// Of an `if` or a `case` one branch runs: each is judged with what is there in any case.
+/// One branch of an `if` or a `case` runs: each is judged together with the options outside the branches.
 #[test]
 fn qemu_cpu_in_branches_is_not_repeated() {
     let kind = Kind::Qemu;
@@ -374,7 +374,7 @@ fn qemu_cpu_in_branches_is_not_repeated() {
         assert!(found.contains(&("q-invtsc-migblock", Severity::Warn)), "{found:?}\n{body}");
         mends(kind, &script(&body));
     }
-    // One straight path, inside of a branch, too.
+    // One straight path, also inside a branch.
     for body in [
         format!("A+=(-cpu Haswell)\n{kvm}\n"),
         format!("if x; then\n  A+=(-cpu Haswell)\n  {kvm}\nelse\n  A+=(-cpu max)\nfi\n"),
@@ -382,7 +382,7 @@ fn qemu_cpu_in_branches_is_not_repeated() {
         let found = ids(kind, &script(&body));
         assert!(found.contains(&("q-cpu-repeated", Severity::Warn)), "{found:?}\n{body}");
     }
-    // A branch for another architecture is not this program's.
+    // A branch for another architecture does not apply to this program.
     let other = "#!/bin/bash\nA=(-m 1G)\nif [ $X = arm64 ]; then Q=qemu-system-aarch64; A+=(-machine virt -cpu cortex-a53); else \
         Q=qemu-system-x86_64; A+=(-machine q35,hpet=off -enable-kvm -cpu host,+invtsc,tsc-frequency=2600000000); fi\n\"$Q\" \"${A[@]}\"\n";
     let found = ids(kind, other);
@@ -390,7 +390,7 @@ fn qemu_cpu_in_branches_is_not_repeated() {
     assert!(!found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}");
 }
 
-/// What is hidden matters less where the clock that is left is there.
+/// A hidden clock is a lesser problem where another clock is available.
 #[test]
 fn qemu_hidden_beside_another_clock_matters_less() {
     let cpu = |flags: &str| qemu(&format!("-cpu host{flags}"));

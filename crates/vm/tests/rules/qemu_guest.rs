@@ -1,4 +1,4 @@
-//! Command lines of QEMU: what matters only to some guests, and what only a run tells.
+//! Command lines of QEMU: options that affect only some guests, and options that only a run determines.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn qemu_hpet_goes_only_beside_a_better_clock() {
         "-enable-kvm -cpu host,hv_passthrough",
         "-enable-kvm -cpu host,+invtsc -name freebsd",
     ] {
-        // Which system it has must be known.
+        // The guest's system must be known.
         let text = if rest.contains("-name") || rest.contains("hv_") {
             run(rest)
         } else {
@@ -65,7 +65,7 @@ fn qemu_hpet_goes_only_beside_a_better_clock() {
         let hpet = report.findings.iter().find(|it| it.rule.id == "q-hpet-on").unwrap();
         assert!(hpet.left.is_some(), "{rest}");
     }
-    // In the emulator it is the best clock, and worth no warning.
+    // In the emulator it is the best clock, and so not a warning.
     assert!(ids(Kind::Qemu, &run("")).contains(&("q-hpet-on", Severity::Info)));
 }
 
@@ -171,7 +171,7 @@ fn qemu_options_that_only_a_run_tells_are_never_silent() {
     ] {
         assert_eq!(told(&text), [""; 0], "{text}");
     }
-    // A value that a variable gets where it is used is read.
+    // A value that is assigned to a variable at its use is read.
     let text = format!("{run} -machine q35,hpet=off -cpu \"${{C:=host,-kvmclock}}\"\necho $C\n");
     assert!(ids(Kind::Qemu, &text).iter().any(|(id, _)| *id == "q-kvmclock-off-no-invtsc"));
     mended(Kind::Qemu, &text, &text);
@@ -196,7 +196,7 @@ fn qemu_options_that_another_command_looks_for_are_left() {
     let after = run.replace("hpet=on", "hpet=off").replace(",kvmclock=off", "");
     mended(Kind::Qemu, run, &after);
     let comment = "# kvmclock=off, hpet=on\n";
-    // What a comment beside it speaks of may be meant.
+    // A setting that a comment beside it mentions may be intended.
     mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{run}"));
     for looks in [
         "pgrep -f 'qemu.*kvmclock=off'\n",

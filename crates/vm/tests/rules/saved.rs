@@ -1,8 +1,8 @@
-//! Machines whose state is saved, loaded or received: neither a device nor a property of the processor is edited.
+//! Machines whose state is saved, loaded or received: no device and no property of the processor is edited.
 
 use super::*;
 
-/// Nothing is edited, and a finding says why.
+/// Asserts that nothing is edited, and that a finding has the reason.
 #[track_caller]
 fn left(kind: Kind, name: &str, text: &str, why: &str) {
     let document = Document::of_kind(name, text.as_bytes(), kind).unwrap();
@@ -14,7 +14,7 @@ fn left(kind: Kind, name: &str, text: &str, why: &str) {
     assert!(all.iter().any(|(_, left)| said(left)), "{all:?}\n{text}");
 }
 
-/// The same is edited where no state is told of.
+/// Asserts that the same is edited where no saved state is mentioned.
 #[track_caller]
 fn edited(kind: Kind, text: &str) {
     let fixed = fix(&document(kind, text), &Choices::default()).unwrap();
@@ -62,7 +62,7 @@ fn qemu_that_receives_or_loads_a_state_is_left() {
     let fixed = fix(&document(Kind::Qemu, &text), &choices).unwrap();
     assert_eq!((fixed.document.text.as_str(), fixed.chosen), (text.as_str(), 0));
     assert!(fixed.undecided.iter().any(|it| it.contains("-incoming")), "{:?}", fixed.undecided);
-    // The machine stays the same one.
+    // The machine does not change.
     let old = "qemu-system-x86_64 -enable-kvm -no-hpet -cpu host -m 1G -incoming defer\n";
     mended(Kind::Qemu, old, &old.replace("-no-hpet", "-machine hpet=off"));
 }

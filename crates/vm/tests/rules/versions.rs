@@ -1,10 +1,10 @@
-//! Options that versions of QEMU do not have any more, and scripts that a file writes line by line.
+//! Options that newer versions of QEMU removed, and scripts that a file writes line by line.
 
 use super::*;
 
 const RUN: &str = "qemu-system-x86_64 -enable-kvm -machine q35 -cpu host $TWEAKS -m 1G\n";
 
-/// How much `-no-hpet` and `-no-acpi` matter in a script.
+/// Returns the severity of `-no-hpet` and `-no-acpi` in a script.
 fn gone(text: &str) -> Severity {
     let of = |text: &str, id: &str| {
         let found = ids(Kind::Qemu, text);
@@ -32,7 +32,7 @@ fn an_option_that_is_gone_is_a_warning_where_no_version_is_asked_for() {
         Warn
     );
     assert_eq!(gone(&script(&format!("if [ $os = windows ]; then\n{set}fi\n"))), Warn);
-    // An asking condition beside it, or within the same branch, says nothing of it.
+    // A condition on the version beside it, or within the same branch, does not apply to it.
     assert_eq!(
         gone(&script(&format!(
             "if [ $os = a ]; then\nif [ $VER -lt 81 ]; then A=1; fi\n{set}fi\n"
@@ -53,7 +53,7 @@ fn an_option_that_is_gone_is_a_warning_where_no_version_is_asked_for() {
     ] {
         assert_eq!(gone(&script(&inside)), Info, "{inside}");
     }
-    // One that ends with an older version goes on with a newer one.
+    // A script that ends with an older version continues with a newer one.
     assert_eq!(
         gone(&script(&format!(
             "if [ $VER -lt 60 ]; then\nexit 1\nfi\nif [ $os = windows ]; then\n{set}fi\n"
@@ -76,9 +76,9 @@ fn a_script_that_is_written_line_by_line_is_read() {
     };
     assert_eq!(bad(&dockerfile("+invtsc,check")), ["q-invtsc-migblock"]);
     assert_eq!(bad(&dockerfile("check")), [""; 0]);
-    // A line by itself is no command: KVM is asked for in another one.
+    // A line by itself is not a command: another one requests KVM.
     assert!(!ids(Kind::Qemu, &dockerfile("check")).iter().any(|(id, _)| *id == "q-emulated"));
-    // Lines of another file are not its own, and nothing is changed.
+    // Lines of another file do not belong to it, and nothing is changed.
     let text = dockerfile("check").replace("FLAGS:-check", "FLAGS:-check},-kvmclock,${A:-check");
     assert_eq!(
         bad(&text.replace("ENV FLAGS='check'\n", "")).first(),
@@ -105,7 +105,7 @@ fn scripts_in_two_documents_are_two_commands() {
     let off = format!("#!/bin/bash\n{}{}", document("host,-kvmclock"), document("host"));
     let found = ids(Kind::Qemu, &off);
     assert!(found.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{found:?}");
-    // In a document that is taken as it is, two backslashes are two.
+    // In a document without expansion, two backslashes are two.
     let plain = twice.replace("<<EOF", "<<'EOF'").replace("\\\\\n", "\\\n");
     assert!(!ids(Kind::Qemu, &plain).iter().any(|it| it.0 == "q-cpu-repeated"));
 }

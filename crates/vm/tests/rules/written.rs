@@ -1,4 +1,4 @@
-//! Scripts that read options of their own, or write the command line for another shell.
+//! Scripts that read their own options, or write the command line for another shell.
 
 use super::*;
 
@@ -15,11 +15,11 @@ fn labels_of_a_case_are_no_options() {
         let all = ids(Kind::Qemu, &text);
         assert!(!all.iter().any(|(id, _)| *id == "q-cpu-repeated"), "{label}: {all:?}");
     }
-    // Nor is what an option is compared with.
+    // Nor is a word that an option is compared with.
     let text = "#!/bin/bash\nif [ \"$1\" = -cpu ]; then MODEL=\"$2\"; fi\nadd \"-enable-kvm -cpu ${MODEL} -machine q35\"\n";
     let all = ids(Kind::Qemu, text);
     assert!(!all.iter().any(|(id, _)| *id == "q-cpu-repeated"), "{all:?}");
-    // What stands behind a label is one, and what stands behind the last one is, too.
+    // A command after a label is one, and so is one after the last label.
     for text in [
         "case $1 in -a|-cpu) qemu-system-x86_64 -enable-kvm -no-hpet;; esac\n",
         "case $1 in -a) ;; -cpu) ;; esac\nqemu-system-x86_64 -enable-kvm -no-hpet\n",
@@ -48,12 +48,12 @@ fn a_list_of_required_programs_starts_none() {
         let all = ids(Kind::VirtInstall, &text);
         assert!(all.iter().all(|(_, severity)| *severity == Severity::Info), "{all:?}\n{text}");
     }
-    // One that runs both is of QEMU, as before.
+    // A script that runs both is of QEMU, as before.
     let text = format!("#!/bin/bash\n{install}qemu-system-x86_64 -enable-kvm -no-hpet a.img\n");
     assert_eq!(Kind::detect("win11.sh", &text), Some(Kind::Qemu));
 }
 
-/// What a function of a script writes line by line, or adds to a variable.
+/// Functions of a script that write their arguments to a file one line at a time, or add them to a variable.
 const WRITERS: [(&str, &str, &str); 9] = [
     ("ato() { echo \"$1\" >> $out; }", " \\\\", "bash $out"),
     ("ato () {\n  echo \"$*\" >> \"$out\"\n}", " \\\\", "bash \"$out\""),
@@ -90,7 +90,7 @@ fn a_command_line_that_a_function_writes_is_read() {
             assert!(all.iter().any(|(found, _)| *found == id), "{id} not in {all:?} of\n{text}");
         }
         assert!(!all.iter().any(|(id, _)| *id == "q-hpet-default-on"), "{all:?}\n{text}");
-        // What is written is not changed.
+        // A written file is not changed.
         mended(kind, &text, &text);
     }
     for text in by_function(&["-enable-kvm", "-machine q35,hpet=off", "-cpu host"]) {

@@ -79,7 +79,7 @@ fn fired(rules: &Path, series: &str, minutes: usize) -> Vec<String> {
         let ran = ran.expect("promtool (Debian package prometheus)");
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         let said = said + &String::from_utf8_lossy(&ran.stdout);
-        // 1: an expectation that does not hold; anything else is a mistake here.
+        // 1: an expectation that fails; any other status is an error in this test.
         let good = ran.status.success() || said.contains("exp:") && said.contains("got:");
         assert!(good, "{said}\n{}", std::fs::read_to_string(&file).unwrap());
         ran.status.success()

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Two watches: one that looks often and reports, and one whose cost alone is measured, between two
-/// looks. `cpu` gives a process's CPU time so far in nanoseconds; a process has one thread here.
+/// Two watches: one that looks often and reports, and one of which only the cost between two looks is measured. `cpu`
+/// gives a process's CPU time so far in nanoseconds; a process has one thread here.
 const SCRIPT: &str = "settle
 cpu() { read -r ns rest </proc/$1/schedstat; echo $ns; }
 reads() { while read -r name count; do [ $name = syscr: ] && echo $count; done </proc/$1/io; }

@@ -1,9 +1,9 @@
-//! Which entries a boot loader reads, by their names, and what GRUB would take for script in their options.
+//! The entries that a boot loader reads, by their names, and the options that GRUB would interpret as a script.
 //!
-//! Sources: systemd-boot's `config_load_type1_entries()` (`src/boot/efi/boot.c`: no name that begins with a dot or with `auto-`, the
-//! suffix in any case) and `line_get_key_value()` (a value between two double quotes loses them); `read_entry()` of GRUB's
-//! `blscfg.c` (no name that begins with a dot, at least one letter before `.conf`, in small letters), which makes a script of every
-//! entry, with the options as they are but for `$NAME`.
+//! Sources: systemd-boot's `config_load_type1_entries()` (`src/boot/efi/boot.c`: no name that begins with a dot or with
+//! `auto-`, the suffix in any case) and `line_get_key_value()` (a value between two double quotes loses them);
+//! `read_entry()` of GRUB's `blscfg.c` (no name that begins with a dot, at least one letter before `.conf`, in small
+//! letters), which generates a script from every entry, with unchanged options except for `$NAME`.
 
 use super::{VARIABLES, options};
 use crate::system::System;
@@ -25,7 +25,7 @@ impl Readers {
         let text = |path: &str| system.text(path).is_some();
         let grub = config.is_some_and(super::are_read_by)
             || system.has("grubby")
-            // zipl(8) takes the names as GRUB does.
+            // zipl(8) accepts the same names as GRUB.
             || text(super::single::ZIPL);
         let info = system.efi.loader.as_deref().unwrap_or_default().to_ascii_lowercase();
         let systemd_boot = info.starts_with("systemd-boot");
@@ -35,7 +35,7 @@ impl Readers {
         }
     }
 
-    /// Why no boot loader reads an entry of this name, if none does.
+    /// Returns the reason why no boot loader reads an entry of this name.
     pub(super) fn ignore(self, path: &Path) -> Option<&'static str> {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let end = name.len().checked_sub(".conf".len()).and_then(|at| name.get(at..));
@@ -54,7 +54,8 @@ impl Readers {
         })
     }
 
-    /// The line of an entry, counted from 1, to whose options no word can be added with certainty, and why.
+    /// Returns the line of an entry, counted from 1, to whose options a word cannot be added with certainty, and the
+    /// reason.
     pub(super) fn obstacle(self, text: &str) -> Option<(usize, String)> {
         options(text).find_map(|(start, end)| {
             let value = text.get(start..end).unwrap_or_default().trim();
@@ -83,7 +84,7 @@ pub(super) fn read<'a>(
     system.below(directory).filter(move |(path, _)| readers.ignore(path).is_none())
 }
 
-/// What GRUB would not pass to the kernel as it is, if there is something.
+/// Describes the first part of a value that GRUB would not pass to the kernel unchanged, if there is one.
 pub(super) fn script(value: &str) -> Option<String> {
     let mut inside = false;
     let mut rest = value.char_indices();
@@ -128,7 +129,7 @@ fn special(letter: char) -> String {
     format!("has `{letter}`, which GRUB takes for its script and not for the kernel's")
 }
 
-/// The values of the variables that entries share, in a block of GRUB's environment: which, and what is wrong.
+/// Finds a fault in the variables that entries share, in a block of GRUB's environment: the variable, and the fault.
 pub(super) fn in_block(block: &str) -> Option<(&'static str, String)> {
     KNOWN.into_iter().find_map(|name| {
         let start = format!("{name}=");

@@ -10,8 +10,9 @@
 //!   in front of all former ones, where GRUB boots them. No entry is added of a kernel that had one before, in any section,
 //!   and none outside of the sections.
 //!
-//! Comments and indentation do not count, nor do the lines of `00_header` that set the language of messages. A file that was out of date before differs by more, which is no fault of the
-//! program; but what it would change is not what was asked for.
+//! Comments and indentation are ignored, and so are the lines of `00_header` that set the language of messages. A file
+//! that was out of date before has more differences, which is not a fault of the program; but these changes were not
+//! requested.
 
 use super::lexer::{behind, words as words_of};
 use super::{Made, is_bls, is_extlinux, is_grub, kernel_line, keyword, marker, script};
@@ -23,7 +24,7 @@ use std::path::Path;
 /// The longest quotation of a line in a message, in characters.
 const LONGEST: usize = 160;
 
-/// Returns the first difference that was not asked for, with the sentence's beginning left out: `no longer has ...`.
+/// Returns the first difference that was not requested, without the beginning of the sentence: `no longer has ...`.
 pub(super) fn difference(
     made: &Made,
     change: &Change,
@@ -53,11 +54,12 @@ pub(super) fn difference(
     }
 }
 
-/// Keys of an entry file that tell its kernel from another one's (Boot Loader Specification, type #1).
+/// Keys of an entry file that differ between kernels (Boot Loader Specification, type #1).
 const OF_KERNEL: [&str; 8] =
     ["title", "version", "linux", "initrd", "sort-key", "machine-id", "id", "grub_class"];
 
-/// Why an entry file that was added is not one of a kernel that was installed since, like a former one of its directory.
+/// Returns the reason why an added entry file is not one of a kernel that was installed since, like a former one of its
+/// directory.
 pub(super) fn added_entry(
     path: &Path,
     text: Option<&str>,
@@ -71,7 +73,7 @@ pub(super) fn added_entry(
         Some(line.trim().to_owned())
     };
     let Some(kernel) = kernel_of(text) else { return Some("it starts no Linux kernel".to_owned()) };
-    // By the file system of the entries, or by the whole one.
+    // By the filesystem of the entries, or by the whole one.
     let there = has_kernel(&kernel) || bls_kernel(path, text).is_some_and(|path| has_kernel(&path));
     if !there {
         return Some(format!("its kernel {} is not there", short(&kernel)));
@@ -119,14 +121,14 @@ fn short(line: &str) -> String {
     text
 }
 
-/// The file of the kernel of an entry file, which has the path of its own file system.
+/// Returns the path of the kernel of an entry file, in which paths start at the root of the entries' filesystem.
 fn bls_kernel(path: &Path, text: &str) -> Option<String> {
     let kernel = text.lines().find_map(|line| keyword(line.trim(), &["linux"]))?.trim();
     let top = path.parent()?.parent()?.parent()?;
     Some(top.join(kernel.trim_start_matches('/')).to_string_lossy().into_owned())
 }
 
-/// A line that counts, without its indentation.
+/// A line that is compared, without its indentation.
 #[derive(Debug)]
 struct Line<'a> {
     number: usize,
@@ -135,7 +137,7 @@ struct Line<'a> {
 
 #[derive(Debug, Default)]
 struct Entry<'a> {
-    /// By which it is found again.
+    /// The key by which it is found again.
     key: String,
     title: String,
     section: Option<&'a str>,
@@ -211,7 +213,7 @@ fn grub(text: &str) -> Menu<'_> {
     menu
 }
 
-/// Whether `00_header` makes a line of the language of the session, which nothing that boots depends on.
+/// Returns whether `00_header` makes a line for the language of the session, which does not affect booting.
 fn is_of_language(section: &str, line: &str) -> bool {
     script(section) == "header"
         && (["set locale_dir=$prefix/locale", "insmod gettext"].contains(&line)
@@ -324,7 +326,7 @@ impl Alike<'_> {
         })
     }
 
-    /// Why an entry that was added is not one of a new kernel, or of another program behind the former ones.
+    /// Returns the reason why an added entry is not one of a new kernel, or of another program after the former ones.
     fn added(&self, was: &[Entry<'_>], new: &Entry<'_>, leads: bool) -> Option<String> {
         if !is_made(new.section) {
             return leads.then(|| "in front of the former ones".to_owned());
@@ -344,7 +346,8 @@ impl Alike<'_> {
         (compared && !alike).then(|| "unlike the former ones".to_owned())
     }
 
-    /// Why an entry does not have the initial RAM disk of its kernel, or has one that is not there.
+    /// Returns the reason why an entry does not have the initial RAM disk of its kernel, or has one that does not
+    /// exist.
     fn disks(&self, new: &Entry<'_>, kernel: &str) -> Option<String> {
         let lines = || new.lines.iter().filter_map(|line| keyword(line.text, &DISK));
         let lost = lines().flat_map(words_of).find(|path| !(self.has_kernel)(base(path)));
@@ -361,7 +364,7 @@ impl Alike<'_> {
         Some(format!("without its initial RAM disk {}", short(own)))
     }
 
-    /// Whether the settings make an entry, and its kernel is gone.
+    /// Returns whether an entry is generated from the settings, and its kernel was removed.
     fn may_go(&self, entry: &Entry<'_>) -> bool {
         is_made(entry.section)
             && entry.kernel.as_deref().is_some_and(|kernel| !(self.has_kernel)(base(kernel)))
@@ -402,7 +405,7 @@ impl Alike<'_> {
             match new.next() {
                 None => return Some(format!("no longer has `{}`", short(old))),
                 Some((number, new)) if !self.same_line(old, new) => {
-                    // The line of a former one that is gone has the next one at its place.
+                    // In place of a removed former line the next one follows.
                     let lost = !is.iter().any(|(_, line)| self.same_line(old, line));
                     return Some(match keyword(new, &KERNEL) {
                         None if lost && keyword(old, &KERNEL).is_none() => {
@@ -417,12 +420,13 @@ impl Alike<'_> {
         new.next().map(|(_, line)| format!("has a new line `{}`", short(line)))
     }
 
-    /// Whether two lines are the same, or have the same words on a kernel's command line but for those of the change.
+    /// Returns whether two lines are the same, or have the same words on a kernel's command line except for those of
+    /// the change.
     fn same_line(&self, was: &str, is: &str) -> bool {
         if was == is {
             return true;
         }
-        // With what follows the command on its line.
+        // With the text that follows the command on its line.
         let of = |line: &str| -> Option<(String, Vec<String>, Option<String>)> {
             let line = line.strip_prefix("set ").unwrap_or(line);
             if let Some(value) = line.strip_prefix(SHARED) {
@@ -486,7 +490,7 @@ fn had_before<'a>(kernels: &BTreeSet<&'a str>, new: &Entry<'_>) -> Option<&'a st
     named.find_map(|name| kernels.get(name.as_str()).copied())
 }
 
-/// Whether the settings make the entries of a section (`10_linux`), or there are no sections.
+/// Returns whether the entries of a section are generated from the settings (`10_linux`), or there are no sections.
 fn is_made(section: Option<&str>) -> bool {
     section.is_none_or(|name| script(name).starts_with("linux"))
 }

@@ -1,5 +1,5 @@
-//! What the entries of a file load, and whether the file is whole: what decides if an older copy of it still boots, and if a
-//! present one does.
+//! The files that the entries of a file load, and whether the file is whole: this decides whether an older copy of it
+//! still boots, and whether the present one does.
 
 use super::{KERNELS, MODULES, Menu, ends, is_bls, is_extlinux, is_grub, is_image, lexer};
 use super::{keyword, marker, script};
@@ -14,7 +14,7 @@ pub(crate) fn has_entries(path: &Path) -> bool {
     is_grub(path) || is_extlinux(path) || is_bls(path)
 }
 
-/// Whether a path is that of an entry of its own (Boot Loader Specification, type #1).
+/// Returns whether a path is that of an entry file (Boot Loader Specification, type #1).
 pub(crate) fn is_entry_file(path: &Path) -> bool {
     is_bls(path)
 }
@@ -53,13 +53,14 @@ pub(crate) fn kernels(path: &Path, text: &str) -> Vec<String> {
     found.map(|rest| rest.trim().to_owned()).collect()
 }
 
-/// The options of an entry file that boots Linux; nothing of a rescue entry, which is made without the words of changes.
+/// Returns the options of an entry file that boots Linux; `None` for a rescue entry, which is made without the words of
+/// changes.
 pub(crate) fn options(path: &Path, text: &str) -> Option<String> {
     let counts = is_bls(path) && !bls::is_rescue(path) && bls::boots_linux(text);
     counts.then(|| bls::all_options(text))
 }
 
-/// Whether a file boots nothing, or ends before its end, and the former one did not.
+/// Returns whether a file boots nothing, or is truncated, and the former one was not.
 pub(crate) fn is_broken(path: &Path, before: &str, now: &str) -> bool {
     if now.trim().is_empty() {
         return !before.trim().is_empty();

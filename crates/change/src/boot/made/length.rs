@@ -1,4 +1,4 @@
-//! How long a command line may be.
+//! The limit of a command line's length.
 
 use super::{Menu, intended, is_bls, is_extlinux, is_grub, kernels};
 use crate::boot::bls;
@@ -7,10 +7,11 @@ use crate::system::Longest;
 use crate::words::Change;
 use std::path::Path;
 
-/// What GRUB writes before the words (`BOOT_IMAGE=` and the kernel).
+/// The text that GRUB writes before the words (`BOOT_IMAGE=` and the kernel).
 const IMAGE: &str = "BOOT_IMAGE=";
 
-/// Why the words at the end of a command line would be cut off, if they would. Boot loaders and the kernel do that without a message.
+/// Returns the reason why the words at the end of a command line would be cut off, if they would. Boot loaders and the
+/// kernel do that without a message.
 pub(crate) fn cut(line: &str, change: &Change, longest: Longest) -> Option<String> {
     let length = IMAGE.len() + line.trim().len();
     let Longest { bytes, certain } = longest;
@@ -27,7 +28,8 @@ pub(crate) fn cut(line: &str, change: &Change, longest: Longest) -> Option<Strin
     })
 }
 
-/// Why the command lines of a file's entries, or a file that is one, are too long for the words that a change adds.
+/// Returns the reason why the command lines of a file's entries, or of a file that is a command line, are too long for
+/// the words that a change adds.
 pub(crate) fn too_long(
     path: &Path,
     text: &str,

@@ -2,7 +2,8 @@
 //!
 //! Source: `grub-core/script/yylex.l` and `parser.y`: blanks separate words; `'` quotes everything, `"` everything but
 //! `\` and `$`; `\` quotes one character; `#` at the beginning of a word begins a comment; `;`, `&` and `|` end a
-//! command; `if`, `while`, `until` and `for` are read as such where a command begins, `{` and `}` where they stand alone.
+//! command; `if`, `while`, `until` and `for` are keywords where a command begins, `{` and `}` where they are whole
+//! words.
 
 /// A word, and whether any of it was quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ struct Word {
 
 enum Token {
     Word(Word),
-    /// The end of a line or of a command, by this letter.
+    /// The end of a line or of a command, with its character.
     End(char),
 }
 
@@ -26,7 +27,7 @@ struct Lexer<'a> {
     line: usize,
     /// The line of a quote that is not closed.
     open_quote: Option<usize>,
-    /// Whether a backslash is the last letter.
+    /// Whether a backslash is the last character.
     continued: bool,
     /// The line of the last backslash that continues one.
     continues: Option<usize>,
@@ -121,7 +122,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A name of a variable. No command of GRUB has `=` in its name, and no function can (`grub-core/script/yylex.l`).
+/// Returns whether a text is the name of a variable. No command of GRUB has `=` in its name, and no function can
+/// (`grub-core/script/yylex.l`).
 fn is_name(text: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || it == '_';
     !text.is_empty() && text.chars().all(fits) && !text.starts_with(|it: char| it.is_ascii_digit())
@@ -137,8 +139,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a line has behind its first command, and GRUB reads as more commands or as part of it: the text from `;`, `&` or
-/// `|` on, a backslash at the end, which adds the next line, or a quote that is not closed on it.
+/// Returns the text after the first command of a line that GRUB reads as more commands or as a part of it: the text
+/// from `;`, `&` or `|` on, a backslash at the end, which adds the next line, or a quote that is not closed on it.
 pub(super) fn behind(line: &str) -> Option<String> {
     let mut lexer = Lexer::new(line);
     while let Some(token) = lexer.token() {
@@ -168,13 +170,13 @@ pub(super) struct Command {
     words: Vec<String>,
     /// The line on which it begins.
     pub(super) line: usize,
-    /// Whether nothing is in front of it on that line.
+    /// Whether it is the first on that line.
     pub(super) first: bool,
-    /// Whether its name is quoted in any way, or has a variable; not that of an assignment, whose value may.
+    /// Whether its name is quoted in any way, or has a variable; not set for an assignment, whose value may.
     pub(super) odd: bool,
     /// The line that a backslash in it continues.
     pub(super) continued: Option<usize>,
-    /// Blocks that begin (`{`) and end (`}`) directly behind it.
+    /// Blocks that begin (`{`) and end (`}`) directly after it.
     pub(super) braces: Vec<bool>,
 }
 
@@ -183,7 +185,7 @@ impl Command {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The other words, without options in front.
+    /// Returns the other words, without options before them.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         let rest = self.words.iter().skip(1).map(String::as_str);
         rest.skip_while(|word| word.starts_with("--"))
@@ -200,7 +202,8 @@ impl Command {
     }
 }
 
-/// All commands of a script. What opens and closes a block is no command; what follows `if`, `then` and the like is.
+/// Returns all commands of a script. The delimiters of a block are not commands; a command after `if`, `then` and
+/// similar words is.
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let mut lexer = Lexer::new(text);
     let mut all: Vec<Command> = Vec::new();

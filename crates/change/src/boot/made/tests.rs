@@ -123,7 +123,7 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
         assert!(error.starts_with("has a new entry 'Debian X'") && error.contains(why), "{error}");
     }
     assert_eq!(with("10_linux", &added("vmlinuz-7", "quiet quirk=1")), Ok(()));
-    // Behind the former ones another program may add its own.
+    // After the former ones another program may add its own.
     let other = "menuentry 'Other' {\n\tchainloader +1\n}\n";
     assert_eq!(with("30_os-prober", other), Ok(()));
     let error = with("00_header", other).unwrap_err();
@@ -199,7 +199,7 @@ fn grub_without_the_words_is_named_with_the_entry() {
     );
     let error = checked(GRUB, &before, &half).unwrap_err();
     assert!(error.contains("'Debian, mit Linux vmlinuz-7'"), "{error}");
-    // Behind a lone -- it is init's.
+    // After a lone -- it belongs to init.
     let error = checked(GRUB, &before, &debian(&["vmlinuz-6"], "-- quirk=1")).unwrap_err();
     assert!(error.starts_with("lacks"), "{error}");
 }
@@ -236,7 +236,7 @@ fn grub_that_is_not_whole_is_refused() {
 
 #[test]
 fn grub_may_lose_the_entries_of_removed_kernels_alone() {
-    // vmlinuz-5 is gone from /boot, vmlinuz-7 is not.
+    // vmlinuz-5 was removed from /boot, vmlinuz-7 was not.
     let before = debian(&["vmlinuz-6", "vmlinuz-5"], "quiet");
     assert_eq!(checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet quirk=1")), Ok(()));
     let before = debian(&["vmlinuz-6", "vmlinuz-7"], "quiet");
@@ -244,7 +244,7 @@ fn grub_may_lose_the_entries_of_removed_kernels_alone() {
         checked(GRUB, &before, &debian(&["vmlinuz-6"], "quiet quirk=1")).unwrap_err(),
         "no longer has an entry for vmlinuz-7, which is in /boot"
     );
-    // A great many go at once.
+    // Many are removed at once.
     let many: Vec<&str> = std::iter::once("vmlinuz-6").chain(["vmlinuz-5"; 40]).collect();
     assert_eq!(
         checked(GRUB, &debian(&many, "quiet"), &debian(&["vmlinuz-6"], "quiet quirk=1")),
@@ -277,8 +277,7 @@ fn entry_files_have_the_words_where_they_boot_linux() {
     assert_eq!(checked(path, ENTRY, &good), Ok(()));
     assert_eq!(checked(path, ENTRY, ENTRY).unwrap_err(), "lacks quirk=1");
     assert_eq!(checked(path, ENTRY, "").unwrap_err(), "is empty");
-    // Fedora: grub.cfg has no entries of its own, and an entry that starts a program is not
-    // checked.
+    // Fedora: grub.cfg itself has no entries, and an entry that starts a program is not checked.
     let wanted = change(&["quirk=1"], &[]);
     let config = section("10_linux", "insmod blscfg\nblscfg\n");
     let others = "title Windows\nefi /EFI/Microsoft/x.efi\n";
@@ -426,7 +425,7 @@ fn grub_with_a_new_kernel_is_good() {
     );
     assert_ne!(bare, after);
     assert_eq!(checked(GRUB, &before, &bare), Ok(()));
-    // Not one that is not there.
+    // A kernel that does not exist.
     let gone = debian(&["vmlinuz-5", "vmlinuz-6"], "quiet quirk=1");
     let error = checked(GRUB, &before, &gone).unwrap_err();
     assert!(error.contains("has the kernel /boot/vmlinuz-5"), "{error}");
@@ -449,7 +448,7 @@ fn other_files_that_differ_by_more_than_the_words_are_refused() {
         ),
         Ok(())
     );
-    // One that is gone, with its kernel and without.
+    // A removed one, with its kernel and without.
     let wanted = change(&["quirk=1"], &[]);
     let gone = Made { path: path.into(), before: Some(ENTRY.to_owned()), after: None };
     let files = [gone, made("/boot/loader/entries/b.conf", ENTRY, &good)];
@@ -497,7 +496,7 @@ fn newly_loaded_are_the_files_that_no_former_entry_has() {
     assert_eq!(names, ["/boot/vmlinuz-6.9", "/initrd-7", "/ucode.img", "/vmlinuz-7"]);
 }
 
-/// The file was so before, and has the words on every entry that is seen.
+/// The file had this before, and has the words on every visible entry.
 #[test]
 fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
     let good = debian(&["vmlinuz-6"], "quiet quirk=1");
@@ -533,7 +532,7 @@ fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
         let with = text.replacen("ro quiet\n", "ro quiet quirk=1\n", 1);
         assert_eq!(checked(GRUB, &with, &with), Ok(()));
     }
-    // Written by hand, and not what boots by default.
+    // Written by hand, and not the default entry.
     for new in ["lin\\\nux /x", "$k /x", "configfile /x.cfg", "true; linux /boot/vmlinuz-6"] {
         let text = good.replace("linux /boot/my-kernel root=/dev/sda9", new);
         assert_eq!(checked(GRUB, &text, &text), Ok(()), "{new}");
@@ -606,7 +605,7 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
         ("set default='1>0'\n", ours, ""),
         ("set default=1\n", ours, ""),
         ("set default=mine\n", "linux /boot/vmlinuz-6 root=/dev/sda9 quirk=1", ""),
-        // Another system's: its words are no matter of this one.
+        // An entry of another system: its words are not checked.
         ("set default=mine\n", "linux /boot/my-kernel root=/dev/sda9", ""),
         ("set default=mine\n", "chainloader +1", ""),
         ("set default=osprober-gnulinux-x\n", ours, ""),

@@ -1,13 +1,13 @@
-//! What boots by a grub.cfg, and is not seen by a look at its lines.
+//! Entries that a grub.cfg can boot, but that a check of its lines does not see.
 //!
-//! The other checks read a line at a time: an entry is what follows `menuentry`, its kernel what follows `linux` at the
-//! beginning of a line. GRUB reads more: a line that a backslash continues, a command behind another one, a command whose
-//! name is quoted or comes from a variable, another file with entries. Such a file is refused in the sections that the
-//! settings make, with its line. The entry that GRUB boots by default is looked at in every section: one that leads to
-//! another file, or to a kernel of this system without the words, is not the one that was verified.
+//! The other checks read a line at a time: an entry follows `menuentry`, and its kernel follows `linux` at the
+//! beginning of a line. GRUB reads more: a line that a backslash continues, a command after another one on its line, a
+//! command whose name is quoted or comes from a variable, another file with entries. Such a file is refused in the
+//! sections that the settings make, with its line. The entry that GRUB boots by default is checked in every section:
+//! one that leads to another file, or to a kernel of this system without the words, is not the one that was verified.
 //!
 //! Sources: `grub-core/script/parser.y`; `util/grub.d/00_header.in` (`default`, `saved_entry`); `get_entry_number` of
-//! `grub-core/normal/menu.c` (an entry by its number, title or identifier, behind `>` within a submenu).
+//! `grub-core/normal/menu.c` (an entry by its number, title or identifier, after `>` within a submenu).
 
 use super::lexer::{self, Command};
 use super::{
@@ -32,7 +32,7 @@ const LEADS: [&str; 12] = [
     "extract_entries_source",
     "extract_entries_configfile",
 ];
-/// Commands that load a program that may be Linux: without a kernel that is seen, it is not known what starts.
+/// Commands that load a program that may be Linux: without a visible kernel, it is not known what starts.
 const LOADERS: [&str; 6] =
     ["multiboot", "multiboot2", "xen_hypervisor", "kernel", "xnu_kernel64", "kfreebsd"];
 
@@ -51,7 +51,7 @@ struct Item {
     loads: bool,
 }
 
-/// Refuses what is not seen, after the entries that are seen were found to be good.
+/// Refuses entries that cannot be seen, after the visible entries were checked.
 pub(super) fn check(
     files: &[Made],
     change: &Change,
@@ -96,7 +96,7 @@ pub(super) fn check(
                 format!("starts no kernel that is seen here by its entry '{}'{by}", item.title);
             return Err(fault((item.leads.as_ref().map_or(item.line, |it| it.line), why)));
         }
-        // 41_custom reads a file beside it, behind everything else.
+        // 41_custom reads a file beside it, after everything else.
         let beside = made.path.with_file_name(CUSTOM);
         let custom = files.iter().find(|other| other.path == beside);
         let custom = custom.and_then(|other| other.after.as_deref()).map(lexer::commands);
@@ -181,7 +181,7 @@ fn sections(text: &str) -> Vec<Option<String>> {
     text.lines().map(of).collect()
 }
 
-/// The first command in the sections that are judged whose name, or place on its line, hides it.
+/// Returns the first command in the judged sections whose name, or place on its line, hides it.
 fn unread(commands: &[Command], is_judged: impl Fn(usize) -> bool) -> Option<(usize, String)> {
     commands.iter().filter(|it| is_judged(it.line)).find_map(|command| {
         let name = command.name();
@@ -203,7 +203,7 @@ fn unread(commands: &[Command], is_judged: impl Fn(usize) -> bool) -> Option<(us
 /// All entries and submenus, in their order.
 fn items(commands: &[Command], section: impl Fn(usize) -> Option<String>) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    // The item of each open block; nothing for that of a function.
+    // The item of each open block; `None` for a function's.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut next: Option<usize> = None;
     for command in commands {
@@ -247,7 +247,7 @@ fn items(commands: &[Command], section: impl Fn(usize) -> Option<String>) -> Vec
     items
 }
 
-/// What a script gives `default`, in its order.
+/// Returns the values that a script assigns to `default`, in order.
 fn defaults(commands: &[Command]) -> impl DoubleEndedIterator<Item = &str> {
     commands.iter().filter_map(|command| match command.name() {
         "set" => command.arguments().next()?.strip_prefix("default="),
@@ -255,7 +255,7 @@ fn defaults(commands: &[Command]) -> impl DoubleEndedIterator<Item = &str> {
     })
 }
 
-/// The entry that GRUB boots by default, as far as that is known.
+/// Returns the entry that GRUB boots by default, as far as it is known.
 fn default<'a>(
     commands: &[Command],
     items: &'a [Item],
@@ -283,14 +283,14 @@ fn next<'a>(
     if value.is_empty() { None } else { named(items, &value, reads_entries) }
 }
 
-/// The entry of a number, a title or an identifier, behind `>` within a submenu.
+/// Returns the entry of a number, a title or an identifier, after `>` within a submenu.
 fn named<'a>(items: &'a [Item], value: &str, reads_entries: bool) -> Option<&'a Item> {
     let mut within = None;
     let mut found: Option<usize> = None;
     for part in value.split('>') {
         let mut inside = items.iter().enumerate().filter(|(_, item)| item.within == within);
         let (index, _) = match part.parse::<usize>() {
-            // Entries in files of their own are counted, too.
+            // Entries in separate files are counted, too.
             Ok(_) if reads_entries => return None,
             Ok(number) => inside.nth(number),
             Err(_) => inside.find(|(_, item)| item.id == part || item.title == part),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::process::Command;
 
-/// As distributions install them, in own words.
+/// Texts as distributions install them, rewritten.
 const PLAIN: &[&str] = &[
     "GRUB_DISTRIBUTOR=`lsb_release -i -s 2> /dev/null || echo Debian`\n",
     "GRUB_DISTRIBUTOR=`( . /etc/os-release && echo ${NAME} )`\n",
@@ -160,7 +160,7 @@ fn shells() -> Vec<&'static str> {
     found
 }
 
-/// Edits a text, and has every shell say whether that did what it should: says whether it was edited.
+/// Edits a text, and verifies the result with every shell; returns whether the text was edited.
 fn held_against_shells(text: &str, wanted: &words::Change) -> Result<bool, String> {
     let Ok(edited) = settings::edited(&grub::KIND, text, grub::VARIABLE, "", wanted) else {
         return Ok(false);
@@ -319,7 +319,7 @@ proptest! {
 
     #[test]
     fn added_and_removed_gives_the_same_bytes(
-        // No name that a shell knows: `PSQ` begins as `PS1` does.
+        // No name with a meaning to a shell: `PSQ` begins like `PS1`.
         before in "(#[a-z ]{0,9}\n|[A-C]{1,2}Q=[a-z]{0,4}\n){0,3}",
         value in "[a-c =]{0,20}",
         after in "(\n#[a-z \"']{0,9}|\nBQ='[a-z ]{0,4}'){0,3}"

@@ -1,4 +1,4 @@
-//! Files of which it is not certain what an edit does, and those just beside them that are edited.
+//! Files for which the effect of an edit is not certain, and similar ones that are edited.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn drop_in_that_decides_the_outcome_is_followed_or_refused() {
 
 #[test]
 fn word_goes_before_a_lone_dash_or_nowhere() {
-    // In place, and behind the words of the other variable.
+    // In place, and after the words of the other variable.
     let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet -- init\"\n";
     let (files, _) = effects(&plan(&arch(text), &tsc()).unwrap());
     assert_eq!(files[0].1, text.replace("--", "clocksource=tsc --"));
@@ -69,7 +69,7 @@ fn word_goes_before_a_lone_dash_or_nowhere() {
     let (files, _) = effects(&plan(&boot, &tsc()).unwrap());
     assert_eq!(files[0].1, entry.replace("--", "clocksource=tsc --"));
     assert_eq!(files[1].1, "a clocksource=tsc -- b\nc\n");
-    // The words behind it are missing.
+    // The words after it are missing.
     let boot = boot.with("/boot/loader/entries/a.conf", "linux /x\noptions a -- clocksource=tsc\n");
     assert!(
         effects(&plan(&boot, &tsc()).unwrap()).0[0]
@@ -238,7 +238,7 @@ fn entries_that_are_not_certain_are_refused() {
     assert!(plan(&behind, &tsc()).unwrap_err().to_string().contains("behind a lone `--`"));
 }
 
-/// A variable that has itself twice on so many lines.
+/// Assigns a variable that contains itself twice on this number of lines.
 fn doubled(name: &str, times: usize) -> String {
     format!("{name}=\"aaaaaaaaaa\"\n{}", format!("{name}=\"${name}${{{name}}}\"\n").repeat(times))
 }
@@ -273,7 +273,7 @@ fn values_that_double_are_refused_with_their_file_and_line() {
             "/etc/default/grub",
             1,
         ),
-        // Each by itself is short.
+        // Each of them is short.
         (
             debian().with("/etc/default/grub", &(doubled("A", 12) + &"B=\"$A\"\n".repeat(1 << 16))),
             "/etc/default/grub",
@@ -288,7 +288,7 @@ fn values_that_double_are_refused_with_their_file_and_line() {
             "{error}"
         );
         assert!(error.len() < 1000, "{error}");
-        // What is shown of settings is bounded, too.
+        // The displayed values of settings are bounded, too.
         assert!(grub::value(&system, grub::ALL).len() <= 1 << 17);
         assert!(crate::mistakes::find(&system).len() < 99);
     }

@@ -14,7 +14,7 @@ fn refusal(system: &System) -> String {
     plan(system, &tsc()).map(|way| effects(&way)).expect_err("refused").to_string()
 }
 
-/// A system with all that a tool is known by, and a loader that would be edited.
+/// Returns a system with all marks of a tool, and a loader that would be edited.
 fn bearing(name: &str, base: System) -> System {
     let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
     match tool.marks[0] {
@@ -73,7 +73,7 @@ fn every_tool_is_named_with_its_setting_and_its_command_and_nothing_is_edited() 
             }
         };
         assert!(said.contains(setting) && said.contains(then), "{name}: {said}");
-        // Beside entries that would be edited, it is not passed over either.
+        // Beside entries that would be edited, it is not skipped either.
         if let Does::Boots(_) = tool.does {
             let said = refusal(&bearing(name, entries()));
             assert!(said.contains(name) && said.contains("--loader entries"), "{name}: {said}");
@@ -267,7 +267,7 @@ fn entries_are_edited_by_the_names_that_the_boot_loader_reads() {
     assert_eq!(edited, [entry("C.CONF"), entry("a.conf")]);
     assert!(way.notes.iter().any(|note| note.contains("auto-x.conf stays as it is")), "{way:?}");
 
-    // Where GRUB reads them, and the firmware says that GRUB booted.
+    // GRUB reads the entries, and the firmware reports that GRUB booted.
     let base = system("fedora", "", &[]).with("/boot/grub2/grub.cfg", "insmod blscfg\nblscfg\n");
     let efi = Efi { loader: Some("GRUB 2.06".to_owned()), ..Efi::default() };
     let named = Some(Loader::Entries);

@@ -1,12 +1,13 @@
-//! What the kernel and the loader of dynamic programs take for a program's file: the loader itself (`PT_INTERP`), libraries
-//! that are named by a path (`DT_NEEDED`), and the directories that the file says (`DT_RPATH`, `DT_RUNPATH`), which are
-//! searched before those of the system. Source: ld.so(8), elf(5). Pure, but for reading the file.
+//! The files that the kernel and the loader of dynamic programs load for a program's file: the loader itself
+//! (`PT_INTERP`), libraries that are named by a path (`DT_NEEDED`), and the directories that the file sets (`DT_RPATH`,
+//! `DT_RUNPATH`), which are searched before those of the system. Source: ld.so(8), elf(5). Pure, except for reading the
+//! file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What a file says is loaded with it.
+/// The files that a file loads, as its headers name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Loaded {
     /// The loader, by its path.
@@ -17,7 +18,7 @@ pub(super) struct Loaded {
     pub(super) libraries: Vec<String>,
 }
 
-/// Parts of a file, entries of its dynamic section and bytes of a name that are looked at.
+/// The limits of a file's parts, of entries in its dynamic section, and of a name's bytes that are read.
 const PARTS: u64 = 128;
 const ENTRIES: u64 = 4096;
 const NAME: usize = 4096;
@@ -30,7 +31,7 @@ const NEEDED: u64 = 1;
 const NAMES: u64 = 5;
 const RPATH: u64 = 15;
 const RUNPATH: u64 = 29;
-/// Libraries that take calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`, `DT_DEPAUDIT`): loaded, too.
+/// Libraries that intercept calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`, `DT_DEPAUDIT`): loaded, too.
 const OTHERS: [u64; 4] = [0x7fff_fffd, 0x7fff_ffff, 0x6fff_fefc, 0x6fff_fefb];
 
 struct Part {
@@ -40,10 +41,11 @@ struct Part {
     size: u64,
 }
 
-/// What a file of this kind of machine (64 bits, little-endian) says; nothing of any other. `own` is its directory.
+/// Reads a file for this kind of machine (64 bits, little-endian); returns nothing for any other. `own` is its
+/// directory.
 ///
 /// # Errors
-/// A directory or a library that is not certain.
+/// A directory or a library is not certain.
 pub(super) fn loaded(file: &File, own: &Path) -> Result<Loaded, String> {
     let mut found = Loaded::default();
     let Some(parts) = parts(file) else { return Ok(found) };
@@ -89,7 +91,8 @@ pub(super) fn loaded(file: &File, own: &Path) -> Result<Loaded, String> {
     Ok(found)
 }
 
-/// The text with the file's own directory in it; other variables stand for what this processor and loader choose.
+/// Returns the text with the file's directory in place of `$ORIGIN`; other variables depend on this processor and
+/// loader, and are refused.
 fn expanded(text: &str, own: &Path) -> Result<String, String> {
     let own = own.to_string_lossy();
     let text = text.replace("${ORIGIN}", &own).replace("$ORIGIN", &own);
@@ -133,7 +136,7 @@ fn name(file: &File, at: u64, longest: u64) -> Option<String> {
     Some(String::from_utf8_lossy(name.get(..end)?).into_owned())
 }
 
-/// A file with a dynamic section of these entries, whose values are names.
+/// Returns a file with a dynamic section of these entries, whose values are names.
 #[cfg(test)]
 pub(super) fn made(entries: &[(u64, &str)]) -> Vec<u8> {
     let (mut names, mut section) = (vec![0], Vec::new());

@@ -1,4 +1,4 @@
-//! What is done with every file of a change that is reverted.
+//! The decision for every file of a change that is reverted.
 
 use super::super::appeared::appeared;
 use super::super::capture::capture;
@@ -55,7 +55,7 @@ pub(in super::super) fn decide(
     let mut left = BTreeMap::new();
     for index in 0..entry.records.len() {
         let Some(record) = entry.records.get(index) else { continue };
-        // Why nothing can be changed there.
+        // The reason why nothing can be changed there.
         let mut hidden = None;
         let later = former.get(&record.path);
         let current = match later {
@@ -67,8 +67,7 @@ pub(in super::super) fn decide(
                     State::Other
                 }
                 Ok(Found { state, .. }) => state,
-                // For example too large: a file that a program made a moment ago need not be read
-                // to be replaced.
+                // For example too large: a file that a program has just made need not be read to be replaced.
                 Err(_) if mode == Mode::JustFailed => State::Other,
                 Err(error) => return Err(error),
             },
@@ -101,7 +100,7 @@ pub(in super::super) fn decide(
         {
             Decision::PutBack
         } else if is_rerun(entry) && mode != Mode::JustFailed {
-            // Where it boots as it is, the undo that ran the program runs it again.
+            // Where it boots in its present state, the undo that ran the program runs it again.
             if !is_half_made(journal, entry, record, &current) {
                 left.insert(index, current.clone());
             }
@@ -142,7 +141,7 @@ pub(in super::super) fn decide(
         .collect();
     for (index, (decision, current)) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
-        // What a killed program left beside its files is removed.
+        // The remains of a killed program beside its files are removed.
         let remains = entry.phase == Phase::Applying && record.old == State::Absent;
         let together = record.planned.is_empty()
             && !(remains && decision == Decision::PutBack)
@@ -176,7 +175,7 @@ fn ours(journal: &Journal, entry: &Entry, record: &Record, current: &State, mode
             })
 }
 
-/// Whether a program that was begun then, and killed, may have left this state. A later change by
+/// Returns whether a program that was begun at this time, and killed, may have left this state. A later change by
 /// others (a kernel update) must not be lost.
 fn in_time(begun: i64, state: &State) -> bool {
     let longest = i64::try_from(TIMEOUT).unwrap_or(i64::MAX);
@@ -193,7 +192,7 @@ fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
 }
 
 fn can_regenerate(entry: &Entry, record: &Record) -> bool {
-    // If a step of the change wrote the file as well, no program makes its former content.
+    // If a step of the change wrote the file as well, no program generates its former content.
     record.planned.is_empty()
         && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
 }
@@ -213,7 +212,7 @@ fn conflict(journal: &Journal, record: &Record, current: &State) -> Conflict {
     }
 }
 
-/// Steps whose directories have files that did not exist when the change was made.
+/// Returns the steps whose directories have files that did not exist when the change was made.
 fn grown(journal: &Journal, entry: &Entry) -> Result<Vec<usize>, JournalError> {
     let mut steps = Vec::new();
     for watch in entry.watches.iter().filter(|watch| watch.prefix.is_none()) {

@@ -1,5 +1,5 @@
-//! What a revert leaves as others made it: entries that are gone or have another name, and those of kernels that were installed
-//! while a program ran.
+//! Files that a revert leaves as other programs made them: entries that were removed or renamed, and those of kernels
+//! that were installed while a program ran.
 
 use super::super::capture::capture;
 use super::super::entry::{Entry, Phase, Record, State};
@@ -13,7 +13,7 @@ use crate::plan::Action;
 use crate::words::Change;
 use std::path::{Path, PathBuf};
 
-/// Takes the present state of a file, which another process has given it, for the one to restore.
+/// Makes the present state of a file, which another process wrote, the one to restore.
 pub(super) fn leave_as_it_is(
     journal: &Journal,
     record: &mut Record,
@@ -30,8 +30,8 @@ pub(super) fn leave_as_it_is(
     Ok(())
 }
 
-/// Follows entry files that have another name since, and leaves those that are gone as they are: an entry of a kernel that was
-/// removed boots nothing.
+/// Follows renamed entry files, and leaves removed ones as they are: an entry of a kernel that was removed boots
+/// nothing.
 pub(super) fn gone_entries(
     journal: &Journal,
     entry: &mut Entry,
@@ -86,8 +86,8 @@ pub(super) fn gone_entries(
     Ok(())
 }
 
-/// Leaves what a program had made as it is, if that program is not installed any more (another boot loader has replaced it), and
-/// nothing of the change is left to take back in it.
+/// Leaves the files of a program as they are, if that program is no longer installed (another boot loader has replaced
+/// it), and they have nothing of the change left to revert.
 pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
     let change = all_words(entry);
     for step in 0..entry.plan.steps.len() {
@@ -139,7 +139,7 @@ pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<()
     Ok(())
 }
 
-/// Whether a file of a program has nothing of a change by now.
+/// Returns whether a file of a program no longer has anything of a change.
 fn is_rid_of(journal: &Journal, record: &Record, state: &State, change: &Change) -> bool {
     match state {
         State::Absent => true,
@@ -151,8 +151,8 @@ fn is_rid_of(journal: &Journal, record: &Record, state: &State, change: &Change)
     }
 }
 
-/// Keeps the block of GRUB's variables where another process has made an entry of a kernel that it installed the one that boots.
-/// Words of kernels are not kept so.
+/// Leaves the block of GRUB's variables as it is if another process has made an entry of a kernel that it installed the
+/// default one. Words of kernels are not kept in this way.
 pub(in super::super) fn leave_default(
     journal: &Journal,
     entry: &mut Entry,

@@ -1,8 +1,10 @@
-//! Whether the run that a later one finds half done can have left what is there now, or another process has changed it since.
+//! Decides whether the run that a later one finds incomplete can have left the present files, or another process has
+//! changed them since.
 //!
-//! A time does not tell: a kernel can be installed a minute after a run was killed. So the contents are compared. What a boot
-//! loader's program leaves is the former file with the words of the change, whole or cut off; everything else is another
-//! process's, and is never replaced by the former bytes, which have the entries of the kernels of that time.
+//! A time does not decide it: a kernel can be installed a minute after a run was killed. So the contents are compared.
+//! A boot loader's program leaves the former file with the words of the change, complete or truncated; everything else
+//! belongs to another process, and is never replaced by the former bytes, which have the entries of the kernels of that
+//! time.
 
 use super::super::capture::capture;
 use super::super::entry::{Entry, Record, State};
@@ -26,7 +28,8 @@ pub(super) fn is_rerun(entry: &Entry) -> bool {
     entry.plan.steps.len() == 1 && entry.plan.steps.iter().all(|it| step(&it.action))
 }
 
-/// The words of a text, without those that a change adds or removes, and without what fills an environment block.
+/// Returns the words of a text, without those that a change adds or removes, and without the padding of an environment
+/// block.
 fn tokens<'a>(text: &'a str, words: &HashSet<&str>) -> Vec<&'a str> {
     let apart = |it: char| it.is_whitespace() || "\"'".contains(it);
     text.split(apart)
@@ -39,11 +42,11 @@ fn tokens<'a>(text: &'a str, words: &HashSet<&str>) -> Vec<&'a str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Has {
     All,
-    /// It is cut off at its end.
+    /// It is truncated.
     Part,
 }
 
-/// Whether a text is another one but for these words.
+/// Compares a text with another one, except for these words.
 fn is_of(old: &str, now: &str, words: &HashSet<&str>) -> Option<Has> {
     let (was, is) = (tokens(old, words), tokens(now, words));
     if was == is {
@@ -77,7 +80,7 @@ fn is_of_change(entry: &Entry, old: &str, now: &str) -> Option<Has> {
     is_of(old, now, &set(&all_words(entry)))
 }
 
-/// Whether a text is the former one but for the words of a change.
+/// Returns whether a text differs from the former one only by the words of a change.
 pub(super) fn differs_by_words(entry: &Entry, old: &str, now: &str) -> bool {
     is_of_change(entry, old, now) == Some(Has::All)
 }
@@ -87,8 +90,8 @@ pub(super) fn without_words(entry: &Entry, line: &str) -> Vec<String> {
     tokens(line, &set(&all_words(entry))).into_iter().map(str::to_owned).collect()
 }
 
-/// Whether the programs of a change that makes entries can have left this, when they were ended at any moment, and the former
-/// file would boot: everything that it names is there.
+/// Returns whether the programs of a change that makes entries can have left this state, ended at any moment, and the
+/// former file would boot: all files that it names exist.
 pub(super) fn is_of_program(
     journal: &Journal,
     entry: &Entry,
@@ -101,7 +104,7 @@ pub(super) fn is_of_program(
             match is_of_change(entry, &old, &now) {
                 Some(Has::All) => true,
                 Some(Has::Part) => fits(journal, entry, record),
-                // No process leaves a file that boots nothing when it has finished.
+                // A process that has finished does not leave a file that boots nothing.
                 None => is_broken(&record.path, &old, &now) && fits(journal, entry, record),
             }
         }
@@ -112,8 +115,8 @@ pub(super) fn is_of_program(
     }
 }
 
-/// Whether the former file of a record boots as it did: every kernel and disk that its entries name is there, of those that were
-/// there when its program began, as far as that is known.
+/// Returns whether the former file of a record boots as before: every kernel and disk that its entries name exists, of
+/// those that existed when its program began, as far as that is known.
 pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     let State::File { content, .. } = &record.old else { return true };
     if !has_entries(&record.path) {
@@ -129,7 +132,8 @@ pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     !missing.iter().any(was_there)
 }
 
-/// What the former entries of a path load, what is gone by now, and what the present ones do not load.
+/// Returns the files that the former entries of a path load, that no longer exist, and that the present ones do not
+/// load.
 pub(super) fn lost_images(journal: &Journal, record: &Record) -> Vec<String> {
     let State::File { content, .. } = &record.old else { return Vec::new() };
     let old = journal.store.text(content).filter(|_| has_entries(&record.path));
@@ -140,7 +144,7 @@ pub(super) fn lost_images(journal: &Journal, record: &Record) -> Vec<String> {
     missing
 }
 
-/// Whether a file boots nothing as it is, and did before, or is cut off.
+/// Returns whether a file boots nothing in its present state, but did before, or is truncated.
 pub(super) fn is_half_made(
     journal: &Journal,
     entry: &Entry,
@@ -163,8 +167,8 @@ pub(super) fn is_half_made(
     }
 }
 
-/// Whether a program that was ended can have made a new file: it has the content of one that it rewrites, whole or cut off, and is
-/// no entry of a kernel that is there.
+/// Returns whether a program that was ended can have made a new file: it has the content of a file that the program
+/// rewrites, complete or truncated, and is not an entry of an existing kernel.
 pub(super) fn is_made_by_program(journal: &Journal, entry: &Entry, path: &Path) -> bool {
     let Some(text) = text_at(journal, path) else { return false };
     if is_entry_file(path) && boots_here(journal, path) {
@@ -178,13 +182,13 @@ pub(super) fn is_made_by_program(journal: &Journal, entry: &Entry, path: &Path) 
     former.any(|old| is_of_change(entry, &old, &text).is_some())
 }
 
-/// Whether a path has an entry whose kernel and disks are there.
+/// Returns whether a path has an entry whose kernel and disks exist.
 pub(super) fn boots_here(journal: &Journal, path: &Path) -> bool {
     let text = text_at(journal, path);
     text.is_some_and(|text| missing_images(journal.place.tree(), path, &text).is_empty())
 }
 
-/// Where the kernels of an entry file are, as far as they are there.
+/// Returns the paths of the kernels of an entry file that exist.
 pub(super) fn kernels_of(journal: &Journal, path: &Path) -> Vec<PathBuf> {
     let Some(text) = text_at(journal, path) else { return Vec::new() };
     let tree = journal.place.tree();
@@ -202,7 +206,7 @@ pub(super) fn kernels_of(journal: &Journal, path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The kernels and disks of a file's entries that are there, and empty.
+/// Returns the kernels and disks of a file's entries that exist but are empty.
 pub(super) fn empty_images(journal: &Journal, path: &Path) -> Vec<PathBuf> {
     let text = text_at(journal, path).filter(|_| has_entries(path));
     let names = text.map(|text| images(path, &text)).unwrap_or_default();
@@ -232,16 +236,16 @@ pub(super) fn chooses(journal: &Journal, record: &Record, entries: &[String]) ->
         && value(&old, "kernelopts=") == value(&now, "kernelopts=")
 }
 
-/// What became of an entry file that is not where it was: the package manager has removed it with its kernel, or systemd-boot has
-/// given it another count of boots.
+/// The fate of an entry file that is no longer at its path: the package manager has removed it with its kernel, or
+/// systemd-boot has given it another count of boots.
 pub(in super::super) enum Gone {
     Renamed(PathBuf),
     Removed,
-    /// Whether it was removed is not known, for this reason: its directory is not mounted, or has no entry at all.
+    /// It is not known whether it was removed, for this reason: its directory is not mounted, or has no entry.
     Unseen(String),
 }
 
-/// Finds an entry file of a record that is gone; nothing for other files.
+/// Finds a missing entry file of a record; `None` for other files.
 pub(in super::super) fn gone(
     place: &Place,
     entry: &Entry,

@@ -1,8 +1,8 @@
-//! The words that others gave entries and settings by themselves, where the program of a revert (grubby) takes words from all of
-//! them, or gives words to all.
+//! The words that other users or programs added to entries and settings, where the program of a revert (grubby) removes
+//! words from all of them, or adds words to all.
 //!
-//! A file that is the former one but for the words of the change becomes the former one. Of any other file it is said what it
-//! lost or got, where that may not be the work of the change.
+//! A file that differs from the former one only by the words of the change becomes the former one. For any other file,
+//! the words that it lost or got are reported, if these may not come from the change.
 
 use super::super::entry::{Entry, Record, State};
 use super::super::found::found;
@@ -23,7 +23,7 @@ pub(super) struct Former {
 }
 
 impl Former {
-    /// Empty for a program that takes the words from settings.
+    /// Returns the texts; empty for a program that takes the words from settings.
     pub(super) fn of(journal: &Journal, entry: &Entry, step: usize, command: &[String]) -> Self {
         let mut former = Self { step, texts: BTreeMap::new() };
         let all = all_words(entry);
@@ -48,7 +48,7 @@ impl Former {
         former
     }
 
-    /// Gives others their words again after the program ran, or names them.
+    /// Restores the words of others after the program ran, or names them.
     pub(super) fn settle(&self, journal: &Journal, entry: &Entry, report: &mut Report) {
         for (path, before) in &self.texts {
             let Some(after) = text_at(journal, path) else { continue };
@@ -63,7 +63,7 @@ impl Former {
         }
     }
 
-    /// Of an entry that was made since the change, there are no former words.
+    /// Reports on an entry that was made since the change: its former words do not exist.
     fn new_entry(
         &self,
         journal: &Journal,
@@ -110,7 +110,7 @@ fn records(entry: &Entry, step: usize) -> impl Iterator<Item = &Record> {
     entry.records.iter().filter(move |record| record.rewritten_by.contains(&step))
 }
 
-/// Whether an entry, or what is made from settings, has a word.
+/// Returns whether an entry, or the entries that are generated from settings, have a word.
 fn has(path: &Path, text: &str, word: &str) -> bool {
     if is_entry_file(path) {
         return options(path, text).is_some_and(|options| words::has(&options, word));
@@ -135,7 +135,7 @@ fn known_file(
     let shown = journal.place.shown(&record.path);
     let shown = shown.display();
     if !lost.is_empty() || !got.is_empty() {
-        // The program did it, and no other process before.
+        // The program made the difference, and no other process before it.
         let by_program =
             lost.iter().all(|it| has(before, it)) && !got.iter().any(|it| has(before, it));
         let mended =
@@ -171,7 +171,7 @@ fn known_file(
     }
 }
 
-/// Puts the former file back.
+/// Restores the former file.
 fn former(journal: &Journal, entry: &Entry, index: usize) -> bool {
     let Some(record) = entry.records.get(index) else { return false };
     let Ok(now) = found(journal.place.tree(), &record.path) else { return false };

@@ -1,4 +1,4 @@
-//! What a revert does beside files: the clocksource in use, commands, and programs that make files again.
+//! The parts of a revert besides files: the clocksource in use, commands, and programs that make files again.
 
 use super::super::apply::make_again;
 use super::super::entry::{Decision, Entry, Phase, Record, State};
@@ -23,7 +23,7 @@ pub(super) fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: 
         report.kept.push("the clocksource: the machine was booted since".to_owned());
         return;
     }
-    // The last one that was chosen is in use, if all went well.
+    // If all went well, the last chosen one is in use.
     let chosen: Vec<&str> = entry
         .plan
         .steps
@@ -38,7 +38,7 @@ pub(super) fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: 
         if rebooted { entry.plan.each_boot.iter().map(String::as_str).collect() } else { chosen };
     match journal.place.sysfs().current() {
         Ok(current) if current == *old => {}
-        // No kernel shows an empty name; a file that stands for its own may be cut off.
+        // No kernel shows an empty name; a file in place of the kernel's may be truncated.
         Ok(current) if chosen.contains(&current.as_str()) || current.is_empty() => {
             match journal.place.sysfs().choose(old) {
                 Ok(()) => report.clocksource = Some(old.clone()),
@@ -111,7 +111,7 @@ fn remake(
         End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
             ". What it made was put back".to_owned()
         }
-        // Files of the change are back by now.
+        // Files of the change have been restored by now.
         End::Untouched => String::new(),
         end => format!(". {end}"),
     };
@@ -122,8 +122,8 @@ fn remake(
     Err(JournalError::Partly { restored: std::mem::take(&mut report.restored), open })
 }
 
-/// Puts the former files back where a killed program left files that boot nothing: they are what its next run is compared
-/// with, and boot the kernels that are there still if that run fails. Returns what could not be.
+/// Restores the former files where a killed program left files that boot nothing: its next run is compared with them,
+/// and they boot the kernels that still exist if that run fails. Returns the failures.
 fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let mut open = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -140,7 +140,7 @@ fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     open
 }
 
-/// The check of a program that an undo runs, before anything is changed: it is there, and what it rewrites is fit.
+/// Checks a program that an undo runs, before anything is changed: it exists, and the files that it rewrites are fit.
 pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), JournalError> {
     for (step, planned) in entry.plan.steps.iter().enumerate() {
         if let Some(command) = made_again(entry, step) {
@@ -150,7 +150,7 @@ pub(in super::super) fn ready(journal: &Journal, entry: &Entry) -> Result<(), Jo
             }
             all_fit(journal, entry, step)?;
             let plan = again(journal, entry, planned, command);
-            // A change on trial that does not hold is reverted at once.
+            // A change on trial that fails is reverted at once.
             if entry.phase == Phase::Applied {
                 packages::wait(&journal.place, &plan, journal.stop)?;
             }
@@ -191,7 +191,7 @@ fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
     Err(JournalError::Unfit { path, why })
 }
 
-/// The command that makes the files of a step again, if some are to be.
+/// Returns the command that makes the files of a step again, if any must be.
 fn made_again(entry: &Entry, step: usize) -> Option<&Vec<String>> {
     let Action::Run { regenerate, .. } = &entry.plan.steps.get(step)?.action else { return None };
     entry.begun(step)?;
@@ -201,9 +201,9 @@ fn made_again(entry: &Entry, step: usize) -> Option<&Vec<String>> {
     regenerate.as_ref().filter(|_| anew)
 }
 
-/// The plan of running the program of a step again: what was added must be gone, what was taken away must be there again, and
-/// nothing but the words of the change may differ. Words that others have put into the settings stay, and are named
-/// ([`super::words::adopted`]); those that they have taken out there do not come back.
+/// Returns the plan to run the program of a step again: added words must be gone, removed words must be present again,
+/// and nothing but the words of the change may differ. Words that others have put into the settings stay, and are named
+/// ([`super::words::adopted`]); those that they have removed there are not restored.
 fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> Plan {
     let mut step = step.clone();
     if let Action::Run { command: run, undo, regenerate, .. } = &mut step.action {
@@ -233,8 +233,8 @@ fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> P
     }
 }
 
-/// Kernels and initial RAM disks of the entries that were made again, which are empty: a program that failed before can have
-/// emptied them, and their entries start nothing.
+/// Returns kernels and initial RAM disks of the entries that were made again, and that are empty: a program that failed
+/// before can have emptied them, and their entries start nothing.
 fn empty_images(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let made = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
     let mut found: Vec<_> =

@@ -1,9 +1,9 @@
-//! A file into which a change wrote words, and that others have edited since: their edits stay, and the words of the change are
-//! taken out of it, where it is certain which those are.
+//! A file into which a change wrote words, and that others have edited since: their edits stay, and the words of the
+//! change are removed from it, where it is certain which those are.
 //!
-//! The change gave lines words, took words from them, or added a line that has nothing else. Such a line is found again as the
-//! change left it; or, with an added word, by its key (`options`, `GRUB_CMDLINE_LINUX=`), if one line alone has that key. All
-//! else is not certain: then the file is a conflict, as any other one.
+//! The change added words to lines, removed words from them, or added a line that has nothing else. Such a line is
+//! found again as the change left it; or, with an added word, by its key (`options`, `GRUB_CMDLINE_LINUX=`), if only
+//! one line has that key. Any other case is not certain: then the file is a conflict, like any other one.
 
 use super::super::bytes::digest;
 use super::super::entry::{Entry, Record, State};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, PartialEq, Eq)]
 struct Piece<'a> {
     new: &'a str,
-    /// The line that it replaced; nothing where it was added.
+    /// The line that it replaced; `None` where it was added.
     old: Option<&'a str>,
 }
 
@@ -31,7 +31,7 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     line.split(apart).filter(|it| !it.is_empty())
 }
 
-/// How often a line has a word: as a word, or as the plain value of a setting.
+/// Returns how often a line has a word: as a word, or as the plain value of a setting.
 fn count(line: &str, word: &str) -> usize {
     let plain = format!("={word}");
     let set = |token: &str| {
@@ -42,7 +42,7 @@ fn count(line: &str, word: &str) -> usize {
     tokens(line).filter(|token| *token == word || set(token)).count()
 }
 
-/// What tells a line from others: its first word, or the name of its setting.
+/// Returns the key that distinguishes a line from others: its first word, or the name of its setting.
 fn key(line: &str) -> &str {
     let body = line.trim_start();
     let body = body.strip_prefix("export ").unwrap_or(body).trim_start();
@@ -55,13 +55,13 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 
-/// The words of a line but for those of a change.
+/// Returns the words of a line except for those of a change.
 fn rest<'a>(line: &'a str, change: &Change) -> Vec<&'a str> {
     let own = |token: &str| change.add.iter().chain(&change.remove).any(|word| word == token);
     tokens(line).filter(|token| !own(token)).collect()
 }
 
-/// The lines that a change wrote; nothing where it did more than add and remove its words.
+/// Returns the lines that a change wrote; `None` where it did more than add and remove its words.
 fn pieces<'a>(old: &'a str, new: &'a str, change: &Change) -> Option<Vec<Piece<'a>>> {
     let mut before = old.lines().peekable();
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn without(line: &str, word: &str) -> Option<String> {
     })
 }
 
-/// A line of others without the words that a piece added to its line; nothing where that is not certain.
+/// Returns a line of others without the words that a piece added to its line; `None` where that is not certain.
 fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
     let old = piece.old?;
     let mut text = line.to_owned();
@@ -109,13 +109,13 @@ fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
             _ => return None,
         }
     }
-    // A word that the change took away has no place in another line; others may have put it back.
+    // A word that the change removed has no place in another line; others may have restored it.
     let back = change.remove.iter().all(|word| count(old, word) == count(&text, word));
     back.then_some(text)
 }
 
-/// The present text without what a change wrote: `old` became `new`, and others made `now` of it. Nothing where it is not
-/// certain what is the change's.
+/// Returns the present text without the parts that a change wrote: the change replaced `old` by `new`, and others
+/// edited that to `now`. `None` where it is not certain which parts are the change's.
 fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> {
     let pieces = pieces(old, new, change)?;
     let of_change: BTreeSet<&str> = pieces.iter().map(|piece| piece.new).collect();
@@ -131,7 +131,7 @@ fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> 
     let all = |text: &str, word: &str| -> usize {
         text.lines().filter(|line| !is_comment(line)).map(|line| count(line, word)).sum()
     };
-    // Others have put everything back, in any line: a second time would be too much.
+    // Others have restored everything, in any line: a second time would be too much.
     if change.add.is_empty() && change.remove.iter().all(|word| all(now, word) >= all(old, word)) {
         return Some(now.to_owned());
     }
@@ -167,15 +167,15 @@ fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> 
         text.push_str(end);
     }
     let lost = open.iter().any(|piece| !now.lines().any(|line| same_key(line, piece)));
-    // A word that is left may be that of a line which is not known any more.
+    // A remaining word may belong to a line which is no longer known.
     if lost && change.add.iter().any(|word| all(&text, word) > all(old, word)) {
         return None;
     }
     Some(text)
 }
 
-/// Whether a text of others still has the words that a change wrote into its file, in the lines that had them, and none that it
-/// took away.
+/// Returns whether a text of others still has the words that a change wrote into its file, in the lines that had them,
+/// and none that it removed.
 pub(in super::super) fn still_has(new: &str, now: &str, change: &Change) -> bool {
     let plain = |text: &str| -> Vec<String> {
         text.lines().filter(|line| !is_comment(line)).map(str::to_owned).collect()
@@ -197,7 +197,7 @@ pub(in super::super) fn still_has(new: &str, now: &str, change: &Change) -> bool
         && change.remove.iter().all(|word| all(&lines, word) <= all(&wrote, word))
 }
 
-/// What the change wrote at a path, by its last step there.
+/// Returns the text that the change wrote at a path, by its last step there.
 pub(in super::super) fn written<'a>(entry: &'a Entry, record: &Record) -> Option<&'a str> {
     match &entry.plan.steps.get(record.step)?.action {
         Action::Write { content, .. } if !record.planned.is_empty() => Some(content),
@@ -205,8 +205,8 @@ pub(in super::super) fn written<'a>(entry: &'a Entry, record: &Record) -> Option
     }
 }
 
-/// Takes the words of a change out of a file that others have edited since: what is left becomes the state to restore, and the
-/// present one that of the change. Whether that was possible.
+/// Removes the words of a change from a file that others have edited since: the remaining text becomes the state to
+/// restore, and the present one that of the change. Returns whether that was possible.
 pub(super) fn take_out(
     journal: &Journal,
     entry: &mut Entry,
@@ -254,8 +254,8 @@ pub(super) fn take_out(
     true
 }
 
-/// By force, the former content replaces what others made. Not where entries would come back whose kernels are gone: then a file
-/// without words of the change stays as it is, and one with them is refused. Whether it stays.
+/// By force, the former content replaces edits by others, except where entries of removed kernels would be restored:
+/// then a file without words of the change stays as it is, and one with them is refused. Returns whether it stays.
 pub(super) fn stays(
     journal: &Journal,
     entry: &mut Entry,
@@ -291,8 +291,8 @@ pub(super) fn stays(
     Ok(true)
 }
 
-/// Remembers the words by which a file that becomes the former one differs from that: what a program makes of it loses and gets
-/// them, too.
+/// Records the words by which a file that becomes the former one differs from it: the files that a program generates
+/// from it lose and get them, too.
 pub(super) fn override_words(journal: &Journal, entry: &mut Entry, index: usize) {
     let Some(record) = entry.records.get(index) else { return };
     let old = match &record.old {
@@ -310,7 +310,7 @@ pub(super) fn override_words(journal: &Journal, entry: &mut Entry, index: usize)
     entry.overridden.add.extend(was.difference(&is).cloned());
 }
 
-/// Keeps what the entry's states need and no saved entry names yet.
+/// Saves the texts that the entry's states need and that no saved entry names yet.
 pub(in super::super) fn keep_texts(journal: &Journal, entry: &Entry) -> Result<(), JournalError> {
     entry.texts.iter().try_for_each(|text| journal.store.keep(text.as_bytes()))
 }
@@ -324,7 +324,7 @@ mod tests {
         Change { add: own(add), remove: own(remove) }
     }
 
-    /// The text that is left, and whether the change held.
+    /// Returns the remaining text, and whether the change was still in force.
     fn of(old: &str, new: &str, now: &str, change: &Change) -> Option<(String, bool)> {
         Some((reverted(old, new, now, change)?, still_has(new, now, change)))
     }
@@ -353,7 +353,7 @@ mod tests {
                 true,
             ),
             ("options nohz=off ro\ntitle A", "options ro\ntitle A", true),
-            // Taken out by others, or the line is gone.
+            // Removed by others, or the line was removed.
             ("title B\noptions ro\n", "title B\noptions ro\n", false),
             ("title B\n", "title B\n", false),
             ("# options nohz=off\n", "# options nohz=off\n", false),
@@ -379,7 +379,7 @@ mod tests {
         let adds = change(&["nohz=off"], &[]);
         let (old, new) = ("title A\nlinux /v\n", "title A\nlinux /v\noptions nohz=off\n");
         assert_eq!(of(old, new, "title B\noptions nohz=off\n", &adds), some("title B\n", true));
-        // Whose line that is, is not certain.
+        // The owner of that line is not certain.
         assert_eq!(of(old, new, "title B\noptions nohz=off x\n", &adds), None);
     }
 
@@ -392,12 +392,12 @@ mod tests {
             of(old, new, "A=9\nGRUB_CMDLINE_LINUX=\"quiet\"\n# x\n", &takes),
             some("A=9\nGRUB_CMDLINE_LINUX=\"quiet splash\"\n# x\n", true)
         );
-        // Put back by others, at another place of the line.
+        // Restored by others, at another place of the line.
         let now = "A=5\nGRUB_CMDLINE_LINUX=\"splash quiet\"\n";
         assert_eq!(of(old, new, now, &takes), some(now, false));
         let now = "A=5\nGRUB_CMDLINE_LINUX=\"quiet\"\nGRUB_CMDLINE_LINUX_DEFAULT=splash\n";
         assert_eq!(of(old, new, now, &takes), some(now, false));
-        // Where in this line it was is not certain.
+        // Its former place in this line is not certain.
         assert_eq!(of(old, new, "GRUB_CMDLINE_LINUX=\"quiet x\"\n", &takes), None);
         let adds = change(&["a=1", "b=2"], &[]);
         let (old, new) = ("X=\nW=\"q\"\n", "X=\nW=\"q a=1 b=2\"\n");

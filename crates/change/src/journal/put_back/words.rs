@@ -1,5 +1,5 @@
-//! Where the words of a change are after it was reverted: in settings of others, and in entries of kernels that were installed
-//! since.
+//! The places of the words of a change after it was reverted: in settings of others, and in entries of kernels that
+//! were installed since.
 
 use super::super::capture::capture;
 use super::super::entry::Entry;
@@ -12,13 +12,13 @@ use crate::words;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Scripts that make entries of their own: a word there is no setting.
+/// Scripts that generate entries themselves: a word in them is not a setting.
 const SCRIPTS: &str = "/etc/grub.d";
-/// The names whose words GRUB's generator gives every entry of Linux, begin so.
+/// The prefix of the names whose words GRUB's generator adds to every entry of Linux.
 const GRUB: &str = "GRUB_CMDLINE_LINUX";
 
-/// The settings in which a word is that others may have put there. A file that the change itself wrote, and that is not reverted
-/// yet, does not count.
+/// Returns the settings that have a word which others may have put there. A file that the change itself wrote, and that
+/// is not reverted yet, is ignored.
 pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<PathBuf> {
     let tree = journal.place.tree();
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
@@ -44,7 +44,7 @@ pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<Path
         let ours = |it: &&super::Record| {
             it.path == *path && it.new.as_ref().is_some_and(|new| new.same(&state))
         };
-        // What is there is what will be there, or what the change wrote and its revert replaces.
+        // The present text is the future text, unless the change wrote it and its revert replaces it.
         let former = entry.records.iter().find(ours).map(|it| &it.old);
         let text = match former {
             None => String::from_utf8(content).unwrap_or_default(),
@@ -58,11 +58,11 @@ pub(super) fn standing(journal: &Journal, entry: &Entry, word: &str) -> Vec<Path
     paths.into_iter().filter(has).collect()
 }
 
-/// Whether a line of settings gives entries a word.
+/// Returns whether a line of settings adds a word to entries.
 pub(super) fn sets(line: &str, word: &str) -> bool {
     let line = line.trim();
     let name = line.strip_prefix("export ").unwrap_or(line).trim_start();
-    // Those of recovery entries and of Xen are not given to all.
+    // Those of recovery entries and of Xen do not apply to all.
     let other = name
         .strip_prefix(GRUB)
         .is_some_and(|rest| rest.starts_with('_') && !rest.starts_with("_DEFAULT"));
@@ -75,7 +75,7 @@ pub(super) fn sets(line: &str, word: &str) -> bool {
     value.split(|it: char| it.is_whitespace() || "\"'".contains(it)).any(plain)
 }
 
-/// What is said of words that a reverted change had added, and that others have in their settings, too.
+/// Returns the messages about words that a reverted change had added, and that others have in their settings, too.
 pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
     let words = all_words(entry);
     let found = words.add.iter().filter_map(|word| {
@@ -92,9 +92,8 @@ pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
     found.collect()
 }
 
-/// Entries of kernels that were installed since the change was made, and that have its words: kernel-install takes them from where
-/// the change had put them.
-/// An entry that is older than the change has a word by others.
+/// Reports entries of kernels that were installed since the change was made, and that have its words: kernel-install
+/// takes them from where the change had put them. An entry that is older than the change has a word from others.
 pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry, report: &mut Report) {
     let tree = journal.place.tree();
     let entries = |step: &crate::plan::Step| match &step.action {
@@ -114,7 +113,7 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry, report: &mut Rep
         begun.zip(stat()).is_some_and(|(begun, it)| it.st_ctime < begun as _)
     };
     let expected = all_words(entry);
-    // Others want those.
+    // Others need those.
     let mut add = expected.add.clone();
     add.retain(|word| standing(journal, entry, word).is_empty());
     for path in directories.iter().flat_map(|directory| {

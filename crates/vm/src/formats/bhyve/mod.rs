@@ -1,7 +1,7 @@
 //! bhyve: command lines, and machines of vm-bhyve.
 //!
-//! What matters to a guest's clock is whether the RTC shows UTC. Source: bhyve(8), `-u`; vm-bhyve, sample-templates/config.sample,
-//! utctime (the default is yes).
+//! The one property that affects a guest's clock is whether the RTC shows UTC. Source: bhyve(8), `-u`; vm-bhyve,
+//! sample-templates/config.sample, utctime (the default is yes).
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{self, base};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "bhyve",
     files: "bhyve and vm-bhyve",
@@ -52,7 +52,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
                 matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
             })
     };
-    // Options may stand on the lines that a command goes on with.
+    // Options may be on the continuation lines of a command.
     let continued = || {
         let plain = |line: &str| !line.trim_start().starts_with('#');
         clues.text.contains("bhyve")
@@ -61,7 +61,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (clues.has(command) || continued()).then_some(Sign::Words)
 }
 
-/// Whether a system takes the RTC for UTC.
+/// Returns whether a system assumes that the RTC is in UTC.
 fn unix(guest: Guest) -> bool {
     matches!(guest, Guest::Linux | Guest::Bsd)
 }
@@ -75,14 +75,15 @@ fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, std::ops::Ra
     document.text.lines().filter_map(of).last()
 }
 
-/// Whether a word has the flag `-u`; flags may be together: `-AHPu`.
+/// Returns whether a word has the flag `-u`; flags may be combined: `-AHPu`.
 fn is_utc(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|flags| {
         flags.contains('u') && flags.len() < 8 && flags.bytes().all(|b| b.is_ascii_alphabetic())
     })
 }
 
-/// Whether a word is `-u`, or may be: a variable holds what the script gives it, and else more.
+/// Returns whether a word is `-u`, or may be: a variable has the values that the script assigns to it; without an
+/// assignment it may have any value.
 fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
     if let Some(text) = word.literal() {
         return is_utc(text);
@@ -103,7 +104,7 @@ fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
             let mut none = true;
             let utc = assigns.into_iter().any(|(statement, word, rest)| {
                 none = false;
-                // What another variable puts in front, and an array, is not followed.
+                // A variable before it, and an array, are not followed.
                 let open = rest.is_empty() && (word.pieces.len() > 1 || statement.array.is_some());
                 open || rest.split_whitespace().any(is_utc)
             });
@@ -137,7 +138,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let mut report: Option<Report> = None;
     let statements = statements(document.text.as_str());
-    // What starts a kernel of FreeBSD, or of Linux and OpenBSD, whose clocks all take the RTC for UTC.
+    // The loaders of FreeBSD's kernel, and of Linux and OpenBSD; these systems all assume that the RTC is in UTC.
     let loads = |name: &str| {
         statements.iter().any(|it| {
             let mut words = it.words.iter().filter_map(|word| word.literal());

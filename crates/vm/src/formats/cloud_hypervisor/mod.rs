@@ -1,6 +1,6 @@
 //! Cloud Hypervisor: the configuration of a machine (`vm.create`), and scripts that start it.
 //!
-//! What must not live here: kernel parameters, which [`crate::parameters`] judges.
+//! Kernel parameters are judged by [`crate::parameters`].
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::{base, here_documents, listed, only_named};
 use std::collections::HashSet;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "cloud-hypervisor",
     files: "Cloud Hypervisor",
@@ -56,7 +56,7 @@ fn is_program(word: &str) -> bool {
     matches!(base(word), PROGRAM | "cloud-hypervisor-static")
 }
 
-/// The variables that hold the program: `ch=${ch:-/opt/cloud-hypervisor}`, `cmd="strace $ch"`.
+/// Returns the variables that contain the program: `ch=${ch:-/opt/cloud-hypervisor}`, `cmd="strace $ch"`.
 fn holders<'a>(statements: &'a [Statement]) -> HashSet<&'a str> {
     let mut names: HashSet<&str> = HashSet::new();
     let assigned = |word: &'a Word| {
@@ -107,7 +107,7 @@ fn commands(text: &str) -> Vec<Statement> {
     statements.iter().filter(|statement| starts(statement)).cloned().collect()
 }
 
-/// Hyper-V's interface, which a command line asks for.
+/// Reports Hyper-V's interface, which a command line requests.
 fn hyperv(text: &str) -> Vec<Finding> {
     let of = |statement: &Statement| {
         let said = |word: &Word, what: &str| {
@@ -120,7 +120,7 @@ fn hyperv(text: &str) -> Vec<Finding> {
             })
         };
         let at = statement.words.iter().find(asks)?.span.clone();
-        // A command line is for a Linux kernel.
+        // `--cmdline` is used only with a Linux kernel.
         let linux = statement.words.iter().any(|word| said(word, "--cmdline"));
         Some(if linux {
             Finding::new(rule!("ch-kvm-hyperv-linux"), at).fix("leave kvm_hyperv=on out")
@@ -135,7 +135,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
-        // A script that starts it, or talks to its socket.
+        // A script that starts it, or uses its socket.
         findings.extend(script(document));
         findings.extend(restore(document));
         findings.extend(hyperv(text));
@@ -156,7 +156,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         boot_args(&json, leaf, &mut findings);
     }
     let said = |path: &[&str]| json.at(path).and_then(|leaf| json.text.get(leaf.span.clone()));
-    // A command line is for a Linux kernel that is started without firmware.
+    // A kernel command line is used only with a Linux kernel that is started without firmware.
     let linux = json.leaves.iter().any(|leaf| {
         (leaf.ends(&["payload", "cmdline"]) || leaf.ends(&["cmdline", "args"]))
             && json.plain(leaf).is_none_or(|(text, _)| !text.is_empty())

@@ -1,7 +1,7 @@
 //! Containers with QEMU in them: the images `qemux/qemu` (qemus/qemu), `dockurr/windows` and `dockurr/macos`, in files of Compose
 //! and in Pods.
 //!
-//! Their variables become the command line that the image makes, and it is judged as that. Source: qemus/qemu, src/proc.sh
+//! Their variables become the command line that the image generates, which is judged. Source: qemus/qemu, src/proc.sh
 //! (CPU_MODEL, CPU_FLAGS, KVM, HV; `-cpu` of ARGUMENTS is left out) and src/config.sh (MACHINE; hpet=off).
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::yaml::{self, Node};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "container",
     files: "containers of qemus/qemu and dockur",
@@ -47,7 +47,7 @@ const IMAGES: [&str; 9] = [
     "qemux/qemu-docker",
 ];
 
-/// The name of an image of these.
+/// Returns the name of one of these images.
 fn image(text: &str) -> Option<&'static str> {
     let name = text.split(['@', ':']).next().unwrap_or(text);
     let name = match name.matches('/').count() {
@@ -68,7 +68,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     clues.has(names_image).then_some(sign)
 }
 
-/// The text with only here-documents in which an image is named; all other bytes are blanks, so that places stay.
+/// Returns the text of the here-documents that name an image; all other bytes are blanks, so that places do not change.
 fn documents(text: &str) -> String {
     let mut out: Vec<u8> = text.bytes().map(|b| if b == b'\n' { b } else { b' ' }).collect();
     let mut from = 0;
@@ -97,7 +97,8 @@ fn documents(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// What of a file is YAML, and why nothing of it is edited: a script writes it, or a template makes it.
+/// Returns the part of a file that is YAML, and the reason why nothing of it is edited: a script writes it, or it is a
+/// template.
 fn source(text: &str) -> (String, Option<&'static str>) {
     let script = text.trim_start().starts_with("#!");
     let of_script = if script { documents(text) } else { text.to_owned() };
@@ -115,7 +116,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let (source, why) = source(document.text.as_str());
     let trees = match yaml::parse(&source) {
         Ok(trees) => trees,
-        // What a template makes of itself is not known.
+        // The output of a template is not known.
         Err(_) if why.is_some() => return Ok(nothing(Guest::Unknown)),
         Err(error) => return Err(error),
     };
@@ -137,7 +138,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     let mut report = together(reports).unwrap_or_else(|| nothing(Guest::Unknown));
-    // Several services may have a line of one fragment.
+    // Several services may share a line of one fragment.
     let mut known = HashSet::new();
     report.findings.retain(|it| known.insert((it.rule.id, it.span.clone(), it.summary.clone())));
     if let Some(why) = why {
@@ -150,7 +151,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// The tree without what Compose passes over: keys that begin with `x-`, which are there to be merged into services.
+/// Removes the keys that Compose ignores: those that begin with `x-`, which exist to be merged into services.
 fn without_fragments(mut tree: Node) -> Node {
     if let Node::Map { entries, .. } = &mut tree {
         entries.retain(|(key, _)| !key.name.starts_with("x-"));
@@ -158,12 +159,12 @@ fn without_fragments(mut tree: Node) -> Node {
     tree
 }
 
-/// What stands for `{{ name }}` of a template.
+/// The placeholder for `{{ name }}` of a template.
 const FILLED: &str = "____";
 
 type Variables = HashMap<String, (String, Range<usize>)>;
 
-/// The variables of a container, in the ways of Compose and of Kubernetes.
+/// Returns the variables of a container, in the notations of Compose and of Kubernetes.
 fn variables(document: &Document, node: &Node) -> Variables {
     let mut found = HashMap::new();
     let mut add = |name: &str, value: &str, at: Range<usize>| {
@@ -248,7 +249,7 @@ fn container(
         inner.own(",hv-passthrough");
     }
     if !is_off("KVM") && !windows {
-        // Whether the host scales its TSC decides on invtsc.
+        // The value of invtsc depends on whether the host scales its TSC.
         inner.own(",kvm=on,invtsc=${unknown}");
     }
     if let Some((flags, at)) = of("CPU_FLAGS").filter(|(value, _)| plain(value)) {
@@ -273,7 +274,7 @@ fn container(
     let mut report = inner.judge(document, say)?;
     report.findings.retain(|finding| finding.rule.id != "q-no-invtsc");
     if is_off("KVM") {
-        // It is asked for, and not only left out.
+        // It is requested, and not merely omitted.
         let emulated = report.findings.iter_mut().filter(|it| it.rule.id == "q-emulated");
         for finding in emulated {
             finding.severity = Severity::Warn;
@@ -289,12 +290,12 @@ fn container(
     Ok(report)
 }
 
-/// A value that is a word of a list.
+/// Returns whether a value is a plain word of a list.
 fn plain(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,=+".contains(c))
 }
 
-/// What to do, in the words of the images.
+/// Returns the remedy for a rule, in the terms of the images.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "q-hv-time-missing" => "remove HV: \"N\"",

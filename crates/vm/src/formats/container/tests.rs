@@ -22,7 +22,7 @@ fn container_of_windows_has_what_the_image_gives() {
         ids(&compose("ghcr.io/dockur/windows:latest", "      HV: \"N\"\n"))
             .contains(&"q-hv-time-missing")
     );
-    // It is asked for, and so a warning.
+    // It is requested, and so a warning.
     let off = compose("dockurr/windows", "      - KVM=N\n");
     assert!(testing::bad(Kind::Container, "compose.yml", &off).contains(&"q-emulated"));
 }
@@ -48,7 +48,7 @@ fn container_of_qemu_is_judged_by_its_variables() {
         testing::mended(Kind::Container, "c.yml", &text),
         text.replace("hpet=on", "hpet=off")
     );
-    // What an anchor gives to other places, too, is left.
+    // A value that an anchor gives to other places, too, is left.
     let shared = text.replace("ARGUMENTS: ", "ARGUMENTS: &all ");
     assert_eq!(testing::mended(Kind::Container, "c.yml", &shared), shared);
     // A Pod has them as a list of names and values.

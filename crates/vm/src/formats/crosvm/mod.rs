@@ -1,7 +1,7 @@
 //! crosvm: command lines, and configurations in JSON.
 //!
-//! Nothing of it changes a guest's clock but the kernel's own command line. Source: crosvm, src/crosvm/cmdline.rs
-//! (RunCommand: `--params`, `--cfg`).
+//! Only the kernel's command line affects a guest's clock. Source: crosvm, src/crosvm/cmdline.rs (RunCommand:
+//! `--params`, `--cfg`).
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use crate::words::base;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "crosvm",
     files: "crosvm",

@@ -1,6 +1,6 @@
 //! Firecracker: the configuration of a machine (`--config-file`) and CPU templates.
 //!
-//! What must not live here: kernel parameters, which [`crate::parameters`] judges.
+//! Kernel parameters are judged by [`crate::parameters`].
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "firecracker",
     files: "Firecracker",
@@ -38,7 +38,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
-    // A script that talks to the socket with `curl`; it may start machines of QEMU, too.
+    // A script that uses the socket with `curl`; it may start machines of QEMU, too.
     let sends = ["/boot-source", "\"boot_args\"", "curl"];
     if sends.iter().all(|mark| clues.text.contains(mark)) && !clues.text.contains("qemu-system-") {
         return Some(Sign::Lines);
@@ -46,14 +46,14 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (loads || keys.iter().any(|key| clues.quotes(key))).then_some(Sign::Json)
 }
 
-/// By these a body is that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
+/// Keys that mark a body as that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
 const MEMORY: [&str; 2] = ["mem_backend", "mem_file_path"];
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
     if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
-        // A script that talks to the socket.
+        // A script that uses the socket.
         findings.extend(script(document));
         findings.extend(load_in_script(document));
         return Ok(Report::of(Known::declared(Guest::Linux), true, findings));
@@ -68,7 +68,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
-/// A request that loads a snapshot, without what moves the guest's clock on.
+/// Reports a request that loads a snapshot without the field that advances the guest's clock.
 fn load(json: &Json<'_>, findings: &mut Vec<Finding>) {
     let has = |key: &str| json.value.get(key).is_some();
     if !MEMORY.iter().any(|key| has(key)) || has("snapshot_type") {
@@ -80,7 +80,7 @@ fn load(json: &Json<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The same in a script that talks to the socket.
+/// Finds the same in a script that uses the socket.
 fn load_in_script(document: &Document) -> Option<Finding> {
     const PATH: &str = "/snapshot/load";
     let text = document.text.as_str();
@@ -114,14 +114,14 @@ pub(crate) fn script(document: &Document) -> Vec<Finding> {
     findings
 }
 
-/// What a bit becomes: `Some(false)` is cleared, `None` is left.
+/// Returns the new value of a bit: `Some(false)` if it is cleared, `None` if it is unchanged.
 fn bit(bitmap: &str, number: usize) -> Option<bool> {
     let digits: Vec<char> =
         bitmap.strip_prefix("0b")?.chars().rev().filter(|digit| *digit != '_').collect();
     match digits.get(number) {
         Some('1') => Some(true),
         Some('0') => Some(false),
-        // Digits that are not written are `x`.
+        // Digits that are omitted are `x`.
         _ => None,
     }
 }
@@ -205,7 +205,7 @@ fn register_bits(leaf: u32, register: &str, map: &str, start: usize, findings: &
     }
 }
 
-/// Where the digit of a bit stands in the bitmap.
+/// Returns the place of a bit's digit in the bitmap.
 fn digit(map: &str, number: usize) -> Option<Range<usize>> {
     let (at, _) = map.char_indices().rev().filter(|(_, digit)| *digit != '_').nth(number)?;
     Some(at..at + 1)

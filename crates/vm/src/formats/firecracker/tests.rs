@@ -50,7 +50,7 @@ fn templates() {
         let text = template(leaf, register, &format!("0b{}", edx(bit)));
         assert_eq!(bad(&text), [id]);
         let mended = testing::mended(Kind::Firecracker, "t.json", &text);
-        // A template makes processors alike: what some do not have is masked on purpose.
+        // A template equalises processors: a feature that some of them lack is masked on purpose.
         let meant = ["fc-invtsc-masked", "fc-rdtscp-masked"].contains(&id);
         let open = text.replace(&edx(bit), "xxxxxxxx_xxxxxxxx_xxxxxxxx_xxxxxxxx");
         assert_eq!(mended, if meant { text.clone() } else { open });

@@ -1,4 +1,4 @@
-//! Virtual machines of Incus and LXD: what `config show` and `profile show` print.
+//! Virtual machines of Incus and LXD: the output of `config show` and `profile show`.
 //!
 //! `raw.qemu` becomes the end of a command line of QEMU, and the section machine of `raw.qemu.conf` its `-machine`. Source:
 //! Incus, doc/reference/instance_options.md (raw), internal/server/instance/drivers/driver_qemu_config_override.go.
@@ -15,7 +15,7 @@ use crate::inner::{Inner, MOST_MACHINES, each, nothing, together};
 use crate::lint::{LintError, Report};
 use crate::yaml::{self, Node};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "incus",
     files: "Incus and LXD",
@@ -51,7 +51,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut reports = Vec::new();
     for tree in yaml::parse(document.text.as_str())? {
-        // One instance, or what `list --format yaml` prints.
+        // One instance, or the output of `list --format yaml`.
         for instance in each(&tree, &[]).into_iter().take(MOST_MACHINES) {
             for config in each(instance, &["config"]) {
                 let name =
@@ -79,11 +79,11 @@ pub(super) fn judge(
     let mut inner = Inner::new(Kind::Qemu, document, at.clone());
     inner.declared = of("image.os").and_then(|(system, _)| Guest::of_words(system));
     inner.object = name;
-    // A profile does not name the architecture; a machine type that x86 does not have tells it.
+    // A profile does not name the architecture; a machine type that x86 does not have shows it.
     let types = options.map(|(text, _)| text.split_whitespace()).into_iter().flatten();
     let virt = types.map(|word| word.split(',').next().unwrap_or(word).trim_start_matches("type="));
     let arch = arch.or(virt.into_iter().any(foreign).then_some("aarch64"));
-    // What Incus itself says is not known here.
+    // The options that Incus adds are not known here.
     inner.own(&format!("qemu-system-{} -machine accel=kvm", arch.unwrap_or("x86_64")));
     if let Some((text, at)) = conf {
         let mut section = "";

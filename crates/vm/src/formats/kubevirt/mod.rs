@@ -1,6 +1,6 @@
 //! Manifests of KubeVirt: machines, instances, templates of them, several in one file, and Helm's.
 //!
-//! [`crate::yaml`] makes a tree with places.
+//! [`crate::yaml`] returns a tree with places.
 
 mod twice;
 
@@ -17,7 +17,7 @@ use crate::text::Text;
 use crate::yaml::{self, Key, Node};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "kubevirt",
     files: "KubeVirt",
@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let text = clues.text;
-    // A part of a manifest: what stands below `domain:`.
+    // A part of a manifest: the content of `domain:`.
     let has = |key: &str| clues.has(|line| line.trim_start_matches("- ").trim_end() == key);
     if clues.quotes("kubevirt.io/v1")
         || (clues.quotes("apiVersion") && text.contains("kubevirt.io"))
@@ -50,7 +50,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
 }
 
-/// Whether no other API has a kind of this name.
+/// Returns whether a kind of this name exists only in this API.
 fn own_kind(name: &str) -> bool {
     let name = name.trim().trim_matches(['"', '\'']);
     name.strip_prefix("VirtualMachine").is_some_and(|rest| {
@@ -64,7 +64,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = Report::of(Known::default(), template, Vec::new());
     let documents = match yaml::parse(&source) {
         Ok(documents) => documents,
-        // What a template makes of itself is not known.
+        // The output of a template is not known.
         Err(_) if template => return Ok(report),
         Err(error) => return Err(error),
     };
@@ -88,7 +88,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.partial = true;
             domains.push(root);
         }
-        // What a machine leaves out, its preference or its instancetype may say.
+        // A field that a machine omits may be set by its preference or its instancetype.
         let elsewhere = preference.is_some()
             || ["preference", "instancetype"].iter().any(|key| root.at(&["spec", key]).is_some());
         report.partial |= elsewhere;
@@ -128,7 +128,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// The label of nodes that tells their architecture.
+/// The label of nodes that names their architecture.
 const ARCH: &str = "kubernetes.io/arch";
 
 /// Whether an object is of another architecture than x86, for which QEMU has none of these timers.
@@ -170,7 +170,7 @@ fn name(root: &Node) -> Option<String> {
     root.at(&["metadata", "name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned())
 }
 
-/// What an object is called, with its namespace: many may be in one file.
+/// Returns the name of an object, with its kind and namespace: a file may have many.
 fn object(root: &Node, kind: &str, name: Option<&str>) -> Option<String> {
     let name = name?;
     let space = root.at(&["metadata", "namespace"]).and_then(Node::scalar);
@@ -178,8 +178,8 @@ fn object(root: &Node, kind: &str, name: Option<&str>) -> Option<String> {
     Some(format!("{kind} {space}{name}").trim_start().to_owned())
 }
 
-/// A preference as the domain that it makes; its settings have other names.
-/// Source: KubeVirt staging/src/kubevirt.io/api/instancetype/v1beta1/types.go, VirtualMachinePreferenceSpec.
+/// Returns a preference as the domain that results from it; its settings have other names. Source: KubeVirt
+/// staging/src/kubevirt.io/api/instancetype/v1beta1/types.go, VirtualMachinePreferenceSpec.
 fn preference(root: &Node, kind: &str) -> Option<Node> {
     if !matches!(kind, "VirtualMachinePreference" | "VirtualMachineClusterPreference") {
         return None;
@@ -203,12 +203,12 @@ fn preference(root: &Node, kind: &str) -> Option<Node> {
     Some(Node::Map { entries, start: 0 })
 }
 
-/// Parts in which a change would not be certain to change one value.
+/// Returns the parts in which a change may change more than one value.
 pub(crate) fn shared(text: &str) -> Vec<yaml::Shared> {
     yaml::shared(&plain(text).0)
 }
 
-/// The text without templates, byte for byte as long, and whether there were any.
+/// Returns the text without templates, with the same length in bytes, and whether there were any.
 pub(crate) fn plain(text: &str) -> (String, bool) {
     let mut out = String::with_capacity(text.len());
     let mut template = false;
@@ -218,7 +218,7 @@ pub(crate) fn plain(text: &str) -> (String, bool) {
             || bare.starts_with("{%") && bare.ends_with("%}");
         if whole {
             template = true;
-            // A comment of the same length, so that every other place stays.
+            // A comment of the same length, so that no other place changes.
             let content = line.trim_end_matches(['\r', '\n']);
             out.push('#');
             out.extend(std::iter::repeat_n(' ', content.len().saturating_sub(1)));
@@ -245,12 +245,13 @@ struct Machine<'a> {
     text: &'a Text,
     root: &'a Node,
     template: bool,
-    /// Whether the command line says which system the guest has.
+    /// Whether the command line specifies the guest's system.
     said: bool,
 }
 
 impl<'a> Machine<'a> {
-    /// The guest's system, and whether what tells it tells a Windows that is older than Hyper-V's page.
+    /// Returns the guest's system, and whether its source names a Windows that is older than Hyper-V's reference TSC
+    /// page.
     fn guest(&self, name: &str, document: &Document) -> (Known, bool) {
         let timers = self.domain.at(&["clock", "timer"]);
         let mut names = vec![name.to_owned()];
@@ -305,7 +306,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether a timer is there: by itself, unless it says otherwise.
+    /// Returns a timer, and whether it is present: it is, unless its field `present` is false.
     fn timer(&self, name: &str) -> Option<(&'a Key, &'a Node, Option<bool>)> {
         let (key, node) = self.domain.at(&["clock", "timer"])?.entry(name)?;
         let present = match node.entry("present") {
@@ -431,7 +432,7 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// The clocks that the guest has for certain; what is not here, its preference or a template may say.
+    /// Returns the clocks that the guest certainly has; a preference or a template may set those that are missing here.
     fn clocks(&self) -> Clocks {
         let at = |path: &[&str]| self.domain.at(path);
         let hidden = at(&["features", "kvm", "hidden"]).is_some_and(|it| it.truth() != Some(false))
@@ -464,7 +465,7 @@ impl<'a> Machine<'a> {
             .then(|| Edit { span: start..start + 2, with: "{present: false}".to_owned() })
     }
 
-    /// Adds the timer `hyperv` in front of the first one.
+    /// Adds the timer `hyperv` before the first one.
     fn hyperv(&self) -> Option<Edit> {
         let Some(Node::Map { entries, .. }) = self.domain.at(&["clock", "timer"]) else {
             return None;

@@ -1,19 +1,19 @@
-//! Keys that a map of a manifest has twice: programs do not agree on what that is. `kubectl` and Helm take the last one
-//! without a word, Kustomize refuses the file.
+//! Duplicate keys in a map of a manifest, which programs treat differently: `kubectl` and Helm silently take the last
+//! one, Kustomize refuses the file.
 
 use crate::finding::Finding;
 use crate::words::listed;
 use crate::yaml::{Key, Node};
 use std::collections::HashMap;
 
-/// Keys around a domain, and those of one that say something of its clock.
+/// Keys around a domain, and keys of a domain that affect its clock.
 const AROUND: &str = "spec template domain clock features cpu";
-/// Those below which every key does.
+/// Keys below which every key affects the clock.
 const WITHIN: &str = "clock features cpu";
-/// More of them are no mistake of a person.
+/// The limit of findings; a person does not make more such mistakes in one file.
 const MOST: usize = 64;
 
-/// What is found of an object with a machine.
+/// Returns the findings for an object with a machine.
 pub(super) fn check(root: &Node) -> Vec<Finding> {
     let mut found = Vec::new();
     walk(root, false, &mut found);

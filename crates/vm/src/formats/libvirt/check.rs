@@ -1,4 +1,4 @@
-//! What is looked for in a domain of the QEMU driver.
+//! The checks of a domain of the QEMU driver.
 
 use super::domain::Domain;
 use super::timer;
@@ -23,7 +23,7 @@ static NAMES: cpu::Names = cpu::Names {
     no_invtsc: Some(rule!("lv-no-invtsc")),
 };
 
-/// Looks at a domain.
+/// Checks a domain.
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     if !domain.x86() {
@@ -62,14 +62,14 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
-/// `-no-acpi` behind libvirt's own arguments.
+/// Checks for `-no-acpi` after libvirt's own arguments.
 fn no_acpi(domain: &Domain<'_>) -> Option<Finding> {
     let finding = machine::no_acpi(&domain.line, &|_| false, &|_| false)?;
     let words = "remove it, and take <acpi/> out of <features>";
     Some(Finding { edits: Vec::new(), ..finding }.fix(words))
 }
 
-/// What the guest's own kernel is told.
+/// Checks the command line of the guest's kernel.
 fn of_guest(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(cmdline) =
@@ -85,7 +85,7 @@ fn of_guest(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
-/// A domain without KVM: of its CPU only this matters.
+/// Checks a domain without KVM: of its CPU, only these settings matter.
 fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     let Some(element) = domain.element.filter(|_| domain.pc()) else { return out };
@@ -106,7 +106,7 @@ fn frequency(domain: &Domain<'_>) -> Option<Finding> {
         return None;
     }
     let hertz = attribute.value.trim().parse::<u64>().ok();
-    // libvirt takes 0 for none.
+    // libvirt treats 0 as unset.
     let possible = hertz.is_some_and(|hertz| hertz == 0 || possible(hertz));
     (!possible).then(|| {
         Finding::new(rule!("lv-frequency-impossible"), attribute.value_span.clone())
@@ -120,12 +120,12 @@ fn possible(hertz: u64) -> bool {
     (MIN_HZ..=MAX_HZ).contains(&hertz)
 }
 
-/// A value on one line, cut.
+/// Returns a value on one line, truncated.
 fn shown(value: &str) -> String {
     clocksmith_facts::visible::line(value).chars().take(40).collect()
 }
 
-/// A `-cpu` of `<qemu:commandline>` counts, and nothing else.
+/// Checks a `-cpu` of `<qemu:commandline>`, which replaces all other settings of the CPU.
 fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     let mut out = Vec::new();
     let lost = lost(domain, cpu);
@@ -135,7 +135,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     );
     let told = |flag: &&String| !flag.starts_with("hv-") || *flag == "hv-time=on";
     if !lost.iter().any(|flag| told(&flag)) {
-        // Nothing that is lost is a clock.
+        // None of the lost flags is about a clock.
         let nothing = lost.is_empty() && !domain.chooses_cpu();
         finding.severity = if nothing { Severity::Info } else { Severity::Warn };
     }
@@ -147,8 +147,8 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     }
     out.push(finding);
     let clock: Vec<&String> = lost.iter().filter(told).collect();
-    // No more than what is of the clock: others may have been left out on purpose. A frequency that is none is a finding of
-    // its own.
+    // Restores only the flags of the clock: others may have been omitted on purpose. An impossible frequency has a
+    // separate finding.
     let carried = |flag: &&&String| {
         let hertz = flag.strip_prefix("tsc-frequency=");
         hertz.is_none_or(|hertz| hertz.trim().parse().is_ok_and(possible))
@@ -199,20 +199,20 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         no_hyperv: domain.old,
         said: domain.said,
     };
-    // Of hv-time was spoken above.
+    // hv-time was reported above.
     let spoken = lost.iter().any(|flag| flag.starts_with("hv-time"));
     let told = |finding: &Finding| !spoken || finding.rule.id != rule!("q-hv-time-missing").id;
     out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
 
-/// What libvirt would have said of the clock, and the other `-cpu` does not.
+/// Returns the flags of the clock that libvirt would have passed, and that the other `-cpu` lacks.
 fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     let own = super::predict::own_cpu(domain);
-    // macOS and the BSDs have no use for Hyper-V's page, and lose the frequency by it.
+    // macOS and the BSDs do not use Hyper-V's page, and lose the frequency by it.
     let hyperv = !matches!(domain.guest, Guest::Macos | Guest::Bsd);
     let paravirtual = |flag: &&String| {
-        // Without kvmclock=off the guest has a clock more.
+        // Without kvmclock=off the guest has an additional clock.
         flag.starts_with("hv-") && hyperv || flag.starts_with("tsc-frequency=")
     };
     let missing = |flag: &&String| {
@@ -225,14 +225,14 @@ fn lost(domain: &Domain<'_>, cpu: &Properties) -> Vec<String> {
     own.iter().filter(paravirtual).filter(missing).cloned().collect()
 }
 
-/// The CPU that libvirt makes.
+/// Checks the CPU that libvirt generates.
 fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     let invariant = domain.invtsc();
     let disabled = |name| domain.feature(name).filter(|(_, on)| !on).map(|(element, _)| element);
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
-        // The fast clock that is left is there.
+        // The remaining fast clock is available.
         let severity = match (domain.guest, invariant) {
             (Guest::Macos, _) => Severity::Info,
             (_, Some(true)) => Severity::Warn,
@@ -285,7 +285,7 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                              if the machine never migrates and is never saved";
                 let mut finding = Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words);
                 let asked = domain.cpu.and_then(|cpu| cpu.value("migratable"));
-                // Only that was asked for, and not invtsc.
+                // Only that was requested, and not invtsc.
                 if feature.is_none() && matches!(asked, Some("off" | "no")) {
                     finding.severity = Severity::Info;
                     finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));

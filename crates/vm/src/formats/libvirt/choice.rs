@@ -8,15 +8,15 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::qemu::confidential::WHY;
 
-/// Why a domain gets no invariant TSC, and so no frequency either.
+/// The reason why a domain gets no invariant TSC, and so no frequency either.
 const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
     policy='require' name='invtsc'/></cpu>";
-/// Why a part of a domain is left.
+/// The reason why a part of a domain is left.
 const PART: &str = "the file is a part of a domain";
-/// Why a domain gets no frequency, and so no invariant TSC either.
+/// The reason why a domain gets no frequency, and so no invariant TSC either.
 const WITHOUT_PLACE: &str = "the domain has no <clock>, and no place is certain for one";
 
-/// The changes of a file, those of each domain together.
+/// Returns the changes of a file, grouped by domain.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     own.filter_map(|domain| of_domain(domain, choices).ok()).filter(|it| !it.is_empty()).collect()
 }
 
-/// Why domains do not get what is chosen, where they could have it.
+/// Returns the reasons why domains do not follow the choices, although their kind could.
 pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> {
     let Ok(tree) = super::read(&document.text) else {
         return Vec::new();
@@ -45,12 +45,12 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> 
     left
 }
 
-/// The changes of a domain; all of them, or none.
+/// Returns the changes of a domain: all of them, or none.
 ///
 /// # Errors
-/// It cannot have all, with the reason.
+/// The domain cannot have all of them; with the reason.
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'static str> {
-    // With them, libvirt does not start what it emulates.
+    // With these options, libvirt does not start an emulated domain.
     if domain.emulated() || !domain.x86() {
         return Ok(Vec::new());
     }
@@ -67,7 +67,7 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'stat
     }
     let hertz = choices.tsc_frequency.map(|hertz| hertz.to_string());
     let hertz = hertz.filter(|hertz| domain.frequency() != Some(hertz.as_str()));
-    // A value that only a template tells is not added to.
+    // Nothing is added to a value that only a template determines.
     let lacks = choices.invtsc && domain.invtsc() == Some(false);
     let hidden = choices.invtsc && domain.confidential().is_some() && domain.invtsc() != Some(true);
     if domain.confidential().is_some() && (lacks || hidden || hertz.is_some()) {

@@ -1,4 +1,4 @@
-//! What matters of a domain.
+//! The properties of a domain that affect its clock.
 
 use crate::document::Document;
 use crate::formats::qemu::confidential::Confidential;
@@ -9,7 +9,7 @@ use crate::placed::Placed;
 use crate::text::Text;
 use crate::xml::{Element, Tree};
 
-/// Who runs the domain.
+/// The driver that runs the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Driver {
     Qemu,
@@ -23,7 +23,7 @@ pub(crate) struct Domain<'a> {
     pub(crate) text: &'a Text,
     /// `<domain>`; `None` for a part.
     pub(crate) element: Option<&'a Element>,
-    /// Whether nothing is left out.
+    /// Whether no part is omitted.
     pub(crate) whole: bool,
     /// `type=`, in lower case; empty for a part.
     pub(crate) kind: String,
@@ -31,25 +31,25 @@ pub(crate) struct Domain<'a> {
     pub(crate) timers: Vec<&'a Element>,
     pub(crate) cpu: Option<&'a Element>,
     pub(crate) features: Option<&'a Element>,
-    /// What stands in `<qemu:commandline>`.
+    /// The content of `<qemu:commandline>`.
     pub(crate) line: Line,
     pub(crate) guest: Guest,
     pub(crate) guessed: bool,
-    /// Whether the command line says which system the guest has.
+    /// Whether the command line specifies the guest's system.
     pub(crate) said: bool,
-    /// Whether the guest is a Windows that is older than Hyper-V's page.
+    /// Whether the guest is a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) old: bool,
 }
 
 impl<'a> Domain<'a> {
-    /// Every domain of a file: a snapshot holds two.
+    /// Returns every domain of a file: a snapshot has two.
     pub(crate) fn all(tree: &'a Tree, document: &'a Document) -> Vec<Self> {
         let domains: Vec<&Element> = tree
             .elements
             .iter()
             .filter(|e| matches!(e.local(), "domain" | "inactiveDomain"))
             .filter(|e| !e.children.is_empty() || e.attribute("type").is_some())
-            // What other programs keep there is no machine.
+            // An element that other programs save in `<metadata>` is not a machine.
             .filter(|e| !tree.below(e, "metadata"))
             .collect();
         if domains.is_empty() {
@@ -121,12 +121,12 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether QEMU emulates the processor, so that nothing of KVM is there.
+    /// Returns whether QEMU emulates the processor, so that nothing of KVM is available.
     pub(crate) fn emulated(&self) -> bool {
         self.kind == "qemu"
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         match self.child("launchSecurity") {
             Some(security) => {
@@ -137,7 +137,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether the domain stays on its host anyway: it has a device of the host, or its vCPUs have CPUs of their own.
+    /// Returns whether the domain cannot migrate anyway: it has a device of the host, or its vCPUs are pinned.
     pub(crate) fn stays(&self) -> bool {
         let Some(domain) = self.element else { return false };
         let mut inside = self.tree.within(domain).iter();
@@ -149,9 +149,9 @@ impl<'a> Domain<'a> {
         })
     }
 
-    /// Whether a device of the host keeps the domain there. libvirt lets those on USB move, and those that QEMU unplugs for a
-    /// migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU, which refuses most of VFIO
-    /// (`hw/vfio/migration.c`, vfio_migration_realize()), and takes those of SCSI.
+    /// Returns whether a device of the host prevents the domain's migration. libvirt permits USB devices, and those
+    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU,
+    /// which refuses most VFIO devices (`hw/vfio/migration.c`, vfio_migration_realize()), and accepts SCSI devices.
     fn holds(&self, device: &'a Element) -> bool {
         let teaming = self.tree.children(device, "teaming").next();
         let unplugged = teaming.is_some_and(|it| it.value("type") == Some("transient"));
@@ -160,12 +160,12 @@ impl<'a> Domain<'a> {
         !(unplugged || moves)
     }
 
-    /// The timer of a name; the last one counts.
+    /// Returns the timer of a name; the last one applies.
     pub(crate) fn timer(&self, name: &str) -> Option<&'a Element> {
         self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()
     }
 
-    /// Whether the timer of a name is there; `None` where nothing is said.
+    /// Returns whether the timer of a name is present; `None` where this is not set.
     pub(crate) fn present(&self, name: &str) -> Option<bool> {
         match self.timer(name)?.value("present")? {
             "yes" => Some(true),
@@ -179,14 +179,14 @@ impl<'a> Domain<'a> {
         self.timer("tsc").and_then(|timer| timer.value("frequency"))
     }
 
-    /// `<feature name=... policy=...>` of the CPU; the last one counts.
+    /// Returns `<feature name=... policy=...>` of the CPU; the last one applies.
     pub(crate) fn feature(&self, name: &'a str) -> Option<(&'a Element, bool)> {
         let feature = self.asked(name).filter(|f| f.value("policy") != Some("optional"))?;
         // Without a policy it is `require`.
         Some((feature, !matches!(feature.value("policy"), Some("disable" | "forbid"))))
     }
 
-    /// Whether a feature is there only if the host has it.
+    /// Returns whether a feature is present only if the host has it.
     pub(crate) fn optional(&self, name: &'a str) -> bool {
         self.asked(name).is_some_and(|feature| feature.value("policy") == Some("optional"))
     }
@@ -196,7 +196,7 @@ impl<'a> Domain<'a> {
         features.filter(|feature| feature.value("name") == Some(name)).last()
     }
 
-    /// Whether `<cpu>` says more than how the vCPUs are arranged, which is not a part of `-cpu`.
+    /// Returns whether `<cpu>` sets more than the topology of the vCPUs, which is not a part of `-cpu`.
     pub(crate) fn chooses_cpu(&self) -> bool {
         let Some(cpu) = self.cpu else { return false };
         let mut inside = self.tree.within(cpu).iter();
@@ -216,8 +216,8 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Whether the guest gets an invariant TSC from what libvirt makes of the file; `None` where the
-    /// file does not say.
+    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` where the file does
+    /// not decide it.
     pub(crate) fn invtsc(&self) -> Option<bool> {
         let said = self.said_invtsc();
         self.confidential().map_or(said, |it| it.invtsc(said))
@@ -275,8 +275,8 @@ impl<'a> Domain<'a> {
         self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }
 
-    /// The guest's system, whether what tells it tells an old Windows, and whether names speak against what is switched on
-    /// of Hyper-V: then neither is believed so far that a clock is changed.
+    /// Returns the guest's system, whether its source names an old Windows, and whether names contradict the enabled
+    /// features of Hyper-V: then neither is trusted enough to change a clock.
     fn find_guest(&self, document: &Document) -> (Known, bool, bool) {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
@@ -315,7 +315,7 @@ impl<'a> Domain<'a> {
             Some(Guest::Linux) => (hinted, None),
             _ => (declared, hinted),
         };
-        // A description speaks of much, and firmware has the name of the host's distribution.
+        // A description mentions many things, and firmware has the name of the host's distribution.
         let rest = self.child("description").map(Element::text).into_iter();
         let rest = rest.chain(texts(["nvram", "loader"]).map(guest::base));
         let names = match guest::Told::of(names.iter().copied()) {
@@ -338,6 +338,6 @@ fn value(arg: &Element, text: &Text) -> Placed {
     if text.slice(attribute.value_span.clone()) == attribute.value {
         return Placed::new(&attribute.value, attribute.value_span.start);
     }
-    // Entities: the places are lost, so nothing of it is changed.
+    // With entities, the places are lost, so nothing of it is changed.
     Placed::lost(&attribute.value, attribute.value_span.clone())
 }

@@ -1,5 +1,5 @@
-//! A domain as another tool makes it of its own words: it is judged as the domain that it becomes, and each finding is
-//! shown where the words are. What must not live here: the words of those tools.
+//! A domain that another tool generates from its own options: the generated domain is checked, and each finding is
+//! shown at the options. The options of those tools are not read here.
 
 use super::lint;
 use crate::document::Document;
@@ -13,12 +13,12 @@ use std::ops::Range;
 /// Names and values.
 pub(crate) type Pairs = Vec<(String, String)>;
 
-/// What is made, and of which words.
+/// The generated domain, and the options that it comes from.
 #[derive(Default)]
 pub(crate) struct Made {
-    /// Where the words are that make the whole.
+    /// The place of the words that describe the whole domain.
     pub(crate) whole: Range<usize>,
-    /// `type=` of the domain: `kvm`, if nothing else was said.
+    /// `type=` of the domain: `kvm` by default.
     pub(crate) kind: Option<(String, Range<usize>)>,
     pub(crate) name: String,
     /// `arch=` and `machine=`.
@@ -26,7 +26,7 @@ pub(crate) struct Made {
     pub(crate) machine: Option<String>,
     /// The guest, where the words declare it.
     pub(crate) declared: Option<Guest>,
-    /// The words that tell which system it is, such as an id of libosinfo.
+    /// The words that name the system, such as an id of libosinfo.
     pub(crate) system: Option<String>,
     /// `mode=` and `migratable=` of the CPU.
     pub(crate) cpu: Vec<(&'static str, String, Range<usize>)>,
@@ -37,11 +37,11 @@ pub(crate) struct Made {
     /// Switches below `<hyperv>`, and `hidden` below `<kvm>`.
     pub(crate) hyperv: Vec<(String, String, Range<usize>)>,
     pub(crate) hidden: Option<(String, Range<usize>)>,
-    /// Words of a command line of QEMU, behind libvirt's own.
+    /// Words of a QEMU command line, after libvirt's own.
     pub(crate) arguments: Vec<(String, Range<usize>)>,
     /// A device of the host.
     pub(crate) hostdev: Option<Range<usize>>,
-    /// Whether what is left out may be elsewhere.
+    /// Whether omitted settings may be elsewhere.
     pub(crate) part: bool,
 }
 
@@ -133,7 +133,7 @@ impl Made {
         out
     }
 
-    /// Judges what is made. `words` says in the tool's own words what to do, by the id of a rule.
+    /// Checks the generated domain. `words` returns the remedy in the tool's terms, by the id of a rule.
     pub(crate) fn judge(
         &self,
         document: &Document,

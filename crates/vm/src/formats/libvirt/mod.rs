@@ -1,7 +1,7 @@
 //! Domains of libvirt: whole ones, snapshots, states of running ones, parts, templates.
 //!
-//! `domain` finds what matters in the tree, `check` judges it, `timer` the timers, `place` puts
-//! elements in and takes them out, `predict` says what QEMU is told.
+//! `domain` reads the settings of the clock from the tree, `check` judges them, `timer` judges the timers, `place`
+//! inserts and removes elements, `predict` returns the options that QEMU gets.
 
 mod check;
 pub(crate) mod choice;
@@ -25,7 +25,7 @@ use crate::words::here_documents;
 use crate::xml::{Tree, root, tags, well_formed};
 use domain::Domain;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "libvirt",
     files: "domains of libvirt",
@@ -36,30 +36,30 @@ pub(super) const FORMAT: Format = Format {
     qemu: Some(Qemu { choose: Some(choice::edits), predict: Some(predict::predict) }),
 };
 
-/// Where a document, or a part of one, begins.
+/// Elements with which a document, or a part of one, begins.
 const ROOTS: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup <clock <timer <cpu \
     <features <hyperv <os <qemu:commandline <commandline";
 
-/// Those that make a text libvirt's wherever they are in it: other texts have a `<cpu>` and an `<os>`, too.
+/// Elements that make any text one of libvirt: other texts have a `<cpu>` and an `<os>`, too.
 const WHOLE: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup";
-/// Other roots of libvirt's documents and parts of a domain, which say nothing of a clock: `virsh` prints and takes them.
+/// Other roots of libvirt's documents, and parts of a domain without a clock: `virsh` prints and takes them.
 const SILENT: &str = "capabilities domainCapabilities sysinfo network networkport pool volume interface secret nwfilter \
     nwfilterbinding device nodedevice node disk hostdev controller filesystem input graphics video memory memballoon rng \
     channel serial console parallel sound watchdog tpm redirdev redirfilter hub panic shmem vsock lease smartcard iommu \
     crypto emulator devices metadata cputune numatune memtune blkiotune resource iothreads iothreadids numa vcpu vcpus \
     memoryBacking pm seclabel keywrap launchSecurity name uuid title description domains";
 
-/// What is said of a script without a domain that can be read.
+/// The message about a script without a domain that can be read.
 const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
     (`virsh dumpxml NAME`)";
-/// What is said of a file about a host.
+/// The message about a file that describes a host.
 const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
     compares a machine with them";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
     let foreign = foreign(clues.text);
-    // It is said what they are.
+    // Such files get a message that names them.
     if matches!(foreign, Some((_, "capabilities" | "domainCapabilities"))) {
         return Some(Sign::Element);
     }
@@ -70,7 +70,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if own && any(ROOTS) {
         return Some(Sign::Part);
     }
-    // A domain that a script makes; scripts mention much.
+    // A domain that a script defines; scripts mention many things.
     if clues.starts("#!") && clues.text.contains("<domain") {
         return Some(Sign::Part);
     }
@@ -78,7 +78,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    // A script may mention a domain and make none.
+    // A script may mention a domain without defining one.
     let script = document.text.as_str().starts_with("#!");
     let tree = match read(&document.text) {
         Err(_) if script => return Err(LintError::whole(NO_MACHINE)),
@@ -114,26 +114,26 @@ pub(crate) fn emulated(document: &Document) -> bool {
     tree.is_ok_and(|tree| Domain::all(&tree, document).iter().any(Domain::emulated))
 }
 
-/// Where the first element that matters begins.
+/// Returns where the first relevant element begins.
 pub(crate) fn begin(text: &str) -> Option<usize> {
     ROOTS.split(' ').filter_map(|root| tags(text, root).next()).min()
 }
 
-/// The root element of another program's document, and its place. A domain may be within one.
+/// Returns the root element of another program's document, and its place, unless a domain is inside.
 fn foreign(text: &str) -> Option<(usize, &str)> {
     let (at, name) = root(text)?;
     let local = name.rsplit(':').next().unwrap_or(name);
     let own = |list: &str| list.split_whitespace().any(|one| one.trim_start_matches('<') == local);
     let within = || WHOLE.split(' ').any(|name| tags(text, name).next().is_some());
-    // A stylesheet makes a part of a domain.
+    // A stylesheet generates a part of a domain.
     let known = own(ROOTS) || own(SILENT) || matches!(local, "stylesheet" | "transform");
-    // A host has a <cpu>, too, which is none of a machine.
+    // A host has a `<cpu>`, too, which does not describe a machine.
     let host = matches!(name, "capabilities" | "domainCapabilities");
     (host || !known && !within()).then_some((at, name))
 }
 
-/// The text with blanks in place of all that is not in a here-document with a domain or a part of one, where the first one
-/// is in such a document. Every place stays.
+/// Returns the text with blanks in place of everything outside the here-documents that contain a domain or a part of
+/// one, if the first one is in such a document. Offsets do not change.
 fn documents_alone(text: &str, from: usize) -> Option<Text> {
     let documents = here_documents(text);
     documents.iter().find(|span| span.contains(&from))?;
@@ -156,9 +156,9 @@ fn documents_alone(text: &str, from: usize) -> Option<Text> {
     Some(Text::new(alone))
 }
 
-/// The tree of a file; what stands in front of the first element that matters is skipped.
+/// Returns the tree of a file; the text before the first relevant element is skipped.
 pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
-    // A comment in front may quote an element; then the comment goes first.
+    // A comment before it may quote an element; then the text is read from the comment.
     let element = begin(text.as_str());
     let comment = text.as_str().find("<!--");
     let from = match (element, comment) {
@@ -181,13 +181,13 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();
     let source = text.as_str().trim_start_matches('\u{feff}').trim_start();
     let begins = source.starts_with('<');
-    // Nothing stands in front of parts but a comment.
+    // Only a comment may precede the parts.
     let before = text.as_str().len() - source.len();
     let parts = parts && (from <= before);
     if begins && !tree.template && !parts {
         well_formed(text)?;
     }
-    // libvirt's own elements have none, but for what is passed to a hypervisor.
+    // Elements of libvirt have no namespace, except those passed to a hypervisor.
     tree.forget_foreign("http://libvirt.org/schemas/");
     Ok(tree)
 }

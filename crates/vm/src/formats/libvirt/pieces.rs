@@ -1,21 +1,22 @@
-//! Several excerpts of a domain in one text: "I changed this `<clock>` to that one". Each is read by itself; which one a machine
-//! has, the text does not say.
+//! Several excerpts of a domain in one text: "I changed this `<clock>` to that one". Each is read separately; the text
+//! does not show which one a machine has.
 
 use crate::document::Document;
 use crate::xml::Tree;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Parts of which a domain has one each.
+/// Parts that a domain has only once.
 const ONCE: [&str; 4] = ["clock", "cpu", "features", "os"];
-/// More of them are no text of a person.
+/// The limit of excerpts; a text by a person does not have more.
 const MOST: usize = 64;
 
-/// Why nothing of such a text is changed.
+/// The reason why nothing of such a text is changed.
 pub(super) const WHY: &str =
     "the text has several parts of one kind, and does not say which one a machine has";
 
-/// The same document once for each excerpt, with blanks for the others, so that places stay. None where there is only one.
+/// Returns the same document once for each excerpt, with blanks for the others, so that places do not change. Empty if
+/// there is only one.
 pub(super) fn all(document: &Document, tree: &Tree) -> Vec<Document> {
     if tree.roots.len() < 2 || tree.all("domain").next().is_some() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Putting elements in and taking them out, in the file's own style.
+//! Inserts and removes elements, in the file's style.
 
 use super::domain::Domain;
 use crate::edit::Edit;
@@ -17,7 +17,7 @@ fn step(text: &Text, parent: &Element, domain: &Domain<'_>) -> String {
     }
 }
 
-/// Writes an element with the file's own quotes.
+/// Writes an element with the quotes that the file uses.
 pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str)]) -> String {
     let quote = domain.tree.quote;
     let mut out = format!("<{name}");
@@ -27,7 +27,7 @@ pub(super) fn element(domain: &Domain<'_>, name: &str, attributes: &[(&str, &str
     out + "/>"
 }
 
-/// Behind the comments that stand on the line of an element: they are of that element.
+/// Returns the offset after the comments on the line of an element, which belong to that element.
 fn behind_its_comment(text: &Text, end: usize) -> usize {
     let mut at = end;
     loop {
@@ -40,7 +40,7 @@ fn behind_its_comment(text: &Text, end: usize) -> usize {
     }
 }
 
-/// Puts an element behind the last child.
+/// Inserts an element after the last child.
 pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     let text = domain.text;
     let newline = text.line_end();
@@ -80,7 +80,7 @@ pub(super) fn insert(domain: &Domain<'_>, parent: &Element, xml: &str) -> Edit {
     Edit { span: at..at, with }
 }
 
-/// Takes an element out, with its line if nothing else stands there.
+/// Removes an element, with its line if the line has nothing else.
 pub(super) fn remove(domain: &Domain<'_>, element: &Element) -> Edit {
     Edit { span: domain.text.with_its_line(element.whole.clone()), with: String::new() }
 }
@@ -97,7 +97,7 @@ pub(super) fn set(domain: &Domain<'_>, element: &Element, name: &str, value: &st
     Edit { span: at..at, with: format!(" {name}={quote}{value}{quote}") }
 }
 
-/// Sets a timer: its attribute if the timer is there, a timer if there is a clock, else a clock.
+/// Sets a timer: its attribute if the timer exists, a new timer if a clock exists, otherwise a new clock.
 pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &str) -> Option<Edit> {
     if let Some(timer) = domain.timer(name) {
         return Some(set(domain, timer, attribute, value));
@@ -109,10 +109,10 @@ pub(super) fn timer(domain: &Domain<'_>, name: &str, attribute: &str, value: &st
     clock(domain, &[xml])
 }
 
-/// Puts a clock with these timers into a domain that has none.
+/// Inserts a clock with these timers into a domain that has none.
 pub(super) fn clock(domain: &Domain<'_>, timers: &[String]) -> Option<Edit> {
     let parent = domain.element.filter(|_| domain.whole)?;
-    // Behind an element that every domain has; without a clock it is UTC.
+    // After an element that every domain has; without a clock it is UTC.
     let behind = ["cpu", "features", "os"].into_iter().find_map(|name| domain.child(name))?;
     if behind.parent.and_then(|index| domain.tree.get(index)).map(|e| e.open.start)
         != Some(parent.open.start)

@@ -1,4 +1,4 @@
-//! What QEMU is told of the guest's clock.
+//! The options about the guest's clock that QEMU gets.
 
 use super::domain::{Domain, Driver};
 use crate::document::Document;
@@ -6,7 +6,7 @@ use crate::formats::qemu::property::Properties;
 use crate::placed::UNKNOWN;
 use crate::words::listed;
 
-/// The features of `<hyperv>` that QEMU is told of, under libvirt's name.
+/// The features of `<hyperv>` that libvirt passes to QEMU, under libvirt's names.
 const HYPERV: &str = "relaxed vapic spinlocks vpindex runtime synic stimer reset vendor_id frequencies \
     reenlightenment tlbflush ipi evmcs avic";
 
@@ -14,7 +14,7 @@ const HYPERV: &str = "relaxed vapic spinlocks vpindex runtime synic stimer reset
 const CLOCK: &str = "invtsc kvmclock tsc-frequency tsc-freq migratable kvm hypervisor rdtscp \
     tsc-deadline kvmclock-stable-bit";
 
-/// The clock's part of the `-cpu` that libvirt makes.
+/// Returns the clock's part of the `-cpu` that libvirt generates.
 /// Source: libvirt src/qemu/qemu_command.c, qemuBuildCpuCommandLine() (9.0, 11.3).
 pub(crate) fn own_cpu(domain: &Domain<'_>) -> Vec<String> {
     let mut flags = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn own_cpu(domain: &Domain<'_>) -> Vec<String> {
     flags
 }
 
-/// What the command line says in the end.
+/// Returns the clock's part of the command line that results.
 pub(crate) fn predict(document: &Document) -> Option<crate::predict::Prediction> {
     let tree = super::read(&document.text).ok()?;
     let domains = Domain::all(&tree, document);

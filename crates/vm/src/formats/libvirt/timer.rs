@@ -11,7 +11,7 @@ use crate::placed::Placed;
 use crate::xml::Element;
 use std::ops::Range;
 
-/// Looks at the timers.
+/// Checks the timers.
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     for (n, timer) in domain.timers.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    // The emulator has neither.
+    // The emulator offers neither.
     if !domain.emulated() {
         out.extend(kvmclock(domain));
         out.extend(hypervclock(domain));
@@ -49,7 +49,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
-/// Only the frequency counts.
+/// Only the frequency has an effect.
 fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
     let dead: Vec<_> = timer
         .attributes
@@ -79,7 +79,7 @@ fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
     Some(finding)
 }
 
-/// Why an HPET is left.
+/// The reason why an HPET is left.
 const COMMENTED: &str = "a comment in <clock> mentions the HPET";
 
 fn hpet(domain: &Domain<'_>) -> Option<Finding> {
@@ -115,7 +115,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             let span = timer.or(domain.clock).or(domain.element)?.open.clone();
             let words = "<timer name='hpet' present='no'/>";
             let finding = Finding::new(rule!("lv-hpet-default-on"), span);
-            // Why nothing is changed: see `q-hpet-default-on`.
+            // Nothing is changed, for the reason in `q-hpet-default-on`.
             Some(match clocks(domain).lack(domain.guest) {
                 Some(_) => finding.fix(format!("nothing yet: {FIRST} {words}")),
                 None => finding.fix(words),
@@ -124,7 +124,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
     }
 }
 
-/// An HPET that is asked for.
+/// Reports a requested HPET.
 fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
     let finding = Finding::new(rule!("lv-hpet-on"), span);
     let clocks = clocks(domain);
@@ -138,7 +138,7 @@ fn asked_for(domain: &Domain<'_>, span: Range<usize>, words: &str) -> Finding {
     finding
 }
 
-/// The clocks that the guest has for certain: a part of a domain, or a template, does not say.
+/// Returns the clocks that the guest certainly has; a part of a domain, or a template, does not show them all.
 fn clocks(domain: &Domain<'_>) -> Clocks {
     let mut clocks = Clocks::of_line(&domain.line);
     clocks.said = domain.said;
@@ -164,7 +164,7 @@ fn clocks(domain: &Domain<'_>) -> Clocks {
     clocks
 }
 
-/// Whether libvirt gives the guest the page of Hyper-V with the reference time.
+/// Returns whether libvirt gives the guest Hyper-V's reference TSC page.
 fn page(domain: &Domain<'_>) -> bool {
     domain.present("hypervclock") == Some(true) || passes(domain)
 }
@@ -174,13 +174,13 @@ fn stimer(domain: &Domain<'_>) -> bool {
     domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain)
 }
 
-/// Whether all that the host has of Hyper-V is passed on.
+/// Returns whether all features of Hyper-V that the host has are passed on.
 fn passes(domain: &Domain<'_>) -> bool {
     let hyperv = domain.features.and_then(|it| domain.tree.children(it, "hyperv").next());
     hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
 }
 
-/// Whether a comment in the clock speaks of the HPET: then its author has thought of it.
+/// Returns whether a comment in the clock mentions the HPET: then its author has considered it.
 fn commented(domain: &Domain<'_>) -> bool {
     let Some(clock) = domain.clock else { return false };
     let inside = domain.text.slice(clock.whole.clone());
@@ -226,7 +226,7 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
     }
 }
 
-/// Another paravirtual feature of KVM that the domain takes away.
+/// Returns another paravirtual feature of KVM that the domain disables.
 fn other_leaf(domain: &Domain<'_>) -> Option<String> {
     for name in ["poll-control", "pv-ipi"] {
         if domain.switched("kvm", name).is_some_and(|(_, on)| !on) {
@@ -245,7 +245,7 @@ fn other_leaf(domain: &Domain<'_>) -> Option<String> {
 fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     let timer = domain.timer("hypervclock");
     if let (Some(timer), Some(true)) = (timer, domain.present("hypervclock")) {
-        // Behind another -cpu it never reaches QEMU.
+        // With another -cpu it never reaches QEMU.
         let reaches = domain.line.cpu().is_none();
         return reaches.then(|| Finding::new(rule!("lv-hypervclock-ok"), timer.open.clone()));
     }
@@ -260,7 +260,7 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     if timer.is_none() && (domain.clock.is_none() && !domain.whole) {
         return None;
     }
-    // All that the host offers has it.
+    // The passthrough of all features includes it.
     if passes(domain) {
         return None;
     }
@@ -276,7 +276,7 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
             "<stimer> without hypervclock: the machine does not start, and Windows has no reference TSC page",
         );
     }
-    // Where even the hypervisor is hidden, somebody wants it so.
+    // If even the hypervisor is hidden, the author wants it hidden.
     let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
     let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };
     Some(finding.edits(edit))

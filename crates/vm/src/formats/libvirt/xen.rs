@@ -1,9 +1,9 @@
-//! Domains of Xen in libvirt's words: there, `mode=` of the tsc timer counts.
+//! Domains of Xen in libvirt's format: there, `mode=` of the tsc timer has an effect.
 
 use super::domain::Domain;
 use crate::finding::{Finding, Severity};
 
-/// Looks at a domain.
+/// Checks a domain.
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(timer) = domain.timer("tsc") {

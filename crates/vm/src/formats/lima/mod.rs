@@ -14,7 +14,7 @@ use crate::inner::{Inner, each, nothing, said, together};
 use crate::lint::{LintError, Report};
 use crate::yaml;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "lima",
     files: "Lima and Colima",

@@ -1,4 +1,4 @@
-//! OpenStack's Nova with libvirt: `nova.conf`, and what `openstack flavor show` and `openstack image show` print.
+//! OpenStack's Nova with libvirt: `nova.conf`, and the output of `openstack flavor show` and `openstack image show`.
 //!
 //! They become the domain that nova makes, and are judged as that. Source: nova, virt/libvirt/driver.py,
 //! _set_kvm_timers() (hpet by the image's property, off by default; hypervclock for os_type windows),
@@ -17,7 +17,7 @@ use crate::lint::{LintError, Report};
 use crate::text::Text;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "nova",
     files: "nova.conf and properties of OpenStack's flavors and images",
@@ -37,7 +37,7 @@ const KEYS: [&str; 6] = [
     "cpu_model_extra_flags",
     "hw_machine_type",
 ];
-/// Keys of before Icehouse (2014.1), in the section `[DEFAULT]`: nova.virt.libvirt.driver, `deprecated_name`.
+/// Keys from before Icehouse (2014.1), in the section `[DEFAULT]`: nova.virt.libvirt.driver, `deprecated_name`.
 const OLD: [(&str, &str); 3] = [
     ("libvirt_type", "virt_type"),
     ("libvirt_cpu_mode", "cpu_mode"),
@@ -46,7 +46,7 @@ const OLD: [(&str, &str); 3] = [
 /// Sections that nova.conf has besides `[libvirt]`, which may be empty.
 const SECTIONS: [&str; 6] =
     ["[api_database]", "[placement]", "[glance]", "[neutron]", "[compute]", "[vnc]"];
-/// Flags of a nova.conf of before Folsom, which has no sections.
+/// Flags of a nova.conf from before Folsom, which has no sections.
 const FLAGS: [&str; 6] = [
     "--libvirt_type=",
     "--connection_type=libvirt",
@@ -55,7 +55,7 @@ const FLAGS: [&str; 6] = [
     "--image_service=nova.",
     "--scheduler_driver=nova.",
 ];
-/// Properties that matter.
+/// Properties that affect a clock.
 const PROPERTIES: [&str; 7] = [
     "hw_time_hpet",
     "os_type",
@@ -102,7 +102,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if table { properties(document) } else { configuration(document) }
 }
 
-/// The entries of `[libvirt]`; the last of a name counts, and a list goes on in indented lines.
+/// Returns the entries of `[libvirt]`; the last one of a name applies, and a list continues in indented lines.
 fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
     let mut found: Vec<(&str, &str, Range<usize>)> = Vec::new();
     let mut old: Vec<(&str, &str, Range<usize>)> = Vec::new();
@@ -134,7 +134,7 @@ fn entries(text: &Text) -> Vec<(&str, &str, Range<usize>)> {
             }
         }
     }
-    // The new names count before the old ones; the last one of a name does.
+    // The new names take precedence over the old ones, and the last one of a name over the others.
     old.extend(found);
     old
 }
@@ -177,7 +177,7 @@ fn configuration(document: &Document) -> Result<Report, LintError> {
     }
     made.timers.push((timer("hpet", "no"), made.whole.clone()));
     let mut report = made.judge(document, say)?;
-    // What guests there are, images and flavors say.
+    // The guests' systems are set by images and flavors, not here.
     report.partial = true;
     Ok(report)
 }
@@ -237,7 +237,7 @@ fn truth(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "true" | "t" | "yes" | "y" | "on" | "1")
 }
 
-/// What to do, in the words of OpenStack.
+/// Returns the remedy for a rule, in the terms of OpenStack.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" => "openstack image set --property hw_time_hpet=false IMAGE",

@@ -62,7 +62,7 @@ fn configuration_of_old_releases_has_its_keys_in_the_default_section() {
     assert!(ids.iter().any(|(id, _)| *id == "lv-emulated"), "{ids:?}");
     let kvm = text.replace("=qemu", "=kvm");
     assert_eq!(testing::bad(Kind::Nova, "nova-compute.conf", &kvm), [""; 0]);
-    // The new key counts.
+    // The new key applies.
     let both = format!("{text}[libvirt]\nvirt_type=kvm\n");
     let ids = testing::ids(Kind::Nova, "nova.conf", &both);
     assert!(ids.iter().all(|(id, _)| *id != "lv-emulated"), "{ids:?}");

@@ -1,8 +1,8 @@
 //! OVF descriptors of VirtualBox and VMware, alone or as the first member of an OVA.
 //!
-//! They become a `.vbox` or a `.vmx`, and are judged as that. Nothing in them is changed: a manifest (`.mf`) has their
-//! checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA); VirtualBox, ApplianceImplImport.cpp, importVBoxMachine()
-//! (the count of CPUs is that of the items).
+//! They become a `.vbox` or a `.vmx`, which is judged. Nothing in them is changed: a manifest (`.mf`) has their
+//! checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA); VirtualBox, ApplianceImplImport.cpp,
+//! importVBoxMachine() (the count of CPUs is that of the items).
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::words::here_documents;
 use crate::xml::{Element, Tree, tags, well_formed};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "ovf",
     files: "OVF and OVA",
@@ -43,7 +43,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.starts("#!") && text.contains("Envelope") {
         let mut written = here_documents(text).into_iter();
         let any = written.any(|span| text.get(span).is_some_and(is_envelope));
-        // Commands of the script count for more than a file that it writes.
+        // Commands of the script take precedence over a file that it writes.
         let sign = if text.contains("VBoxManage") { Sign::Part } else { Sign::Root };
         return any.then_some(sign);
     }
@@ -116,7 +116,7 @@ fn virtualbox(document: &Document, tree: &Tree, system: &Element, own: Option<&E
     inner.name = "machine.vbox".to_owned();
     let count = cpus(tree, system).filter(|it| it.text().bytes().all(|b| b.is_ascii_digit()));
     let Some(own) = own else {
-        // Only what every OVF has: the system and the count of CPUs.
+        // Only the settings that every OVF has: the system and the number of CPUs.
         let os = tree.within(system).iter().find(|it| it.local() == "OSType");
         let os = os.map(|it| (it.text().to_owned(), it.open.clone()));
         let (os, at) = os.unwrap_or_else(|| (String::new(), system.open.clone()));

@@ -29,7 +29,7 @@ fn virtualbox_is_judged_with_the_cpus_of_the_items() {
     let none =
         |cpus| ids(&ovf("virtualbox-2.2", os, cpus, &machine("<Paravirt provider=\"None\"/>")));
     assert_ne!(none(1), none(4));
-    // Without VirtualBox's own part the system and the CPUs count.
+    // Without VirtualBox's own part, the system and the number of CPUs are used.
     assert_eq!(
         ids(&ovf("virtualbox-2.2", os, 2, "</VirtualHardwareSection>")).len(),
         ids(&ovf("virtualbox-2.2", os, 2, &machine(""))).len()
@@ -71,7 +71,7 @@ fn ova_is_read_as_the_ovf_that_is_its_first_member() {
     let document = Document::new("a.ova", &bytes).unwrap();
     assert_eq!((document.kind, document.text.as_str()), (Kind::Ovf, text.as_str()));
     assert!(lint(&document).is_ok());
-    // A disk behind it, of which only the beginning was read.
+    // A disk after it, of which only the beginning was read.
     let mut long = bytes[..bytes.len() - 1024].to_vec();
     let mut header = tar::Header::new_ustar();
     header.set_path("a.vmdk").unwrap();

@@ -1,6 +1,6 @@
 //! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware, vCenter and Proxmox VE.
 //!
-//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, and are judged as that. Source:
+//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, which is judged. Source:
 //! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
 //! option); the pages of the other builders.
 
@@ -23,7 +23,7 @@ use crate::{hcl, json};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "packer",
     files: "Packer templates",
@@ -34,7 +34,7 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
-/// The builders whose machines are known.
+/// The builders whose machines are known, and the function that judges each.
 const BUILDERS: [(&str, Judge); 13] = [
     ("qemu", qemu),
     ("virtualbox-iso", virtualbox),
@@ -101,7 +101,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             variables,
         };
         let mut report = judge(&source)?;
-        // What is not said outright changes nothing.
+        // A system that is only inferred changes nothing.
         report.guessed |= document.guest.is_none() && source.guesses();
         reports.push(report);
         Ok(())
@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
         Some((self.filled(value), at))
     }
 
-    /// `{{user `x`}}` becomes the variable's default, another template is not known.
+    /// Replaces `{{user `x`}}` by the variable's default; other templates are not known.
     fn filled(&self, value: &str) -> String {
         let mut out = String::new();
         let mut rest = value;
@@ -164,8 +164,8 @@ impl<'a> Source<'a> {
         out
     }
 
-    /// Windows is installed over WinRM, which nothing else has. What else tells Windows counts where the builder's own type
-    /// of the system does not.
+    /// Returns Windows if the template declares or shows it. Only Windows is installed over WinRM. Other signs of
+    /// Windows are used if the builder's own type of the system is absent.
     fn declared(&self) -> Option<Guest> {
         (self.winrm() || self.guesses()).then_some(Guest::Windows)
     }
@@ -174,12 +174,12 @@ impl<'a> Source<'a> {
         self.value(&["communicator"]).is_some_and(|(value, _)| value == "winrm")
     }
 
-    /// Whether only commands and files of the installation tell that it is Windows.
+    /// Returns whether commands and files of the installation are the only signs of Windows.
     fn guesses(&self) -> bool {
         !self.winrm() && !self.typed() && signs::of_windows(self)
     }
 
-    /// Whether the builder is given a type of the system that is known; without one VirtualBox and VMware take "other".
+    /// Returns whether the builder gets a known type of the system; without one VirtualBox and VMware take "other".
     fn typed(&self) -> bool {
         let plain = |value: &str| {
             value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
@@ -194,7 +194,7 @@ impl<'a> Source<'a> {
         let mut inner = Inner::new(kind, self.document, self.whole.clone());
         inner.declared = self.declared();
         if self.guesses() {
-            // What was said is surer.
+            // The caller's choice is more certain.
             inner.declared = self.document.guest.or(inner.declared);
         }
         inner.object = Some(self.object.clone());
@@ -239,7 +239,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
         let machine = if known { machine } else { UNKNOWN.to_string() };
         inner.word(document, "-machine", whole);
         let (accelerator, _) = or("accelerator", "kvm");
-        // Without one said, KVM is taken where the host has it.
+        // By default, KVM is used where the host has it.
         let accelerator =
             if accelerator == "none" { String::new() } else { format!(",accel={accelerator}") };
         inner.word(document, &format!("type={machine}{accelerator}"), &at);
@@ -280,7 +280,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
     inner.own("\n");
     inner.open = open;
     let mut report = inner.judge(document, say)?;
-    // The machine is there while the image is made, and no longer.
+    // The machine exists only while the image is built.
     let short = |it: &&mut Finding| {
         it.rule.id == rule!("q-hpet-default-on").id || it.summary.as_deref() == Some(WITHOUT_CPU)
     };
@@ -291,7 +291,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// Whether an expression that is not followed has options of its own, and none that matters.
+/// Returns whether an expression that is not followed has literal options, none of which affects a clock.
 fn aside(document: &Document, at: &Range<usize>) -> bool {
     const MATTER: [&str; 9] =
         ["cpu", "machine", "\"-M\"", "hpet", "accel", "kvm", "local.", "(", "readconfig"];
@@ -299,13 +299,13 @@ fn aside(document: &Document, at: &Range<usize>) -> bool {
     text.contains("[\"-") && !MATTER.iter().any(|word| text.contains(word))
 }
 
-/// The values of a key, lists as they are.
+/// Returns the values of a key, with lists unchanged.
 fn direct<'a>(node: &'a Node, name: &str) -> Vec<&'a Node> {
     let Node::Map { entries, .. } = node else { return Vec::new() };
     entries.iter().filter(|(key, _)| key.name == name).map(|(_, node)| node).collect()
 }
 
-/// A word that no shell and no list takes for more than a word.
+/// Returns a word without characters that a shell or a list interprets.
 fn tame(value: &str) -> String {
     value.replace(UNKNOWN, "{{unknown}}").replace(['"', '\\', '`', '\n', '\r'], "")
 }
@@ -347,7 +347,7 @@ fn vmware(source: &Source<'_>) -> Result<Report, LintError> {
     of_vmware(source, |_| None)
 }
 
-/// vCenter has words of its own for what Tools do.
+/// vCenter has its own terms for the functions of VMware Tools.
 fn vsphere(source: &Source<'_>) -> Result<Report, LintError> {
     of_vmware(source, |id| {
         (id == rule!("vmx-sync-on").id)
@@ -424,7 +424,7 @@ fn hyperv(source: &Source<'_>) -> Result<Report, LintError> {
     Ok(nothing(source.document.system(source.declared(), None, []).guest))
 }
 
-/// What to do, in the words of Packer.
+/// Returns the remedy for a rule, in the terms of Packer.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "q-hpet-default-on" => {

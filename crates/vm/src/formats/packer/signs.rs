@@ -1,4 +1,4 @@
-//! What tells that a template makes a Windows, besides the builder's type of the system.
+//! The signs that a template builds a Windows, besides the builder's type of the system.
 
 use super::{Source, direct};
 use crate::yaml::Node;
@@ -6,13 +6,13 @@ use crate::yaml::Node;
 /// Programs and files of Windows in a command that shuts it down.
 const COMMANDS: [&str; 5] =
     ["sysprep.exe", "system32", "shutdown.exe", "shutdown /s", "shutdown -s -t"];
-/// The answers of Windows' installation, on a floppy or a CD.
+/// Answer files of Windows' installation, on a floppy or a CD.
 const ANSWERS: [&str; 2] = ["autounattend.xml", "/unattend.xml"];
-/// Where files for the installation are listed.
+/// Keys that list files for the installation.
 const FILES: [&str; 5] =
     ["floppy_files", "cd_files", "floppy_content", "cd_content", "http_content"];
 
-/// Whether something of Windows alone is there.
+/// Returns whether the template has something that only Windows has.
 pub(super) fn of_windows(source: &Source<'_>) -> bool {
     let command = source.value(&["shutdown_command"]).map(|(value, _)| value.to_ascii_lowercase());
     let command = command.unwrap_or_default();

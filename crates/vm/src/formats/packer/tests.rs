@@ -19,7 +19,7 @@ fn qemu_is_judged_as_the_command_line_that_packer_makes() {
     };
     assert_eq!(qemu(""), [""; 0]);
     assert_eq!(qemu("qemuargs = [[\"-machine\", \"type=q35,accel=kvm,hpet=off\"]]"), [""; 0]);
-    // The -machine of qemuargs takes away the accelerator, too.
+    // The -machine of qemuargs replaces the accelerator, too.
     assert!(emulated("accelerator = \"kvm\"\n qemuargs = [[\"-machine\", \"q35,hpet=off\"]]"));
     assert_eq!(qemu("qemuargs = [[\"-machine\", \"q35,hpet=off\"], [\"-enable-kvm\"]]"), [""; 0]);
     assert!(emulated("accelerator = \"none\"") && !emulated(""));
@@ -53,7 +53,7 @@ fn qemu_value_that_is_wrong_is_mended_where_it_is() {
         testing::mended(Kind::Packer, "a.pkr.hcl", &text),
         text.replace("hpet=on", "hpet=off")
     );
-    // What a variable says is left.
+    // The value of a variable is left.
     let text = format!(
         "variable \"m\" {{\n  default = \"q35,accel=kvm,hpet=on\"\n}}\n{}",
         source("qemu", "qemuargs = [[\"-machine\", var.m]]")
@@ -117,7 +117,7 @@ fn windows_is_told_by_what_only_it_has() {
     ] {
         assert_eq!(virtualbox(inside), ["vb-smp-tsc-emulated"], "{inside}");
     }
-    // A type that is known counts, and nothing is changed for a Windows that is not said outright.
+    // A known type decides, and nothing is changed for a Windows that is only inferred.
     let typed = "guest_os_type = \"Other_64\"\n cpus = 2\n shutdown_command = \"shutdown /s\"";
     assert!(bad(&source("virtualbox-iso", typed)).contains(&"vb-smp-tsc-emulated"));
     let text = source(

@@ -1,4 +1,4 @@
-//! `/etc/default/grub`: what scripts do to it.
+//! Changes of `/etc/default/grub` by scripts.
 
 use super::lines::Line;
 use super::replaced;
@@ -14,12 +14,12 @@ fn names_file(text: &str) -> bool {
             .any(|name| text.contains(name))
 }
 
-/// Whether a drop-in of its own is written, which can be written again.
+/// Returns whether a separate drop-in is written, which can be written again without harm.
 fn is_drop_in(text: &str) -> bool {
     text.contains("default/grub.d/")
 }
 
-/// Whether something asked before whether the parameters are there.
+/// Returns whether the script tests before whether the parameters are present.
 fn guarded(line: &Line<'_>, above: &[Line<'_>]) -> bool {
     let asks = |text: &str| {
         ["grep", "re.search", "=~", " not in ", "awk"].iter().any(|word| text.contains(word))
@@ -78,7 +78,7 @@ pub(super) fn judge(
         }
         return;
     }
-    // Ansible's lineinfile and replace with a reference to what was there.
+    // Ansible's lineinfile and replace with a reference to the former text.
     let key = text.trim_start().trim_start_matches("- ");
     if (key.starts_with("line:") || key.starts_with("replace:"))
         && (text.contains("\\1") || text.contains("\\g<"))
@@ -121,7 +121,7 @@ fn edits_in_place(text: &str) -> bool {
 }
 
 fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Finding>) {
-    // What takes the place of a parameter, or takes it away, finds it once only.
+    // A replacement or removal of a parameter matches only once.
     let parameter = |span: std::ops::Range<usize>| {
         line.text.get(span).is_some_and(|it| !crate::parameters::find(it, 0).is_empty())
     };
@@ -134,9 +134,9 @@ fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Findin
     findings.push(Finding::new(rule!("persist-grub-not-idempotent"), line.trimmed()).fix(fix));
 }
 
-/// Bare words, in a script that appends them. The text in quotes can be made right in place.
+/// Reports bare words, in a script that appends them. The quoted text can be corrected in place.
 pub(super) fn bare(line: &Line<'_>, found: &[Parameter], findings: &mut Vec<Finding>) {
-    // The watchdog is not switched off by advice either.
+    // The advice does not switch the watchdog off either.
     let all = found.iter().map(|parameter| parameter.text.as_str());
     let said: Vec<&str> = all.filter(|word| *word != "tsc=reliable").collect();
     let said = said.join(" ");
@@ -148,7 +148,7 @@ pub(super) fn bare(line: &Line<'_>, found: &[Parameter], findings: &mut Vec<Find
             && found.iter().all(|p| word.span.start <= p.span.start && p.span.end <= word.span.end)
     });
     if let Some(word) = quoted
-        // A word that does nothing today would switch the watchdog off at the next boot.
+        // A word without any effect today would switch the watchdog off at the next boot.
         && !found.iter().any(|parameter| parameter.text.starts_with("tsc="))
         && !word.text.contains(['\\', '$', '`', '\'', '"', '{', '\n'])
         && text.trim_start().trim_start_matches("sudo ").starts_with("echo ")
@@ -159,7 +159,7 @@ pub(super) fn bare(line: &Line<'_>, found: &[Parameter], findings: &mut Vec<Find
     findings.push(finding);
 }
 
-/// The file itself: a line of bare words.
+/// Reports a line of bare words in the file itself.
 pub(super) fn bare_line(line: &Line<'_>, findings: &mut Vec<Finding>) -> bool {
     let text = line.text.trim();
     let found = parameters::find(line.text, line.base);

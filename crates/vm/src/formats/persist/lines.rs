@@ -9,7 +9,7 @@ pub(super) struct Line<'a> {
     /// Where it begins.
     pub(super) base: usize,
     pub(super) text: &'a str,
-    /// The one after it.
+    /// The statement after it.
     pub(super) next: &'a str,
 }
 

@@ -1,9 +1,9 @@
-//! Files that keep a choice of clocksource over boots: tuned profiles, shell scripts, cloud-init,
-//! Ansible, systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and what is like them.
+//! Files that make a choice of clocksource persistent over boots: tuned profiles, shell scripts, cloud-init, Ansible,
+//! systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and similar ones.
 //!
-//! They have many languages and few ways to go wrong, so a file is seen as statements: kernel
-//! parameters ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults
-//! ([`grub`]). What must not live here: what the kernel does with a parameter (`clocksmith-kernel`).
+//! They have many languages but few possible errors, so a file is read as statements: kernel parameters
+//! ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults ([`grub`]). The effect of a
+//! parameter in the kernel is defined in `clocksmith-kernel`, not here.
 
 mod grub;
 mod lines;
@@ -24,7 +24,7 @@ use crate::parameters::{self, Parameter};
 use crate::words::{base, here_document, listed};
 use lines::{Line, lines};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "persistence",
     files: "what keeps a choice of clocksource over boots",
@@ -35,7 +35,7 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
-/// What is known of tuned's profiles.
+/// The registry entry of tuned's profiles.
 pub(super) const TUNED: Format = Format {
     name: "tuned",
     files: "",
@@ -80,16 +80,16 @@ fn detect_tuned(clues: &Clues<'_>) -> Option<Sign> {
     (clues.base() == "tuned.conf").then_some(Sign::Name)
 }
 
-/// How a file's lines are to be read.
+/// The syntax of a file's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// `/etc/default/grub`, or a drop-in of it.
     Grub,
-    /// Nothing but a command line: `/etc/kernel/cmdline`.
+    /// Only a command line: `/etc/kernel/cmdline`.
     CommandLine,
     /// Sections of a tuned profile.
     Tuned,
-    /// Anything else.
+    /// Any other file.
     Statements,
 }
 
@@ -101,7 +101,7 @@ fn style(document: &Document) -> Style {
     let name = document.name.replace('\\', "/");
     let grub_name =
         name.ends_with("default/grub") || name.contains("default/grub.d/") || base(&name) == "grub";
-    // A file of nothing but settings, as GRUB's defaults are.
+    // A file that consists of settings, as GRUB's defaults do.
     let assignment = |line: &str| {
         let line = line.trim_start_matches("export ");
         line.find('=').and_then(|at| line.get(..at)).is_some_and(|name| {
@@ -132,7 +132,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(Report::of(Known::declared(Guest::Linux), partial, findings))
 }
 
-/// The words inside of quotes that a shell would leave as they are.
+/// Checks the words in quotes that a shell would not change.
 fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
     for line in lines(text) {
         if line.is_comment() || grub::bare_line(&line, findings) {
@@ -169,7 +169,7 @@ fn tuned(text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What is printed for people, or asked, changes nothing.
+/// Returns whether a statement only prints a text for people, or tests for one: it changes nothing.
 fn only_talks(text: &str) -> bool {
     let first = text
         .trim_start()
@@ -192,7 +192,8 @@ fn only_talks(text: &str) -> bool {
     prints && !goes_on
 }
 
-/// Whether a function of the script is called by a name that only says how a check went: `pass "tsc=reliable is set"`.
+/// Returns whether a function of the script is called whose name only reports the result of a check:
+/// `pass "tsc=reliable is set"`.
 fn reports(text: &str, first: &str) -> bool {
     const NAMES: &str = "pass warn warning fail failure ok error err die notice note debug success skip say title header \
         section status report check_pass check_fail print_ok print_error print_warning print_success print_info";
@@ -208,7 +209,8 @@ fn describes(text: &str) -> bool {
     matches!(key, "description" | "summary" | "help" | "doc") && words.trim_end().contains(' ')
 }
 
-/// Whether a line is of the command line of Xen, whose options have the same names: `clocksource=` of `xen.gz`.
+/// Returns whether a line is of the command line of Xen, which has options of the same names: `clocksource=` of
+/// `xen.gz`.
 /// Source: Xen docs/misc/xen-command-line.pandoc, clocksource.
 fn of_xen(text: &str) -> bool {
     let text = text.trim_start();
@@ -225,7 +227,7 @@ fn of_xen(text: &str) -> bool {
         || first.starts_with("xen_c") && first.contains("cmdline")
 }
 
-/// Whether a part of a statement only looks for a parameter, or takes it away.
+/// Returns whether a part of a statement only searches for a parameter, or removes it.
 fn asks(part: &str) -> bool {
     [
         "grep",
@@ -253,7 +255,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
     let mut found = parameters::of_statement(line.text, line.base);
     let sought = sought::sought(line.text);
     found.retain(|it| !sought.iter().any(|span| span.contains(&(it.span.start - line.base))));
-    // Each command of the statement by itself: `grep -q X || sed -i ...`.
+    // Each command of the statement separately: `grep -q X || sed -i ...`.
     let mut at = 0;
     for part in line.text.split_inclusive("||").flat_map(|part| part.split_inclusive("&&")) {
         let range = line.base + at..line.base + at + part.len();
@@ -267,7 +269,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
 
 fn script(text: &str, findings: &mut Vec<Finding>) {
     let all = lines(text);
-    // A here-document that goes to GRUB's defaults, or to somewhere else.
+    // A here-document for GRUB's defaults, or for another file.
     let mut here: Option<(&str, bool)> = None;
     let mut aliases = sysfs::Aliases::default();
     for (index, line) in all.iter().enumerate() {

@@ -1,15 +1,16 @@
-//! The text that `sed` puts in for a line of GRUB's defaults, and the variables that it is made of.
+//! The text by which `sed` replaces a line of GRUB's defaults, and the variables in it.
 
 use super::lines::Line;
 use crate::parameters;
 use crate::shell::name_length;
 
-/// How far up a variable is looked for, in statements.
+/// The limit of statements above in which a variable is searched.
 const MOST_LINES: usize = 200;
 /// The most variables of one replacement.
 const MOST_NAMES: usize = 4;
 
-/// What takes the place of `GRUB_CMDLINE_LINUX=.*`, where that is all of the line: the text up to the delimiter.
+/// Returns the replacement of `GRUB_CMDLINE_LINUX=.*`, where that pattern matches the whole line: the text up to the
+/// delimiter.
 pub(super) fn replacement(text: &str) -> Option<&str> {
     let at = text.find("GRUB_CMDLINE_LINUX")?;
     let rest = text.get(at..)?;
@@ -30,12 +31,12 @@ pub(super) fn replacement(text: &str) -> Option<&str> {
     })
 }
 
-/// Whether a replacement has something of what was there: `\1`, `&`.
+/// Returns whether a replacement includes a part of the former text: `\1`, `&`.
 pub(super) fn keeps(replacement: &str) -> bool {
     replacement.contains("\\1") || replacement.replace("\\&", "").contains('&')
 }
 
-/// Whether variables give the replacement parameters of a clock, and nothing of what was there.
+/// Returns whether variables put parameters of a clock into the replacement, and nothing of the former text.
 pub(super) fn by_variables(replacement: &str, above: &[Line<'_>]) -> bool {
     let names = names(replacement);
     if names.len() == MOST_NAMES {
@@ -62,7 +63,8 @@ fn names(text: &str) -> Vec<&str> {
     text.match_indices('$').filter_map(of).take(MOST_NAMES).collect()
 }
 
-/// Whether a variable is not only the value of a parameter (`isolcpus=$CPUS`): then it may have the old line.
+/// Returns whether a variable is more than the value of a parameter (`isolcpus=$CPUS`): then it may contain the old
+/// line.
 fn stands_alone(value: &str) -> bool {
     value.match_indices('$').any(|(at, _)| {
         let before = value.get(..at).and_then(|before| before.chars().next_back());
@@ -96,7 +98,7 @@ fn value<'a>(name: &str, above: &[Line<'a>]) -> Option<&'a str> {
     found
 }
 
-/// A value up to the end of its quotes, or of the word.
+/// Returns a value up to the end of its quotes, or of the word.
 fn quoted(value: &str) -> &str {
     let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
         return value.split([' ', '\t', ';', '&', '|']).next().unwrap_or_default();

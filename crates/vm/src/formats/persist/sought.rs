@@ -1,5 +1,5 @@
-//! What a statement only looks for: the pattern of `sed`, the expression that Ansible searches. It is no setting, whatever
-//! is put in its place.
+//! The parts of a statement that are only searched for: the pattern of `sed`, the expression of an Ansible search. They
+//! are not settings, whatever replaces them.
 
 use crate::words::listed;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 const KEYS: &str = "regexp regex search pattern insertafter insertbefore after before when failed_when changed_when until \
     search_string that";
 
-/// The places of a statement that are only looked for.
+/// Returns the ranges of a statement that are only searched for.
 pub(super) fn sought(text: &str) -> Vec<Range<usize>> {
     let key = text.trim_start().trim_start_matches("- ").split(':').next().unwrap_or_default();
     if text.contains(':') && listed(KEYS, key.trim()) {
@@ -23,7 +23,7 @@ pub(super) fn sought(text: &str) -> Vec<Range<usize>> {
     while let Some((start, delimiter)) = pattern(text, at) {
         let end = closed(text, start, delimiter);
         found.push(start..end);
-        // What is put in ends with the same delimiter.
+        // The replacement ends with the same delimiter.
         let command = text
             .get(..start)
             .is_some_and(|before| before.trim_end_matches(delimiter).ends_with('s'));
@@ -32,7 +32,7 @@ pub(super) fn sought(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the next pattern begins: behind `s/`, or behind a `/` that begins an address.
+/// Returns where the next pattern begins: after `s/`, or after a `/` that begins an address.
 fn pattern(text: &str, from: usize) -> Option<(usize, char)> {
     let begins = |at: usize| {
         let before = text.get(..at).and_then(|it| it.chars().next_back());
@@ -50,7 +50,7 @@ fn pattern(text: &str, from: usize) -> Option<(usize, char)> {
     })
 }
 
-/// Where a delimiter is that no backslash escapes.
+/// Returns the place of a delimiter without a backslash before it.
 fn closed(text: &str, from: usize, delimiter: char) -> usize {
     let mut escaped = false;
     let rest = text.get(from..).unwrap_or_default();

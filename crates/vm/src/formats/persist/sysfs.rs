@@ -10,13 +10,13 @@ use std::ops::Range;
 const CURRENT: &str = "current_clocksource";
 const UNBIND: &str = "unbind_clocksource";
 
-/// The most spellings of variables that are remembered; two for each.
+/// The limit of spellings of variables that are recorded; two for each.
 const MOST_NAMES: usize = 128;
 
-/// How far above a path its tool is looked for, in lines.
+/// The limit of lines above a path in which its tool is searched.
 const FARTHEST: usize = 1000;
 
-/// Variables of a script that hold a file's name, as they are written where they are used.
+/// Variables of a script that contain the name of a file, in the spelling of their use.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     current: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Aliases {
 }
 
 impl Aliases {
-    /// Learns `NAME=/sys/.../current_clocksource`.
+    /// Records `NAME=/sys/.../current_clocksource`.
     pub(super) fn learn(&mut self, line: &Line<'_>) {
         let text = line.text.trim().trim_end_matches(['"', '\'', ';']);
         let Some((name, value)) = text.split_once('=') else { return };
@@ -128,7 +128,7 @@ fn name(
                     finding = finding.edit(value, meant);
                 }
             }
-            // It may be one of a platform that is not in the list.
+            // It may be that of a platform that is not in the list.
             None => {
                 finding = finding.severity(Severity::Warn).fix("a name of available_clocksource")
             }
@@ -153,7 +153,7 @@ fn is_structured_path(text: &str) -> bool {
     matches!(key, "path" | "dest" | "name" | "destfile") && !text.contains("> /sys")
 }
 
-/// The tool above a path that writes by renaming.
+/// Returns the tool, above a path, that writes by renaming.
 fn renaming_tool(line: &Line<'_>, above: &[Line<'_>]) -> Option<&'static str> {
     const TOOLS: &str = "write_files copy template lineinfile blockinfile replace files";
     let find = |text: &str| {
@@ -190,8 +190,8 @@ fn renaming_tool(line: &Line<'_>, above: &[Line<'_>]) -> Option<&'static str> {
     None
 }
 
-/// Whether a statement writes to the file, and if so which bytes of it are the value, where that can
-/// be told.
+/// Returns whether a statement writes to the file, and if so which bytes of it are the value, where that can be
+/// determined.
 fn written(text: &str, file: &str) -> Option<Option<Range<usize>>> {
     let at = text.find(file)?;
     let before = text.get(..at)?;
@@ -228,7 +228,7 @@ fn written(text: &str, file: &str) -> Option<Option<Range<usize>>> {
     Some(echoed(text, head))
 }
 
-/// Where the word that ends in the file's name begins.
+/// Returns where the word that ends in the file's name begins.
 fn path_start(before: &str) -> usize {
     before
         .rfind(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '>' | '='))
@@ -253,7 +253,7 @@ fn path_assigned(text: &str, before: &str, value: &str) -> Option<Option<Range<u
     Some((length > 0).then_some(from..from + length))
 }
 
-/// What `echo` or `printf` prints before the write.
+/// Returns the text that `echo` or `printf` prints before the write.
 fn echoed(text: &str, head: &str) -> Option<Range<usize>> {
     let at =
         ["echo ", "printf "].iter().filter_map(|c| head.rfind(c).map(|at| at + c.len())).max()?;

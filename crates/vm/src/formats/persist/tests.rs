@@ -1,4 +1,4 @@
-//! Files of every language that keeps a choice, one for each rule, both ways.
+//! Files of every language that makes a choice persistent, one for each rule, both ways.
 
 use crate::finding::Severity;
 use crate::formats::Kind;
@@ -138,7 +138,7 @@ fn bare_words() {
     let expected =
         ["persist-grub-bare-words", "persist-grub-not-idempotent", "persist-tsc-reliable-blanket"];
     assert_eq!(bad("x.sh", text), expected);
-    // What does nothing today is not made effective: tsc=reliable would switch the watchdog off.
+    // A line without any effect today is not made effective: tsc=reliable would switch the watchdog off.
     assert_eq!(testing::mended(Kind::Persistence, "x.sh", text), text);
     let one = "#!/bin/sh\necho \"clocksource=tsc quiet\" >> /etc/default/grub\nupdate-grub\n";
     let mended = testing::mended(Kind::Persistence, "x.sh", &one.replace(" quiet", ""));
@@ -153,7 +153,7 @@ fn bare_words() {
     let mended = testing::mended(Kind::Persistence, "/etc/default/grub", text);
     let right = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource=tsc\"\n";
     assert_eq!(mended, format!("GRUB_TIMEOUT=5\n{right}"));
-    // A shell takes the carriage return for a letter.
+    // A shell treats the carriage return as a letter.
     let text = text.replace('\n', "\r\n");
     assert_eq!(testing::mended(Kind::Persistence, "/etc/default/grub", &text), text);
 }
@@ -211,7 +211,7 @@ fn new_line_of_grub_in_a_variable() {
         assert!(again(value, replacement), "{value} {replacement}");
     }
     for (value, replacement) in [
-        // What was there is kept, or may be.
+        // The former text is kept, or may be.
         (line, "&$new"),
         ("new=\"clocksource=tsc quiet\"", "GRUB_CMDLINE_LINUX=\\\"$old $new\\\""),
         ("new=\"$old clocksource=tsc\"", made),
@@ -254,7 +254,7 @@ fn parameters_wherever_they_stand() {
         bad("default/grub", "GRUB_CMDLINE_XEN_DEFAULT=\"clocksource=tsc tsc=stable:socket\"\n"),
         [""; 0]
     );
-    // What is said, asked or taken away sets nothing.
+    // A text that is printed, searched for or removed sets nothing.
     for text in [
         "echo \"add clocksource=tsc tsc=reliable to your kernel line\"\n",
         "grep -q 'tsc=reliable' /proc/cmdline && exit 0\n",

@@ -1,5 +1,5 @@
-//! Scripts that make a machine of Proxmox VE: `qm create` and `qm set`. Their options are the keys of its file, which is
-//! judged. Nothing is changed in them.
+//! Scripts that create a machine of Proxmox VE: `qm create` and `qm set`. Their options are the keys of its file, which
+//! is judged. Nothing is changed in them.
 //!
 //! Source: qm(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those of the file).
 
@@ -12,12 +12,12 @@ use crate::placed::Placed;
 use crate::shell::{Statement, Word, statements};
 use crate::words::{base, listed};
 
-/// Words in front of a command.
+/// Words before a command.
 const BEFORE: &str = "sudo then else do if ! { && exec time command";
-/// Keys that matter to a clock, and those that tell which system it is.
+/// Keys that affect a clock, and keys that name the guest's system.
 const KEYS: &str = "ostype cpu args machine bios arch kvm tdf name hostpci0 hostpci1 efidisk0 amd-sev intel-tdx ide2";
 
-/// The command of a statement that makes or sets a machine: where its number is.
+/// Returns the place of the machine's number in a command that creates or changes a machine.
 fn number(names: &[&str]) -> Option<usize> {
     let first = names.iter().position(|name| !listed(BEFORE, name))?;
     // `ssh HOST qm set ...`.
@@ -47,7 +47,7 @@ pub(super) fn any(text: &str) -> bool {
 /// One option and its value.
 type Pair = (String, Placed);
 
-/// The options behind the number of a machine.
+/// Returns the options after the number of a machine.
 fn options(words: &[Placed]) -> Vec<Pair> {
     let mut out = Vec::new();
     let mut rest = words.iter().peekable();
@@ -76,7 +76,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     for (statement, words) in &expanded(text, |statement| number(&names(statement)).is_some()) {
         let Some(place) = number(&names(statement)) else { continue };
         let Some(word) = statement.words.get(place) else { continue };
-        // As it is written: `$VMID` is the same machine wherever it is.
+        // In its spelling: `$VMID` is the same machine everywhere.
         let id = text.get(word.span.clone()).unwrap_or_default();
         let id = id.replace(['"', '\'', '{', '}'], "");
         let before = words.iter().position(|word| base(word.as_str()) == "qm").unwrap_or(0);
@@ -97,7 +97,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
             let other = |(at, (name, other)): (usize, &Pair)| {
                 at != n && name == key && other.as_str() != value.as_str()
             };
-            // Of several values a run takes one.
+            // A run uses one of several values.
             let several = pairs.iter().enumerate().any(other);
             if listed(KEYS, key) && !several {
                 machine.word(key, value);
@@ -117,7 +117,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     report.ok_or_else(|| LintError::whole("no qm create or qm set with options is in it"))
 }
 
-/// What to do, in the words of qm.
+/// Returns the remedy for a rule, in the terms of `qm`.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "pve-kvm-disabled" => "leave --kvm 0 out",

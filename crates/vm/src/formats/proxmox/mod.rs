@@ -1,7 +1,6 @@
 //! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts and playbooks that make them.
 //!
-//! What Proxmox VE makes of `cpu:` for QEMU stays here; what a `-cpu` in
-//! `args:` does is judged by `qemu::cpu`.
+//! The translation of `cpu:` to options of QEMU is here; a `-cpu` in `args:` is judged by `qemu::cpu`.
 
 mod commands;
 mod models;
@@ -24,7 +23,7 @@ use crate::placed::Placed;
 use crate::shell::{Piece, statements};
 use crate::text::Text;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "proxmox",
     files: "Proxmox VE",
@@ -50,10 +49,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Keys);
     }
     if commands::any(clues.text) {
-        // A script that sets up a host does more than that.
+        // A script that sets up a host does more than create machines.
         return Some(Sign::Part);
     }
-    // A manifest or a playbook is indented, these lines never are.
+    // A manifest or a playbook is indented; these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
     let keys = match indented * 4 > clues.lines.len() {
@@ -67,7 +66,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (clues.ends(&["conf"]) && named).then_some(Sign::Ending)
 }
 
-/// Whether a text is a script that makes a machine.
+/// Returns whether a text is a script that creates a machine.
 pub(super) fn makes(text: &str) -> bool {
     commands::any(text)
 }
@@ -95,7 +94,7 @@ impl Section {
         self.get(key).map(Placed::as_str).unwrap_or_default()
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     fn confidential(&self) -> Option<Confidential> {
         let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
         keys.into_iter().find(|(key, _)| self.get(key).is_some()).map(|(_, kind)| kind)
@@ -123,7 +122,7 @@ impl Section {
         Some(Line::of_words(&words))
     }
 
-    /// Whether `ostype:` says Linux, and the name or the image that it is installed from says Windows.
+    /// Returns whether `ostype:` is Linux, but the machine's name, or that of its installation image, is of Windows.
     fn contradicts(&self, line: Option<&Line>) -> bool {
         if !matches!(self.value("ostype"), "l24" | "l26") || line.is_some_and(|line| line.apple) {
             return false;
@@ -159,15 +158,15 @@ impl Section {
     }
 }
 
-/// Types of Windows that are older than the page of Hyper-V.
+/// Types of Windows that are older than Hyper-V's reference TSC page.
 const OLD: [&str; 3] = ["wxp", "w2k", "w2k3"];
 
-/// Types of Windows to which Proxmox VE gives the page and the timers of Hyper-V (PVE/QemuServer/CPUConfig.pm,
+/// Types of Windows to which Proxmox VE gives Hyper-V's page and timers (PVE/QemuServer/CPUConfig.pm,
 /// `get_hyperv_enlightenments()`, from Windows 7 on).
 const ENLIGHTENED: [&str; 4] = ["win7", "win8", "win10", "win11"];
 
 impl Section {
-    /// The clocks that the guest has for certain. A -cpu in `args:` replaces the one that Proxmox VE makes.
+    /// Returns the clocks that the guest certainly has. A -cpu in `args:` replaces the one that Proxmox VE generates.
     fn clocks(&self, line: &Line, models: Option<&str>) -> Clocks {
         let mut clocks = Clocks::of_line(line);
         clocks.x86 = self.value("arch") != "aarch64";
@@ -182,7 +181,7 @@ impl Section {
         let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
         let hidden = cpu.value("hidden").map(|it| it != "0");
         let hidden = match model.strip_prefix("custom-") {
-            // A model that is not here may hide it.
+            // A model that is not available here may hide it.
             Some(name) => {
                 let model = models.and_then(|models| models::find(models, name));
                 clocks.invtsc |= model.as_ref().is_some_and(|model| model.invtsc);
@@ -214,7 +213,7 @@ fn sections(text: &Text) -> Vec<Section> {
     out
 }
 
-/// Snapshots are what they were: nothing is said of them.
+/// Judges a file. Snapshots are records of the past, so they have no findings.
 fn lint(document: &Document) -> Result<Report, LintError> {
     if document.text.as_str().lines().any(models::begins) {
         return Ok(models::lint(document));
@@ -238,7 +237,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
     if section.value("arch") == "aarch64" {
-        // What is asked of a processor of x86 means nothing to another one.
+        // Options of an x86 processor do not apply to another one.
         let findings = line.as_ref().map(of_arm).unwrap_or_default();
         return Ok(Report::of(Known { guest, guessed }, false, findings));
     }
@@ -286,21 +285,21 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// What is looked for in `args:` of a machine of Arm.
+/// Checks `args:` of a machine of Arm.
 fn of_arm(line: &Line) -> Vec<Finding> {
     let mut out = Vec::from_iter(machine::no_acpi(line, &|_| false, &|_| false));
     out.extend(line.append.iter().flat_map(|append| machine::guest_command_line(append, false)));
     out
 }
 
-/// `-cpu` in `args:` counts.
+/// Checks a `-cpu` in `args:`, which applies.
 fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) -> Vec<Finding> {
     let mut out = Vec::new();
     let own = section.get("cpu").map(|cpu| format!("cpu: {}", cpu.as_str()));
     let mut words = own.unwrap_or_else(|| "Proxmox VE's own -cpu".to_owned());
     let old = OLD.contains(&section.value("ostype"));
     let windows = guest != Guest::Macos && section.value("ostype").starts_with('w') && !old;
-    // `hv-passthrough` gives all that the host has.
+    // `hv-passthrough` provides all that the host has.
     let has = cpu.flag("hv-time").is_some() || cpu.flag("hv-passthrough") == Some(true);
     if windows && !has {
         words.push_str(" and hv-time");
@@ -327,14 +326,14 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         no_hyperv: old,
         said: false,
     };
-    // That hv-time is lost is said above.
+    // The loss of hv-time is reported above.
     let hyperv = cpu.list.iter().any(|property| property.name.starts_with("hv-"));
     let told = |finding: &Finding| hyperv || finding.rule.id != rule!("q-hv-time-missing").id;
     out.extend(cpu::check(cpu, &context).into_iter().filter(told));
     out
 }
 
-/// The rest of `args:`.
+/// Checks the rest of `args:`.
 fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(word) = &line.no_hpet {
@@ -363,7 +362,7 @@ fn without_kvmclock(guest: Guest) -> bool {
     matches!(guest, Guest::Windows | Guest::Macos)
 }
 
-/// What `cpu:` says.
+/// Checks `cpu:`.
 fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding> {
     let mut out = Vec::new();
     let Some(value) = section.get("cpu") else {
@@ -411,7 +410,7 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     out
 }
 
-/// Whether the machine's memory is hidden from its host.
+/// Returns whether the machine's memory is protected from its host.
 pub(crate) fn is_confidential(document: &Document) -> bool {
     let sections = sections(&document.text);
     let section = sections.iter().find(|section| !section.snapshot);
@@ -421,7 +420,7 @@ pub(crate) fn is_confidential(document: &Document) -> bool {
     })
 }
 
-/// The choices, in a `-cpu` of `args:`: `cpu:` knows neither invtsc nor a frequency.
+/// Returns the changes by choices, in a `-cpu` of `args:`: `cpu:` supports neither invtsc nor a frequency.
 fn choice(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let text = document.text.as_str();
     if !is_machine(text) {

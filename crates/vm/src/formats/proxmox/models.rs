@@ -1,7 +1,7 @@
-//! CPU models of one's own (`/etc/pve/virtual-guest/cpu-models.conf`): a section for each, which machines name in `cpu:`.
+//! Custom CPU models (`/etc/pve/virtual-guest/cpu-models.conf`): a section for each, which machines name in `cpu:`.
 //!
-//! A model is of many machines, and which systems they run it does not say: so all that is found is information, and
-//! nothing is changed.
+//! Many machines share a model, and the file does not name their systems: so all findings are information, and nothing
+//! is changed.
 
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
@@ -12,7 +12,7 @@ use crate::guest::Known;
 use crate::lint::Report;
 use crate::placed::Placed;
 
-/// What begins a model.
+/// The first line of a model begins with this.
 const BEGIN: &str = "cpu-model:";
 
 /// Whether a line begins a model.
@@ -20,7 +20,7 @@ pub(super) fn begins(line: &str) -> bool {
     line.starts_with(BEGIN)
 }
 
-/// What a model has.
+/// The properties of a model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) reported: String,
@@ -28,7 +28,7 @@ pub(super) struct Model {
     pub(super) hidden: bool,
 }
 
-/// The model of a name.
+/// Returns the model of a name.
 pub(super) fn find(text: &str, name: &str) -> Option<Model> {
     let is = |line: &str| {
         line.strip_prefix(BEGIN).is_some_and(|it| it.trim().eq_ignore_ascii_case(name))
@@ -49,7 +49,7 @@ pub(super) fn find(text: &str, name: &str) -> Option<Model> {
     Some(model)
 }
 
-/// Looks at every model.
+/// Checks every model.
 pub(super) fn lint(document: &Document) -> Report {
     let mut findings = Vec::new();
     let mut model = String::new();
@@ -80,7 +80,7 @@ pub(super) fn lint(document: &Document) -> Report {
     Report::of(Known::default(), true, findings)
 }
 
-/// The flags of a model: `+invtsc;-kvmclock`, behind a model that has a migratable=.
+/// Checks the flags of a model: `+invtsc;-kvmclock`, after a model that has the property migratable.
 fn flags(value: &Placed) -> Vec<Finding> {
     let mut list = Placed::default();
     list.push_str("custom,", value.span().start);

@@ -1,5 +1,5 @@
-//! Tasks of Ansible that make a machine of Proxmox VE by the module `proxmox_kvm`: its options are the keys of the machine's
-//! file, which is judged. Nothing is changed in them.
+//! Tasks of Ansible that create a machine of Proxmox VE by the module `proxmox_kvm`: its options are the keys of the
+//! machine's file, which is judged. Nothing is changed in them.
 //!
 //! Source: community.proxmox, plugins/modules/proxmox_kvm.py, `create_vm()`.
 
@@ -12,10 +12,10 @@ use crate::yaml::{self, Key, Node};
 /// Names of the module.
 const MODULES: [&str; 3] =
     ["community.general.proxmox_kvm", "community.proxmox.proxmox_kvm", "proxmox_kvm"];
-/// Options that are keys of the file and matter to a clock, or tell which system it is.
+/// Options that are keys of the machine's file and affect a clock, or name the guest's system.
 const KEYS: [&str; 9] =
     ["ostype", "cpu", "args", "machine", "bios", "arch", "name", "efidisk0", "tdf"];
-/// Options that only a machine which is made or changed has.
+/// Options that occur only where a machine is created or changed.
 const MADE: [&str; 8] = ["ostype", "cpu", "args", "kvm", "cores", "memory", "machine", "scsihw"];
 
 fn is_module(name: &str) -> bool {
@@ -82,12 +82,12 @@ fn judge(document: &Document, (key, options): &(&Key, &Node)) -> Result<Report, 
             None => machine.partial(),
         }
     }
-    // The machine may have been made by another task.
+    // The machine may have been created by another task.
     machine.partial();
     machine.judge(say)
 }
 
-/// What to do, in the words of the module.
+/// Returns the remedy for a rule, in the terms of the module.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "pve-kvm-disabled" => "kvm: true",

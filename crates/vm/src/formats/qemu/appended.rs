@@ -1,6 +1,6 @@
-//! Functions that write a command line piece by piece: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
-//! `add() { CMD+=" $*"; }`. What such a function gets is put together as it would be written; another function that gets
-//! options of QEMU is named, since only a run tells what it makes of them.
+//! Functions that write a command line one part at a time: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
+//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as it would write them; another function that
+//! gets options of QEMU is reported, because only a run shows its effect.
 
 use super::script::{strong, tests};
 use super::variables::{Value, Variables};
@@ -10,14 +10,14 @@ use crate::words::listed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most functions that are looked at.
+/// The limit of functions that are read.
 const MOST: usize = 64;
-/// The most that is put together, in bytes; a command line has no more.
+/// The limit of the joined text, in bytes; a command line has no more.
 const MOST_WRITTEN: usize = 60 << 10;
-/// Words in front of a command.
+/// Words before a command.
 const BEFORE: &str = "{ then else do ! command";
 
-/// Where a function puts what it gets.
+/// The destination of a function's arguments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// The end of a file, by the words that name it.
@@ -25,14 +25,14 @@ enum Target {
     Variable(String),
 }
 
-/// A function that puts its arguments somewhere.
+/// A function that writes its arguments to a destination.
 struct Helper<'a> {
     target: Target,
-    /// What it puts there.
+    /// The word that it writes there.
     word: &'a Word,
     /// Names of variables that have an argument.
     locals: Vec<&'a str>,
-    /// What stands behind it.
+    /// The character that follows it.
     end: Option<char>,
 }
 
@@ -41,16 +41,16 @@ struct Helper<'a> {
 pub(super) struct Helpers<'a> {
     text: &'a str,
     known: BTreeMap<&'a str, Helper<'a>>,
-    /// Functions of which it is not known what they make of their arguments.
+    /// Functions whose use of their arguments is not known.
     others: Vec<&'a str>,
     bodies: Vec<Range<usize>>,
-    /// What was put together.
+    /// The text written so far, by destination.
     written: BTreeMap<Target, Placed>,
-    /// Whether it was more than is looked at.
+    /// Whether the limits were exceeded.
     pub(super) cut: bool,
 }
 
-/// The words of a command behind those that may be in front of it.
+/// Returns the words of a command after those that may precede it.
 fn behind(words: &[Word]) -> &[Word] {
     let before = |word: &&Word| word.literal().is_some_and(|it| listed(BEFORE, it));
     words.get(words.iter().take_while(before).count()..).unwrap_or_default()
@@ -102,7 +102,7 @@ impl<'a> Helpers<'a> {
         found
     }
 
-    /// What a function does that does nothing else.
+    /// Returns the write of a function that does nothing else.
     fn helper(&self, body: &'a [Statement]) -> Option<Helper<'a>> {
         let mut locals = Vec::new();
         let mut helper = None;
@@ -126,7 +126,7 @@ impl<'a> Helpers<'a> {
         Some(Helper { target, word, locals, end })
     }
 
-    /// `NAME="$1"`: the name.
+    /// Returns the name in `NAME="$1"`.
     fn argument(&self, word: &'a Word) -> Option<&'a str> {
         let [Piece::Literal(name), Piece::Opaque { at }] = word.pieces.as_slice() else {
             return None;
@@ -141,7 +141,7 @@ impl<'a> Helpers<'a> {
         ["$1", "$*", "$@", "${1}", "${*}", "${@}"].iter().any(|it| rest.starts_with(it))
     }
 
-    /// What a command puts somewhere: where, what, and what stands behind it.
+    /// Returns the write of a command: the destination, the word, and the character after it.
     fn puts(
         &self,
         words: &'a [Word],
@@ -194,7 +194,7 @@ impl<'a> Helpers<'a> {
         }
     }
 
-    /// The words that name a file, as they are written.
+    /// Returns the words that name a file, in their spelling.
     fn named(&self, file: &Word) -> String {
         let source = self.text.get(file.span.clone()).unwrap_or_default();
         source.replace(['"', '\'', '{', '}'], "")
@@ -210,7 +210,7 @@ impl<'a> Helpers<'a> {
         !self.known.is_empty()
     }
 
-    /// Takes a statement that calls such a function, or writes to the same file; returns whether it does.
+    /// Reads a statement that calls such a function, or writes to the same file; returns whether it does.
     pub(super) fn take(&mut self, variables: &mut Variables, words: &'a [Word]) -> bool {
         let words = behind(words);
         let Some((first, arguments)) = words.split_first() else { return false };
@@ -245,7 +245,7 @@ impl<'a> Helpers<'a> {
                 Piece::Variable { name, .. } if helper.locals.contains(&name.as_str()) => {
                     text.append(&given);
                 }
-                // `NAME+=` and `NAME=$NAME` in front of what is added.
+                // `NAME+=` and `NAME=$NAME` before the appended text.
                 Piece::Literal(literal) if skip && n == 0 => {
                     let sign = literal.as_str().find('=').map_or(0, |n| n + 1);
                     text.append(&literal.slice(sign..literal.as_str().len()));
@@ -266,7 +266,7 @@ impl<'a> Helpers<'a> {
         true
     }
 
-    /// `echo "qemu-system-x86_64 \\" > FILE` beside a function that writes to the same file.
+    /// Reads `echo "qemu-system-x86_64 \\" > FILE` beside a function that writes to the same file.
     fn direct(&mut self, variables: &Variables, words: &'a [Word]) -> bool {
         let [tool, rest @ .., file] = words else { return false };
         if tool.literal() != Some("echo") || self.known.is_empty() {
@@ -302,12 +302,12 @@ impl<'a> Helpers<'a> {
         }
     }
 
-    /// The texts that were put together in files.
+    /// Returns the texts that were written to files.
     pub(super) fn written(&self) -> impl Iterator<Item = &Placed> {
         self.written.values()
     }
 
-    /// A function that gets options of QEMU, and of which it is not known what it makes of them.
+    /// Returns the place of a call with options of QEMU to a function whose use of them is not known.
     pub(super) fn unknown(&self, all: &'a [Statement]) -> Option<Range<usize>> {
         let options = |word: &Word| {
             let text = word.pieces.iter().find_map(|piece| match piece {

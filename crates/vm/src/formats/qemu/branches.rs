@@ -1,5 +1,5 @@
-//! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options that stand in
-//! several of them are alternatives, and not one command line.
+//! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options in several of them are
+//! alternatives, and not one command line.
 
 use super::script::{Command, begin, end};
 use crate::placed::Placed;
@@ -7,14 +7,14 @@ use crate::shell::{Statement, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The most branches that are looked at.
+/// The limit of branches that are read.
 const MOST_ARMS: usize = 1024;
-/// The most conditions of one command line whose branches are told apart.
+/// The most conditions of one command line whose branches are distinguished.
 const MOST_FORKS: usize = 4;
-/// The most `-cpu` of one command line that are looked at.
+/// The limit of `-cpu` options of one command line that are read.
 const MOST_CPUS: usize = 32;
 
-/// The branches that are taken: of each condition one, or none of those that matter.
+/// The branches of a path: one of each condition, or none of those that matter.
 type Path = BTreeMap<usize, Option<usize>>;
 
 /// A branch of a condition.
@@ -31,7 +31,7 @@ pub(crate) struct Branches {
     arms: Vec<Arm>,
 }
 
-/// A condition that is open: its number, its branch, and where that begins.
+/// A condition that is open: its number, its branch, and the branch's start.
 struct Open {
     fork: usize,
     arm: usize,
@@ -47,7 +47,7 @@ impl Branches {
         for statement in statements {
             let at = begin(statement);
             let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
-            // What stands between two statements; a comment may have the same marks.
+            // The text between two statements; a comment may have the same marks.
             let between = text.get(last..at).unwrap_or_default();
             let ends = |line: &str| {
                 line.split('#')
@@ -91,24 +91,24 @@ impl Branches {
         Self { arms }
     }
 
-    /// The branches that an offset is in, by their conditions.
+    /// Returns the branches that contain an offset, by their conditions.
     fn at(&self, at: usize) -> BTreeMap<usize, usize> {
         let here = self.arms.iter().filter(|arm| arm.range.contains(&at));
         here.map(|arm| (arm.fork, arm.arm)).collect()
     }
 
-    /// Whether one place runs where another one does not: they are in two branches of one condition.
+    /// Returns whether two places never run together: they are in different branches of one condition.
     pub(crate) fn apart(&self, one: usize, other: usize) -> bool {
         let (one, other) = (self.at(one), self.at(other));
         one.iter().any(|(fork, arm)| other.get(fork).is_some_and(|it| it != arm))
     }
 
-    /// Whether two places are on one straight path: whenever one of them runs, so does the other.
+    /// Returns whether two places always run together.
     pub(crate) fn together(&self, one: usize, other: usize) -> bool {
         self.at(one) == self.at(other)
     }
 
-    /// The command lines that one may be, where branches have a `-cpu` of their own.
+    /// Returns the alternatives of a command line, where several branches have a `-cpu`.
     pub(crate) fn alternatives(&self, command: Command) -> Vec<Command> {
         let cpus: Vec<BTreeMap<usize, usize>> = command
             .words
@@ -169,7 +169,7 @@ impl Branches {
         let mut out = Vec::new();
         let mut left = false;
         for word in words {
-            // A value goes with its option.
+            // A value is treated like its option.
             left = off(word) && (left || word.as_str().starts_with('-'));
             if !left {
                 out.push(word.clone());
@@ -185,7 +185,7 @@ fn same(one: &[Placed], other: &[Placed]) -> bool {
     one.iter().map(key).eq(other.iter().map(key))
 }
 
-/// The ranges that run only under a condition: bodies of `if` and `case`, what stands behind `&&`.
+/// Returns the ranges that run only under a condition: bodies of `if` and `case`, commands after `&&`.
 pub(super) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -206,7 +206,7 @@ pub(super) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The same ranges in order, those that overlap as one.
+/// Returns the same ranges in order, with overlapping ones joined.
 pub(super) fn united(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut sorted = ranges.to_vec();
     sorted.sort_by_key(|range| range.start);

@@ -12,7 +12,7 @@ use crate::edit::Edit;
 use crate::placed::Placed;
 use std::collections::HashSet;
 
-/// The changes of a whole file, those of each command line together.
+/// Returns the changes of a whole file, grouped by command line.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     let script = Script::of(document);
     let mut known = HashSet::new();
@@ -40,7 +40,8 @@ pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
         .collect()
 }
 
-/// Where command lines are for which the choices do nothing, or which must not have them, and why.
+/// Returns the places of command lines for which the choices do nothing, or which must not follow them, with the
+/// reasons.
 pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<(usize, &'static str)> {
     let script = Script::of(document);
     let lines = script.commands.iter().map(|command| (command, Line::of_words(&command.words)));
@@ -54,7 +55,7 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<(usize, &'stat
     at
 }
 
-/// Why a command line does not get what is chosen.
+/// Returns the reason why a command line does not follow the choices.
 fn refuses(
     script: &Script,
     command: &Command,
@@ -64,7 +65,7 @@ fn refuses(
     if emulated(script, command, line) {
         return Some("the processor is emulated, and the emulator offers neither");
     }
-    // What such a guest has already needs no change.
+    // If such a guest has it already, no change is needed.
     let kind = line.confidential().filter(|_| of_x86(command, line))?;
     let cpu = line.cpu()?;
     let has = (!choices.invtsc || kind.invtsc(invtsc(cpu)) == Some(true))

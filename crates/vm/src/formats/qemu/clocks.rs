@@ -1,62 +1,62 @@
-//! Which clocks a guest has for certain besides an HPET. Only beside a better one is an HPET taken out: without one a
-//! guest falls to the ACPI PM timer, and each read of that leaves the guest, too.
+//! The clocks that a guest certainly has besides an HPET. An HPET is removed only beside a better clock: without one a
+//! guest falls back to the ACPI PM timer, each read of which causes a VM exit, too.
 
 use super::line::Line;
 use crate::guest::Guest;
 use crate::placed::{Placed, UNKNOWN};
 
-/// Why the HPET of Windows is left.
+/// The reason why the HPET of Windows is left.
 pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC instead, which loads the host while the guest is idle";
-/// Why the HPET of an emulated guest is left.
+/// The reason why the HPET of an emulated guest is left.
 const EMULATED: &str = "an emulated guest has no kvm-clock, and its HPET is its best clock";
-/// Why an HPET is left where KVM is not asked for, or not only.
+/// The reason why an HPET is left if KVM is not requested, or not exclusively.
 const NO_KVM: &str =
     "the file does not settle that KVM runs the guest; in the emulator the HPET is its best clock";
-/// Why an HPET is left beside a kvm-clock that is taken away.
+/// The reason why an HPET is left beside a disabled kvm-clock.
 const ALONE: &str = "the file does not settle that the guest has a better clock (kvm-clock, an invariant TSC, or the \
     page of Hyper-V); without one the HPET is better than the ACPI PM timer";
-/// Why the HPET of another system is left.
+/// The reason why the HPET of another system is left.
 const OTHER: &str = "without an invariant TSC the HPET is the best clock of this system, or as good as the next one";
-/// Why an HPET is left that is asked for, where the guest may be any system.
+/// The reason why a requested HPET is left if the guest may be any system.
 const ASKED: &str = "the file asks for the HPET, and does not tell which system the guest has: not each one has a use for \
     kvm-clock; --guest says it";
-/// Why an HPET is left whose properties are set.
+/// The reason why an HPET whose properties are set is left.
 const CONFIGURED: &str = "-global sets a property of the HPET, so it may be meant";
-/// Why an HPET is left that the guest is told to use.
+/// The reason why an HPET is left that the guest's command line selects.
 const CHOSEN: &str = "the guest's own command line chooses the HPET";
 
-/// What is certain of a guest's clocks.
+/// The certain facts about a guest's clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clocks {
-    /// KVM runs it.
+    /// KVM runs the guest.
     pub(crate) kvm: bool,
     /// The processor is emulated.
     pub(crate) emulated: bool,
-    /// kvm-clock is offered, and nothing hides it.
+    /// kvm-clock is offered and not hidden.
     pub(crate) kvmclock: bool,
     /// An invariant TSC.
     pub(crate) invtsc: bool,
-    /// The page of Hyper-V with the reference time.
+    /// Hyper-V's reference TSC page.
     pub(crate) page: bool,
     /// The timers of Hyper-V.
     pub(crate) stimer: bool,
-    /// The guest is told to use the HPET.
+    /// The guest's command line selects the HPET.
     pub(crate) chosen: bool,
-    /// The processor is one of x86, as far as it is known.
+    /// The processor is x86, as far as it is known.
     pub(crate) x86: bool,
-    /// The command line says which system the guest has, or that it is not known.
+    /// The user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
     /// Properties of the HPET are set.
     pub(crate) configured: bool,
 }
 
 impl Clocks {
-    /// Those of a command line.
+    /// Returns the clocks of a command line.
     pub(crate) fn of_line(line: &Line) -> Self {
         let mut clocks = Self {
             kvm: line.certainly_kvm(),
             emulated: line.tcg(),
-            // A word that is not known may be another -cpu.
+            // An unknown word may be another -cpu.
             kvmclock: !line.unknown,
             x86: true,
             ..Self::default()
@@ -73,10 +73,10 @@ impl Clocks {
         clocks
     }
 
-    /// Takes over what the `-cpu` of a line says, if there is one.
+    /// Applies the `-cpu` of a line, if there is one.
     pub(crate) fn flags(&mut self, line: &Line) {
         let Some(cpu) = line.cpu() else { return };
-        // A value that is not known is one of its own property; a name that is not known may be any.
+        // An unknown value affects only its own property; an unknown name may be that of any property.
         let known = !cpu.head_name().contains(UNKNOWN)
             && !cpu.list.iter().any(|property| property.name.contains(UNKNOWN));
         let kept = |name: &str| cpu.get(name).is_none_or(|it| it.state() == Some(true));
@@ -89,7 +89,7 @@ impl Clocks {
         self.stimer = seen && on("hv-stimer");
     }
 
-    /// Takes over what the kernel of the guest is told (Documentation/admin-guide/kernel-parameters.txt).
+    /// Applies the command line of the guest's kernel (Documentation/admin-guide/kernel-parameters.txt).
     pub(crate) fn told(&mut self, append: &Placed) {
         for word in append.words() {
             match word.as_str() {
@@ -101,7 +101,7 @@ impl Clocks {
         }
     }
 
-    /// Why an HPET is left that is asked for.
+    /// Returns the reason why a requested HPET is left.
     pub(crate) fn keeps(&self, guest: Guest) -> Option<&'static str> {
         if self.configured {
             return Some(CONFIGURED);
@@ -110,10 +110,10 @@ impl Clocks {
         self.lack(guest).or(unknown.then_some(ASKED))
     }
 
-    /// Why an HPET is not taken out; `None` where the guest has a better clock for certain. Linux rates kvm-clock 400,
-    /// or 299 beside an invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`), and the HPET 250
-    /// (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer, and an invariant
-    /// TSC to both.
+    /// Returns the reason why an HPET is not removed; `None` where the guest certainly has a better clock. Linux rates
+    /// kvm-clock 400, or 299 beside an invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`), and the
+    /// HPET 250 (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer, and an
+    /// invariant TSC to both.
     pub(crate) fn lack(&self, guest: Guest) -> Option<&'static str> {
         if self.chosen {
             return Some(CHOSEN);
@@ -136,8 +136,8 @@ impl Clocks {
 }
 
 impl Line {
-    /// Whether KVM runs it, and nothing else may: `kvm:tcg` goes on without it. The model `host` starts only with it
-    /// (target/i386/host-cpu.c; on macOS with HVF).
+    /// Returns whether KVM certainly runs the guest: `kvm:tcg` continues without it. The model `host` starts only with
+    /// it (target/i386/host-cpu.c; on macOS with HVF).
     fn certainly_kvm(&self) -> bool {
         let said = self.accelerators();
         let kvm = |accel: &String| {

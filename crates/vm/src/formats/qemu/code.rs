@@ -1,5 +1,5 @@
-//! Texts of programming languages as tokens: strings with the place of each byte, names, and marks. What a string is made
-//! of by a run is unknown. What must not live here: what the tokens mean (`python`, `script`).
+//! Texts of programming languages as tokens: strings with the place of each byte, names, and marks. The parts of a
+//! string that only a run determines are unknown. The meaning of the tokens is in `python` and `script`.
 
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::name_length;
@@ -28,7 +28,7 @@ pub(super) enum Token {
         text: &'static str,
         at: usize,
     },
-    /// The begin of a logical line, and how far it is indented.
+    /// The start of a logical line, and its indentation.
     Line {
         indent: usize,
     },
@@ -46,7 +46,7 @@ impl Token {
         }
     }
 
-    /// Where it is.
+    /// Returns its place.
     pub(super) fn at(&self) -> usize {
         match self {
             Self::Text { at, .. } | Self::Name { at, .. } | Self::Mark { at, .. } => *at,
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
     fn line(&mut self) {
         let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
         self.at += blanks;
-        // Empty lines and comments are no lines.
+        // Empty lines and comments are not logical lines.
         if !self.rest().starts_with(['\n', '\r', '#']) && !self.rest().is_empty() {
             self.out.push(Token::Line { indent: blanks });
         }

@@ -1,7 +1,7 @@
 //! Guests whose memory their host cannot read: TDX, SEV, SEV-ES, SEV-SNP.
 //!
-//! What such a guest may see of its host was decided when it was made, and attestation may measure it: nothing of it is
-//! changed. What must not live here: where a file says it.
+//! The view of the host that such a guest has was decided when it was created, and attestation may measure it: nothing
+//! of it is changed. The keys that specify it are read by the kinds of files, not here.
 
 use crate::finding::Finding;
 
@@ -11,12 +11,12 @@ pub(crate) enum Confidential {
     /// Intel TDX. The TDX module fixes the invariant TSC to on, and the guest has no kvm-clock (QEMU
     /// target/i386/kvm/tdx.c, `tdx_cpu_instance_init()` and `TDX_SUPPORTED_KVM_FEATURES`).
     Tdx,
-    /// AMD SEV, SEV-ES, SEV-SNP: the TSC is as `-cpu` says, but for Secure TSC.
+    /// AMD SEV, SEV-ES, SEV-SNP: `-cpu` determines the TSC, except for Secure TSC.
     Sev,
 }
 
 impl Confidential {
-    /// The kind that an object of QEMU, a type of libvirt, or an id names.
+    /// Returns the kind that an object of QEMU, a type of libvirt, or an id names.
     pub(crate) fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         if text.contains("tdx") {
@@ -25,20 +25,21 @@ impl Confidential {
         ["sev", "memory-encryption"].iter().any(|word| text.contains(word)).then_some(Self::Sev)
     }
 
-    /// Whether the guest has an invariant TSC, where the rest of the file says `said`; `None` where it cannot be told.
+    /// Returns whether the guest has an invariant TSC. `said` is the setting in the rest of the file; `None` where
+    /// neither decides it.
     pub(crate) fn invtsc(self, said: Option<bool>) -> Option<bool> {
         match self {
             Self::Tdx => Some(true),
-            // Secure TSC gives one that no -cpu tells of.
+            // Secure TSC provides one that no -cpu shows.
             Self::Sev => said.filter(|on| *on),
         }
     }
 }
 
-/// Why nothing of such a guest is changed.
+/// The reason why nothing of such a guest is changed.
 pub(crate) const WHY: &str = "the guest is a confidential one: what it sees of its host may be measured, and is for its owner to change";
 
-/// Leaves everything as it is, and says why.
+/// Removes all edits, and adds the reason to their findings.
 pub(crate) fn leave(findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
         finding.edits.clear();

@@ -1,5 +1,5 @@
-//! Texts that programs of other languages give a name once, and arguments that are added one call after the other:
-//! `const CPU: &str = "host"`, `cpu := "host"`, `.arg("-cpu").arg(CPU)`. What must not live here: what the words mean.
+//! String constants of other languages, assigned to a name once, and arguments that are added by one call each:
+//! `const CPU: &str = "host"`, `cpu := "host"`, `.arg("-cpu").arg(CPU)`. The meaning of the words is not read here.
 
 use crate::placed::Placed;
 use crate::shell::name_length;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The most names of one file.
 const MOST: usize = 1024;
-/// Words in front of a name.
+/// Words before a name.
 const BEFORE: [&str; 15] = [
     "export",
     "pub",
@@ -30,7 +30,7 @@ const BEFORE: [&str; 15] = [
 /// A call that adds one argument.
 const ARGUMENT: &str = ".arg(";
 
-/// The texts that have a name, by it: those that are given to it once, and in no other way.
+/// Returns the string constants by name: those that are assigned once, and in no other way.
 pub(super) fn of(text: &str) -> BTreeMap<&str, Placed> {
     let mut found: BTreeMap<&str, Option<Placed>> = BTreeMap::new();
     for line in text.lines() {
@@ -44,7 +44,7 @@ pub(super) fn of(text: &str) -> BTreeMap<&str, Placed> {
     known.filter(|(name, _)| !is_parameter(text, name)).collect()
 }
 
-/// What a line gives to a name: a text in quotes, or something else.
+/// Returns the name that a line assigns, and the value if it is a text in quotes.
 fn assignment(line: &str) -> Option<(&str, Option<&str>)> {
     let mut rest = line.trim_start();
     while let Some((word, behind)) = rest.split_once([' ', '\t']) {
@@ -66,7 +66,7 @@ fn assignment(line: &str) -> Option<(&str, Option<&str>)> {
     behind.starts_with("+=").then_some((name, None))
 }
 
-/// A text in quotes with nothing behind it, and nothing in it that is put in later.
+/// Returns a text in quotes with nothing after it, and without placeholders.
 fn quoted(value: &str) -> Option<&str> {
     let quote = value.chars().next().filter(|c| ['"', '\'', '`'].contains(c))?;
     let (inside, behind) = value.get(1..)?.split_once(quote)?;
@@ -75,7 +75,7 @@ fn quoted(value: &str) -> Option<&str> {
     (alone && !inside.is_empty() && !inside.contains(['\\', '$', '{', '%'])).then_some(inside)
 }
 
-/// Whether a name is one of a function's own, too: `(cpu: &str`, `, cpu string`.
+/// Returns whether a function has a parameter of this name: `(cpu: &str`, `, cpu string`.
 fn is_parameter(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default().trim_end_matches(' ');
@@ -84,7 +84,7 @@ fn is_parameter(text: &str, name: &str) -> bool {
     })
 }
 
-/// The same text with the arguments of a chain of calls side by side, each at its place.
+/// Returns the same text with the arguments of a chain of calls side by side, each at its place.
 pub(super) fn unchained(text: &str) -> Cow<'_, str> {
     if !text.contains(ARGUMENT) {
         return Cow::Borrowed(text);

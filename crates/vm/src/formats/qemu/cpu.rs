@@ -1,4 +1,4 @@
-//! What is looked for in a `-cpu`, wherever it stands: in a script, behind libvirt's own, in `args:`.
+//! The checks of a `-cpu`, wherever it is: in a script, after libvirt's own, in `args:`.
 
 use super::confidential::{Confidential, leave};
 use super::property::{Properties, Property};
@@ -31,27 +31,27 @@ pub(crate) static NAMES: Names = Names {
     no_invtsc: Some(rule!("q-no-invtsc")),
 };
 
-/// What is known besides the `-cpu` itself.
+/// Facts besides the `-cpu` itself.
 pub(crate) struct Context<'a> {
     pub(crate) guest: Guest,
     pub(crate) names: &'a Names,
-    /// Whether KVM runs it; `Some(false)` for the emulator.
+    /// Whether KVM runs the guest; `Some(false)` for the emulator.
     pub(crate) kvm: Option<bool>,
-    /// Whether the emulator runs it, which has no leaves of KVM: nothing is taken away from them.
+    /// Whether the emulator runs the guest, which has no CPUID leaves of KVM: no flag can disable them.
     pub(crate) emulated: bool,
-    /// Whether something at an offset is there only under a condition.
+    /// Whether the text at an offset applies only under a condition.
     pub(crate) conditional: &'a dyn Fn(usize) -> bool,
-    /// Whether the guest stays on its host anyway: it has a device of it.
+    /// Whether the guest cannot migrate anyway, because it has a device of its host.
     pub(crate) stays: bool,
-    /// What hides the guest from its host.
+    /// The technology that protects the guest's memory from the host.
     pub(crate) confidential: Option<Confidential>,
-    /// Whether flags of Hyper-V are no use: a Windows that is older, or an emulated processor.
+    /// Whether flags of Hyper-V have no effect: an older Windows, or an emulated processor.
     pub(crate) no_hyperv: bool,
-    /// Whether the user says which system the guest has, or that it is not known.
+    /// Whether the user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
 }
 
-/// Why kvm-clock is left off where the guest may be any system.
+/// The reason why a disabled kvm-clock is left if the guest may be any system.
 pub(crate) const ANY_SYSTEM: &str = "the file does not tell which system the guest has: one that is not Linux may need it so; \
     --guest says it";
 
@@ -72,13 +72,13 @@ pub(crate) fn invtsc(cpu: &Properties) -> Option<bool> {
     (!cpu.whole.unknown()).then_some(false)
 }
 
-/// Whether a frequency is fixed.
+/// Returns the fixed frequency, if there is one.
 pub(crate) fn frequency(cpu: &Properties) -> Option<&Property> {
     cpu.get("tsc-frequency").or_else(|| cpu.get("tsc-freq"))
 }
 
-/// Whether a frequency is none that a processor has: `tsc-frequency=` is a whole number, in Hz or hexadecimal; only
-/// `tsc-freq=` takes `2.5G`.
+/// Returns whether a frequency is impossible for a processor: `tsc-frequency=` is a whole number, in Hz or hexadecimal;
+/// only `tsc-freq=` takes `2.5G`.
 fn impossible(property: &Property) -> bool {
     let Some(value) = property.value.as_ref() else { return true };
     if value.unknown() || crate::template::in_plain_value(value.as_str()) {
@@ -90,17 +90,17 @@ fn impossible(property: &Property) -> bool {
         None if property.name == "tsc-freq" => crate::migrate::guest::metric(text),
         None => text.parse().ok(),
     };
-    // QEMU takes 0 for none.
+    // QEMU treats 0 as unset.
     !hertz.is_some_and(|hertz| hertz == 0 || (MIN_HZ..=MAX_HZ).contains(&hertz))
 }
 
-/// A finding about a property that can be cut out.
+/// Returns a finding about a property that can be removed.
 fn cut(rule: &'static Rule, property: &Property, can: bool, words: &str) -> Finding {
     let span = property.cut().filter(|_| can);
     Finding::new(rule, property.span()).fix(words).edit_at(span, "")
 }
 
-/// Looks at a `-cpu`.
+/// Checks a `-cpu`.
 pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     let names = context.names;
@@ -113,7 +113,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
 
     if let Some(property) = off("kvm").filter(|_| !context.emulated) {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
-        // Windows has its clock from Hyper-V's page, and beside an invariant TSC every guest has one.
+        // Windows has its clock from Hyper-V's page, and with an invariant TSC every guest has a clock.
         let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
         // macOS has no kvm-clock, its clock is the TSC; Windows has none, and its page is of Hyper-V.
         let macos = context.guest == Guest::Macos;
@@ -122,7 +122,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }
     if let Some(property) = off("hypervisor") {
-        // The fast clock that is left is there; macOS knows no other one.
+        // The remaining fast clock is available; macOS uses no other one.
         let severity = match (context.guest, invariant) {
             (Guest::Macos, _) => Severity::Info,
             (_, Some(true)) => Severity::Warn,
@@ -197,13 +197,15 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     out
 }
 
-/// Whether a property takes another paravirtual feature of KVM away (target/i386/cpu.c, `feature_word_info[FEAT_KVM]`).
+/// Returns whether a property disables another paravirtual feature of KVM (target/i386/cpu.c,
+/// `feature_word_info[FEAT_KVM]`).
 fn is_leaf(property: &Property) -> bool {
     let hint = matches!(property.name.as_str(), "kvm-hint-dedicated" | "kvm-pv-enforce-cpuid");
     property.name.starts_with("kvm-") && !hint && property.state() == Some(false)
 }
 
-/// Why a kvm-clock is left that is taken away with others of its kind: a hypervisor in the guest, or a test, needs it so.
+/// Returns the reason why a kvm-clock that is disabled together with other features is left: a hypervisor in the guest,
+/// or a test, needs this.
 pub(crate) fn one_of_several(other: &str) -> String {
     format!(
         "{other} is disabled, too: the file means to hide what KVM offers, and kvm-clock is a part of that"
@@ -228,14 +230,14 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
         finding.left = Some(BESIDE_VMWARE.to_owned());
         return Some(finding);
     }
-    // What is switched off was meant so.
+    // A flag that is switched off was intended to be off.
     let said = cpu.get("hv-time").is_some();
     Some(if said { finding } else { append(finding, cpu, ",hv-time") })
 }
 
-/// Why a machine that cannot move is no warning.
+/// The reason why a machine that cannot be migrated is not a warning.
 pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
-/// Why no flag of Hyper-V is added.
+/// The reason why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =
     "beside a flag of Hyper-V, vmware-cpuid-freq=on gives the guest no frequency any more";
 
@@ -249,7 +251,7 @@ fn vmware(cpu: &Properties) -> Option<Finding> {
     Some(Finding::new(rule!("q-vmware-frequency-lost"), asked.span()))
 }
 
-/// Appends to the list, where that can be done.
+/// Appends to the list, if that is possible.
 pub(crate) fn append(finding: Finding, cpu: &Properties, what: &str) -> Finding {
     let end = cpu.end().filter(|_| !cpu.whole.unknown() || cpu.head.is_some());
     finding.edit_at(end.map(|end| end..end), what)
@@ -287,7 +289,7 @@ fn invariant_tsc(
                              `vm fix --tsc-frequency HERTZ` does it. Leave it if the machine never migrates and \
                              is never saved";
                 let mut finding = Finding::new(rule!("q-invtsc-migblock"), span).fix(words);
-                // Only that was asked for, and not invtsc.
+                // Only that was requested, and not invtsc.
                 if asked.is_none() && cpu.flag("migratable") == Some(false) {
                     finding.severity = Severity::Info;
                     finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));

@@ -1,14 +1,14 @@
-//! Conditions of a script that ask for the version of QEMU or for a feature of the host: an option that a version has no
-//! more may be behind one.
+//! Conditions of a script that query the version of QEMU or a feature of the host: an option that newer versions
+//! removed may be under one.
 
 use super::script::{begin, end};
 use crate::shell::{Piece, Statement, Word, name_length};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// How often names are followed from one to the next.
+/// The limit of rounds in which names are followed.
 const ROUNDS: usize = 3;
-/// What asks, wherever it is.
+/// Texts that query a version or a feature, in any place.
 const MARKS: [&str; 6] = ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help"];
 
 /// A condition that is open.
@@ -17,17 +17,17 @@ struct Open {
     asks: bool,
     /// Whether something in it ends the script.
     exits: bool,
-    /// Whether it asks for a version below one.
+    /// Whether it tests for an older version.
     below: bool,
 }
 
-/// Whether a text may have such a condition.
+/// Returns whether a text may have such a condition.
 pub(super) fn may_ask(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["-help", "version", "_ver", "major"].iter().any(|mark| lower.contains(mark))
 }
 
-/// The ranges that run only where a version or a feature was asked for.
+/// Returns the ranges that run only after a version or a feature was queried.
 pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> {
     let mut names = functions(text);
     let mut ranges = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> 
 fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Vec<Open> = Vec::new();
-    // How many of those that are open ask.
+    // The number of open conditions with such a query.
     let mut asking = 0;
     let mut head = false;
     let mut chain = false;
@@ -70,7 +70,7 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
             open.asks = true;
             open.below |= ["-lt", "-le", "<"].iter().any(|less| source.contains(less));
         }
-        // Of a `case` only the first statement asks.
+        // In a `case` only the first statement is the condition.
         head &= !matches!(first, "case" | "ifeq" | "ifneq" | "ifdef" | "ifndef");
         chain = asks || statement.conditional && chain;
         if statement.conditional && chain {
@@ -91,7 +91,7 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
                 && closed.asks
             {
                 asking -= 1;
-                // A script that ends with a newer QEMU goes on with an older one.
+                // A script that ends with a newer QEMU continues with an older one.
                 let ends = closed.exits && !closed.below && open.is_empty();
                 let end = if ends { text.len() } else { at };
                 ranges.push(closed.from..end);
@@ -101,7 +101,7 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
     ranges
 }
 
-/// Whether a piece of a script asks for a version or a feature, or has a name that holds one.
+/// Returns whether a part of a script queries a version or a feature, or has a name that contains one.
 fn mentions(source: &str, names: &HashSet<String>) -> bool {
     let version = |word: &str| {
         let lower = word.to_ascii_lowercase();
@@ -114,7 +114,7 @@ fn mentions(source: &str, names: &HashSet<String>) -> bool {
             .any(|word| names.contains(word) || version(word))
 }
 
-/// Takes the names that a statement sets.
+/// Adds the names that a statement sets.
 fn assigned(statement: &Statement, names: &mut HashSet<String>) {
     let reads = statement.words.iter().any(|word| word.literal() == Some("read"));
     for word in &statement.words {
@@ -129,7 +129,7 @@ fn assigned(statement: &Statement, names: &mut HashSet<String>) {
     }
 }
 
-/// The functions that ask themselves.
+/// Returns the functions that query themselves.
 fn functions(text: &str) -> HashSet<String> {
     let mut names = HashSet::new();
     let mut now: Option<&str> = None;

@@ -1,4 +1,4 @@
-//! What a command line of QEMU says of the guest's clock.
+//! The options of a QEMU command line that affect the guest's clock.
 
 use super::confidential::Confidential;
 use super::property::Properties;
@@ -7,14 +7,14 @@ use crate::guest::{Guest, Known, Told, is_disk, linux_kernel, linux_words, sever
 use crate::placed::Placed;
 use crate::words::listed;
 
-/// The options whose value is the next word, and not an option.
+/// Options whose value is the next word, unless that is an option.
 const WITH_VALUE: &str =
     "cpu machine M rtc global accel append kernel name drive hda cdrom blockdev uuid loadvm";
 /// Options without a value.
 const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no-shutdown no-hpet no-acpi snapshot \
     daemonize usb S s localtime full-screen only-migratable";
 
-/// Whether a word looks like the value of `-cpu`: a model, and a flag that nothing else has.
+/// Returns whether a word looks like the value of `-cpu`: a model, and a flag that only `-cpu` has.
 fn is_cpu(word: &Placed) -> bool {
     let text = word.as_str();
     let (model, flags) = text.split_once(',').unwrap_or((text, ""));
@@ -27,12 +27,12 @@ fn is_cpu(word: &Placed) -> bool {
     plain && flags.split(',').any(flag)
 }
 
-/// The options that matter.
+/// The options that affect a clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// Every `-cpu`; the last one counts.
+    /// Every `-cpu`; the last one applies.
     pub(crate) cpus: Vec<Properties>,
-    /// Every `-machine` and `-M`; they add up.
+    /// Every `-machine` and `-M`; they are merged.
     pub(crate) machines: Vec<Properties>,
     /// Every `-rtc`.
     pub(crate) rtc: Vec<Properties>,
@@ -48,28 +48,28 @@ pub(crate) struct Line {
     pub(crate) no_acpi: Option<Placed>,
     /// A word without an option that looks like the value of `-cpu`.
     pub(crate) stray_cpu: Option<Placed>,
-    /// What hides the guest from its host.
+    /// The `-object` that protects the guest's memory from the host.
     object: String,
     /// The guest kernel's command line.
     pub(crate) append: Option<Placed>,
     /// `-kernel`.
     pub(crate) kernel: bool,
-    /// `-kernel` with the name of a program that is no Linux.
+    /// `-kernel` with the name of a program that is not Linux.
     own_kernel: bool,
     /// `-kernel` with a name that only Linux has.
     linux_kernel: bool,
-    /// A word that may hold more options.
+    /// A word that may contain more options.
     pub(crate) unknown: bool,
-    /// A device of the host: the guest stays there.
+    /// A device of the host: the guest cannot migrate.
     pub(crate) hostdev: bool,
-    /// Apple's key.
+    /// The key of Apple's SMC.
     pub(crate) apple: bool,
-    /// The name and the disks: what tells which system it is.
+    /// The name and the disks, which indicate the guest's system.
     pub(crate) names: Vec<String>,
 }
 
-/// Whether a device keeps the guest on its host. QEMU unplugs one that has a partner before a migration
-/// (`failover_pair_id`), and takes one whose driver can migrate (`hw/vfio/migration.c`, vfio_migration_realize()).
+/// Returns whether a device prevents the guest's migration. QEMU unplugs one that has a partner before a migration
+/// (`failover_pair_id`), and accepts one whose driver can migrate (`hw/vfio/migration.c`, vfio_migration_realize()).
 fn holds(device: &str) -> bool {
     let migrates = ["enable-migration=on", "enable-migration=true", "enable-migration=yes"];
     device.starts_with("vfio-")
@@ -77,7 +77,7 @@ fn holds(device: &str) -> bool {
         && !migrates.iter().any(|it| device.contains(it))
 }
 
-/// Whether the name of a kernel is one that no Linux has: systems that are being written, unikernels.
+/// Returns whether the name of a kernel is not one of Linux: systems in development, unikernels.
 fn is_own(name: &str) -> bool {
     let name = crate::guest::base(name).to_ascii_lowercase();
     let linux = ["linu", "image", "zimage"].iter().any(|word| name.contains(word));
@@ -145,12 +145,12 @@ impl Line {
         line
     }
 
-    /// The `-cpu` that counts.
+    /// Returns the `-cpu` that applies.
     pub(crate) fn cpu(&self) -> Option<&Properties> {
         self.cpus.last()
     }
 
-    /// Whether the machine has an HPET; `None` where the machine has none at all, or it cannot be said.
+    /// Returns whether the machine has an HPET; `None` where the machine type has none, or it cannot be determined.
     pub(crate) fn hpet(&self) -> Option<bool> {
         if self.no_hpet.is_some() {
             return Some(false);
@@ -167,7 +167,7 @@ impl Line {
         self.machines.iter().rev().find_map(of).unwrap_or_default()
     }
 
-    /// Whether KVM runs it: `Some(false)` where something else is chosen, `None` where nothing is said.
+    /// Returns whether KVM runs the guest: `Some(false)` where another accelerator is chosen, `None` where none is set.
     pub(crate) fn kvm(&self) -> Option<bool> {
         let said = self.accelerators();
         if said.is_empty() {
@@ -179,7 +179,7 @@ impl Line {
         )
     }
 
-    /// Whether the emulator is chosen, and not another hypervisor: HVF, WHPX, NVMM, HAXM.
+    /// Returns whether the emulator is chosen, and not another hypervisor: HVF, WHPX, NVMM, HAXM.
     pub(crate) fn tcg(&self) -> bool {
         let said = self.accelerators();
         !said.is_empty() && said.iter().all(|accel| accel.starts_with("tcg"))
@@ -190,7 +190,7 @@ impl Line {
         self.accels.iter().cloned().chain(self.machines.iter().filter_map(of_machine)).collect()
     }
 
-    /// What hides the guest from its host.
+    /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         let named = |machine: &Properties| {
             let id =
@@ -202,7 +202,7 @@ impl Line {
         Some(of(&self.object).or_else(|| of(&id)).unwrap_or(Confidential::Sev))
     }
 
-    /// Whether a system is guessed by the processor: macOS wants one of Intel's of its time.
+    /// Returns whether the processor indicates macOS, which requires an Intel processor of its time.
     fn looks_like_macos(&self) -> bool {
         self.cpu().is_some_and(|cpu| {
             cpu.flag("vmware-cpuid-freq") == Some(true)
@@ -211,11 +211,12 @@ impl Line {
         })
     }
 
-    /// The guest's system: what was said, what the options declare, what names and the processor tell.
+    /// Returns the guest's system. In order of precedence: the caller's choice, the options' declaration, names and the
+    /// processor.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
         let (declared, hinted) = match self.guest() {
-            // Flags of Hyper-V are written for other systems, too.
+            // Flags of Hyper-V are used for other systems, too.
             Some(Guest::Windows) => (None, Some(Guest::Windows)),
             declared => (declared, None),
         };
@@ -234,14 +235,14 @@ impl Line {
         let disk = |name: &str| is_disk(name) && Guest::of_words(name) == Some(Guest::Windows);
         match told {
             Told::Nothing | Told::One(Guest::Macos) => Known { guest: Guest::Macos, guessed: true },
-            // The processor is left from a script for macOS.
+            // The processor may be left over from a script for macOS.
             Told::One(Guest::Windows) if self.names().any(disk) => known,
             _ => Known::default(),
         }
     }
 
-    /// Whether flags of Hyper-V are beside the name of another system: they are written for other systems, too. Then neither
-    /// is believed so far that a clock is changed.
+    /// Returns whether flags of Hyper-V are combined with the name of another system: they are used for other systems,
+    /// too. Then neither is trusted enough to change a clock.
     pub(crate) fn contradicted(&self, file: &str) -> bool {
         let mut names = self.names().chain([file]);
         !self.apple && self.hyperv() && names.any(crate::guest::of_another_than_windows)
@@ -251,8 +252,8 @@ impl Line {
         self.cpu().is_some_and(|cpu| cpu.list.iter().any(|p| p.name.starts_with("hv-")))
     }
 
-    /// Whether the Linux that a name of a file tells is the host's: the machine and its disks tell Windows. A disk of
-    /// drivers for Windows may be beside any guest.
+    /// Returns whether the Linux in a file's name is that of the host, because the machine and its disks are named
+    /// after Windows. A disk of drivers for Windows may be beside any guest.
     fn of_host(&self, file: &str) -> bool {
         let words = || file.split(|c: char| !c.is_ascii_alphanumeric());
         let mut own = self.names().filter(|name| !name.contains("virtio")).peekable();
@@ -262,7 +263,7 @@ impl Line {
             && Told::of(own) == Told::One(Guest::Windows)
     }
 
-    /// Whether a name tells a Windows that is older than Hyper-V's page.
+    /// Returns whether a name is of a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) fn old_windows(&self, file: &str) -> bool {
         self.names.iter().map(String::as_str).chain([file]).any(crate::guest::old_windows)
     }
@@ -279,7 +280,7 @@ impl Line {
         (self.linux_kernel || told && !self.own_kernel).then_some(Guest::Linux)
     }
 
-    /// Names that may tell it: of the machine, and of its disks.
+    /// Returns names that may indicate the system: of the machine, and of its disks.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| crate::guest::base(name))
     }

@@ -1,4 +1,4 @@
-//! What is looked for besides `-cpu`: the HPET, options that are gone, the guest's own command line.
+//! The checks besides `-cpu`: the HPET, removed options, the guest's own command line.
 
 use super::clocks::Clocks;
 use super::confidential::leave;
@@ -11,21 +11,21 @@ use crate::placed::Placed;
 use crate::words::{base, listed};
 use std::ops::Range;
 
-/// Where a command line stands.
+/// The surroundings of a command line.
 pub(crate) struct Place<'a> {
     pub(crate) document: &'a Document,
     /// Whether the processor is emulated.
     pub(crate) emulated: bool,
-    /// Whether the file says something of the HPET that no command was seen to use.
+    /// Whether the file mentions the HPET outside the commands that were found.
     pub(crate) unseen: bool,
-    /// Whether the guest is told by the user, and nothing in the file contradicts it.
+    /// Whether the user specified the guest, and nothing in the file contradicts it.
     pub(crate) said: bool,
-    /// Whether a place runs only where a version of QEMU or a feature of the host was asked for.
+    /// Whether a place runs only after a version of QEMU or a feature of the host was queried.
     pub(crate) asked: &'a dyn Fn(usize) -> bool,
 }
 
-/// How much an option matters that newer versions do not have: what runs under a condition may be for an older one, if
-/// that condition asks for the version; another one only chooses which machines do not start.
+/// Returns the severity of an option that newer versions removed: a command under a condition may be for an older
+/// version, if the condition queries the version; another condition only chooses which machines do not start.
 fn gone(guarded: bool, asked: bool) -> Severity {
     match (guarded, asked) {
         (false, _) => Severity::Error,
@@ -34,8 +34,8 @@ fn gone(guarded: bool, asked: bool) -> Severity {
     }
 }
 
-/// Whether a file says something of the HPET outside of comments that is in no command that was found: an array that a
-/// loop goes through, `: "${X:=-no-hpet}"`. Which command has it then, only a run tells.
+/// Returns whether a file mentions the HPET outside of comments and of the commands that were found: an array that a
+/// loop iterates over, `: "${X:=-no-hpet}"`. Only a run shows which command gets it.
 pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
     let text = document.text.as_str();
     let comment = |at: usize| {
@@ -44,7 +44,7 @@ pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
     };
     let used = |at: usize| {
         script.commands.iter().any(|command| {
-            // Of a list of all words, a text of several is not taken apart.
+            // In a list of all words, a text of several words is not split.
             let taken = |word: &Placed| {
                 command.program.is_some() || !word.as_str().contains(char::is_whitespace)
             };
@@ -55,7 +55,7 @@ pub(crate) fn hpet_elsewhere(document: &Document, script: &Script) -> bool {
     found.by_ref().take(64).any(|(at, _)| !comment(at) && !used(at))
 }
 
-/// Whether a comment of the line speaks of the HPET: then its author has thought of it.
+/// Returns whether a comment of the line mentions the HPET: then its author has considered it.
 fn commented(document: &Document, at: usize) -> bool {
     let text = document.text.as_str();
     let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |n| n + 1);
@@ -63,12 +63,12 @@ fn commented(document: &Document, at: usize) -> bool {
     line.split_once('#').is_some_and(|(_, comment)| comment.to_ascii_lowercase().contains("hpet"))
 }
 
-/// Why an HPET is left.
+/// The reason why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
-/// What to do first where the HPET is the best clock.
+/// The first remedy where the HPET is the best clock.
 pub(crate) const FIRST: &str = "give the guest a better clock (kvm-clock, an invariant TSC; for Windows hv-time and hv-stimer), and then";
 
-/// `-no-acpi`, which is gone.
+/// Reports `-no-acpi`, which was removed.
 pub(crate) fn no_acpi(
     line: &Line,
     conditional: &dyn Fn(usize) -> bool,
@@ -84,13 +84,13 @@ pub(crate) fn no_acpi(
     Some(finding.edit_at(word.exact().filter(|_| !guarded && !said), "-machine acpi=off"))
 }
 
-/// What would be the value of `-cpu`, without it.
+/// Finds a word that looks like the value of `-cpu` but has no `-cpu` before it.
 pub(crate) fn stray_cpu(line: &Line) -> Option<Finding> {
     let word = line.stray_cpu.as_ref()?;
     Some(Finding::new(rule!("q-cpu-without-option"), word.span()).fix("put -cpu in front of it"))
 }
 
-/// Looks at the rest of a command line.
+/// Checks the rest of a command line.
 pub(crate) fn check(
     command: &Command,
     line: &Line,
@@ -121,7 +121,7 @@ pub(crate) fn check(
     }
     if let Some((last, others)) = line.cpus.split_last() {
         for cpu in others {
-            // A text that is taken over into another one is one -cpu all the same.
+            // A text that is included in another one is still one -cpu.
             let same = cpu.whole.span() == last.whole.span();
             if !same && !conditional(cpu.whole.span().start) {
                 let words = "put all properties into one -cpu";
@@ -135,7 +135,7 @@ pub(crate) fn check(
     out
 }
 
-/// Whether a command line is of a PC: by its program, or else by its machine type.
+/// Returns whether a command line is of a PC: by its program, or otherwise by its machine type.
 pub(crate) fn of_x86(command: &Command, line: &Line) -> bool {
     let named = command.program.as_ref().is_some_and(|program| emulates(program.as_str()));
     x86(command) && (named || !foreign(&line.machine()))
@@ -148,7 +148,7 @@ fn arm(command: &Command) -> bool {
     target.starts_with("aarch64") || target.starts_with("arm")
 }
 
-/// Whether a machine type is one that no QEMU of x86 has.
+/// Returns whether a machine type does not exist in a QEMU for x86.
 pub(crate) fn foreign(machine: &str) -> bool {
     const TYPES: &str = "virt raspi0 raspi1ap raspi2b raspi3ap raspi3b raspi4b sbsa-ref pseries powernv s390-ccw-virtio \
         spike sifive_u sifive_e versatilepb vexpress-a9 vexpress-a15 g3beige mac99 malta";
@@ -156,7 +156,7 @@ pub(crate) fn foreign(machine: &str) -> bool {
     listed(TYPES, machine) || FAMILIES.iter().any(|family| machine.starts_with(family))
 }
 
-/// Whether the program emulates a PC; unless it says otherwise, it does.
+/// Returns whether the program emulates a PC; a program without a target in its name is assumed to.
 pub(crate) fn x86(command: &Command) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     match program.split_once("qemu-system-") {
@@ -167,13 +167,13 @@ pub(crate) fn x86(command: &Command) -> bool {
     }
 }
 
-/// Whether a program emulates the processor of a PC unless told otherwise; wrappers such as `qemu-kvm` do not.
+/// Returns whether a program emulates the processor of a PC by default; wrappers such as `qemu-kvm` do not.
 pub(crate) fn emulates(program: &str) -> bool {
     let program = base(program);
     program.starts_with("qemu-system-x86_64") || program.starts_with("qemu-system-i386")
 }
 
-/// Whether the machine is a PC for certain.
+/// Returns whether the machine is certainly a PC.
 fn pc(command: &Command, machine: &str) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     let named = program.contains("x86_64") || program.contains("i386");
@@ -207,7 +207,7 @@ fn hpet(
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
         if asked.is_some_and(|property| property.state() != Some(false)) {
-            // Which of the two is meant, the file does not tell.
+            // The file does not show which of the two is intended.
             let why = "the same command line says hpet=on; take one of the two out".to_owned();
             out.push(Finding { left: Some(why), ..finding });
             return out;
@@ -219,7 +219,7 @@ fn hpet(
     if without_hpet(&line.machine()) {
         return out;
     }
-    // A program or a machine that is not known may be another architecture's.
+    // An unknown program or machine may be of another architecture.
     let pc = pc(command, &line.machine());
     let may = guest != Guest::Macos && pc;
     if let Some(property) = asked {
@@ -238,7 +238,7 @@ fn hpet(
         }
         return out;
     }
-    // What a pool, a default or a list of names holds may be this machine's.
+    // A pool, a default or a list of names may belong to this machine.
     if place.unseen {
         return out;
     }
@@ -250,8 +250,8 @@ fn hpet(
     if machine.is_some_and(|machine| machine.whole.unknown()) && line.machine().is_empty() {
         return out;
     }
-    // Where the guest comes to use it, it has no better clock, and what takes that away is a finding of its own; where
-    // it has a better one, the HPET does no harm. So nothing is changed: a state that is saved needs it, too.
+    // A guest that uses the HPET has no better clock, and the removal of that clock is a separate finding; if it has a
+    // better one, the HPET is harmless. So nothing is changed: a saved state needs the HPET, too.
     let finding = Finding::new(rule!("q-hpet-default-on"), span);
     let mut clocks = Clocks::of_line(line);
     clocks.emulated |= place.emulated;
@@ -264,7 +264,7 @@ fn hpet(
     out
 }
 
-/// An HPET that is asked for.
+/// Reports a requested HPET.
 pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Finding {
     let finding = Finding::new(rule!("q-hpet-on"), span);
     let Some(why) = clocks.keeps(guest) else {
@@ -279,11 +279,11 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
     finding
 }
 
-/// The guest kernel's command line. The TSC, the HPET and the PM timer are those of x86; on another processor a word about
-/// them does nothing.
+/// Checks the guest kernel's command line. The TSC, the HPET and the PM timer are those of x86; on another processor a
+/// word about them has no effect.
 pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
     let mut out = Vec::new();
-    // What stands behind two dashes is for init.
+    // Words after two dashes are for init.
     for word in append.words().into_iter().take_while(|word| word.as_str() != "--") {
         let text = word.as_str();
         if !x86 && (text.contains("tsc") || text.ends_with("=hpet") || text.ends_with("=acpi_pm")) {

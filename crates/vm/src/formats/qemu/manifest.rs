@@ -1,5 +1,5 @@
 //! Command lines in YAML: values that YAML folds into one line (Compose, CI), and lists with one argument in each item.
-//! Nothing is edited there. What must not live here: what the command lines mean (`line`, `script`).
+//! Nothing is edited there. The meaning of the command lines is in `line` and `script`.
 
 use super::script::{Command, command, is_program, strong};
 use crate::placed::{Placed, UNKNOWN};
@@ -9,8 +9,8 @@ use std::ops::Range;
 /// The most lists of one file, and the most items of a list.
 const MOST: usize = 256;
 
-/// The text with blanks where YAML joins lines, so that places stay. YAML 1.2.2: 8.1.3 for `>`, 7.3 for plain and quoted
-/// values.
+/// Returns the text with blanks where YAML joins lines, so that places do not change. YAML 1.2.2: 8.1.3 for `>`, 7.3
+/// for plain and quoted values.
 pub(super) fn joined(text: &str) -> String {
     let mut breaks = Vec::new();
     let blocks = blocks(text, &mut breaks);
@@ -20,7 +20,7 @@ pub(super) fn joined(text: &str) -> String {
     };
     for span in scalars(text).0 {
         let value = text.get(span.clone()).unwrap_or_default();
-        // A value that is no block is folded whatever its indentation is.
+        // A value that is not a block is folded whatever its indentation is.
         if !value.contains('\n') || value.starts_with(['|', '>']) || inside(span.start) {
             continue;
         }
@@ -46,7 +46,7 @@ pub(super) fn joined(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The values of `|` and `>`; the breaks that `>` folds are added.
+/// Returns the values of `|` and `>`; adds the breaks that `>` folds.
 fn blocks(text: &str, breaks: &mut Vec<usize>) -> Vec<Range<usize>> {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut lines = Vec::new();
@@ -80,7 +80,7 @@ fn blocks(text: &str, breaks: &mut Vec<usize>) -> Vec<Range<usize>> {
         found.push(*from..to + last.len());
         for pair in block.windows(2).filter(|_| folded) {
             let [(at, one), (_, other)] = pair else { continue };
-            // Lines that are indented more keep their breaks.
+            // Lines with more indentation keep their breaks.
             let more = |line: &str| line.get(own..).is_some_and(|it| it.starts_with([' ', '\t']));
             if !more(one) && !more(other) && one.ends_with('\n') {
                 breaks.push(at + one.len() - 1);
@@ -90,7 +90,8 @@ fn blocks(text: &str, breaks: &mut Vec<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line ends with `|` or `>` as the head of a value: whether it is `>`, and the indentation that it says.
+/// Returns whether a line ends with `|` or `>` as the head of a value: whether it is `>`, and the indentation
+/// indicator.
 fn header(line: &str) -> Option<(bool, Option<usize>)> {
     let line = line.split(" #").next().unwrap_or(line).trim_end();
     let line_start = line.trim_start();
@@ -102,7 +103,7 @@ fn header(line: &str) -> Option<(bool, Option<usize>)> {
     if signs.len() > 2 || !signs.chars().all(|c| matches!(c, '+' | '-' | '1'..='9')) {
         return None;
     }
-    // A tag or an anchor may be in front of it.
+    // A tag or an anchor may precede it.
     let mut words = before.split_whitespace().rev();
     let last = words.find(|word| !word.starts_with(['!', '&'])).unwrap_or_default();
     let opens = last.ends_with(':') || matches!(last, "-" | "---" | "?");
@@ -110,7 +111,7 @@ fn header(line: &str) -> Option<(bool, Option<usize>)> {
     opens.then(|| (word.starts_with('>'), digit))
 }
 
-/// The column of the node that a value belongs to: behind `- ` of an item with a key, that of the key.
+/// Returns the column of the node that a value belongs to: after `- ` of an item with a key, that of the key.
 fn parent(line: &str) -> usize {
     let mut column = line.len() - line.trim_start_matches(' ').len();
     let mut rest = line.trim_start_matches(' ');
@@ -125,7 +126,8 @@ fn parent(line: &str) -> usize {
     column
 }
 
-/// Lists of arguments, one in each item; those of `command` or `entrypoint` and of `args` or `command` beside it are one.
+/// Returns lists of arguments, one in each item; those of `command` or `entrypoint` and of `args` or `command` beside
+/// it are one.
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let mut found = Vec::new();
     for root in parse(text).unwrap_or_default() {
@@ -172,7 +174,7 @@ fn walk(text: &str, node: &Node, found: &mut Vec<Command>) {
     }
 }
 
-/// Takes a list if it starts QEMU, or if it is of options alone.
+/// Reads a list if it starts QEMU, or if it consists of options.
 fn take(words: &[Placed], found: &mut Vec<Command>) -> bool {
     let program = words.iter().take(8).position(|word| is_program(word.as_str()));
     let begins = words.first().is_some_and(|word| word.as_str().starts_with('-'));

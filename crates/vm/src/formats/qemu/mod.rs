@@ -1,8 +1,8 @@
 //! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
 //!
-//! `crate::shell` makes words of a script, `variables` puts what it assigns into them, `script` finds the
-//! command lines, `line` keeps the options that matter, `property` reads their lists, `cpu` and `machine`
-//! judge. What must not live here: what another tool makes of its own file (`libvirt`, `proxmox`).
+//! `crate::shell` splits a script into words, `variables` expands its variables, `script` finds the command lines,
+//! `line` has the options that affect a clock, `property` reads their lists, `cpu` and `machine` judge them. The
+//! command lines that other tools generate from their own files are in `libvirt` and `proxmox`.
 
 mod appended;
 pub(crate) mod branches;
@@ -41,7 +41,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "qemu",
     files: "command lines of QEMU in any script",
@@ -89,7 +89,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if (program && options >= 1) || options >= 3 {
         return Some(Sign::Words);
     }
-    // A plain start of a machine has none of these; the reader tells it from prose.
+    // A plain start of a machine has none of these; the reader distinguishes it from prose.
     let runs = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
     if text.contains("qemu-system-") && runs(&Script::read(text)) {
         return Some(Sign::Words);
@@ -123,7 +123,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let system = line.system(document, file);
         let guest = system.guest;
         report.guessed |= system.guessed;
-        // What runs only in a branch makes no system of all the others.
+        // The system of a command in one branch does not apply to all others.
         let branch =
             guest == Guest::Windows && !system.guessed && in_branch(&script, command, &line);
         if report.guest == Guest::Unknown && !branch {
@@ -131,7 +131,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report.partial |= line.unknown;
         let unseen = *unseen.get_or_insert_with(|| {
-            // Options that a function gets may be of any command.
+            // Options that a function gets may belong to any command.
             script.helper.is_some() && first.program.is_none()
                 || machine::hpet_elsewhere(document, &script)
         });
@@ -146,7 +146,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
                     entry.insert(report.findings.len());
                     report.findings.push(finding);
                 }
-                // The same words may be of several command lines.
+                // The same words may belong to several command lines.
                 Entry::Occupied(entry) => {
                     if let Some(first) = report.findings.get_mut(*entry.get()) {
                         agree(first, finding);
@@ -163,7 +163,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// What a file tells besides its command lines: its name, and what a unit describes.
+/// Returns the texts besides the command lines that may name the system: the file's name, and a unit's description.
 fn told(document: &Document) -> String {
     let name = crate::guest::base(&document.name);
     let text = document.text.as_str();
@@ -174,7 +174,7 @@ fn told(document: &Document) -> String {
     }
 }
 
-/// Takes out the changes that another command line, which has the same words, must not have.
+/// Removes the changes that another command line, which has the same words, must not have.
 fn agree(first: &mut Finding, other: Finding) {
     if !first.edits.is_empty() && first.edits != other.edits {
         first.edits.clear();
@@ -183,46 +183,46 @@ fn agree(first: &mut Finding, other: Finding) {
     }
 }
 
-/// Whether the flags of Hyper-V are there only under a condition.
+/// Returns whether the flags of Hyper-V apply only under a condition.
 fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
     let flags = line.cpu().into_iter().flat_map(|cpu| &cpu.list);
     let mut hyperv = flags.filter(|flag| flag.name.starts_with("hv-")).peekable();
     hyperv.peek().is_some() && hyperv.all(|flag| script.conditional(command, flag.span().start))
 }
 
-/// What is said of Windows on QEMU's own model.
+/// The message about Windows on QEMU's own model.
 pub(crate) const WITHOUT_CPU: &str =
     "Windows without a -cpu: QEMU's own model has no hv-time, so there is no reference TSC page";
 
-/// Quotes of a printed text, which a shell takes as letters.
+/// Typographic quotes, which a shell treats as letters.
 const TYPOGRAPHIC: [char; 6] =
     ['\u{2018}', '\u{2019}', '\u{201a}', '\u{201c}', '\u{201d}', '\u{201e}'];
 
-/// What is known of a command besides its words.
+/// Facts about a command besides its words.
 struct Around<'a> {
     script: &'a Script,
-    /// Whether the file says something of the HPET that no command was seen to use.
+    /// Whether the file mentions the HPET outside the commands that were found.
     unseen: bool,
-    /// Whether a name tells a Windows that is older than Hyper-V's page.
+    /// Whether a name is of a Windows that is older than Hyper-V's reference TSC page.
     old: bool,
-    /// What the file tells besides its command lines.
+    /// The file's name and description, which may name the system.
     file: &'a str,
 }
 
-/// The program that emulates a processor because nothing asks for KVM; a script may ask elsewhere.
+/// Returns the program that emulates a processor because nothing requests KVM; a script may request it elsewhere.
 fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
     let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
     emulator.filter(|_| {
         line.kvm().is_none()
             && !command.words.iter().any(Placed::unknown)
             && !script.cut
-            // Another branch may be the one that asks for KVM.
+            // Another branch may be the one that requests KVM.
             && !command.apart
     })
 }
 
-/// Whether nothing on this path of the script asks for KVM, whatever other branches do: then QEMU emulates the processor,
-/// and Hyper-V's clock is none there.
+/// Returns whether nothing on this path of the script requests KVM, whatever other branches do: then QEMU emulates the
+/// processor, which has no clock of Hyper-V.
 fn without_kvm(command: &Command, line: &Line) -> bool {
     let host = line.cpu().is_some_and(|cpu| cpu.head_name() == "host" || cpu.whole.unknown());
     let emulates = command.program.as_ref().is_some_and(|it| machine::emulates(it.as_str()));
@@ -243,13 +243,13 @@ fn command_findings(
     let mut out = Vec::new();
     let x86 = machine::of_x86(command, line);
     let said = document.guest.is_some() && !line.contradicted(around.file);
-    // What is asked of a processor of x86 means nothing to another one.
+    // Options of an x86 processor do not apply to another one.
     if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
             guest,
             names: &cpu::NAMES,
             kvm: line.kvm(),
-            // The model `host` starts only with a hypervisor, which another file may ask for.
+            // The model `host` starts only with a hypervisor, which another file may request.
             emulated: line.tcg() || emulator.is_some() && cpu.head_name() != "host",
             conditional: &conditional,
             stays: line.hostdev,
@@ -291,12 +291,12 @@ fn command_findings(
     };
     let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
     let mut rest = machine::check(command, line, guest, &place, &conditional);
-    // A branch that gives another -cpu means it to replace the one before.
+    // A branch with another -cpu intends to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
             || (script.branches.together(finding.span.start, last)
-                // Strings of a program may be of several lists, and arrays of a script of several machines.
+                // Strings of a program may belong to several lists, and arrays of a script to several machines.
                 && (command.program.is_some() || is_shell(document))
                 && script.of_one(command, finding.span.start, last))
     });

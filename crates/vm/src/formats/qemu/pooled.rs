@@ -1,29 +1,29 @@
-//! Words of a script in which no command was found: which of them are of one command line. A statement is of one with itself;
-//! text and arrays that are added to a variable are of one with what it had (`CMD+=" -cpu max"`, `CMD="$CMD -cpu max"`), and so
-//! is a text with the variables that are put into it; lines of options alone go on with the line before.
-//! Two variables of their own may be of two machines, whatever both have put in.
+//! Groups words of a script, in which no command was found, by command line. The words of a statement belong together;
+//! text and arrays that are added to a variable belong to its former value (`CMD+=" -cpu max"`, `CMD="$CMD -cpu max"`),
+//! and a text belongs to the variables in it; lines that consist of options continue the line before. Two separate
+//! variables may be of two machines, whatever variables both include.
 
 use super::script::{begin, end, tests};
 use crate::shell::{Piece, Statement, Word, name_length};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most values that are put together of several statements.
+/// The limit of values that are joined from several statements.
 const MOST: usize = 256;
-/// The most statements that one of them is of.
+/// The limit of statements in one of them.
 const MOST_PARTS: usize = 32;
 
-/// The statements whose words were put together.
+/// The statements, grouped by command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pooled {
-    /// Where each stands, in order, and its number; lines of options alone have one for all of them.
+    /// The place of each statement, in order, and its number; consecutive lines of options share one.
     places: Vec<(Range<usize>, usize)>,
-    /// The statements with a `-cpu` that one value of a variable is of.
+    /// The statements with a `-cpu` in each value of a variable.
     values: Vec<Vec<usize>>,
 }
 
 impl Pooled {
-    /// The statements of a script, by the variables that they make.
+    /// Groups the statements of a script by the variables that they set.
     pub(super) fn of(statements: &[Statement]) -> Self {
         let mut pooled = Self::default();
         let mut variables: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl Pooled {
         pooled
     }
 
-    /// Whether what stands at two offsets is certainly of one command line.
+    /// Returns whether the texts at two offsets certainly belong to one command line.
     pub(super) fn of_one(&self, first: usize, last: usize) -> bool {
         let (Some(first), Some(last)) = (self.at(first), self.at(last)) else { return false };
         let both = |value: &Vec<usize>| value.contains(&first) && value.contains(&last);
@@ -65,7 +65,7 @@ impl Pooled {
     }
 }
 
-/// The variable that a statement gives something, and whether that is added to what it has.
+/// Returns the variable that a statement sets, and whether it adds to the former value.
 fn assigned(statement: &Statement) -> Option<(&str, bool)> {
     let mut words = statement.words.iter().enumerate().take(4);
     let (name, adds) = words.find_map(|(n, word)| given(word, statement.words.get(n + 1)))?;
@@ -86,7 +86,7 @@ fn given<'a>(word: &'a Word, next: Option<&Word>) -> Option<(&'a str, bool)> {
     gives.then_some((name, adds))
 }
 
-/// The variables that a statement puts in.
+/// Returns the variables that a statement uses.
 fn used(statement: &Statement) -> impl Iterator<Item = &str> {
     let words = statement.words.iter().chain(statement.array.iter().flatten());
     words.flat_map(|word| &word.pieces).filter_map(|piece| match piece {

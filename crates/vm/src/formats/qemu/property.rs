@@ -10,11 +10,11 @@ pub(crate) struct Property {
     pub(crate) name: String,
     /// `+` or `-` in front of it.
     pub(crate) sign: Option<bool>,
-    /// What stands behind `=`.
+    /// The text after `=`.
     pub(crate) value: Option<Placed>,
     /// The whole of it.
     pub(crate) whole: Placed,
-    /// With the comma in front: what goes when it goes.
+    /// With the comma before it: the range that its removal deletes.
     with_comma: Placed,
 }
 
@@ -34,12 +34,12 @@ impl Property {
         }
     }
 
-    /// Where it stands in the file.
+    /// Returns its place in the file.
     pub(crate) fn span(&self) -> Range<usize> {
         self.whole.span()
     }
 
-    /// What to cut out of the file to be rid of it.
+    /// Returns the range to delete from the file to remove it.
     pub(crate) fn cut(&self) -> Option<Range<usize>> {
         self.with_comma.exact()
     }
@@ -48,7 +48,7 @@ impl Property {
 /// A list of properties.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
-    /// The first word, if it is no property: the CPU model, the machine type.
+    /// The first word, if it is not a property: the CPU model, the machine type.
     pub(crate) head: Option<Placed>,
     /// All others.
     pub(crate) list: Vec<Property>,
@@ -86,15 +86,15 @@ impl Properties {
         properties
     }
 
-    /// The property of a name that counts. QEMU applies `name=value` in order and then the signs, `-`
-    /// last (target/i386/cpu.c, x86_cpu_parse_featurestr(), since 2.4).
+    /// Returns the property of a name that applies. QEMU applies `name=value` in order and then the signs, `-` last
+    /// (target/i386/cpu.c, x86_cpu_parse_featurestr(), since 2.4).
     pub(crate) fn get(&self, name: &str) -> Option<&Property> {
         let of =
             |sign: Option<bool>| self.list.iter().rev().find(|p| p.name == name && p.sign == sign);
         of(Some(false)).or_else(|| of(Some(true))).or_else(|| of(None))
     }
 
-    /// Whether something is switched on or off; `None` where the list does not say.
+    /// Returns whether a property is on or off; `None` where the list does not have it.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).and_then(Property::state)
     }
@@ -109,7 +109,7 @@ impl Properties {
         self.head.as_ref().map(|head| head.as_str().to_ascii_lowercase()).unwrap_or_default()
     }
 
-    /// Where more can be appended.
+    /// Returns the place where more can be appended.
     pub(crate) fn end(&self) -> Option<usize> {
         self.whole.end()
     }

@@ -1,6 +1,6 @@
 //! Command lines in Python: lists of strings, with the variables and constants that the file itself gives one value.
 //!
-//! Each list is a command line of its own. A name with several values, a parameter, the result of a call: unknown.
+//! Each list is a separate command line. A name with several values, a parameter, the result of a call: unknown.
 
 mod values;
 
@@ -11,20 +11,20 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The most command lines that one list may be, by its conditions.
+/// The limit of alternative command lines of one list, by its conditions.
 const MOST_VARIANTS: usize = 8;
 /// The most words of one list.
 const MOST_WORDS: usize = 512;
-/// The most that names are followed to others.
+/// The limit of references from name to name.
 const MOST_DEPTH: usize = 8;
 /// The most values of one name.
 const MOST_BINDINGS: usize = 128;
 /// The most names of one line whose values are not followed.
 const MOST_SPECIAL: usize = 32;
-/// The most that is evaluated in one file, in tokens.
+/// The limit of evaluation in one file, in tokens.
 const MOST_WORK: usize = 400_000;
 
-/// The ways to give a name a value.
+/// The forms of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Set,
@@ -46,7 +46,7 @@ struct Binding {
 #[derive(Clone, Debug)]
 enum Value {
     Text(Placed),
-    /// What a list may be.
+    /// The alternatives of a list.
     Lists(Vec<Vec<Placed>>),
     Unknown(usize),
 }
@@ -61,7 +61,7 @@ struct Reader {
     parents: Vec<usize>,
     /// The functions of the tokens.
     scopes: Vec<usize>,
-    /// Lists that are put into others.
+    /// Lists that are included in others.
     spliced: RefCell<BTreeSet<(usize, String)>>,
     work: Cell<usize>,
 }
@@ -70,13 +70,13 @@ struct Reader {
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let reader = Reader::new(text);
     let mut found = Vec::new();
-    // Behind the last list that was one.
+    // The end of the last list that was a command line.
     let mut taken = 0;
     let mut assigned: BTreeSet<usize> = BTreeSet::new();
     for binding in reader.names.values().flatten().filter(|binding| binding.how != How::Other) {
         assigned.insert(binding.value.start);
     }
-    // Lists and calls first: what they put in is no command line of its own.
+    // Lists and calls first: the lists that they include are not separate command lines.
     for (at, token) in reader.tokens.iter().enumerate() {
         if reader.spent() {
             break;
@@ -125,7 +125,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
     if reader.spent() { Vec::new() } else { found }
 }
 
-/// Every string of a file, as one list of options; another expression where a value would be is not known.
+/// Returns every string of a file, as one list of options; another expression in place of a value is unknown.
 pub(super) fn pool(text: &str) -> Vec<Placed> {
     let reader = Reader::new(text);
     let mut words = Vec::new();
@@ -154,11 +154,11 @@ pub(super) fn pool(text: &str) -> Vec<Placed> {
     words
 }
 
-/// What looks at a string, and puts it into no command line.
+/// Operations that only inspect a string, and put it into no command line.
 const LOOKS: [&str; 8] =
     [".endswith", ".startswith", ".replace", ".find", ".index", ".count", ".remove", "print"];
 
-/// The strings of a file, where they are words of a list, and neither sentences nor compared.
+/// Returns the strings of a file that are words of a list, and are neither sentences nor compared.
 pub(super) fn strings(text: &str) -> Vec<Placed> {
     let tokens = python(text);
     let before = |at: usize, back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
@@ -181,7 +181,7 @@ pub(super) fn strings(text: &str) -> Vec<Placed> {
     texts.filter(|it| !it.as_str().contains(' ') || it.as_str().starts_with('-')).collect()
 }
 
-/// Where each bracket is closed; the end for all other tokens.
+/// Returns the closing place of each bracket; the end for all other tokens.
 fn closes(tokens: &[Token]) -> Vec<usize> {
     let mut closes = vec![tokens.len(); tokens.len()];
     let mut open = Vec::new();
@@ -228,12 +228,12 @@ impl Reader {
         self.tokens.get(at).and_then(Token::name)
     }
 
-    /// Where a bracket is closed.
+    /// Returns the closing place of a bracket.
     fn close(&self, open: usize) -> usize {
         self.closes.get(open).copied().unwrap_or(self.tokens.len())
     }
 
-    /// Where an expression that begins with a list ends: `[...] + NAME + [...]`.
+    /// Returns the end of an expression that begins with a list: `[...] + NAME + [...]`.
     fn expression_end(&self, from: usize) -> usize {
         let mut at = self.close(from) + 1;
         while self.is(at, "+") {
@@ -246,7 +246,7 @@ impl Reader {
         at.min(self.tokens.len())
     }
 
-    /// The end of strings beside each other, and of those that `+` and names join with them.
+    /// Returns the end of adjacent strings, and of those that `+` and names join with them.
     fn string_end(&self, from: usize) -> usize {
         let text = |at: usize| matches!(self.tokens.get(at), Some(Token::Text { .. }));
         let mut at = from + 1;
@@ -262,7 +262,7 @@ impl Reader {
         }
     }
 
-    /// Goes through the logical lines.
+    /// Reads the logical lines.
     fn lines(&mut self) {
         let begins: Vec<usize> = (0..self.tokens.len())
             .filter(|n| matches!(self.tokens.get(*n), Some(Token::Line { .. })))
@@ -291,7 +291,7 @@ impl Reader {
         }
     }
 
-    /// Names that get values which are not followed.
+    /// Records names that get values which are not followed.
     fn others(&mut self, range: Range<usize>, scope: usize) {
         let names: Vec<String> = range.filter_map(|at| self.name(at).map(str::to_owned)).collect();
         for name in names {
@@ -301,7 +301,7 @@ impl Reader {
     }
 
     fn bind(&mut self, name: &str, scope: usize, binding: Binding) {
-        // Attributes are of the object, wherever they are set.
+        // Attributes belong to the object, wherever they are set.
         let scope = if name.contains('.') { 0 } else { scope };
         self.names.entry((scope, name.to_owned())).or_default().push(binding);
     }
@@ -352,7 +352,7 @@ impl Reader {
             match method {
                 "extend" => self.bind(list, scope, bind(How::Add, inside)),
                 "append" => self.bind(list, scope, bind(How::Append, inside)),
-                // What else changes a list is not followed: nothing is said of it then.
+                // Other changes of a list are not followed: the list is unknown then.
                 "insert" | "remove" | "pop" | "clear" => {
                     self.bind(list, scope, bind(How::Other, 0..0))
                 }
@@ -361,7 +361,7 @@ impl Reader {
         }
     }
 
-    /// The parts of a range between marks that are in no bracket.
+    /// Returns the parts of a range between marks outside of brackets.
     fn split(&self, range: Range<usize>, mark: &str) -> Vec<Range<usize>> {
         self.work.set(self.work.get() + range.len());
         let (mut out, mut from, mut depth) = (Vec::new(), range.start, 0usize);
@@ -380,7 +380,7 @@ impl Reader {
         out
     }
 
-    /// Where a name has its values.
+    /// Returns the scope in which a name has its values.
     fn key(&self, name: &str, scope: usize) -> Option<(usize, String)> {
         let mut here = if name.contains('.') { 0 } else { scope };
         loop {
@@ -392,7 +392,7 @@ impl Reader {
         }
     }
 
-    /// Takes note that a list is put into another one.
+    /// Records that a list is included in another one.
     fn splice(&self, range: &Range<usize>) {
         if let (Some(name), true) = (self.name(range.start), range.len() == 1) {
             let scope = self.scopes.get(range.start).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From statements to command lines.
+//! Finds the command lines in statements.
 
 use super::appended::Helpers;
 use super::branches::{Branches, conditions, united};
@@ -18,9 +18,9 @@ use std::ops::Range;
 pub(super) const MOST_WORDS: usize = 4096;
 /// The most command lines of one file, with each value that a variable may have.
 const MOST_COMMANDS: usize = 256;
-/// The most that runs under conditions, in pieces.
+/// The limit of ranges that run under conditions.
 const MOST_CONDITIONS: usize = 2048;
-/// The most newer spellings of options.
+/// The limit of newer spellings of options.
 const MOST_NEWER: usize = 64;
 
 /// Options that only a start of a machine has.
@@ -30,7 +30,7 @@ const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enabl
 /// A command line of QEMU.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
-    /// The program as it is written; `None` for a list of options alone.
+    /// The program as it is written; `None` for a list that consists of options.
     pub(crate) program: Option<Placed>,
     /// The options and their values.
     pub(crate) words: Vec<Placed>,
@@ -44,43 +44,45 @@ pub(crate) struct Command {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub(crate) commands: Vec<Command>,
-    /// What runs instead of each other.
+    /// The branches, of which only one of each condition runs.
     pub(crate) branches: Branches,
-    /// What runs only under a condition.
+    /// The ranges that run only under a condition.
     conditional: Vec<Range<usize>>,
-    /// Pieces of conditions that ask for a version of QEMU or for a feature of the host are somewhere.
+    /// Whether any condition queries a version of QEMU or a feature of the host.
     pub(crate) asks: bool,
-    /// What runs only where such a condition asked.
+    /// The ranges that run only after a condition that queried a version or a feature.
     asking: Vec<Range<usize>>,
-    /// Where options are spelled as newer versions take them.
+    /// The places of options in the spelling of newer versions.
     newer: Vec<usize>,
-    /// Whether there is more in it than is looked at: what is absent may be there all the same.
+    /// Whether the script is larger than the part that is read: a missing option may be there nevertheless.
     pub(crate) cut: bool,
-    /// A function that gets options of QEMU, and of which it is not known what it makes of them.
+    /// The call of a function that gets options of QEMU, and whose use of them is not known.
     pub(crate) helper: Option<Range<usize>>,
-    /// The statements whose words were put together, because no command was found.
+    /// The statements, grouped by command line, because no command was found.
     pooled: Pooled,
 }
 
 impl Script {
-    /// Whether what stands at an offset runs under a condition under which the command does not.
+    /// Returns whether the text at an offset runs under a condition that does not apply to the command.
     pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
         self.cut
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
     }
 
-    /// Whether two words are certainly of one command: words of several statements are only put together.
+    /// Returns whether two words certainly belong to one command: words of several statements may only have been
+    /// collected.
     pub(crate) fn of_one(&self, command: &Command, first: usize, last: usize) -> bool {
         command.program.is_some() || self.pooled.of_one(first, last)
     }
 
-    /// Whether what stands at an offset runs only where a version or a feature was asked for.
+    /// Returns whether the text at an offset runs only after a version or a feature was queried.
     pub(crate) fn asked(&self, at: usize) -> bool {
         self.cut || self.asking.iter().any(|range| range.contains(&at))
     }
 
-    /// Whether what stands at an offset has another branch of its condition that writes the same as newer versions take it.
+    /// Returns whether another branch of the condition around an offset has the same option in the spelling of newer
+    /// versions.
     pub(crate) fn newer(&self, at: usize) -> bool {
         self.newer.iter().any(|other| self.branches.apart(at, *other))
     }
@@ -92,7 +94,7 @@ impl Script {
             let mut script = Self::read(&manifest::joined(text));
             let lists = manifest::commands(text);
             if !lists.is_empty() {
-                // Options that no program was found for are those of the lists.
+                // Options without a program are those of the lists.
                 script.commands.retain(|command| command.program.is_some());
                 script.commands.extend(lists);
                 script.commands.truncate(MOST_COMMANDS);
@@ -131,7 +133,7 @@ impl Script {
         Self::read_with(text, true)
     }
 
-    /// `helpers`: whether functions that write a command line are looked at.
+    /// `helpers`: whether functions that write a command line are read.
     fn read_with(text: &str, helpers: bool) -> Self {
         let statements = statements(text);
         let conditional = conditions(&statements);
@@ -149,7 +151,7 @@ impl Script {
             script.asking.truncate(MOST_CONDITIONS);
         }
         let mut variables = Variables::default();
-        // The environment of a unit is there before its commands, wherever it is said.
+        // The environment of a unit applies to its commands, wherever it is set.
         if is_unit(text) {
             let named = |statement: &&Statement| {
                 let first = statement.words.first().and_then(|word| word.pieces.first());
@@ -203,7 +205,7 @@ impl Script {
         script
     }
 
-    /// The command lines of a text that functions of the script write.
+    /// Adds the command lines in a text that functions of the script write.
     fn written(&mut self, text: &Placed) {
         for mut command in Self::read_with(text.as_str(), false).commands {
             command.program = command.program.map(|program| program.through(text));
@@ -223,7 +225,7 @@ impl Script {
         }
     }
 
-    /// Command lines in a string of their own: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
+    /// Reads command lines inside a string: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
     fn in_strings(&mut self, variables: &Variables, statement: &Statement) {
         let words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
         if talks(words) || self.commands.len() >= MOST_COMMANDS {
@@ -243,7 +245,7 @@ impl Script {
                 .find('=')
                 .filter(|n| name_length(text.as_str()) == *n)
                 .map_or(0, |n| n + 1);
-            // A list of another language opens in front of it.
+            // A list of another language opens before it.
             let value = text.as_str().get(assigned..).unwrap_or_default();
             let opens = value.len() - value.trim_start_matches(['[', '{']).len();
             let words = text.slice(assigned + opens..text.as_str().len()).words();
@@ -255,7 +257,7 @@ impl Script {
         }
     }
 
-    /// No command was found: every word of the file, in order, as one list of options.
+    /// If no command was found, takes every word of the file, in order, as one list of options.
     fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
         let mut words = Vec::new();
         let mut option = false;
@@ -264,12 +266,12 @@ impl Script {
         for statement in statements.iter().filter(|statement| !tests(statement)) {
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
-                // Options in one string, as files of variables for a unit have them.
+                // Options in one string, as in files of variables for a unit.
                 let options = |word: &&Placed| {
                     word.words().iter().filter(|w| strong(w.as_str())).count() >= 3
                 };
                 let whole = expanded.iter().find(options).map(Placed::words).unwrap_or(expanded);
-                // Behind `"-cpu",` of another language a name without quotes is a variable.
+                // After `"-cpu",` of another language a name without quotes is a variable.
                 let source = text.get(word.span.clone()).unwrap_or_default();
                 let quoted = source.starts_with(['"', '\'', '`']);
                 match whole.as_slice() {
@@ -296,7 +298,8 @@ impl Script {
     }
 }
 
-/// The statements of a script that are wanted, and their words with the variables put in that have one value.
+/// Returns the statements of a script that pass `wanted`, and their words after the expansion of variables with one
+/// value.
 pub(crate) fn expanded(
     text: &str,
     wanted: fn(&Statement) -> bool,
@@ -329,14 +332,14 @@ fn unknown(at: usize) -> Placed {
     unknown
 }
 
-/// Whether a word stands in front of a command.
+/// Returns whether a word precedes a command.
 fn is_before(word: &Placed) -> bool {
     const BEFORE: &str = "exec sudo nohup time env then else do if ! { nice ionice";
     listed(BEFORE, word.as_str()) || word.as_str().contains('=')
 }
 
-/// Whether words begin with QEMU by its whole name, and an option. A comma behind one of them makes it an element of a list of
-/// another language, and such a list may begin or end elsewhere.
+/// Returns whether words begin with QEMU by its whole name, and an option. A comma after one of them marks an element
+/// of a list of another language, and such a list may begin or end elsewhere.
 fn begins(words: &[Placed]) -> bool {
     let first = words.iter().take_while(|word| is_before(word)).count();
     let letters = |text: &str, more: &str| {
@@ -351,7 +354,7 @@ fn begins(words: &[Placed]) -> bool {
     words.get(first).is_some_and(named) && words.get(first + 1).is_some_and(option)
 }
 
-/// Whether a text starts QEMU by its name, as far as it can be told without putting in variables.
+/// Returns whether a text starts QEMU by its name, as far as this is visible without the expansion of variables.
 pub(super) fn starts(text: &str) -> bool {
     let begins = |statement: &Statement| {
         let words: Vec<Placed> = statement.words.iter().map(plain).collect();
@@ -367,7 +370,7 @@ pub(super) fn starts(text: &str) -> bool {
     statements(text).iter().any(begins)
 }
 
-/// A word in which nothing is put in for variables.
+/// Returns a word without the expansion of its variables.
 fn plain(word: &Word) -> Placed {
     let mut text = Placed::default();
     for piece in &word.pieces {
@@ -386,7 +389,8 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
-/// A text without what closes lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir and YAML.
+/// Returns a text without the closing brackets of lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir
+/// and YAML.
 fn closed(text: &str) -> &str {
     let mut text = text;
     for (open, close) in [('{', '}'), ('[', ']'), ('{', '}'), ('[', ']')] {
@@ -401,7 +405,7 @@ fn closed(text: &str) -> &str {
     text
 }
 
-/// The first element of a list without what opens the list: `[]string{"-cpu",`, `{"-cpu",`.
+/// Returns the first element of a list without the text that opens the list: `[]string{"-cpu",`, `{"-cpu",`.
 fn element(word: &Placed, source: &str) -> Placed {
     let opens = |at: usize| source.get(..at).is_some_and(|before| before.ends_with(['{', '[']));
     let quote = source.find(['"', '\'', '`']).filter(|at| *at > 0 && opens(*at));
@@ -412,8 +416,8 @@ fn element(word: &Placed, source: &str) -> Placed {
     }
 }
 
-/// A word of a list in another language: without commas and quotes around it, and without the name of
-/// what it is assigned to.
+/// Returns a word of a list in another language without the commas and quotes around it, and without the name of the
+/// variable that it is assigned to.
 fn bare(word: &Placed) -> Placed {
     let text = word.as_str();
     let from = text.find("=-").filter(|n| name_length(text) == *n).map_or(0, |n| n + 1);
@@ -423,7 +427,7 @@ fn bare(word: &Placed) -> Placed {
     word.slice(from..end.max(from))
 }
 
-/// A word of a string without the quotes that the shell which gets the string takes off: `-cpu 'host,kvm=off'`.
+/// Returns a word of a string without the quotes that the shell which gets the string removes: `-cpu 'host,kvm=off'`.
 fn unquoted(word: &Placed) -> Placed {
     let text = word.as_str();
     let quote = text.chars().next().filter(|c| ['"', '\''].contains(c));
@@ -436,7 +440,7 @@ fn unquoted(word: &Placed) -> Placed {
     }
 }
 
-/// Where a statement begins.
+/// Returns where a statement begins.
 pub(super) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
@@ -446,7 +450,7 @@ pub(super) fn end(statement: &Statement) -> usize {
     last.max().unwrap_or(0)
 }
 
-/// Whether a text may have the name of QEMU in it.
+/// Returns whether a text may contain the name of QEMU.
 fn names_program(text: &str) -> bool {
     text.contains("qemu-system-") || text.contains("qemu-kvm")
 }
@@ -466,18 +470,18 @@ pub(super) fn strong(word: &str) -> bool {
     listed(STRONG, word)
 }
 
-/// Commands that print, compare or look for what they get.
+/// Commands that print or compare their arguments, or search for them.
 const TALKS: &str = "echo printf log info warn warning error err die fail fatal abort msg usage grep egrep fgrep rg pgrep pkill \
     killall which sed awk logger notify-send";
 
-/// Whether a command only talks of what it gets.
+/// Returns whether a command only prints, compares or searches for its arguments.
 fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     let before = "if elif while until ! sudo then else do { exec command";
     let first = words.find(|word| !listed(before, word)).unwrap_or_default();
     listed(TALKS, base(first.trim_start_matches(['@', '-'])))
 }
 
-/// The command line of QEMU in a simple command.
+/// Returns the command line of QEMU in a simple command.
 pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if talks(words.iter().map(Placed::as_str)) {
         return None;
@@ -497,7 +501,7 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if asks || count == 0 && !begins(words) || (program.is_none() && count < 3) {
         return None;
     }
-    // A word that is not known may be the program.
+    // An unknown word may be the program.
     let program = program.or_else(|| {
         let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
         words.get(first).filter(|word| word.unknown()).map(|_| first)

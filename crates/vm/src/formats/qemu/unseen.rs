@@ -1,5 +1,6 @@
-//! What may be in a command line, and no command line was seen to have: elements of arrays, arguments of functions, what
-//! `read`, `eval` and loops make. A script is not run here; so it is said, and nothing is guessed.
+//! Options that may be in a command line, although no command line was seen to have them: elements of arrays, arguments
+//! of functions, words made by `read`, `eval` and loops. Scripts are not run here; so the finding is reported, and
+//! nothing is guessed.
 
 use super::property::Properties;
 use super::python;
@@ -13,7 +14,7 @@ use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
 use crate::words::listed;
 use std::collections::HashSet;
 
-/// Options and properties that matter to a clock.
+/// Options and properties that affect a clock.
 const MARKS: [&str; 12] = [
     "hpet=on",
     "-no-hpet",
@@ -28,13 +29,13 @@ const MARKS: [&str; 12] = [
     "-rdtscp",
     "-tsc-deadline",
 ];
-/// Commands whose words are printed, compared or looked for.
+/// Commands whose arguments are printed, compared or searched for.
 const TALKS: &str =
     "echo printf log info warn die usage grep sed awk [ [[ test case if elif while cat";
-/// The most that is said of one file.
+/// The limit of findings in one file.
 const MOST: usize = 8;
 
-/// What only a run tells.
+/// Reports options that only a run shows.
 pub(super) fn check(document: &Document, script: &Script) -> Vec<Finding> {
     let python = is_python(document);
     let unit = is_unit(document.text.as_str());
@@ -59,7 +60,7 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
     Finding::new(rule!("q-value-unknown"), at).summary(summary)
 }
 
-/// A function that gets options of QEMU.
+/// Reports a function that gets options of QEMU.
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
     let words =
@@ -90,11 +91,11 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
     all.filter_map(say).collect()
 }
 
-/// Properties that decide on a clock.
+/// Properties that determine a clock.
 const PROPERTIES: &str =
     "kvmclock kvm hypervisor invtsc hpet kvmclock-stable-bit hv-time hv-stimer";
 
-/// What is not known of a value: all of it, or what a property that matters is set to.
+/// Returns the unknown parts of a value: all of it, or the values of properties that affect a clock.
 fn open_parts(value: &Placed) -> Vec<Placed> {
     if nothing_known(value) {
         return vec![value.clone()];
@@ -111,7 +112,7 @@ fn nothing_known(value: &Placed) -> bool {
     text.contains(UNKNOWN) && text.chars().all(|c| c == UNKNOWN || c == ',')
 }
 
-/// An expansion as it is written.
+/// Returns the source of an expansion.
 fn expression(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     let line = rest.lines().next().unwrap_or_default();
@@ -134,7 +135,7 @@ fn expression(text: &str, at: usize) -> &str {
     line.get(..length).unwrap_or_default()
 }
 
-/// Strings of Python that matter, which no command line was seen to have.
+/// Reports strings of Python that affect a clock, but are in no command line that was found.
 fn strings(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
     let mut used = vec![false; text.len()];
@@ -161,7 +162,7 @@ fn strings(document: &Document, script: &Script) -> Vec<Finding> {
     out
 }
 
-/// Words that matter, which no command line was seen to have.
+/// Reports words that affect a clock, but are in no command line that was found.
 fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
     if !MARKS.iter().any(|mark| text.contains(mark)) {
@@ -170,7 +171,7 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     let comments = comments::of(document);
     let statements = statements(text);
     let functions = functions(text);
-    // Whether a substitution takes what is printed there.
+    // Whether a command substitution captures the output of the function around an offset.
     let captured = |at: usize| {
         let after = functions.partition_point(|(start, _)| *start <= at);
         after.checked_sub(1).and_then(|n| functions.get(n)).is_some_and(|(_, called)| *called)
@@ -197,7 +198,7 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
                     continue;
                 }
                 Some(statement) => holder(statement, at),
-                // A here-document is input of something.
+                // A here-document is the input of a command.
                 None if text.contains("read ") || captured(at) => None,
                 None => continue,
             };
@@ -211,7 +212,7 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     out
 }
 
-/// Whether a statement only prints, compares or looks for its words, or starts QEMU itself.
+/// Returns whether a statement only prints, compares or searches for its words, or starts QEMU itself.
 fn talks(statement: &Statement) -> bool {
     let mut words = statement.words.iter().filter_map(Word::literal);
     let first = words.clone().find(|word| !matches!(*word, "then" | "else" | "do" | "{" | "!"));
@@ -225,10 +226,10 @@ fn prints(statement: &Statement) -> bool {
     matches!(first, Some("echo" | "printf" | "cat"))
 }
 
-/// The most functions that are looked at.
+/// The limit of functions that are read.
 const MOST_FUNCTIONS: usize = 256;
 
-/// Where the functions of a script begin, and whether a substitution takes what they print.
+/// Returns where the functions of a script begin, and whether a command substitution captures their output.
 fn functions(text: &str) -> Vec<(usize, bool)> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -253,7 +254,7 @@ fn functions(text: &str) -> Vec<(usize, bool)> {
     found
 }
 
-/// The variable that gets it.
+/// Returns the variable that gets the word at a place.
 fn holder(statement: &Statement, at: usize) -> Option<String> {
     let array = statement.array.iter().flatten().any(|word| word.span.contains(&at));
     let word = match array {

@@ -1,4 +1,4 @@
-//! The variables of a script: what it assigns, and the words in which they are put in.
+//! The variables of a script: its assignments, and the expansion of words.
 
 use super::script::{MOST_WORDS, is_program};
 use crate::placed::{Placed, UNKNOWN};
@@ -7,32 +7,32 @@ use crate::words::listed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// The most that variables are put in for, in bytes: only variables that double each other come to this.
+/// The limit of expansion, in bytes: only variables that double each other reach it.
 const MOST_EXPANDED: usize = 4 << 20;
-/// The most that variables have, in bytes, where those of a branch are put in together.
+/// The limit of the variables' values, in bytes, for which the values of a branch are combined.
 const MOST_PAIRED: usize = 16 << 10;
-/// Words in front of an assignment.
+/// Words before an assignment.
 const BEFORE: &str = "export local readonly declare typeset set then else do { Environment ENV ARG";
 
-/// What a variable has.
+/// The value of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Scalar(Placed),
     Array(Vec<Placed>),
 }
 
-/// The variables that a script sets itself, at one place of it.
+/// The variables that a script sets itself, at one place in it.
 #[derive(Default)]
 pub(super) struct Variables {
     now: BTreeMap<String, Value>,
-    /// What a variable may be instead.
+    /// Alternative values of a variable.
     pub(super) others: BTreeMap<String, Vec<Value>>,
-    /// The bytes that were put in for variables, and the words.
+    /// The cost of the expansion so far, in bytes.
     spent: Cell<usize>,
 }
 
 impl Value {
-    /// What it costs to put it in.
+    /// Returns the cost of its expansion, in bytes.
     fn cost(&self) -> usize {
         match self {
             Self::Scalar(text) => text.as_str().len(),
@@ -42,12 +42,12 @@ impl Value {
 }
 
 impl Variables {
-    /// Whether no more variables are put in: they are unknown then.
+    /// Returns whether expansion has stopped: variables are unknown then.
     pub(super) fn exhausted(&self) -> bool {
         self.spent.get() > MOST_EXPANDED
     }
 
-    /// The value of a variable, to be put in once.
+    /// Returns the value of a variable, and adds the cost of one expansion.
     fn value<'v>(&'v self, name: &str, with: Option<(&String, &'v Value)>) -> Option<&'v Value> {
         let value = match with {
             Some((known, value)) if known == name => value,
@@ -61,7 +61,7 @@ impl Variables {
         self.spent.set(self.spent.get().saturating_add(bytes));
     }
 
-    /// Takes the assignments at the beginning of a statement, and returns the words behind them.
+    /// Reads the assignments at the beginning of a statement, and returns the words after them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
         if let [set, dashes, rest @ ..] = words
@@ -91,7 +91,7 @@ impl Variables {
                 let tail = words.get(index + 2..).unwrap_or_default();
                 let value = Value::Array(self.expand(tail, None));
                 self.set(name, value, operator == "+=", under);
-                // The words may be a command themselves.
+                // The words may themselves be a command.
                 return tail;
             }
             let Some((name, append, value)) = self.assignment(word) else {
@@ -107,7 +107,7 @@ impl Variables {
                 Some(array) if last => Value::Array(self.expand(array, None)),
                 _ => Value::Scalar(value),
             };
-            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command all the same.
+            // `ExecStart=/usr/bin/qemu-system-x86_64 -m 1G` is a command nevertheless.
             if !last && matches!(&value, Value::Scalar(text) if is_program(text.as_str())) {
                 return words.get(index - 1..).unwrap_or_default();
             }
@@ -193,7 +193,8 @@ impl Variables {
         self.now.insert(name.to_owned(), value);
     }
 
-    /// The variables with what several of them may be instead, for each branch that gives such values to all of these.
+    /// Returns the variables with alternative values of several of them, once for each branch that assigns all of
+    /// these.
     pub(super) fn paired(&self, names: &[String]) -> Vec<Self> {
         let values: Vec<_> =
             names.iter().filter_map(|name| Some((name, self.others.get(name)?))).collect();
@@ -222,7 +223,7 @@ impl Variables {
         self.set(name, value, self.now.contains_key(name), false);
     }
 
-    /// The variables that stand in these words.
+    /// Returns the variables that these words contain.
     pub(super) fn named(&self, words: &[Word]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for piece in words.iter().flat_map(|word| &word.pieces) {
@@ -236,7 +237,7 @@ impl Variables {
         names
     }
 
-    /// The words that a shell would make of these.
+    /// Returns the words that a shell would make of these.
     pub(super) fn expand(&self, words: &[Word], with: Option<(&String, &Value)>) -> Vec<Placed> {
         let mut out: Vec<Placed> = Vec::new();
         for word in words {
@@ -253,7 +254,7 @@ impl Variables {
                         Some(Value::Scalar(scalar)) if *or_empty && scalar.is_empty() => None,
                         Some(Value::Array(parts)) => Some(parts.clone()),
                         Some(Value::Scalar(scalar)) if !quoted => {
-                            // Each word is a string of its own.
+                            // Each word is a separate string.
                             self.spend(scalar.as_str().len() * 7);
                             Some(scalar.words())
                         }
@@ -281,7 +282,7 @@ impl Variables {
         out
     }
 
-    /// What `"${NAME[*]}"` puts between the words: the first letter of IFS.
+    /// Returns the separator of the words of `"${NAME[*]}"`: the first character of IFS.
     fn separator(&self) -> Option<char> {
         match self.now.get("IFS") {
             None => Some(' '),

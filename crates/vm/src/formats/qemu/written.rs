@@ -1,5 +1,5 @@
-//! Scripts that a file writes line by line: `tee -a FILE <<< 'line'` of a Dockerfile, `echo 'line' >> FILE`. They are
-//! judged as the text that comes of it. Nothing is changed in them: a line may be one of several commands.
+//! Scripts that a file writes line by line: `tee -a FILE <<< 'line'` of a Dockerfile, `echo 'line' >> FILE`. The
+//! resulting text is judged. Nothing is changed in them: a line may belong to several commands.
 
 use crate::certain::is_python;
 use crate::document::Document;
@@ -11,10 +11,10 @@ use crate::shell::{Piece, Statement, Word, name_length, statements};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most files of one document that are looked at.
+/// The limit of files in one document that are read.
 const MOST: usize = 8;
 
-/// Adds what is found in such scripts. Returns whether there is one.
+/// Adds the findings for such scripts. Returns whether there is one.
 pub(super) fn add(document: &Document, report: &mut Report) -> bool {
     let text = document.text.as_str();
     if !(text.contains("<<<") || text.contains(">>")) || is_python(document) {
@@ -82,7 +82,7 @@ fn literal(word: &Word) -> Option<&str> {
     }
 }
 
-/// The file that a statement writes a line to, and the line.
+/// Returns the file that a statement writes a line to, and the line.
 fn line<'s>(text: &str, statement: &'s Statement) -> Option<(&'s str, &'s Word)> {
     let words = statement.words.as_slice();
     let command = |word: &Word| matches!(word.literal(), Some("tee" | "echo"));
@@ -101,7 +101,8 @@ fn line<'s>(text: &str, statement: &'s Statement) -> Option<(&'s str, &'s Word)>
     (between(first, second) == Some(mark)).then_some((file.literal()?, line))
 }
 
-/// `NAME=value` of each `ENV` of a Dockerfile: what the script finds unless the container is given another value.
+/// Returns the `NAME=value` of each `ENV` of a Dockerfile: the script has this value unless the container is started
+/// with another one.
 fn environment(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -1,6 +1,6 @@
 //! Machines of quickemu: a file of shell variables.
 //!
-//! `extra_args` become the end of a command line of QEMU, where the last `-cpu` counts. Source: quickemu(1),
+//! `extra_args` become the end of a command line of QEMU, in which the last `-cpu` applies. Source: quickemu(1),
 //! quickemu_conf(5), and quickemu, vm_boot().
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ use crate::inner::Inner;
 use crate::lint::{LintError, Report};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "quickemu",
     files: "quickemu",
@@ -32,7 +32,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (named && !script).then_some(Sign::Keys)
 }
 
-/// `key="value"`, the last of a key.
+/// Returns the value in `key="value"`, for the last occurrence of a key.
 fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, Range<usize>)> {
     let text = document.text.as_str();
     let of = |line: &'a str| {
@@ -59,7 +59,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         "linux" | "linux_old" => Guest::Linux,
         _ => Guest::Other,
     });
-    // What quickemu itself gives is well for each system; only what is added is judged.
+    // The options of quickemu itself are right for each system; only added options are judged.
     let arm = find(document, "arch").is_some_and(|(arch, _)| arch == "aarch64");
     let program = match arm {
         true => "qemu-system-aarch64 -machine virt,accel=kvm",
@@ -72,7 +72,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     if let Some((arguments, at)) = find(document, "extra_args") {
         if arguments.split_whitespace().any(|word| word == "-cpu") {
-            // Two of them are meant: the one of the file counts.
+            // Two -cpu options are intended: the one of the file applies.
             let own = inner;
             inner = Inner::new(Kind::Qemu, document, own.whole());
             inner.declared = own.declared;

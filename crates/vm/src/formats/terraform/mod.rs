@@ -1,7 +1,7 @@
 //! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
 //! lxc/incus and terraform-lxd/lxd.
 //!
-//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, and are judged as that. Source: the providers'
+//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, which is judged. Source: the providers'
 //! pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and `incus_instance`.
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::yaml::{Key, Node};
 use crate::{hcl, json};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "terraform",
     files: "Terraform with libvirt or Proxmox VE",
@@ -76,12 +76,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
 
 type Judge = fn(&Document, &Key, &Node) -> Result<Report, LintError>;
 
-/// What is not known stands as a placeholder.
+/// Replaces the unknown parts of a value by a placeholder.
 fn known(value: &str) -> String {
     value.replace(UNKNOWN, "{{unknown}}")
 }
 
-/// `"on"`, `true` and `{ state = "on" }`, as the versions of the provider have it.
+/// Reads `"on"`, `true` and `{ state = "on" }`, the forms in different versions of the provider.
 fn state(node: &Node) -> Option<(String, Range<usize>)> {
     let (value, at) = node.scalar().or_else(|| said(node, &["state"]))?;
     let value = match value {
@@ -106,7 +106,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
     let of = |path: &[&str]| said(node, path).map(|(value, at)| (known(value), at.clone()));
     let first = |paths: &[&[&str]]| paths.iter().find_map(|path| of(path));
     made.kind = of(&["type"]);
-    // A name that is made elsewhere tells nothing; the resource's own name is one, too.
+    // A name that is computed elsewhere shows nothing; the name of the resource is used instead.
     let name = of(&["name"]).map(|(name, _)| name).filter(|name| !name.contains("{{"));
     made.name = name.unwrap_or_else(|| key.name.clone());
     made.arch = first(&[&["arch"], &["os", "type_arch"], &["os", "arch"]]).map(|(arch, _)| arch);
@@ -166,7 +166,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         }
     }
     made.hidden = each(node, &["features", "kvm", "hidden"]).into_iter().find_map(state);
-    // Those on USB and of SCSI do not keep it on its host.
+    // USB and SCSI devices do not prevent a migration.
     let moves = |device: &&Node| {
         let of = |name| !each(device, &[name]).is_empty();
         of("subsys_usb") || of("subsys_scsi")
@@ -176,7 +176,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
     let transformed = xslt(&mut made, node);
     let mut report = made.judge(document, say)?;
     if transformed == Transformed::Unseen {
-        // The sheet may put in what is absent here.
+        // The sheet may insert the elements that are missing here.
         report.partial = true;
         for finding in report.findings.iter_mut().filter(|it| ABSENT.contains(&it.rule.id)) {
             finding.severity = Severity::Info;
@@ -190,7 +190,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
     Ok(report)
 }
 
-/// Rules of what is absent.
+/// Rules about missing elements.
 const ABSENT: [&str; 2] = ["lv-hpet-default-on", "lv-hypervclock-missing"];
 
 fn plain(name: &str) -> bool {
@@ -204,7 +204,7 @@ enum Transformed {
     Unseen,
 }
 
-/// `xml { xslt = ... }`: what a sheet in the file puts in counts.
+/// Reads `xml { xslt = ... }`: elements that a sheet in the file inserts are added.
 fn xslt(made: &mut Made, node: &Node) -> Transformed {
     let Some((sheet, at)) = said(node, &["xml", "xslt"]) else { return Transformed::No };
     let text = Text::new(sheet.to_owned());
@@ -241,7 +241,7 @@ fn xslt(made: &mut Made, node: &Node) -> Transformed {
     if tree.all("hostdev").any(|it| !matches!(it.value("type"), Some("usb" | "scsi"))) {
         made.hostdev = Some(at.clone());
     }
-    // A -cpu of QEMU's own, or what is made of other words, is not followed.
+    // A `-cpu` for QEMU, and an element with computed content, are not followed.
     let other = tree.elements.iter().any(|it| {
         matches!(it.local(), "commandline" | "element" | "attribute" | "copy-of")
             && it.value("select") != Some("@*")
@@ -313,7 +313,7 @@ fn telmate(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
     machine.judge(say)
 }
 
-/// What to do, in the words of the providers.
+/// Returns the remedy for a rule, in the terms of the providers.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" | "lv-hpet-default-on" => {

@@ -52,7 +52,7 @@ fn libvirt_domain_of_a_sheet_has_what_the_sheet_puts_in() {
         domain(&sheet("<clock offset='utc'><timer name='hpet' present='yes'/></clock>")),
         ["lv-hpet-on"]
     );
-    // What is not seen is no reason to warn.
+    // A sheet that cannot be read is not a reason to warn.
     assert_eq!(domain("xml {\n xslt = file(\"a.xsl\")\n}"), [""; 0]);
     assert!(
         all("resource \"libvirt_domain\" \"win10\" {\n  name = var.n\n  xml {\n    xslt = file(\"a.xsl\")\n  }\n}\n")

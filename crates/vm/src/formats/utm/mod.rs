@@ -15,7 +15,7 @@ use crate::lint::{LintError, Report};
 use crate::xml::{Element, Tree, well_formed};
 use crate::yaml::{Key, Node};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "utm",
     files: "UTM",
@@ -87,7 +87,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Some((target, at)) => inner.value(document, target, at),
         None => inner.own("\"${unknown}\""),
     }
-    // UTM gives an HPET to no machine that it makes: hpet=off for pc and q35.
+    // UTM creates machines without an HPET: hpet=off for pc and q35.
     if arch.is_none_or(|arch| arch == "x86_64" || arch == "i386") {
         inner.own(",hpet=off");
     }

@@ -1,7 +1,7 @@
 //! Vagrantfiles of the provider libvirt: they become a domain, and are judged as that.
 //!
-//! Lines of settings are read, not Ruby: what is said in a condition or a loop is taken as said.
-//! Source: vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
+//! Lines of settings are read, not Ruby: a setting inside a condition or a loop is assumed to apply. Source:
+//! vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::lint::{LintError, Report};
 use crate::words::{Word, words};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "vagrant-libvirt",
     files: "Vagrantfiles with libvirt",
@@ -39,7 +39,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    // A script of a shell that writes a Vagrantfile; in one, here-documents are for the guest.
+    // A script of a shell that writes a Vagrantfile; in a Vagrantfile, here-documents are for the guest.
     if is_script(document) {
         let is = |text: &str| text.lines().any(provides);
         if let Some(report) = written(document, Kind::VagrantLibvirt, is) {
@@ -99,7 +99,7 @@ fn is_script(document: &Document) -> bool {
     first.starts_with("#!") && first.ends_with("sh")
 }
 
-/// Lines of Ruby that are no settings.
+/// Lines of Ruby that are not settings.
 enum Hidden {
     None,
     /// Up to `=end`.
@@ -111,7 +111,7 @@ enum Hidden {
 }
 
 impl Hidden {
-    /// Takes a line; returns whether it is no setting.
+    /// Reads a line; returns whether it is not a setting.
     fn take(&mut self, line: &str) -> bool {
         match self {
             Self::Data => return true,
@@ -169,7 +169,7 @@ fn here_documents(line: &str) -> Vec<String> {
     line.split("<<").skip(1).filter_map(name).collect()
 }
 
-/// Whether a line says that the guest is Windows: only its machines are reached so.
+/// Returns whether a line declares a Windows guest: only Windows is reached by WinRM or WinSSH.
 fn windows(line: &str) -> bool {
     let Some((key, value)) = line.split_once('=') else { return false };
     let value = value.trim().trim_start_matches(['"', '\'', ':']);
@@ -179,7 +179,7 @@ fn windows(line: &str) -> bool {
         || key.ends_with(".vm.guest") && is("windows")
 }
 
-/// The text in quotes that a setting gets.
+/// Returns the quoted value of a setting.
 fn setting(line: &str, name: &str) -> Option<String> {
     let (before, value) = line.split_once('=')?;
     if !before.trim_end().ends_with(name) {
@@ -210,7 +210,7 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
     let of = |key: &str| all().into_iter().find(|(name, _)| name == key).map(|(_, value)| value);
     match name {
         "driver" => made.kind = Some((value(), at)),
-        // The last one counts.
+        // The last one applies.
         "cpu_mode" => {
             made.cpu.retain(|(name, ..)| *name != "mode");
             made.cpu.push(("mode", value(), at));
@@ -233,7 +233,7 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
         }
         "qemuargs" => {
             if let Some(value) = of("value") {
-                // A variable of Ruby in it is known only in a run.
+                // A variable of Ruby in it is known only at run time.
                 let whole = value.replace("#{", "${");
                 if whole.contains("hv_") || whole.contains("hv-") {
                     made.declared = made.declared.or(Some(Guest::Windows));
@@ -247,7 +247,7 @@ fn take(made: &mut Made, rest: &str, at: Range<usize>) {
     }
 }
 
-/// What to do, in the words of the Vagrantfile.
+/// Returns the remedy for a rule, in the terms of the Vagrantfile.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" | "lv-hpet-default-on" => "NAME.clock_timer :name => 'hpet', :present => 'no'",

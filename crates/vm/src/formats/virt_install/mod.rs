@@ -1,4 +1,4 @@
-//! Command lines of `virt-install` and `virt-xml`: they become a domain, and are judged as that.
+//! Command lines of `virt-install` and `virt-xml`: they become a domain, which is judged.
 //!
 //! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
 
@@ -18,7 +18,7 @@ use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, only_named};
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "virt-install",
     files: "command lines of virt-install and virt-xml",
@@ -39,13 +39,13 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     (may && statements(clues.text).iter().any(|it| !only_package(it))).then_some(Sign::Words)
 }
 
-/// Whether a statement does not start the program: a package has the same name.
+/// Returns whether a statement does not start the program: a package has the same name.
 fn only_package(statement: &Statement) -> bool {
     let words = statement.words.iter().chain(statement.array.iter().flatten());
     let names: Vec<&str> = words.map(|word| word.literal().unwrap_or_default()).collect();
     match names.iter().position(|name| is_program(name)) {
         Some(first) => only_named(names.iter().take(first).copied()),
-        // Lists and strings of other languages are not looked into.
+        // Lists and strings of other languages are not read.
         None => !statement.words.iter().any(|word| {
             word.literal()
                 .is_some_and(|text| text.contains("virt-install") || text.contains("virt-xml"))
@@ -57,7 +57,7 @@ fn is_program(word: &str) -> bool {
     matches!(base(word), "virt-install" | "virt-xml")
 }
 
-/// What a word says; a variable stays as it is written, so that it is taken for a placeholder.
+/// Returns the text of a word; a variable stays as it is written, so that it is treated as a placeholder.
 fn text(document: &Document, word: &Word) -> String {
     let mut out = String::new();
     for piece in &word.pieces {
@@ -91,7 +91,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.partial = true;
             report.findings.retain(|finding| finding.severity == Severity::Info);
         }
-        // virt-install adds it for Windows, which it knows from the installer or from a variable.
+        // virt-install adds it for Windows, which it recognises from the installer or from a variable.
         let said = |timer: &[(String, String)]| timer.iter().any(|(_, it)| it == "hypervclock");
         if made.declared.is_none()
             && !names_system(options)
@@ -112,8 +112,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     })
 }
 
-/// Whether a device of the host is one on USB: `usb_...`, `type=usb`, `001.003`, `0x1234:0x5678`. It does not keep the guest
-/// on its host.
+/// Returns whether a device of the host is a USB device: `usb_...`, `type=usb`, `001.003`, `0x1234:0x5678`. Such a
+/// device does not prevent the guest's migration.
 fn on_usb(value: &str) -> bool {
     let name = value.split(',').next().unwrap_or_default();
     let digits = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit());
@@ -123,7 +123,7 @@ fn on_usb(value: &str) -> bool {
     name.starts_with("usb") || numbered || vendor || value.split(',').any(|it| it == "type=usb")
 }
 
-/// Whether the guest's system is said in so many words.
+/// Returns whether the guest's system is named explicitly.
 fn names_system(options: &[(String, Range<usize>)]) -> bool {
     const NAMES: [&str; 3] = ["--os-variant", "--osinfo", "--os-type"];
     options.iter().enumerate().any(|(n, (word, _))| {
@@ -136,7 +136,7 @@ fn names_system(options: &[(String, Range<usize>)]) -> bool {
     })
 }
 
-/// The domain of a command line, and whether each `--xml` of it is understood.
+/// Returns the domain of a command line, and whether each of its `--xml` is understood.
 fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> (Made, bool) {
     let mut made = Made { whole: whole.clone(), part, ..Made::default() };
     let mut xml: Vec<(String, Range<usize>)> = Vec::new();
@@ -183,7 +183,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             .any(|(timer, _)| timer.iter().any(|(key, value)| key == "name" && value == name))
     };
     if !part {
-        // What virt-install adds by itself.
+        // The options that virt-install adds by itself.
         if made.cpu.is_empty() {
             made.cpu.push(("mode", "host-passthrough".to_owned(), whole.clone()));
         }
@@ -196,7 +196,7 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
             }
         }
     }
-    // Behind all that virt-install makes.
+    // After all options that virt-install generates.
     let mut understood = true;
     for (value, at) in &xml {
         understood &= paths::take(&mut made, value, at);
@@ -238,7 +238,7 @@ fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {
     });
 }
 
-/// `timer0.name=tsc,timer0.frequency=...`: calls with what each number has.
+/// Calls `each` with the pairs of each number in `timer0.name=tsc,timer0.frequency=...`.
 fn numbered(value: &str, group: &str, mut each: impl FnMut(&[(String, String)])) {
     let mut all: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for part in value.split(',') {
@@ -293,7 +293,7 @@ fn features(made: &mut Made, value: &str, at: &Range<usize>) {
     }
 }
 
-/// What to do, in the words of virt-install.
+/// Returns the remedy for a rule, in the terms of virt-install.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "lv-hpet-on" | "lv-hpet-default-on" => "--clock hpet_present=no",

@@ -1,11 +1,12 @@
 //! `--xml`: places of the domain by XPath, which virt-install sets after all other options.
 //!
-//! Source: virt-install(1), `--xml`; virtinst/xmlapi.py (which steps of XPath it makes elements of).
+//! Source: virt-install(1), `--xml`; virtinst/xmlapi.py (the steps of XPath for which it creates elements).
 
 use crate::formats::libvirt::made::Made;
 use std::ops::Range;
 
-/// Takes one `--xml`. `false` if it may change clocks, features or the processor in a way that is not understood.
+/// Applies one `--xml`. Returns `false` if it may change clocks, features or the processor in a way that is not
+/// understood.
 pub(super) fn take(made: &mut Made, value: &str, at: &Range<usize>) -> bool {
     let (mut path, mut given, mut delete) = (None, None, None);
     if value.starts_with("./") || value.starts_with('/') {
@@ -31,7 +32,7 @@ pub(super) fn take(made: &mut Made, value: &str, at: &Range<usize>) -> bool {
     }
 }
 
-/// Whether a path may be of what is judged.
+/// Returns whether a path may concern the settings that are judged.
 fn concerns(path: &str) -> bool {
     let path = path.strip_prefix("./").or_else(|| path.strip_prefix("/domain/")).unwrap_or("clock");
     ["clock", "cpu", "features", "@type", "os/type", "*", "/", "qemu:", "name"]
@@ -39,7 +40,7 @@ fn concerns(path: &str) -> bool {
         .any(|begin| path.starts_with(begin))
 }
 
-/// Where a mark is outside of brackets and quotes, as two parts.
+/// Splits a text at the first mark outside of brackets and quotes.
 fn outside(text: &str, mark: char) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (at, c) in text.char_indices() {

@@ -11,7 +11,7 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
     let line = |options: &str| {
         format!("#!/bin/sh\nvirt-install --name db1 --memory 1024 --import \\\n  {options}\n")
     };
-    // Its own defaults: no HPET, and Hyper-V's page for Windows.
+    // virt-install's defaults: no HPET, and Hyper-V's page for Windows.
     for options in [
         "",
         "--os-variant win11",
@@ -138,7 +138,7 @@ fn xml_paths_are_put_in() {
         "",
         "--clock kvmclock_present=no --xml \"./clock/timer[@name='kvmclock']/@present=yes\"",
         "--clock kvmclock_present=no --xml \"xpath.delete=./clock/timer[@name='kvmclock']\"",
-        // What is not understood may be anything.
+        // A path that is not understood may set anything.
         "--clock kvmclock_present=no --xml \"./clock/timer[1]/@present=$P\"",
         "--clock kvmclock_present=no --xml xpath.delete=./clock",
     ] {

@@ -1,5 +1,5 @@
-//! What a living VirtualBox prints: `VBoxManage showvminfo NAME --machinereadable`, several machines one after the other, and
-//! behind each, where asked for, `VBoxManage getextradata NAME enumerate`.
+//! The output of a running VirtualBox: `VBoxManage showvminfo NAME --machinereadable`, for several machines in
+//! sequence, each optionally followed by the output of `VBoxManage getextradata NAME enumerate`.
 
 use super::machine::{Extra, Machine, Setting};
 use super::tsc::Era;
@@ -7,11 +7,11 @@ use crate::document::Document;
 use crate::text::offset;
 use std::rc::Rc;
 
-/// Keys of a machine, in the order in which they come.
+/// Keys of a machine, in the order of the output.
 pub(super) const KEYS: [&str; 7] =
     ["VMState", "ostype", "hpet", "cpus", "paravirtprovider", "chipset", "CfgFile"];
 
-/// The description of an operating system as its id: `Windows 11 (64-bit)` is `Windows11_64`.
+/// Converts the description of an operating system to its id: `Windows 11 (64-bit)` is `Windows11_64`.
 fn id(description: &str) -> String {
     let (name, bits) = match description.split_once(" (64-bit)") {
         Some((name, _)) => (name, "_64"),
@@ -62,7 +62,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
             "cpus" => machine.cpus = setting(value.to_owned()),
             "hpet" => machine.hpet = setting(value.to_owned()),
             "paravirtprovider" => {
-                // There is one since 5.0.
+                // The key exists since 5.0.
                 machine.era = Some(Era::Five);
                 machine.provider = setting(value.to_owned());
             }
@@ -73,7 +73,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
     all
 }
 
-/// How long the value of a line is, without its closing quote.
+/// Returns the length of a line's value, without its closing quote.
 fn value_len(line: &str, at: usize, start: usize) -> usize {
     line.trim_end().trim_end_matches('"').len().saturating_sub(at - start)
 }

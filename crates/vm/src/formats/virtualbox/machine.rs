@@ -1,5 +1,4 @@
-//! What a `.vbox` file and a script have in common: the settings that matter for the clock, each with
-//! its place.
+//! The settings of the clock that a `.vbox` file and a script have in common, each with its place.
 
 use super::tsc::{Engine, Era, Key, Keys, ModeKey};
 use crate::guest::Guest;
@@ -7,7 +6,7 @@ use crate::template::in_plain_value as is_template;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) value: String,
@@ -23,7 +22,7 @@ pub(crate) struct Extra {
     pub(crate) value: Setting,
     /// The whole element or command.
     pub(crate) whole: Range<usize>,
-    /// What to remove to take it away, with the line it stands on; `None` where that is not sure.
+    /// The range to delete to remove it, with its line; `None` where that is not certain.
     pub(crate) remove: Option<Range<usize>>,
 }
 
@@ -44,23 +43,23 @@ pub(crate) struct Machine {
     pub(crate) cpus: Option<Setting>,
     pub(crate) provider: Option<Setting>,
     pub(crate) os: Option<Setting>,
-    /// The guest by something else than its type: the name of a Vagrant box.
+    /// The guest by another sign than its type: the name of a Vagrant box.
     pub(crate) hint: Guest,
-    /// The guest, where somebody has said it.
+    /// The guest's system, if the caller specified it.
     pub(crate) said: Option<Guest>,
-    /// It is a machine's own file, where every value was checked by VirtualBox or written by hand.
+    /// Whether it is a machine's own file, in which every value was checked by VirtualBox or written by hand.
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
     pub(crate) engine: Option<Setting>,
     pub(crate) extra: Rc<Vec<Extra>>,
-    /// What is not said has its default. It is not so in a script, which may change a machine that
-    /// exists.
+    /// Whether settings that are missing have their defaults. They do not in a script, which may change an existing
+    /// machine.
     pub(crate) complete: bool,
-    /// `None`: the file does not tell.
+    /// `None`: the file does not show it.
     pub(crate) era: Option<Era>,
 }
 
-/// VirtualBox reads a key as a number, so `1` and `true` are not the same, but both are taken.
+/// VirtualBox reads a key as a number, so `1` and `true` are not the same, but both are accepted here.
 fn truth(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
@@ -69,7 +68,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A number as `RTStrToUInt64` takes it: decimal, or hexadecimal with `0x`.
+/// Parses a number like `RTStrToUInt64`: decimal, or hexadecimal with `0x`.
 fn number(text: &str) -> Result<u64, ()> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -101,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// The number of vCPUs; absent is one.
+    /// Returns the number of vCPUs; one by default.
     pub(crate) fn vcpus(&self) -> Option<u32> {
         match &self.cpus {
             Some(setting) => setting.value.trim().parse().ok().filter(|count| *count > 0),
@@ -109,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// The provider's name in small letters; absent is `default`.
+    /// Returns the provider's name in lower case; `default` if it is missing.
     pub(crate) fn provider(&self) -> Option<String> {
         match &self.provider {
             Some(setting) => Some(setting.value.to_ascii_lowercase()),
@@ -121,7 +120,7 @@ impl Machine {
         self.hpet.as_ref().and_then(|setting| truth(&setting.value)) == Some(true)
     }
 
-    /// What runs the guest, as far as the file tells.
+    /// Returns the engine that runs the guest, as far as the file shows it.
     pub(crate) fn engine(&self) -> Option<Engine> {
         if let Some(engine) = &self.engine {
             let folded: String = engine
@@ -140,7 +139,7 @@ impl Machine {
         truth(&nem.value.value).map(|on| if on { Engine::Nem } else { Engine::Own })
     }
 
-    /// Whether the guest is only guessed: from the name of a box, or from an id that VirtualBox does not know.
+    /// Returns whether the guest is only inferred: from the name of a box, or from an id that VirtualBox does not know.
     pub(crate) fn guessed(&self) -> bool {
         let (guest, known) = self.guest();
         self.said.is_none() && guest != Guest::Unknown && (self.os.is_none() || !known)
@@ -154,7 +153,7 @@ impl Machine {
         })
     }
 
-    /// The guest, and whether its id is one that VirtualBox knows.
+    /// Returns the guest, and whether VirtualBox knows its id.
     pub(crate) fn guest(&self) -> (Guest, bool) {
         let declared = self.os.as_ref().map(|os| guest(&os.value));
         let declares = |(system, known)| known && !matches!(system, Guest::Other | Guest::Unknown);
@@ -171,14 +170,14 @@ impl Machine {
     }
 }
 
-/// What an operating system's id says. Source: `Global::sOSTypes` in `src/VBox/Main/src-all/Global.cpp`
-/// (4.0 to 7.2), by beginnings, since every version adds some.
+/// Returns the system that an operating system's id names, and whether the id is known. Source: `Global::sOSTypes` in
+/// `src/VBox/Main/src-all/Global.cpp` (4.0 to 7.2), by prefixes, since every version adds some.
 pub(crate) fn guest(id: &str) -> (Guest, bool) {
     const LINUX: &str = "Linux Ubuntu Xubuntu Lubuntu Debian Fedora RedHat Oracle OpenSUSE SUSE SLE ArchLinux \
         Gentoo Mandriva Mageia OpenMandriva PCLinuxOS Turbolinux Xandros";
     const OTHER: &str = "Other unknown DOS OS2 OS21x L4 QNX Netware Haiku JRockitVE VBoxBS VBoxWHQL Solaris \
         OpenSolaris WindowsXP Xenix Cygwin";
-    // The case does not count (`VirtualBox::i_findGuestOSType()`).
+    // The case is ignored (`VirtualBox::i_findGuestOSType()`).
     let starts =
         |prefix: &str| id.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
     let begins = |list: &str| list.split(' ').any(starts);

@@ -1,7 +1,7 @@
 //! VirtualBox: `.vbox` files ([`xml`]) and scripts with `VBoxManage` lines ([`script`]).
 //!
-//! Both become a [`machine::Machine`]; [`tsc`] says what VirtualBox makes of its TSC keys; here is what
-//! is right or wrong with that. What must not live here: other hypervisors.
+//! Both become a [`machine::Machine`]; [`tsc`] computes the effect of its TSC keys; this module has the checks. Other
+//! hypervisors are not here.
 
 mod info;
 mod machine;
@@ -23,7 +23,7 @@ use machine::{Extra, Machine};
 use std::collections::HashSet;
 use tsc::{Effective, Engine, Era, Key, Mode, ModeKey, Refusal};
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "virtualbox",
     files: "VirtualBox",
@@ -51,7 +51,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)
 }
 
-/// Whether it is what `VBoxManage showvminfo --machinereadable` prints.
+/// Returns whether it is the output of `VBoxManage showvminfo --machinereadable`.
 fn is_info(clues: &Clues<'_>) -> bool {
     clues.keys(&info::KEYS, '=') >= 4 && clues.has(|line| line.starts_with("name="))
 }
@@ -62,7 +62,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// What VirtualBox makes of a file.
+/// Judges a file by the rules of VirtualBox only.
 pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let name = document.name.to_ascii_lowercase();
@@ -91,7 +91,7 @@ pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
     for (index, machine) in machines.iter().enumerate() {
         judge(machine, index == 0, &mut findings);
     }
-    // A key of the machine counts for its snapshots, but is one finding.
+    // A key of the machine applies to its snapshots, but is one finding.
     let mut seen = HashSet::new();
     findings.retain(|finding: &Finding| {
         seen.insert((finding.rule.id, finding.span.clone(), finding.summary.clone()))
@@ -101,7 +101,7 @@ pub(super) fn alone(document: &Document) -> Result<Report, LintError> {
 
 struct Judge<'a> {
     machine: &'a Machine,
-    /// Whether it is the first one: a file's keys count for all of its snapshots.
+    /// Whether it is the first one: a file's keys apply to all of its snapshots.
     first: bool,
     findings: &'a mut Vec<Finding>,
 }
@@ -120,11 +120,11 @@ impl Judge<'_> {
         self.findings.push(finding);
     }
 
-    /// A finding about a key. It belongs to the machine, not to a snapshot.
+    /// Adds a finding about a key. The key belongs to the machine, not to a snapshot.
     fn key(&mut self, rule: &'static Rule, extra: &Extra, summary: Option<String>, fix: &str) {
         let mut finding = Finding::new(rule, extra.whole.clone()).fix(fix);
         finding.summary = summary;
-        // An earlier one of the same name would come to the fore.
+        // After the removal an earlier key of the same name would apply.
         let same: Vec<&Extra> =
             self.machine.extra.iter().filter(|other| other.name == extra.name).collect();
         if same.iter().all(|extra| extra.remove.is_some()) {
@@ -147,7 +147,7 @@ fn judge(machine: &Machine, first: bool, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Keys that are wrong whatever the rest says. Returns whether the machine does not start.
+/// Reports keys that are wrong whatever the other settings are. Returns whether the machine does not start.
 fn keys(judge: &mut Judge<'_>) -> bool {
     let machine = judge.machine;
     let keys = machine.keys();
@@ -178,7 +178,7 @@ fn keys(judge: &mut Judge<'_>) -> bool {
             }
         }
     }
-    // `keys` counts the last value of each.
+    // `keys` has the last value of each.
     if let Some(extra) = machine.key(Key::Ticks)
         && !is_template(&extra.value.value)
         && refusal(&keys_of(Key::Ticks, &keys)) == Some(Refusal::Ticks)
@@ -251,7 +251,7 @@ fn tied(judge: &mut Judge<'_>, tied: bool) -> bool {
     false
 }
 
-/// One key alone, to ask what it does by itself.
+/// Returns one key alone, to compute its own effect.
 fn keys_of(key: Key, keys: &tsc::Keys) -> tsc::Keys {
     match key {
         Key::Ticks => tsc::Keys { ticks: keys.ticks, ..tsc::Keys::default() },
@@ -264,14 +264,14 @@ fn refusal(keys: &tsc::Keys) -> Option<Refusal> {
     tsc::effective(keys, 1, Era::Five, Engine::Own, true).mode.err()
 }
 
-/// The mode that comes out, and whether a key is in vain.
+/// Reports the resulting mode, and keys without effect.
 fn mode(judge: &mut Judge<'_>, refuses: bool) {
     let machine = judge.machine;
     let keys = machine.keys();
     let engine = machine.engine().unwrap_or(Engine::Own);
-    // Without the number of vCPUs only what does not depend on it is said.
+    // Without the number of vCPUs, only findings that do not depend on it are reported.
     let vcpus = machine.vcpus();
-    // What 5.0 refuses may still be meant for 4.x.
+    // A key that 5.0 refuses may still be intended for 4.x.
     let era = if refuses { Era::Four } else { Era::Five };
     let Effective { mode, why, overridden } =
         tsc::effective(&keys, vcpus.unwrap_or(1), era, engine, true);
@@ -324,12 +324,13 @@ fn mode(judge: &mut Judge<'_>, refuses: bool) {
     }
 }
 
-/// Why RealTSCOffset is left to be set by hand: it needs such a host, and a state that is saved with it is of that host.
+/// The reason why RealTSCOffset is left to be set by hand: it needs such a host, and a state that is saved with it
+/// belongs to that host.
 const OF_THE_HOST: &str = "whether the TSCs of the host's CPUs agree, and whether a saved state moves, the file does not tell";
 
 fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &str) {
     let machine = judge.machine;
-    // The warp drive and TSCTiedToExecution have findings of their own.
+    // The warp drive and TSCTiedToExecution have separate findings.
     if keys.warp.is_some_and(|warp| warp != 100) || keys.tied == Some(true) {
         return;
     }
@@ -362,7 +363,7 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         .fix(fix);
     if (linux && kvm) || !machine.complete {
         finding.severity = Severity::Info;
-        // A Windows that is older has none to turn on.
+        // An older Windows has none to enable.
         let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
         if linux && kvm && !old {
             let said = format!(
@@ -397,7 +398,7 @@ fn provider(judge: &mut Judge<'_>) {
         ("default", Guest::Linux) if known => {
             judge.add(Finding::new(rule!("vb-paravirt-default-linux-ok"), span))
         }
-        // A type such as OpenSolaris_64 names a system: that is no Linux with a wrong type.
+        // A type such as OpenSolaris_64 names a system: it is not a Linux with a wrong type.
         ("default", Guest::Other) if known && machine.unspecific() => {
             let fix = "if the guest is Linux: VBoxManage modifyvm VM --paravirt-provider kvm";
             judge.add(Finding::new(rule!("vb-paravirt-default-other"), span).fix(fix));

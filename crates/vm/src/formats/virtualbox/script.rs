@@ -13,7 +13,7 @@ fn setting(word: &Word<'_>) -> Setting {
     Setting { value: word.text.to_owned(), span: word.span.clone() }
 }
 
-/// Whether a line says nothing to anybody.
+/// Returns whether a line is a comment.
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     let lower = line.get(..4).unwrap_or(line).to_ascii_lowercase();
@@ -31,7 +31,7 @@ struct Machines {
 }
 
 impl Machines {
-    /// The machine whose settings a command changes; one script may make several.
+    /// Returns the machine whose settings a command changes; one script may create several.
     fn named(&mut self, name: &str, word: &Word<'_>) -> Option<&mut Machine> {
         // `${NAME}` is `$NAME`.
         let key = match name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
@@ -46,8 +46,8 @@ impl Machines {
     }
 }
 
-/// Whether a word begins a command, so that the words before it end. VBoxManage knows them in small letters only:
-/// `createVM` is a function of the script.
+/// Returns whether a word begins a command, so that the words before it end. VBoxManage accepts them in lower case
+/// only: `createVM` is a function of the script.
 fn begins_command(word: &Word<'_>) -> bool {
     ["modifyvm", "createvm", "setextradata"].contains(&word.text)
 }
@@ -57,7 +57,7 @@ fn is_word(line: &str) -> bool {
     line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The value of an option: the word after it, or what follows `=`.
+/// Returns the value of an option: the word after it, or the text after `=`.
 fn option<'a>(word: &Word<'a>, next: Option<&Word<'a>>) -> (String, Option<Setting>) {
     match word.text.split_once('=') {
         Some((name, value)) => {
@@ -91,8 +91,8 @@ fn options(machine: &mut Machine, rest: &[Word<'_>]) {
     }
 }
 
-/// Puts a key, or takes it away. `whole` is the line with its end, where it can go as a whole: in the
-/// body of a condition or a loop something must stay.
+/// Sets a key, or removes it. `whole` is the line with its end, if it can be removed as a whole: the body of a
+/// condition or a loop must not be empty.
 fn extra(
     machine: &mut Machine,
     line: &str,
@@ -101,7 +101,7 @@ fn extra(
     whole: Option<Range<usize>>,
 ) {
     let Some(key) = rest.first() else { return };
-    // Nothing, or an empty text, takes the key away.
+    // A missing or empty value removes the key.
     let value = rest
         .get(1)
         .filter(|word| !word.text.is_empty() && !matches!(word.text, "&&" | "||" | "&" | "|"));
@@ -117,7 +117,7 @@ fn extra(
     });
 }
 
-/// The statements of a script; a list in brackets over several lines is one.
+/// Returns the statements of a script; a list in brackets over several lines is one.
 fn joined(text: &str) -> Vec<(usize, &str)> {
     const LONGEST: usize = 80;
     let mut all = Vec::new();
@@ -142,7 +142,7 @@ fn joined(text: &str) -> Vec<(usize, &str)> {
     all
 }
 
-/// Reads a script. Each machine that it names is one, in the order of their first lines.
+/// Reads a script. Returns the machines that it names, in the order of their first lines.
 pub(super) fn read(document: &Document) -> Vec<Machine> {
     let text = document.text.as_str();
     let mut all = Machines::default();
@@ -153,7 +153,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         if is_comment(line) {
             continue;
         }
-        // A block of another provider has processors of its own.
+        // A block of another provider has separate processors.
         if of_vagrant && line.contains(".provider") {
             elsewhere = !vagrant::provides(line, "virtualbox");
         }
@@ -201,7 +201,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                     known = true;
                 }
                 "setextradata" => {
-                    // The script's language may put more on the line than the command.
+                    // The script's language may add more to the line than the command.
                     let alone = index == 1 && rest.len() == 2 && !line.starts_with([' ', '\t']);
                     let end = base + line.len();
                     let after = text.get(end..).unwrap_or_default();

@@ -50,11 +50,11 @@ fn a_linux_with_the_default_provider_is_well() {
 
 #[test]
 fn several_vcpus_of_others_trap() {
-    // The default for Windows is Hyper-V's interface, which turns the trapping off as KVM's does.
+    // The default for Windows is Hyper-V's interface, which disables the trapping like KVM's.
     assert!(
         ids(&vbox("Windows10_64", &[], TWO)).contains(&("vb-smp-tsc-emulated", Severity::Info))
     );
-    // One before Vista has no page to turn on, and so the trapping stays.
+    // A Windows before Vista has no page to enable, and so the trapping stays.
     let said = |os: &str| {
         let report = testing::report(Kind::Virtualbox, "m.vbox", &vbox(os, &[], TWO));
         let all = report.findings.iter().filter(|it| it.rule.id == "vb-smp-tsc-emulated");
@@ -69,7 +69,7 @@ fn several_vcpus_of_others_trap() {
     for os in ["MacOS1013_64", "FreeBSD_64"] {
         let text = vbox(os, &[], TWO);
         assert_eq!(bad(&text), ["vb-smp-tsc-emulated"], "{os}");
-        // The host's TSCs are not in the file.
+        // The file does not show whether the host's TSCs are synchronised.
         assert_eq!(testing::mended(Kind::Virtualbox, "m.vbox", &text), text);
     }
     let text = vbox("FreeBSD_64", &[("GUI/X", "1"), (&tm("TSCMode"), "Dynamic")], TWO);
@@ -97,7 +97,7 @@ fn the_keys_of_4() {
         mended,
         text.lines().filter(|l| !l.contains("/TM/")).map(|l| format!("{l}\n")).collect::<String>()
     );
-    // An old file may be read by an old version, and both are said.
+    // An old file may be read by an old version, and both are reported.
     let old = text.replace("1.19-linux", "1.14-linux");
     let report = testing::report(Kind::Virtualbox, "m.vbox", &old);
     let said: Vec<_> = report.findings.iter().filter_map(|f| f.summary.as_deref()).collect();
@@ -190,7 +190,7 @@ fn what_is_no_machine() {
     ] {
         assert!(matches!(broken(text), LintError::Syntax { .. }), "{text}");
     }
-    // What stands behind the end is no reason to say nothing, but to leave the file as it is.
+    // Text after the end does not prevent findings, but the file is left as it is.
     for behind in ["</x> junk <", "junk", "<", "<a/>"] {
         let text = format!("{}{behind}", vbox("Ubuntu_64", &[], ""));
         assert_eq!(bad(&text), [""; 0]);
@@ -218,7 +218,7 @@ fn scripts() {
     let more = format!("{old}VBoxManage startvm $VM\n");
     let mended = testing::mended(Kind::Virtualbox, "x.sh", &more);
     assert!(mended.contains("UseRealTSC 1\n#"), "only what stands by itself goes: {mended}");
-    // A key without a value is taken away.
+    // A key without a value is removed.
     let gone = "VBoxManage setextradata vm VBoxInternal/TM/UseRealTSC 1\nVBoxManage setextradata vm VBoxInternal/TM/UseRealTSC\n";
     assert_eq!(script(gone), [""; 0]);
     let tied = "VBoxManage modifyvm vm --cpus 4 --hpet on\nVBoxManage setextradata vm \"VBoxInternal/TM/TSCTiedToExecution\" 1\n";

@@ -1,4 +1,4 @@
-//! What VirtualBox makes of its TSC keys: keys, vCPUs, version and engine in, mode and reason out.
+//! The effect of VirtualBox's TSC keys: keys, vCPUs, version and engine in, mode and reason out.
 //!
 //! Sources: `TMR3Init()` and `tmR3HasFixedTSC()` in `src/VBox/VMM/VMMR3/TM.cpp`, and
 //! `TMCpuTickCanUseRealTSC()` in `VMMAll/TMAllCpu.cpp`, of 4.x, 5.0 and 6.1 to 7.x.
@@ -8,13 +8,13 @@ use crate::words::listed;
 /// The series of VirtualBox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// 4.x: three keys that are one mode together.
+    /// 4.x: three keys that together determine the mode.
     Four,
     /// 5.0 and later: `TSCMode`; the three keys are refused.
     Five,
 }
 
-/// What runs the guest.
+/// The engine that runs the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// VirtualBox's own use of VT-x or AMD-V.
@@ -29,7 +29,7 @@ pub(crate) enum ModeKey {
     Emulated,
     Offset,
     Dynamic,
-    /// None of them; they are compared with their case.
+    /// None of them; the comparison is case-sensitive.
     Wrong(String),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Keys {
     pub(crate) virtualized: Option<bool>,
     pub(crate) real: Option<bool>,
     pub(crate) maybe_offset: Option<bool>,
-    /// `Err` for a value that is no number.
+    /// `Err` for a value that is not a number.
     pub(crate) ticks: Option<Result<u64, ()>>,
     pub(crate) tied: Option<bool>,
     pub(crate) mode: Option<ModeKey>,
@@ -65,18 +65,18 @@ pub(crate) enum Mode {
     Emulated,
     /// The real counter plus an offset; no read traps.
     Offset,
-    /// The real counter plus an offset while the virtual clock is in step, else trapped.
+    /// The real counter plus an offset while the virtual clock is in step, otherwise trapped.
     Dynamic,
-    /// As the host's hypervisor does it, which is without a trap.
+    /// As the host's hypervisor implements it, which is without a trap.
     NativeApi,
 }
 
-/// Why the machine does not start.
+/// The reason why the machine does not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// A key of 4.x under 5.0 or later.
     OldKey,
-    /// `TSCTicksPerSecond` is no number from 1 MHz to 4 GHz - 1.
+    /// `TSCTicksPerSecond` is not a number from 1 MHz to 4 GHz - 1.
     Ticks,
     /// `TSCMode` has no such value.
     Mode,
@@ -112,7 +112,7 @@ impl Key {
         (Self::Warp, "WarpDrivePercentage"),
     ];
 
-    /// The key whose name fits.
+    /// Returns the key whose name matches.
     pub(crate) fn find(fits: impl Fn(&str) -> bool) -> Option<Self> {
         Self::NAMES.iter().find(|(_, name)| fits(name)).map(|(key, _)| *key)
     }
@@ -127,23 +127,23 @@ impl Key {
     }
 }
 
-/// What comes out.
+/// The effect of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Effective {
-    /// The mode at the start, or why there is no start.
+    /// The mode at the start, or the reason why the machine does not start.
     pub(crate) mode: Result<Mode, Refusal>,
-    /// What decides it.
+    /// The reason for the mode.
     pub(crate) why: &'static str,
-    /// Keys that do nothing here, each with the key that overrides it (`None`: the engine, or the
-    /// version, which does not know it).
+    /// Keys without effect, each with the key that overrides it (`None`: the engine, or the version, which does not
+    /// know it).
     pub(crate) overridden: Vec<(Key, Option<Key>)>,
 }
 
 const TICKS: std::ops::Range<u64> = 1_000_000..4_294_967_296;
 const WARP: std::ops::RangeInclusive<u32> = 2..=20_000;
 
-/// What VirtualBox does. `fixed` is whether the host's TSC has one rate, which is so on every CPU of
-/// this century's second decade.
+/// Returns the effect of the keys. `fixed` is whether the host's TSC has one rate, which is so on x86 CPUs made since
+/// about 2010.
 pub(crate) fn effective(
     keys: &Keys,
     vcpus: u32,
@@ -192,13 +192,13 @@ fn four(keys: &Keys, vcpus: u32, fixed: bool) -> Effective {
     }
     let real = keys.real.unwrap_or(false);
     if !real && keys.virtualized == Some(false) {
-        // Without the real TSC as a source, the TSC is virtualised whatever the key says.
+        // Without the real TSC as a source, the TSC is virtualised whatever the value of the key is.
         overridden.push((Key::Virtualized, Some(Key::Real)));
     }
     let warp = keys.warp.is_some_and(|warp| warp != 100);
     let (mode, why) = match keys.maybe_offset {
         Some(false) => (Mode::Emulated, "MaybeUseOffsettedHostTSC is off: every read traps"),
-        // Only the default is forced off with several vCPUs; what was asked for is done.
+        // Only the default is forced off with several vCPUs; an explicit value applies.
         None if vcpus != 1 => (
             Mode::Emulated,
             "MaybeUseOffsettedHostTSC is forced off with more than one vCPU: every read traps",
@@ -317,12 +317,12 @@ mod tests {
         let two = keys(Some(false), Some(true), None);
         assert_eq!(mode(&two, 8, Era::Four), Ok(Mode::Emulated));
         assert_eq!(mode(&two, 1, Era::Four), Ok(Mode::Offset));
-        // ... but what is asked for is done.
+        // ... but an explicit value applies.
         let three = keys(Some(false), Some(true), Some(true));
         assert_eq!(mode(&three, 8, Era::Four), Ok(Mode::Offset));
         assert_eq!(mode(&keys(None, None, Some(true)), 8, Era::Four), Ok(Mode::Dynamic));
         assert_eq!(mode(&keys(None, Some(true), Some(false)), 1, Era::Four), Ok(Mode::Emulated));
-        // Without the real TSC, TSCVirtualized is true whatever it says.
+        // Without the real TSC, TSCVirtualized is true whatever its value is.
         let alone = effective(&keys(Some(false), None, None), 1, Era::Four, Engine::Own, true);
         assert_eq!(alone.overridden, [(Key::Virtualized, Some(Key::Real))]);
         assert_eq!(alone.mode, Ok(Mode::Dynamic));

@@ -10,16 +10,15 @@ use crate::text::Text;
 use crate::xml::{Element, Tree};
 use std::rc::Rc;
 
-/// The most snapshots that are looked at; the keys of the machine count for each of them. VirtualBox
-/// takes 250 within each other (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
+/// The limit of snapshots that are read; the keys of the machine apply to each of them. VirtualBox accepts 250 nested
+/// ones (`SETTINGS_SNAPSHOT_DEPTH_MAX`).
 const MOST_SNAPSHOTS: usize = 250;
 
-/// What the file has.
+/// The content of the file.
 pub(super) struct File {
-    /// The machine first, then its snapshots, as they stand.
+    /// The machine first, then its snapshots, in the order of the file.
     pub(super) machines: Vec<Machine>,
-    /// Whether the root element is missing its machine, as in `VirtualBox.xml`, or not all of it was
-    /// looked at.
+    /// Whether the root element has no machine, as in `VirtualBox.xml`, or not all of it was read.
     pub(super) partial: bool,
 }
 
@@ -29,8 +28,8 @@ fn setting(element: &Element, name: &str) -> Option<Setting> {
     Some(Setting { value: attribute.value.clone(), span: attribute.value_span.clone() })
 }
 
-/// The version attribute of the root: a file of settings 1.15 or later was written by 5.0 or later;
-/// an older one may have been, too, since versions only rise when they must.
+/// Returns the era from the version attribute of the root: a file of settings 1.15 or later was written by 5.0 or
+/// later; an older one may have been, too, since versions are raised only if necessary.
 fn era(version: &str) -> Option<Era> {
     let number = version.split('-').next().unwrap_or_default();
     let (major, minor) = number.split_once('.')?;
@@ -38,12 +37,12 @@ fn era(version: &str) -> Option<Era> {
     ((major, minor) >= (1, 15)).then_some(Era::Five)
 }
 
-/// Below what the settings of a machine stand. Elements of the same name elsewhere do not count.
+/// Returns whether the settings of a machine are below this element. Elements of the same name elsewhere are ignored.
 fn holds_settings(parent: &str) -> bool {
     matches!(parent, "Hardware" | "BIOS" | "Platform" | "x86")
 }
 
-/// What the elements say so far.
+/// The content of the elements read so far.
 struct Walk<'a> {
     text: &'a Text,
     machines: Vec<Machine>,
@@ -51,8 +50,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Takes an element. `owner` is the machine, or the snapshot, that it is in; returns the one that its
-    /// children are in.
+    /// Reads an element. `owner` is the machine, or the snapshot, around it; returns the owner of its children.
     fn take(&mut self, element: &Element, parent: &str, owner: Option<usize>) -> Option<usize> {
         let text = self.text;
         let get = |name: &str| setting(element, name);
@@ -60,7 +58,7 @@ impl Walk<'_> {
             name @ ("Machine" | "Snapshot") => {
                 let snapshot =
                     (name == "Snapshot").then(|| get("name").map(|n| n.value).unwrap_or_default());
-                // A snapshot keeps the machine's operating system.
+                // A snapshot has the machine's operating system.
                 let os = get("OSType").or_else(|| self.machines.first().and_then(|m| m.os.clone()));
                 self.machines.push(Machine {
                     snapshot,
@@ -111,7 +109,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
     })?;
     let era = setting(root, "version").and_then(|version| era(&version.value));
     let mut walk = Walk { text: &document.text, machines: Vec::new(), extra: Vec::new() };
-    // The machine of each element; an element stands behind what it is in.
+    // The machine of each element; an element follows its parent.
     let mut owners: Vec<Option<usize>> = Vec::with_capacity(tree.elements.len());
     for element in &tree.elements {
         let owner = element.parent.and_then(|parent| owners.get(parent).copied().flatten());
@@ -126,10 +124,10 @@ fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
     let partial = machines.is_empty() || machines.len() > MOST_SNAPSHOTS;
     machines.truncate(MOST_SNAPSHOTS + 1);
     if machines.is_empty() {
-        // Global extra data counts for every machine.
+        // Global extra data applies to every machine.
         machines.push(Machine::default());
     }
-    // The keys belong to the machine and count for its snapshots, too, but are reported once.
+    // The keys belong to the machine and apply to its snapshots, too, but are reported once.
     let extra = Rc::new(extra);
     for machine in &mut machines {
         machine.era = era;

@@ -1,7 +1,7 @@
 //! VMware: `.vmx` files, lines of `key = "value"`; keys have no case. Vagrantfiles set them by `NAME.vmx["key"] = "value"`.
 //!
-//! Only what VMware or the kernel documents is judged. What must not live here: scripts of `govc` or
-//! PowerCLI, and other hypervisors.
+//! Only settings that VMware or the kernel documents are judged. Scripts of `govc` or PowerCLI, and other hypervisors,
+//! are not here.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::lint::{LintError, Report};
 use crate::text::offset;
 use std::ops::Range;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "vmware",
     files: "VMware",
@@ -43,7 +43,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 struct Entry<'a> {
     key: String,
     value: &'a str,
-    /// Where the value stands, without quotes.
+    /// The place of the value, without quotes.
     at: Range<usize>,
     /// The line without its end.
     span: Range<usize>,
@@ -91,7 +91,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// How ids of Linux begin.
+/// Prefixes of the ids of Linux.
 const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse asianux mandrake mandriva \
     turbolinux coreos vmware-photon photon rocky alma amazonlinux sjds crxsys crxpod gentoo";
 
@@ -117,7 +117,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let entries = entries(document);
     let last = |key: &str| entries.iter().rev().find(|entry| entry.key == key);
     let on = |key: &str| last(key).and_then(|entry| truth(entry.value));
-    // Every machine has some of these; without them it is no such file, or a piece of one.
+    // Every machine has some of these; without them the file is not a `.vmx` file, or is a part of one.
     let whole = last("config.version").is_some() || last("virtualhw.version").is_some();
     if entries.is_empty() && vagrant::is(document.text.as_str()) {
         return Ok(nothing(document.system(None, None, []).guest));
@@ -128,7 +128,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let os = last("guestos");
     let declared = os.map(|entry| guest(entry.value));
-    // "other" names no system.
+    // "other" does not name a system.
     let specific = os.is_some_and(|entry| !entry.value.to_ascii_lowercase().starts_with("other"));
     let (firm, hinted) = if specific { (declared, None) } else { (None, declared) };
     let guest = document.system(firm, hinted, []).guest;

@@ -41,10 +41,10 @@ fn keys_have_no_case() {
 fn the_hosts_counter() {
     let text = "config.version = \"8\"\r\nmonitor_control.virtual_rdtsc = \"FALSE\"\r\nnumvcpus = \"2\"\r\n";
     assert_eq!(testing::bad(Kind::Vmware, "m.vmx", text), ["vmx-rdtsc-not-virtualised"]);
-    // It has no other purpose than the one for which it was written.
+    // It has only the purpose for which it was written.
     assert_eq!(testing::mended(Kind::Vmware, "m.vmx", text), text);
     assert_eq!(bad("monitor_control.virtual_rdtsc = \"TRUE\"\n"), [""; 0]);
-    // Nothing is said of what nobody documents.
+    // A setting without documentation has no finding.
     assert_eq!(
         bad("monitor_control.disable_tsc_offsetting = \"TRUE\"\ntimeTracker.x = \"1\"\n"),
         [""; 0]

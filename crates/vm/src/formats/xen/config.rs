@@ -1,7 +1,7 @@
 //! The syntax of `xl.cfg`: `key = value` with strings, numbers and lists.
 //!
-//! Source: xl.cfg(5), and `tools/libs/util/libxlu_cfg_l.l` of Xen 4.20. Old files are Python; what is
-//! no setting is passed over.
+//! Source: xl.cfg(5), and `tools/libs/util/libxlu_cfg_l.l` of Xen 4.20. Old files are Python; statements that are not
+//! settings are skipped.
 
 use crate::document::Document;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) key: String,
-    /// The strings and numbers of the value; one that is no list has one.
+    /// The strings and numbers of the value; a value that is not a list has one.
     pub(super) values: Vec<Value>,
     /// The whole of it.
     pub(super) span: Range<usize>,
@@ -35,7 +35,7 @@ impl Setting {
         }
     }
 
-    /// The value in small letters.
+    /// Returns the value in lower case.
     pub(super) fn text(&self) -> String {
         self.one().map(|value| value.text.trim().to_ascii_lowercase()).unwrap_or_default()
     }
@@ -64,8 +64,8 @@ pub(super) fn read(document: &Document) -> Vec<Setting> {
     found
 }
 
-/// Where it is not certain which setting counts, and why: something that is no setting is in the file, which may be a
-/// program, or a name is there twice.
+/// Returns the ranges where it is not certain which setting applies, with the reason: the file has a line that is not a
+/// setting, so it may be a program, or a name occurs twice.
 pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let all = |why| vec![(0..text.len(), why)];
     if text.contains("\"\"\"") || text.contains("'''") {
@@ -88,7 +88,7 @@ pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
     twice.map(|span| (span, "the setting is there twice")).collect()
 }
 
-/// One statement from `at`, and where the next one begins.
+/// Returns one statement from `at`, and where the next one begins.
 fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
     let bytes = text.as_bytes();
     let skip_blank = |mut at: usize| {
@@ -128,7 +128,7 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' | b'\'' => {
-                // A string ends on its line; else it was never closed.
+                // A string ends on its line; otherwise it was never closed.
                 let close = bytes
                     .iter()
                     .skip(at + 1)
@@ -155,7 +155,7 @@ fn statement(text: &str, at: usize) -> (Option<Setting>, usize) {
                 at += 1;
                 break;
             }
-            // Every byte at which a word ends, or this would never go on.
+            // Every byte at which a word ends; otherwise the loop would not advance.
             byte if byte.is_ascii_whitespace() || matches!(byte, b',' | b';') => {
                 at += 1;
                 continue;

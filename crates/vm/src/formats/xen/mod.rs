@@ -1,6 +1,6 @@
 //! Xen: the domain files of `xl` (and of `xm`, its predecessor).
 //!
-//! [`config`] is the syntax. What must not live here: domains of libvirt that run under Xen.
+//! [`config`] is the syntax. Domains of libvirt that run under Xen are in `libvirt`.
 
 mod config;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
 
-/// What is known of this kind.
+/// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "xen",
     files: "Xen",
@@ -32,9 +32,9 @@ const CERTAIN: &str = "tsc_mode builder xen_platform_pci viridian device_model_v
 const COMMON: &str = "on_poweroff bootloader vif disk vcpus maxmem memory kernel ramdisk hap timer_mode \
     nestedhvm altp2m type hpet vnc sdl extra acpi apic";
 
-/// How many of the lines are settings of a domain.
+/// Returns how many of the lines are settings of a domain.
 fn settings(clues: &Clues<'_>) -> usize {
-    // What stands behind a key and its equal sign.
+    // The text after a key and its equal sign.
     let value = |line: &str, key: &str| {
         let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;
         Some(value.trim_start().to_owned())
@@ -43,7 +43,7 @@ fn settings(clues: &Clues<'_>) -> usize {
     let lists = ["disk", "vif"].iter().filter(|key| {
         clues.has(|line| value(line, key).is_some_and(|value| value.starts_with('[')))
     });
-    // A domain on ARM; the firmware of boards has the key, too, and names no domain.
+    // A domain on ARM; the firmware of boards has the key, too, but does not name a domain.
     let arm = count("device_tree") == 1 && count("name memory vcpus") >= 2;
     let certain = count(CERTAIN) + lists.count() + usize::from(arm);
     let kind = |line: &str| {
@@ -63,7 +63,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
 }
 
-/// What runs the domain.
+/// The type of the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Machine {
     Pv,
@@ -99,7 +99,7 @@ impl Domain {
         }
     }
 
-    /// A file does not name the guest's system; its name and its settings do, often.
+    /// Returns the guest's system. A file does not declare it, but its name and its settings often show it.
     fn guest(&self, document: &Document) -> Known {
         let name = self.get("name").map(Setting::text).unwrap_or_default();
         let boots = |key: &str| self.get(key).is_some();
@@ -114,8 +114,8 @@ impl Domain {
         known.or(Known::declared(document.guest.unwrap_or(other)))
     }
 
-    /// Whether `cpuid` turns a feature on or off. Both forms: `"host,tm=0,invtsc=1"` and
-    /// `[ '0x80000007:edx=...' ]`, of which only the first is looked at, since it has names.
+    /// Returns whether `cpuid` turns a feature on or off. It has two forms: `"host,tm=0,invtsc=1"` and
+    /// `[ '0x80000007:edx=...' ]`, of which only the first is read, since it has names.
     fn feature(&self, names: &[&str]) -> Option<bool> {
         let setting = self.get("cpuid")?;
         let mut state = None;
@@ -135,7 +135,7 @@ impl Domain {
     }
 }
 
-/// Parts of a file in which a change is not certain, and why.
+/// Returns the parts of a file in which a change is not certain, with the reasons.
 pub(crate) fn doubts(text: &str) -> Vec<(std::ops::Range<usize>, &'static str)> {
     config::doubts(text)
 }
@@ -176,8 +176,8 @@ fn mode(modes: &[&'static str], text: &str) -> Option<&'static str> {
 
 const MODES: [&str; 4] = ["default", "always_emulate", "native", "native_paravirt"];
 
-/// Why a number stays, where the file may be for xm, or for the first xl (Xen 4.1, `tools/libxl/xl_cmdimpl.c`): they know no
-/// names.
+/// Returns the reason why a number stays, where the file may be for xm, or for the first xl (Xen 4.1,
+/// `tools/libxl/xl_cmdimpl.c`): these do not accept names.
 fn old_reader(domain: &Domain, text: &str) -> Option<&'static str> {
     let model = domain.get("device_model").is_some_and(|it| it.text().contains("qemu-dm"));
     let lower = text.to_ascii_lowercase();
@@ -337,7 +337,7 @@ fn timers(
     }
 }
 
-/// What gives Windows its clock.
+/// The setting that gives Windows its clock.
 const VIRIDIAN: &str = "viridian = [\"defaults\", \"reference_tsc\", \"stimer\"]";
 
 fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &mut Vec<Finding>) {
@@ -351,7 +351,7 @@ fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &
         [one] => setting.and_then(Setting::on).unwrap_or(false) && !one.starts_with('!'),
         list => list.iter().any(|group| !group.starts_with('!')),
     };
-    // The last word counts; a list that only a run tells may have it.
+    // The last word applies; a list that is known only at run time may have it.
     let told = |group: &&String| {
         let name = group.trim_start_matches('!');
         matches!(name, "reference_tsc" | "all") || name.contains(['$', '{', '%'])

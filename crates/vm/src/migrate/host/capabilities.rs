@@ -7,13 +7,12 @@ use crate::xml::{Element, Tree};
 
 /// Reads the part `<host><cpu>`.
 ///
-/// `<counter name='tsc' frequency='Hz' scaling='yes|no'/>` is there since libvirt 5.2, and only if the
-/// TSC is invariant (`virCPUx86GetHost()`); `scaling` only if KVM could be asked
-/// (`virHostCPUGetTscInfo()`). All features that the model does not have by itself are listed, and no
-/// model has `invtsc`.
+/// `<counter name='tsc' frequency='Hz' scaling='yes|no'/>` exists since libvirt 5.2, and only if the TSC is invariant
+/// (`virCPUx86GetHost()`); `scaling` only if KVM could be queried (`virHostCPUGetTscInfo()`). All features that the
+/// model does not have by itself are listed, and no model has `invtsc`.
 ///
 /// # Errors
-/// No XML, or of another kind.
+/// The text is not XML, or of another kind.
 pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
     let tree = Tree::strict(&Text::new(text.to_owned()))
         .map_err(|error| HostError::Broken(format!("this XML cannot be read: {error}")))?;
@@ -68,9 +67,9 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
     };
     let feature = named("feature", "invtsc").is_some();
     host.invariant = match text_of("model") {
-        // What a guest requires, libvirt looks for among the features (qemuProcessVerifyCPUFeatures()).
+        // libvirt looks for a feature that a guest requires among the features (qemuProcessVerifyCPUFeatures()).
         Some(_) => Some(feature),
-        // Without a model no features were read either.
+        // Without a model, features were not read either.
         None => (feature || counter.is_some()).then_some(true),
     };
     Ok(host.settle(

@@ -5,7 +5,7 @@ use super::{AsHost, Host, HostError};
 use clocksmith_facts::Facts;
 use serde::Deserialize;
 
-/// What facts tell of a machine as a host of guests.
+/// Returns the properties of a machine as a host of guests, from its facts.
 #[must_use]
 pub fn of_facts(name: impl Into<String>, facts: &Facts) -> Host {
     Host::of(
@@ -16,7 +16,7 @@ pub fn of_facts(name: impl Into<String>, facts: &Facts) -> Host {
     )
 }
 
-/// Where the document of `why` says what the machine is as a host.
+/// The field of the document of `why` with the machine's properties as a host.
 #[derive(Deserialize)]
 struct Place {
     #[serde(default)]
@@ -34,7 +34,7 @@ struct Machine {
 /// Reads `clocksmith why --json`; `None` if it is another document.
 ///
 /// # Errors
-/// It is such a document, and has not what is needed.
+/// It is such a document, but lacks the required field.
 pub fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
     let Ok(report) = serde_json::from_str::<Place>(text) else { return Ok(None) };
     let Some(schema) = report.schema.filter(|schema| schema.starts_with("clocksmith.")) else {

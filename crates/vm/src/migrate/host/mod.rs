@@ -1,8 +1,8 @@
-//! What is known of a host: its TSC's frequency, whether the TSC is invariant, whether it can be
-//! scaled for guests. What is not known stays unknown, and says what would settle it.
+//! The properties of a host: its TSC's frequency, whether the TSC is invariant, whether it can be scaled for guests. An
+//! unknown property stays unknown, and names the source that would settle it.
 //!
-//! What lives here: the record, and where it is read from: `virsh capabilities` ([`capabilities`]),
-//! the labels of a KubeVirt node ([`node`]), our own facts ([`facts`]).
+//! This module has the record and its readers: `virsh capabilities` ([`capabilities`]), the labels of a KubeVirt node
+//! ([`node`]), our own facts ([`facts`]).
 
 pub mod capabilities;
 pub mod facts;
@@ -40,25 +40,25 @@ pub struct Missing {
     pub how: String,
 }
 
-/// Why a file tells of no host.
+/// The reason why a file describes no host.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// Not one of the kinds.
+    /// The file is of none of the kinds.
     #[error(
         "it is neither the output of `virsh capabilities`, nor nodes of Kubernetes (kubectl get \
          nodes -o json or yaml), nor `clocksmith why --json`, nor a bundle of `clocksmith collect`"
     )]
     Kind,
-    /// A kind that is understood, and broken.
+    /// The file is of a known kind, but has an error.
     #[error("{0}")]
     Broken(String),
-    /// It holds no host.
+    /// The file has no host.
     #[error("{0}")]
     Empty(String),
     /// A host without a TSC.
     #[error("it is a host with {0} processors, which have no TSC; this is about x86")]
     Foreign(String),
-    /// A figure that no processor has.
+    /// A frequency that no processor has.
     #[error(
         "a TSC frequency of {0} is none that a processor has: it is given in Hz, such as 2500000000"
     )]
@@ -66,7 +66,7 @@ pub enum HostError {
 }
 
 impl Host {
-    /// A host of which nothing is known.
+    /// Creates a host without any known property.
     #[must_use]
     pub fn unknown(name: impl Into<String>) -> Self {
         Self {
@@ -79,13 +79,13 @@ impl Host {
         }
     }
 
-    /// From what is known of it; `how` says what would settle the rest.
+    /// Creates a host from its known properties; `how` names the source that would settle the others.
     fn of(name: impl Into<String>, known: AsHost, how: &str) -> Self {
         let AsHost { tsc, scaling, hardware, invariant } = known;
         Self { tsc, scaling, hardware, invariant, ..Self::unknown(name) }.settle(how)
     }
 
-    /// Lists what is not known; `how` says what would settle it.
+    /// Lists the unknown properties; `how` names the source that would settle them.
     fn settle(mut self, how: &str) -> Self {
         let mut missing = |known: bool, fact: &'static str| {
             if !known {
@@ -98,17 +98,18 @@ impl Host {
         self
     }
 
-    /// The way of scaling that is assumed for figures: AMD's has fewer bits, so it is the worse one.
+    /// Returns the scaling hardware that is assumed for figures: AMD's has fewer fractional bits, so it is the worse
+    /// one.
     #[must_use]
     pub fn hardware_or_coarser(&self) -> Hardware {
         self.hardware.unwrap_or(Hardware::Svm)
     }
 }
 
-/// A frequency in Hz, as text. What is below a kHz is dropped.
+/// Parses a frequency in Hz. Hosts keep it in kHz, truncated.
 ///
 /// # Errors
-/// No number, or none that a TSC has.
+/// The text is not a number, or not a frequency that a TSC has.
 pub fn frequency(text: &str) -> Result<u64, HostError> {
     let hz: u64 = text.trim().parse().map_err(|_| {
         let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
@@ -125,11 +126,10 @@ fn exact(hz: u64) -> Option<Tsc> {
     Some(Tsc { khz: u32::try_from(hz / 1000).ok()?, slack_khz: 0 })
 }
 
-/// Reads hosts from a text; which kind it is shows at its beginning. `name` is used for what has none
-/// of its own.
+/// Reads hosts from a text, whose kind is recognised by its beginning. `name` is used for a host without a name.
 ///
 /// # Errors
-/// It is of no kind that is understood, or holds no host.
+/// The text is of no known kind, or has no host.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Host>, HostError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().as_bytes().first() {

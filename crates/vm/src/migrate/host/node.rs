@@ -2,8 +2,8 @@
 //!
 //! Source: KubeVirt `pkg/virt-controller/watch/topology/tsc.go` and the node labeller, 1.0 to 1.6:
 //! `cpu-timer.node.kubevirt.io/tsc-frequency` (Hz) and `.../tsc-scalable`, from libvirt's capabilities;
-//! `scheduling.node.kubevirt.io/tsc-frequency-N` is set for every frequency that a guest may ask for
-//! there, so it tells the node's own only when there is one alone.
+//! `scheduling.node.kubevirt.io/tsc-frequency-N` is set for every frequency that a guest may request there, so it is
+//! the node's own only if there is a single one.
 
 use super::{Host, HostError, exact, frequency};
 use crate::migrate::scale::Hardware;
@@ -32,10 +32,10 @@ struct Object {
     items: Vec<Object>,
 }
 
-/// Nodes of one list at most; Kubernetes supports 5,000.
+/// The limit of nodes in one list; Kubernetes supports 5,000.
 const MOST_NODES: usize = 50_000;
 
-/// The items of a list, no more than [`MOST_NODES`].
+/// Reads the items of a list, at most [`MOST_NODES`].
 fn items<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object>, D::Error> {
     struct Items;
     impl<'de> Visitor<'de> for Items {
@@ -58,7 +58,7 @@ fn items<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object>, D::Error> {
     from.deserialize_seq(Items)
 }
 
-/// The labels that are read; of those of scheduling two tell that there is not one alone.
+/// The labels that are read; two labels of scheduling are enough to show that there is more than one.
 fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
     struct Labels;
     impl<'de> Visitor<'de> for Labels {
@@ -96,7 +96,7 @@ struct Metadata {
 /// Reads a Node, a NodeList or a List from JSON.
 ///
 /// # Errors
-/// No JSON, or no node in it.
+/// The text is not JSON, or has no node.
 pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
     let object: Object = serde_json::from_str(text)
         .map_err(|error| HostError::Broken(format!("this JSON cannot be read: {error}")))?;
@@ -119,10 +119,10 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 /// Reads the same from YAML, also from several documents in one file.
 ///
 /// # Errors
-/// No YAML, or no node in it.
+/// The text is not YAML, or has no node.
 pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
     let documents = yaml::parse(text).map_err(|error| {
-        // A text that is no YAML at all is more likely of another kind than broken.
+        // A text that is not YAML is more likely of another kind than broken.
         if text.contains("kubevirt.io/") {
             HostError::Broken(format!("this YAML cannot be read: {error}"))
         } else {
@@ -194,7 +194,7 @@ fn host(node: Metadata) -> Result<Host, HostError> {
         (false, true) => Some(Hardware::Svm),
         _ => None,
     };
-    // libvirt tells a frequency of an invariant TSC only.
+    // libvirt reports only the frequency of an invariant TSC.
     host.invariant = (has(INVTSC) || host.tsc.is_some()).then_some(true);
     Ok(host.settle(
         "KubeVirt's node labeller, which sets the labels cpu-timer.node.kubevirt.io/*: the node \

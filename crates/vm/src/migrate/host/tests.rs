@@ -122,7 +122,7 @@ fn facts_of_a_machine() {
     let mut with_vmx = with(CpuVendor::Intel, intel, refined);
     with_vmx.cpu.vmx_flags = Fact::known(Flags::parse("vnmi tsc_scaling"), "test");
     assert_eq!(of_facts("a", &with_vmx).scaling, Some(true));
-    // What was not refined may be off, unless it was known beforehand.
+    // A frequency that was not refined may be inaccurate, unless it was known beforehand.
     let early = with(CpuVendor::Amd, "svm tsc_scale", detected);
     let host = of_facts("b", &early);
     assert_eq!(host.tsc, Some(Tsc { khz: 2_400_000, slack_khz: 1200 }));

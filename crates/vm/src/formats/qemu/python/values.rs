@@ -1,4 +1,4 @@
-//! What expressions of Python come to, as far as the file itself says it.
+//! The values of expressions of Python, as far as the file itself determines them.
 
 use super::{How, MOST_BINDINGS, MOST_DEPTH, MOST_VARIANTS, MOST_WORDS, Reader, Value};
 use crate::formats::qemu::code::{Part, Token};
@@ -6,7 +6,7 @@ use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
 
 impl Reader {
-    /// The value of a name.
+    /// Returns the value of a name.
     pub(super) fn value(&self, name: &str, scope: usize, at: usize, depth: usize) -> Value {
         let Some(key) = self.key(name, scope) else { return Value::Unknown(at) };
         let bindings = self.names.get(&key).map(Vec::as_slice).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// What an expression comes to.
+    /// Returns the value of an expression.
     pub(super) fn expression(&self, range: Range<usize>, depth: usize) -> Value {
         self.work.set(self.work.get() + range.len() + 1);
         let start = self.tokens.get(range.start).map_or(0, Token::at);
@@ -121,7 +121,7 @@ impl Reader {
                     && self.close(range.start) + 1 == range.start + tokens.len() =>
             {
                 let inside = range.start + 1..self.close(range.start);
-                // `("a" "b")` is no list.
+                // `("a" "b")` is not a list.
                 if first.is("(") && self.split(inside.clone(), ",").len() == 1 {
                     return self.expression(inside, depth + 1);
                 }
@@ -132,7 +132,7 @@ impl Reader {
                 for (n, token) in tokens.iter().enumerate() {
                     match token {
                         Token::Text { parts, .. } => self.string(parts, scope, depth, &mut text),
-                        // `"...".format(...)`, `"..." % ...`: what is put in is not known.
+                        // `"...".format(...)`, `"..." % ...`: the inserted values are not known.
                         _ if token.is("%") || token.name().is_some_and(|it| it == ".format") => {
                             let open = |c: char| matches!(c, '%' | '{');
                             match text.as_str().find(open) {
@@ -166,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// The elements of a list: what it may be.
+    /// Returns the alternatives of a list, from its elements.
     pub(super) fn elements(&self, range: Range<usize>, depth: usize) -> Vec<Vec<Placed>> {
         let mut lists: Vec<Vec<Placed>> = vec![Vec::new()];
         for element in self.split(range, ",") {
@@ -194,14 +194,14 @@ impl Reader {
     }
 }
 
-/// A word that only a run tells.
+/// Returns a word that is known only when the program runs.
 fn unknown(at: usize) -> Placed {
     let mut text = Placed::default();
     text.push(UNKNOWN, at);
     text
 }
 
-/// Each list with each other one behind it. Under a condition a -cpu that comes again is another command line.
+/// Returns each list joined with each other one. Under a condition, a repeated -cpu is another command line.
 fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
     let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
     let mut out = Vec::new();
