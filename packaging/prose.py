@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -132,7 +132,7 @@ class Words:
                 for w in table["word"]
             ]
             self.exceptions = [(e["files"], e["words"], e["reason"], Counter()) for e in table.get("except", [])]
-            self.texts, self.skip, self.pending = table["texts"], table["skip"], table["pending"]
+            self.texts, self.skip = table["texts"], table["skip"]
             self.code = tuple(table["code"])
         except (tomllib.TOMLDecodeError, KeyError, re.error) as error:
             stop(f"{LIST.relative_to(TOP)} cannot be used: {error!r}")
@@ -232,7 +232,7 @@ def main():
     if given:
         names = [name for name in names if any((TOP / name).is_relative_to(path) for path in given)]
 
-    wrong, checked, later = 0, 0, defaultdict(list)
+    wrong, checked = 0, 0
     for name in names:
         if given:
             if not name.endswith((".md", ".yml")):
@@ -248,21 +248,9 @@ def main():
         checked += 1
         prose = settings(text) if name.endswith(".yml") else markdown(text)
         for line, found, instead in words.hits(name, prose, text):
-            hit = f"{name}:{line}: {found}: {instead}"
-            if not given and name in words.pending:
-                later[name].append(hit)
-                continue
             wrong += 1
-            print(hit)
-    for name, hits in later.items():
-        if len(hits) > words.pending[name]:
-            wrong += 1
-            print(f"{name}: {len(hits)} hits, and {words.pending[name]} are allowed: one of these is new:", *hits, sep="\n  ")
+            print(f"{name}:{line}: {found}: {instead}")
     if not given:
-        for name, allowed in words.pending.items():
-            if len(later[name]) < allowed:
-                wrong += 1
-                print(f"packaging/prose.toml: pending: {name} has {len(later[name])} hits, and {allowed} are allowed: lower it")
         for files, text, _, used in words.exceptions:
             if not used and not files.endswith(".rs"):
                 wrong += 1
@@ -278,8 +266,7 @@ def main():
                     print(f"{name}:{line}: {found}: {instead}")
     if args.code:
         code(words, [n for n in names if n.endswith(".rs")], bool(given))
-    pending = sum(map(len, later.values()))
-    print(f"prose: {checked} texts, {wrong} hits" + (f"; {pending} older ones are listed as pending" if pending else ""))
+    print(f"prose: {checked} texts, {wrong} hits")
     sys.exit(1 if wrong else 0)
 
 

@@ -110,7 +110,7 @@ fn frequency(domain: &Domain<'_>) -> Option<Finding> {
     let possible = hertz.is_some_and(|hertz| hertz == 0 || possible(hertz));
     (!possible).then(|| {
         Finding::new(rule!("lv-frequency-impossible"), attribute.value_span.clone())
-            .summary(format!("a TSC of {} Hz: none that a processor has", shown(&attribute.value)))
+            .summary(format!("no processor has a TSC of {} Hz", shown(&attribute.value)))
             .fix("the host's frequency in Hz, such as 2500000000 (`virsh capabilities`)")
     })
 }
@@ -141,7 +141,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     }
     if !lost.is_empty() {
         finding = finding.summary(format!(
-            "a -cpu in qemu:commandline replaces the one that libvirt makes: {} lost",
+            "a -cpu in qemu:commandline replaces the one that libvirt generates: {} lost",
             lost.join(", ")
         ));
     }

@@ -309,7 +309,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     out.push(
         Finding::new(rule!("pve-args-cpu-override"), cpu.whole.span())
             .severity(severity)
-            .summary(format!("a -cpu in args replaces the one that Proxmox VE makes: {words} never reaches QEMU"))
+            .summary(format!("a -cpu in args replaces the one that Proxmox VE generates: {words} never reaches QEMU"))
             .fix(
                 "say it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as invtsc, in a model \
                  of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove -cpu from args",
