@@ -95,6 +95,8 @@ for file in "$dist"/*-image.tar; do
     name=$(basename "$file" .tar)
     skopeo copy --quiet --insecure-policy "docker-archive:$file" "oci:$dir/layout:$name"
     umoci unpack --rootless --image "$dir/layout:$name" "$dir/open/$name" >"$dir/said" 2>&1 || fail "$file: $(cat "$dir/said")"
+    # Made by umoci beside the files of the image, with the path where it has put them.
+    rm -f "$dir/open/$name"/*.mtree "$dir/open/$name/umoci.json"
     [ -s "$dir/open/$name/rootfs/usr/share/doc/clocksmith/clocksmith.cdx.json" ] || fail "$file has no bill of materials"
 done
 target=${CARGO_TARGET_DIR:-$root/target}
