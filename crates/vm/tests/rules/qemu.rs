@@ -390,6 +390,36 @@ fn qemu_cpu_in_branches_is_not_repeated() {
     assert!(!found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}");
 }
 
+/// A value whose text is in a variable above the condition goes with its option.
+#[test]
+fn qemu_value_in_a_variable_goes_with_its_branch() {
+    let kind = Kind::Qemu;
+    let script = |value: &str| {
+        format!(
+            "#!/bin/bash\nmodel=\"Skylake-Client\"\nflags=vendor=GenuineIntel\nA=(-enable-kvm -machine q35,hpet=off -m 1G)\n\
+             if [ -n \"$S\" ]; then\n  A+=(-cpu {value} -device ahci)\nelse\n  A+=(-cpu host)\nfi\nqemu-system-x86_64 \"${{A[@]}}\"\n"
+        )
+    };
+    for value in
+        ["\"$model\",vendor=GenuineIntel,kvm=on", "\"$model,$flags\"", "Nehalem,\"$flags\""]
+    {
+        let found = ids(kind, &script(value));
+        assert!(
+            found.iter().all(|(_, severity)| *severity == Severity::Info),
+            "{found:?}\n{value}"
+        );
+        assert!(found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}\n{value}");
+        mends(kind, &script(value));
+    }
+    both(
+        kind,
+        "q-hypervisor-hidden",
+        Severity::Error,
+        &script("\"$model\",-hypervisor"),
+        &script("\"$model\",+hypervisor"),
+    );
+}
+
 /// What is hidden matters less where the clock that is left is there.
 #[test]
 fn qemu_hidden_beside_another_clock_matters_less() {

@@ -14,6 +14,11 @@ const WITH_VALUE: &str =
 const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no-shutdown no-hpet no-acpi snapshot \
     daemonize usb S s localtime full-screen only-migratable";
 
+/// Whether the next word is the value of an option for certain.
+pub(super) fn takes_value(option: &str) -> bool {
+    listed(WITH_VALUE, option.trim_start_matches('-'))
+}
+
 /// Whether a word looks like the value of `-cpu`: a model, and a flag that nothing else has.
 fn is_cpu(word: &Placed) -> bool {
     let text = word.as_str();
