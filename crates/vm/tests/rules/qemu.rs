@@ -368,6 +368,9 @@ fn qemu_cpu_in_branches_is_not_repeated() {
             "if y; then\n  if x; then\n    {kvm}\n  else\n    A+=(-cpu Haswell)\n  fi\nelse\n  A+=(-cpu max)\nfi\n"
         ),
         format!("A+=(-cpu Haswell)\nif x; then\n  {kvm}\nfi\n"),
+        format!("[ \"$K\" ] && A+=(-cpu Haswell) || {kvm}\n"),
+        format!("A+=(-cpu Haswell)\n[ \"$K\" ] && {kvm}\n"),
+        format!("M=Haswell\n[ \"$K\" ] && A+=(-cpu $M,vendor=GenuineIntel) || {kvm}\n"),
     ] {
         let found = ids(kind, &script(&body));
         assert!(!found.iter().any(|(id, _)| *id == "q-cpu-repeated"), "{found:?}\n{body}");

@@ -37,6 +37,8 @@ fn is_cpu(word: &Placed) -> bool {
 pub(crate) struct Line {
     /// Every `-cpu`; the last one counts.
     pub(crate) cpus: Vec<Properties>,
+    /// Where each of these options stands; the text of its value may be in a variable.
+    pub(super) cpus_at: Vec<usize>,
     /// Every `-machine` and `-M`; they add up.
     pub(crate) machines: Vec<Properties>,
     /// Every `-rtc`.
@@ -113,7 +115,10 @@ impl Line {
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
             let list = value.map(Properties::parse);
             match option {
-                "cpu" => line.cpus.extend(list),
+                "cpu" => {
+                    line.cpus_at.extend(list.as_ref().map(|_| word.span().start));
+                    line.cpus.extend(list);
+                }
                 "machine" | "M" => line.machines.extend(list),
                 "rtc" => line.rtc.extend(list),
                 "global" => line.globals.extend(list),

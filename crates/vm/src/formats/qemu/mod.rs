@@ -305,9 +305,17 @@ fn command_findings(
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch that gives another -cpu means it to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
+    let option = |value: usize| {
+        let mut of = line.cpus.iter().zip(&line.cpus_at).rev();
+        of.find(|(cpu, _)| cpu.whole.span().start == value).map_or(value, |(_, at)| *at)
+    };
+    let replaced = |at: usize| {
+        let (at, last) = (option(at), option(last));
+        !script.branches.together(at, last) || script.sometimes(last, at)
+    };
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
-            || (script.branches.together(finding.span.start, last)
+            || (!replaced(finding.span.start)
                 // Strings of a program may be of several lists, and arrays of a script of several machines.
                 && (command.program.is_some() || is_shell(document))
                 && script.of_one(command, finding.span.start, last))

@@ -70,6 +70,11 @@ impl Script {
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
     }
 
+    /// Whether one place runs only under a condition that does not hold for another one.
+    pub(crate) fn sometimes(&self, at: usize, beside: usize) -> bool {
+        self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&beside))
+    }
+
     /// Whether two words are certainly of one command: words of several statements are only put together.
     pub(crate) fn of_one(&self, command: &Command, first: usize, last: usize) -> bool {
         command.program.is_some() || self.pooled.of_one(first, last)
