@@ -5,7 +5,7 @@
 use crate::certain::is_shell;
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
-use crate::formats::Kind;
+use crate::formats::{Kind, vagrant};
 use crate::shell::is_unit;
 use crate::text::Text;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     let text = &document.text;
     let begins = text.as_str().trim_start();
     let ruby = document.kind == Kind::VagrantLibvirt
-        || document.kind == Kind::Virtualbox && text.as_str().contains("Vagrant.configure");
+        || document.kind == Kind::Virtualbox && vagrant::is(text.as_str());
     let wishes = if ruby {
         of_ruby(text)
     } else if begins.starts_with('<') || begins.starts_with("{%") {

@@ -4,7 +4,7 @@
 mod code;
 
 use crate::document::Document;
-use crate::formats::{Kind, kubevirt, libvirt};
+use crate::formats::{Kind, kubevirt, libvirt, vagrant};
 use crate::words::{base, listed};
 use crate::{sh, xml, yaml};
 use code::Language;
@@ -101,7 +101,7 @@ fn syntax(document: &Document) -> Syntax {
         Kind::VagrantLibvirt => return Syntax::Code(Language::Ruby),
         _ => {}
     }
-    if file == "vagrantfile" || text.contains("Vagrant.configure") {
+    if file == "vagrantfile" || vagrant::is(text) {
         return Syntax::Code(Language::Ruby);
     }
     if ["dockerfile", "containerfile"].iter().any(|it| file.starts_with(it)) {

@@ -22,7 +22,7 @@ pub(crate) mod qemu;
 mod quickemu;
 mod terraform;
 mod utm;
-mod vagrant;
+pub(crate) mod vagrant;
 mod vagrant_libvirt;
 mod virt_install;
 mod virtualbox;

@@ -19,9 +19,9 @@ pub(super) const VIRTUALBOX: Provider = (Kind::Virtualbox, "virtualbox", super::
 /// VMware: Workstation, Fusion, the provider for both.
 pub(super) const VMWARE: Provider = (Kind::Vmware, "vmware", super::vmware::lint);
 
-/// Whether it is a Vagrantfile.
-pub(super) fn is(text: &str) -> bool {
-    text.contains("Vagrant.configure")
+/// Whether it is a Vagrantfile. Ruby takes `::` before the name of a method, too.
+pub(crate) fn is(text: &str) -> bool {
+    ["Vagrant.configure", "Vagrant::configure"].iter().any(|it| text.contains(it))
 }
 
 /// The kind of a provider, the beginning of its name, and the function that checks a file of it.

@@ -417,3 +417,23 @@ fn only_a_comment_of_the_format_leaves_a_rule_out() {
         assert_eq!(left_out(Kind::Kubevirt, "a.yaml", &text), 0, "{data}");
     }
 }
+
+/// Ruby takes `::` before the name of a method.
+#[test]
+fn vagrantfile_is_told_by_either_way_to_call() {
+    for call in ["Vagrant.configure", "Vagrant::configure"] {
+        let text = format!(
+            "{call}(\"2\") do |config|\n  config.vm.box = \"x\"\n  config.vm.provider :virtualbox do |v|\n    v.memory = 512\n  end\nend\n"
+        );
+        assert_eq!(Document::new("Vagrantfile", text.as_bytes()).unwrap().kind, Kind::Virtualbox);
+    }
+}
+
+#[test]
+fn key_of_virtualbox_that_is_not_there_overrides_nothing() {
+    let text = "VBoxManage setextradata vm VBoxInternal/TM/TSCVirtualized 0\n";
+    let found = lint(&document(Kind::Virtualbox, text)).unwrap().findings;
+    let said = found.into_iter().find(|it| it.rule.id == "vb-key-overridden").unwrap();
+    assert_eq!(said.summary.as_deref(), Some("TSCVirtualized does nothing without UseRealTSC"));
+    assert_eq!(said.fix.as_deref(), Some("remove it"));
+}

@@ -368,6 +368,9 @@ fn qemu_cpu_in_branches_is_not_repeated() {
             "if y; then\n  if x; then\n    {kvm}\n  else\n    A+=(-cpu Haswell)\n  fi\nelse\n  A+=(-cpu max)\nfi\n"
         ),
         format!("A+=(-cpu Haswell)\nif x; then\n  {kvm}\nfi\n"),
+        format!("[ \"$K\" ] && A+=(-cpu Haswell) || {kvm}\n"),
+        format!("A+=(-cpu Haswell)\n[ \"$K\" ] && {kvm}\n"),
+        format!("M=Haswell\n[ \"$K\" ] && A+=(-cpu $M,vendor=GenuineIntel) || {kvm}\n"),
     ] {
         let found = ids(kind, &script(&body));
         assert!(!found.iter().any(|(id, _)| *id == "q-cpu-repeated"), "{found:?}\n{body}");
@@ -388,6 +391,36 @@ fn qemu_cpu_in_branches_is_not_repeated() {
     let found = ids(kind, other);
     assert!(found.iter().all(|(_, severity)| *severity == Severity::Info), "{found:?}");
     assert!(!found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}");
+}
+
+/// A value whose text is in a variable above the condition goes with its option.
+#[test]
+fn qemu_value_in_a_variable_goes_with_its_branch() {
+    let kind = Kind::Qemu;
+    let script = |value: &str| {
+        format!(
+            "#!/bin/bash\nmodel=\"Skylake-Client\"\nflags=vendor=GenuineIntel\nA=(-enable-kvm -machine q35,hpet=off -m 1G)\n\
+             if [ -n \"$S\" ]; then\n  A+=(-cpu {value} -device ahci)\nelse\n  A+=(-cpu host)\nfi\nqemu-system-x86_64 \"${{A[@]}}\"\n"
+        )
+    };
+    for value in
+        ["\"$model\",vendor=GenuineIntel,kvm=on", "\"$model,$flags\"", "Nehalem,\"$flags\""]
+    {
+        let found = ids(kind, &script(value));
+        assert!(
+            found.iter().all(|(_, severity)| *severity == Severity::Info),
+            "{found:?}\n{value}"
+        );
+        assert!(found.iter().any(|(id, _)| *id == "q-no-invtsc"), "{found:?}\n{value}");
+        mends(kind, &script(value));
+    }
+    both(
+        kind,
+        "q-hypervisor-hidden",
+        Severity::Error,
+        &script("\"$model\",-hypervisor"),
+        &script("\"$model\",+hypervisor"),
+    );
 }
 
 /// A hidden clock is a lesser problem where another clock is available.

@@ -291,6 +291,24 @@ fn branch_without_kvm_wants_no_clock_of_hyper_v() {
     assert!(missing(&of("-accel kvm -cpu host,hv-time", "-accel kvm -cpu max,hv-relaxed")));
 }
 
+/// Numbers and disks that only a run tells choose no hypervisor.
+#[test]
+fn emulated_windows_wants_no_clock_of_hyper_v() {
+    let of = |words: &str| {
+        format!(
+            "#!/bin/sh\nqemu-system-x86_64 {words} -M q35,hpet=off -cpu max -drive file=win10.qcow2\n"
+        )
+    };
+    let missing = |text: &str| ids(Kind::Qemu, text).iter().any(|it| it.0 == "q-hv-time-missing");
+    for words in ["-m \"${1}M\"", "-smp cores=$(nproc)", "-drive file=\"$2\",if=virtio"] {
+        assert!(!missing(&of(words)), "{words}");
+        assert!(missing(&of(&format!("-enable-kvm {words}"))), "{words}");
+    }
+    for words in ["\"$@\"", "$ACCEL", "-accel \"$1\"", "-$1"] {
+        assert!(missing(&of(words)), "{words}");
+    }
+}
+
 #[test]
 fn qemu_machine_that_is_said_to_stay_is_no_warning() {
     let of = |cpu: &str| {

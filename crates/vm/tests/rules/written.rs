@@ -229,3 +229,18 @@ fn a_start_with_options_that_do_not_matter_is_one() {
         assert_eq!(kind(line), None, "{line}");
     }
 }
+
+#[test]
+fn configuration_of_firecracker_in_a_here_document_is_read() {
+    let script = |args: &str| {
+        format!(
+            "#!/bin/sh\nMORE=ip=off\ncat <<EOF > vm.json\n{{\n  \"boot-source\": {{\"kernel_image_path\": \"k\", \"boot_args\": \"{args}\"}}\n}}\nEOF\n\
+             ./firecracker --no-api --config-file vm.json\n"
+        )
+    };
+    let plain = script("console=ttyS0 $MORE");
+    assert_eq!(Document::new("run.sh", plain.as_bytes()).unwrap().kind, Kind::Firecracker);
+    let slow = script("console=ttyS0 clocksource=hpet $MORE");
+    both(Kind::Firecracker, "cmdline-slow-clocksource", Severity::Warn, &slow, &plain);
+    mended(Kind::Firecracker, &slow, &slow);
+}

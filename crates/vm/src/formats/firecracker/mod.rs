@@ -8,12 +8,14 @@ mod tests;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Rule};
-use crate::formats::Format;
+use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::guest::Known;
+use crate::inner::written;
 use crate::json::{self, Json};
 use crate::lint::{LintError, Report};
 use crate::parameters;
+use crate::words::here_documents;
 use std::ops::Range;
 
 /// The registry entry of this kind.
@@ -40,10 +42,21 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
     // A script that uses the socket with `curl`; it may start machines of QEMU, too.
     let sends = ["/boot-source", "\"boot_args\"", "curl"];
-    if sends.iter().all(|mark| clues.text.contains(mark)) && !clues.text.contains("qemu-system-") {
+    let text = clues.text;
+    let alone = !text.contains("qemu-system-");
+    if alone && sends.iter().all(|mark| text.contains(mark)) {
         return Some(Sign::Lines);
     }
-    (loads || keys.iter().any(|key| clues.quotes(key))).then_some(Sign::Json)
+    if loads || keys.iter().any(|key| clues.quotes(key)) {
+        return Some(Sign::Json);
+    }
+    let written = || here_documents(text).into_iter().any(|it| text.get(it).is_some_and(is_json));
+    (alone && text.contains("\"boot-source\"") && written()).then_some(Sign::Part)
+}
+
+/// Whether a text is the configuration of a machine.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{') && text.contains("\"boot-source\"")
 }
 
 /// Keys that mark a body as that of `PUT /snapshot/load`, and not of a configuration; the second is the older name.
@@ -56,6 +69,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // A script that uses the socket.
         findings.extend(script(document));
         findings.extend(load_in_script(document));
+        // A script that writes the configuration.
+        let mut made =
+            written(document, Kind::Firecracker, is_json).map_or_else(Vec::new, |it| it.findings);
+        made.retain(|it| {
+            !findings.iter().any(|one| one.rule.id == it.rule.id && one.span.start == it.span.start)
+        });
+        findings.extend(made);
         return Ok(Report::of(Known::declared(Guest::Linux), true, findings));
     }
     let json = json::read(document)?;

@@ -1,6 +1,7 @@
 //! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options in several of them are
 //! alternatives, and not one command line.
 
+use super::line::takes_value;
 use super::script::{Command, begin, end};
 use crate::placed::Placed;
 use crate::shell::{Statement, Word};
@@ -167,10 +168,12 @@ impl Branches {
             })
         };
         let mut out = Vec::new();
-        let mut left = false;
+        let (mut left, mut owes) = (false, false);
         for word in words {
-            // A value is treated like its option.
-            left = off(word) && (left || word.as_str().starts_with('-'));
+            let option = word.as_str().starts_with('-');
+            // A value goes with its option, wherever its text was written.
+            left = if option { off(word) } else { left && (owes || off(word)) };
+            owes = option && left && takes_value(word.as_str());
             if !left {
                 out.push(word.clone());
             }

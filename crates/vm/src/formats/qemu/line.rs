@@ -14,6 +14,11 @@ const WITH_VALUE: &str =
 const ALONE: &str = "enable-kvm nographic nodefaults no-user-config no-reboot no-shutdown no-hpet no-acpi snapshot \
     daemonize usb S s localtime full-screen only-migratable";
 
+/// Returns whether the next word is certainly the value of an option.
+pub(super) fn takes_value(option: &str) -> bool {
+    listed(WITH_VALUE, option.trim_start_matches('-'))
+}
+
 /// Returns whether a word looks like the value of `-cpu`: a model, and a flag that only `-cpu` has.
 fn is_cpu(word: &Placed) -> bool {
     let text = word.as_str();
@@ -32,6 +37,8 @@ fn is_cpu(word: &Placed) -> bool {
 pub(crate) struct Line {
     /// Every `-cpu`; the last one applies.
     pub(crate) cpus: Vec<Properties>,
+    /// The position of each of these options; the text of its value may be in a variable.
+    pub(super) cpus_at: Vec<usize>,
     /// Every `-machine` and `-M`; they are merged.
     pub(crate) machines: Vec<Properties>,
     /// Every `-rtc`.
@@ -108,7 +115,10 @@ impl Line {
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
             let list = value.map(Properties::parse);
             match option {
-                "cpu" => line.cpus.extend(list),
+                "cpu" => {
+                    line.cpus_at.extend(list.as_ref().map(|_| word.span().start));
+                    line.cpus.extend(list);
+                }
                 "machine" | "M" => line.machines.extend(list),
                 "rtc" => line.rtc.extend(list),
                 "global" => line.globals.extend(list),

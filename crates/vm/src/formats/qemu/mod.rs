@@ -226,7 +226,19 @@ fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'
 fn without_kvm(command: &Command, line: &Line) -> bool {
     let host = line.cpu().is_some_and(|cpu| cpu.head_name() == "host" || cpu.whole.unknown());
     let emulates = command.program.as_ref().is_some_and(|it| machine::emulates(it.as_str()));
-    emulates && !host && line.kvm().is_none() && !command.words.iter().any(Placed::unknown)
+    emulates && !host && line.kvm().is_none() && !may_ask_for_more(&command.words)
+}
+
+/// Whether a word that only a run tells may choose what runs the guest: one of which nothing is known, an option, or the value
+/// of one that chooses it. A number or the name of a disk does not.
+fn may_ask_for_more(words: &[Placed]) -> bool {
+    let before = std::iter::once("").chain(words.iter().map(Placed::as_str));
+    words.iter().zip(before).any(|(word, before)| {
+        let text = word.as_str();
+        let nothing = text.chars().all(|c| c == crate::placed::UNKNOWN || c.is_whitespace());
+        let chooses = crate::words::listed("machine M accel", before.trim_start_matches('-'));
+        word.unknown() && (nothing || text.starts_with('-') || chooses && before.starts_with('-'))
+    })
 }
 
 fn command_findings(
@@ -293,9 +305,17 @@ fn command_findings(
     let mut rest = machine::check(command, line, guest, &place, &conditional);
     // A branch with another -cpu intends to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
+    let option = |value: usize| {
+        let mut of = line.cpus.iter().zip(&line.cpus_at).rev();
+        of.find(|(cpu, _)| cpu.whole.span().start == value).map_or(value, |(_, at)| *at)
+    };
+    let replaced = |at: usize| {
+        let (at, last) = (option(at), option(last));
+        !script.branches.together(at, last) || script.sometimes(last, at)
+    };
     rest.retain(|finding| {
         finding.rule.id != rule!("q-cpu-repeated").id
-            || (script.branches.together(finding.span.start, last)
+            || (!replaced(finding.span.start)
                 // Strings of a program may belong to several lists, and arrays of a script to several machines.
                 && (command.program.is_some() || is_shell(document))
                 && script.of_one(command, finding.span.start, last))

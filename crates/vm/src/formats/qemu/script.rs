@@ -70,6 +70,11 @@ impl Script {
             || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
     }
 
+    /// Returns whether one position runs only under a condition that does not apply to another one.
+    pub(crate) fn sometimes(&self, at: usize, beside: usize) -> bool {
+        self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&beside))
+    }
+
     /// Returns whether two words certainly belong to one command: words of several statements may only have been
     /// collected.
     pub(crate) fn of_one(&self, command: &Command, first: usize, last: usize) -> bool {

@@ -281,12 +281,16 @@ fn mode(judge: &mut Judge<'_>, refuses: bool) {
         }
         let Some(extra) = machine.key(key) else { continue };
         let said = match by {
+            Some(by) if machine.key(by).is_none() => {
+                format!("{} does nothing without {}", key.name(), by.name())
+            }
             Some(by) => format!("{} does nothing: {} overrides it", key.name(), by.name()),
             None => format!("{} does nothing: {why}", key.name()),
         };
+        let alone = by.is_none_or(|by| machine.key(by).is_none());
         let finding = Finding::new(rule!("vb-key-overridden"), extra.whole.clone())
             .summary(said)
-            .fix("remove the one that is not wanted");
+            .fix(if alone { "remove it" } else { "remove the one that is not wanted" });
         judge.findings.push(finding);
     }
     if refuses {
