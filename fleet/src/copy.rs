@@ -2,7 +2,7 @@
 //! are null, and those that this version does not know are kept.
 
 use crate::tables;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::newest::{Moment, key};
 use clocksmith_fleet::row::moment;
@@ -13,6 +13,7 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options, filter_record_b
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{ConvertedType, Type};
 use parquet::file::metadata::KeyValue;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,8 +28,47 @@ const DAY: &str = "day";
 pub(crate) fn open(file: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
     let opened = given::open(file, Kinds::Regular).map_err(anyhow::Error::from);
     opened
-        .and_then(|file| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))
+        .and_then(|file| {
+            let opened = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            check_text(&opened)?;
+            Ok(opened)
+        })
         .with_context(|| format!("cannot read the table {}", file.display()))
+}
+
+/// Refuses text that its file does not mark as UTF-8: the library would take its bytes for text without a look at them.
+fn check_text(opened: &ParquetRecordBatchReaderBuilder<File>) -> Result<()> {
+    let known = |name: &str| {
+        let mut fields = (0..tables::TABLES.len()).flat_map(tables::fields);
+        fields.any(|field| field.name() == name && has_text(field.data_type()))
+    };
+    for leaf in opened.parquet_schema().columns() {
+        if leaf.physical_type() != Type::BYTE_ARRAY || leaf.converted_type() == ConvertedType::UTF8
+        {
+            continue;
+        }
+        let name = leaf.path().parts().first().map_or("", String::as_str);
+        let mut fields = opened.schema().fields().iter().filter(|field| field.name() == name);
+        if known(name) || fields.any(|field| has_text(field.data_type())) {
+            bail!("its column {name} is not marked as text (UTF-8)");
+        }
+    }
+    Ok(())
+}
+
+fn has_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => has_text(value),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => has_text(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_text(field.data_type())),
+        _ => false,
+    }
 }
 
 /// The columns of a table in these files: those that this version knows, then others in the order in which they are found.

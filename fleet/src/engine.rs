@@ -1,6 +1,7 @@
 //! The engine: Apache DataFusion over the tables, with a limit of memory, and reading only.
 
 use crate::copy;
+use crate::depth;
 use crate::memory::{self, Shares};
 use crate::sources::Views;
 use crate::tables::{self, TABLES};
@@ -41,7 +42,12 @@ impl Columns {
         while let Some(dir) = dirs.pop() {
             for entry in dir.read_dir().context("cannot list a directory in TMPDIR")? {
                 let path = entry?.path();
-                if path.is_dir() { dirs.push(path) } else { files.push(path) }
+                if path.is_dir() {
+                    dirs.push(path);
+                } else {
+                    // A link to it, whose own name tells the user nothing.
+                    files.push(path.read_link().unwrap_or(path));
+                }
             }
         }
         files.sort_unstable();
@@ -139,6 +145,7 @@ impl Engine {
 
     /// Runs a query. Nothing can be changed: no file is written, no table made.
     pub(crate) async fn ask(&self, query: &str) -> Result<SendableRecordBatchStream> {
+        depth::check(query)?;
         let mut stream = self.run(&self.context, query).await?;
         // A query that needs more than its share fails before its first row, nearly always.
         let mut first = stream.next().await;

@@ -11,13 +11,17 @@
 //! [`compact`] merges the files of a day: the merged file lists the files that it replaces, so that after an
 //! interruption nothing counts twice.
 //!
-//! Only files that this program wrote are removed, and none is overwritten. One run at a time writes; readers need no lock.
+//! Only files that this program wrote are removed, and none is overwritten. One run at a time writes; readers need no lock. Others
+//! may own the directory: no link of another user is followed to a file that is written or removed.
 
 use crate::copy::{self, Sink};
+use crate::output;
 use crate::tables::{self, Set, Staged, TABLES};
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::trusted::{self, Parent};
+use clocksmith_facts::visible;
 use clocksmith_fleet::report::Added;
-use rustix::fs::{FlockOperation, RenameFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,6 +30,8 @@ use tempfile::TempDir;
 
 /// Days that are written at the same time; each holds a row group in memory.
 const AT_ONCE: usize = 4;
+/// Of what is left out, at most so many are named.
+const NAMED: usize = 5;
 /// The prefix of the day in the name of a partition.
 const PARTITION: &str = "day=";
 /// The prefixes of the names of this program's files, and of those among them that replace others.
@@ -50,9 +56,9 @@ fn day_of(dir: &Path) -> Option<String> {
     (plain && dir.is_dir()).then(|| day.to_owned())
 }
 
-/// The tables of all days, oldest first.
+/// The tables of all days, oldest first. What is left out is said.
 pub(crate) fn sets(dir: &Path) -> Result<Vec<Set>> {
-    let mut sets = Vec::new();
+    let (mut sets, mut odd) = (Vec::new(), odd(dir)?);
     for day in days(dir)? {
         let stems = stems(dir, &day)?;
         let replaced = replaced(dir, &day, &stems)?;
@@ -62,17 +68,44 @@ pub(crate) fn sets(dir: &Path) -> Result<Vec<Set>> {
                 // A table that was not copied with the others has no rows.
                 file.is_file().then_some(file)
             });
+            if files[0].is_none() {
+                odd.push(format!("{} is not a regular file", file(dir, 0, &day, stem).display()));
+            }
             sets.push(Set::of_day(files, &day));
         }
+    }
+    for line in odd.iter().take(NAMED) {
+        output::message(&format!("clocksmith-fleet: left out: {}\n", visible::line(line)));
+    }
+    if let Some(more @ 1..) = odd.len().checked_sub(NAMED) {
+        output::message(&format!("clocksmith-fleet: left out: {more} more\n"));
     }
     Ok(sets)
 }
 
-fn days(dir: &Path) -> Result<Vec<String>> {
+/// Partitions whose names are not days.
+fn odd(dir: &Path) -> Result<Vec<String>> {
+    let mut odd: Vec<String> = entries(dir)?
+        .iter()
+        .filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PARTITION))
+        })
+        .filter(|path| day_of(path).is_none())
+        .map(|path| format!("{} is no directory of a day", path.display()))
+        .collect();
+    odd.sort_unstable();
+    Ok(odd)
+}
+
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let hosts = dir.join(TABLES[0]);
     let entries = hosts.read_dir().and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let entries = entries.with_context(|| format!("cannot list {}", hosts.display()))?;
-    let mut days: Vec<String> = entries.iter().filter_map(|entry| day_of(&entry.path())).collect();
+    Ok(entries.iter().map(std::fs::DirEntry::path).collect())
+}
+
+fn days(dir: &Path) -> Result<Vec<String>> {
+    let mut days: Vec<String> = entries(dir)?.iter().filter_map(|path| day_of(path)).collect();
     days.sort_unstable();
     Ok(days)
 }
@@ -139,8 +172,7 @@ impl Writing {
         if tables::Set::flat(dir).file(0).is_some_and(Path::exists) {
             bail!("{} has tables of --out; give another directory for the history", dir.display());
         }
-        std::fs::create_dir_all(dir)
-            .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+        let dir = &tables::directory(dir)?;
         let lock = File::open(dir).with_context(|| format!("cannot open {}", dir.display()))?;
         // Some filesystems have no locks on directories: that error is ignored.
         let locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
@@ -183,9 +215,12 @@ impl Writing {
     fn remove(&self, day: &str, stem: &str) -> Result<()> {
         for table in 0..TABLES.len() {
             let file = file(&self.dir, table, day, stem);
-            if file.exists() && is_ours(&file)? {
-                std::fs::remove_file(&file)
-                    .with_context(|| format!("cannot remove {}", file.display()))?;
+            if file.exists() {
+                let place = trusted::place(&file).context("nothing is removed there")?;
+                if is_ours(&place.shown)? {
+                    rustix::fs::unlinkat(&place.directory, &place.name, AtFlags::empty())
+                        .with_context(|| format!("cannot remove {}", file.display()))?;
+                }
             }
         }
         Ok(())
@@ -195,27 +230,30 @@ impl Writing {
     fn publish(&self, day: &str, stem: &str, new: &[Option<PathBuf>; 3]) -> Result<()> {
         for table in (0..TABLES.len()).rev() {
             let Some(Some(from)) = new.get(table) else { continue };
-            let partition = partition(&self.dir, table, day);
-            std::fs::create_dir_all(&partition)
-                .with_context(|| format!("cannot make the directory {}", partition.display()))?;
+            tables::directory(&partition(&self.dir, table, day))?;
             let to = file(&self.dir, table, day, stem);
-            rename(from, &to).with_context(|| format!("cannot give {} its name", to.display()))?;
+            let place = trusted::place(&to).context("nothing is written there")?;
+            rename(from, &place)
+                .with_context(|| format!("cannot give {} its name", to.display()))?;
             // Not every filesystem can; the files themselves are on the disk.
-            let _ = File::open(&partition).and_then(|dir| dir.sync_all());
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let _ = rustix::fs::openat(&place.directory, ".", flags, Mode::empty())
+                .and_then(rustix::fs::fsync);
         }
         Ok(())
     }
 }
 
 /// Renames, and overwrites nothing.
-fn rename(from: &Path, to: &Path) -> Result<()> {
+fn rename(from: &Path, to: &Parent) -> Result<()> {
     let (here, flags) = (rustix::fs::CWD, RenameFlags::NOREPLACE);
-    match rustix::fs::renameat_with(here, from, here, to, flags) {
+    match rustix::fs::renameat_with(here, from, &to.directory, &to.name, flags) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
-            if to.symlink_metadata().is_ok() {
+            let link = AtFlags::SYMLINK_NOFOLLOW;
+            if rustix::fs::statat(&to.directory, &to.name, link).is_ok() {
                 bail!("it is there already");
             }
-            std::fs::rename(from, to)?;
+            rustix::fs::renameat(here, from, &to.directory, &to.name)?;
         }
         Err(rustix::io::Errno::EXIST) => bail!("it is there already"),
         other => other?,

@@ -2,14 +2,16 @@
 //! it; it can also be used by itself.
 //!
 //! This program has the edges: files and threads ([`read`]), Parquet ([`tables`], [`copy`]), tables from several places
-//! ([`sources`]) and of many days ([`history`]), the engine for queries ([`engine`]) and its memory ([`memory`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing
-//! ([`output`]). `crates/fleet` defines the lines, the rows and the report.
+//! ([`sources`]) and of many days ([`history`]), the engine for queries ([`engine`]), its memory ([`memory`]) and its stack
+//! ([`depth`]), the report's queries ([`queries`], with their texts in `sql/`), and the printing ([`output`]). `crates/fleet` defines
+//! the lines, the rows and the report.
 
 // Text reaches a terminal by `output` only.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::disallowed_methods)]
 
 mod args;
 mod copy;
+mod depth;
 mod engine;
 mod history;
 mod memory;
@@ -42,11 +44,13 @@ static MEMORY: process::Memory = process::Memory::new(
     "--memory 4G gives a query more; so may the limit of this process (ulimit -v) or of its control group (memory.max)",
 );
 
-/// Threads that wait for files, at most: each has a stack of 2 MiB.
+/// Threads that wait for files, at most.
 const FILE_THREADS: u64 = 64;
+/// The stack of each thread that computes: for a query that is as deep as any that is read.
+const THREAD_STACK: usize = 4 << 20;
 /// Memory of each thread that computes: its stack, and the memory of its part of a query that the engine does not
 /// count.
-const THREAD: u64 = 18 << 20;
+const THREAD: u64 = THREAD_STACK as u64 + (16 << 20);
 /// Memory of the tables that are read and of the rows that are printed.
 const ROWS: u64 = 512 << 20;
 
@@ -56,7 +60,7 @@ fn main() -> ExitCode {
         output::message(&clocksmith_facts::panicked::text("clocksmith-fleet", info));
     }));
     let done = match Args::try_parse() {
-        Ok(args) => run(&args),
+        Ok(args) => deep(args),
         // Help, or the version.
         Err(error) if !error.use_stderr() => output::text(&error.render().to_string()).map(|()| 0),
         Err(error) => {
@@ -74,6 +78,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs with a stack on which the engine can go through any query that [`depth::check`] lets pass.
+fn deep(args: Args) -> Result<u8> {
+    let thread = std::thread::Builder::new().name("queries".to_owned()).stack_size(depth::STACK);
+    let thread = thread.spawn(move || run(&args)).context("cannot start threads")?;
+    // The hook has said the rest.
+    thread.join().unwrap_or_else(|_| bail!("it has panicked"))
 }
 
 fn run(args: &Args) -> Result<u8> {
@@ -102,6 +114,7 @@ fn run(args: &Args) -> Result<u8> {
     let (views, counts) = views(args, &inputs, staged.as_ref(), counts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .max_blocking_threads(FILE_THREADS as usize)
+        .thread_stack_size(THREAD_STACK)
         .build()
         .context("cannot start threads")?;
     runtime.block_on(async {
@@ -156,8 +169,9 @@ async fn answer(
 /// limit.
 fn limit(memory: usize) {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
-    let queries = 2 * memory as u64;
-    let _ = process::limit(queries + ROWS + threads * THREAD + FILE_THREADS * (2 << 20));
+    let queries = (memory as u64).saturating_mul(2);
+    let rest = ROWS + threads * THREAD + FILE_THREADS * THREAD_STACK as u64;
+    let _ = process::limit(queries.saturating_add(rest));
 }
 
 /// The results of reading the documents.

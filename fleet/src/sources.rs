@@ -5,6 +5,7 @@ use crate::copy::{self, Sink};
 use crate::output;
 use crate::tables::{self, Set, TABLES};
 use anyhow::{Context, Result};
+use clocksmith_facts::visible;
 use clocksmith_fleet::newest::{Newest, Served};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ pub(crate) fn say_missing(sets: &[Set]) {
         if let (Some(hosts), false) = (set.file(0), missing.is_empty()) {
             output::message(&format!(
                 "clocksmith-fleet: {} has no file of {} beside it; they count as empty\n",
-                hosts.display(),
+                visible::line(&hosts.display().to_string()),
                 missing.join(" and ")
             ));
         }

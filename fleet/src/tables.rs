@@ -3,6 +3,7 @@
 use crate::copy::{self, Sink};
 use crate::history;
 use anyhow::{Context, Result, bail};
+use clocksmith_facts::trusted::{self, Missing};
 use clocksmith_fleet::newest::Served;
 use clocksmith_fleet::row::{CauseRow, HostRow, RemedyRow, Rows};
 use clocksmith_fleet::table::{CAUSES, HOSTS, Kind, REMEDIES, Table, Value};
@@ -54,8 +55,8 @@ impl Place {
                         );
                     }
                 }
-                std::fs::create_dir_all(out)
-                    .and_then(|()| TempDir::with_prefix_in(".clocksmith-fleet-", out))
+                let made = directory(out)?;
+                TempDir::with_prefix_in(".clocksmith-fleet-", made)
                     .with_context(|| format!("cannot write into {}", out.display()))?
             }
             None => TempDir::with_prefix("clocksmith-fleet-").with_context(|| {
@@ -182,7 +183,8 @@ impl Staged {
         let same = self.all.file(0) == self.newest.file(0);
         for table in (0..TABLES.len()).rev() {
             if let (Some(from), Some(to)) = (self.newest.file(table), published.file(table)) {
-                std::fs::rename(from, to)
+                let place = trusted::place(to).context("nothing is written there")?;
+                rustix::fs::renameat(rustix::fs::CWD, from, &place.directory, &place.name)
                     .with_context(|| format!("cannot give {} its name", to.display()))?;
             }
         }
@@ -192,6 +194,14 @@ impl Staged {
         self.newest = published;
         Ok(())
     }
+}
+
+/// Makes a directory of tables where it is missing, and returns where it is without links. No link of another user is
+/// followed, who would choose where the files go.
+pub(crate) fn directory(dir: &Path) -> Result<PathBuf> {
+    let made = trusted::directory_to_write(dir, Missing::Make(0o777));
+    let (place, _) = made.with_context(|| format!("cannot write into {}", dir.display()))?;
+    Ok(place)
 }
 
 /// The columns of a table, by its place in [`TABLES`].

@@ -265,6 +265,90 @@ fn merged_file_replaces_no_file_but_others_of_its_day() {
 }
 
 #[test]
+fn what_a_history_leaves_out_is_said_and_a_damaged_table_has_its_own_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let history = dir.path().join("history");
+    let one = day(dir.path(), 0);
+    answer(&[text(&one), "--history", text(&history)]);
+    let hosts = history.join("hosts");
+    for day in ["day=2026-99-99", "day=\u{1b}[31m", "day=__HIVE_DEFAULT_PARTITION__"] {
+        std::fs::create_dir(hosts.join(day)).unwrap();
+    }
+    std::fs::write(hosts.join("_SUCCESS"), "").unwrap();
+    std::os::unix::fs::symlink("/dev/zero", hosts.join("day=2026-01-05/a.parquet")).unwrap();
+    let out = program(&["--json", text(&history)]);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    assert_eq!(said.matches("left out: ").count(), 4, "{said}");
+    assert!(said.contains("day=2026-99-99 is no directory of a day"), "{said}");
+    assert!(said.contains("a.parquet is not a regular file") && !said.contains('\u{1b}'), "{said}");
+    let damaged = hosts.join("day=2026-01-05/b.parquet");
+    std::fs::write(&damaged, [7; 500]).unwrap();
+    for more in [&["--json"][..], &["--changes"], &["--sql", "SELECT 1"]] {
+        let out = program(&[more, &[text(&history)]].concat());
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("cannot read the table {}", text(&damaged))), "{said}");
+    }
+}
+
+/// As root: files and directories that root did not put there.
+#[test]
+fn links_of_other_users_lead_no_file_elsewhere() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let [history, other, out] = ["history", "other", "out"].map(|name| dir.path().join(name));
+    let (one, two) = (day(dir.path(), 0), day(dir.path(), 1));
+    let link = |target: &Path, name: &Path| {
+        std::os::unix::fs::symlink(target, name).unwrap();
+        std::os::unix::fs::lchown(name, Some(4242), Some(4242)).unwrap();
+    };
+    let refused = |args: &[&str]| {
+        let done = program(args);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("owner 4242"), "{said}");
+    };
+    answer(&[text(&one), "--history", text(&other)]);
+    // Several files of one day, so that there is something to merge.
+    let late = dir.path().join("late.jsonl");
+    std::fs::write(&late, document("late", None, Some("2026-01-05T23:00:00Z"), "ok")).unwrap();
+    answer(&[text(&late), "--history", text(&other)]);
+    let before = files(&other);
+    // The days of one history are links into another one; the tables are; the directory itself is.
+    for table in ["hosts", "causes", "remedies"] {
+        std::fs::create_dir_all(history.join(table)).unwrap();
+        for entry in std::fs::read_dir(other.join(table)).unwrap() {
+            let entry = entry.unwrap();
+            link(&entry.path(), &history.join(table).join(entry.file_name()));
+        }
+    }
+    refused(&["--history", text(&history), "--compact"]);
+    let again = dir.path().join("again.jsonl");
+    std::fs::write(&again, document("again", None, Some("2026-01-05T22:00:00Z"), "ok")).unwrap();
+    refused(&[text(&again), "--history", text(&history)]);
+    let tables = dir.path().join("tables");
+    std::fs::create_dir(&tables).unwrap();
+    link(&other.join("hosts"), &tables.join("hosts"));
+    refused(&[text(&two), "--history", text(&tables)]);
+    link(&other, &out);
+    refused(&[text(&two), "--history", text(&out)]);
+    let (empty, plain) = (dir.path().join("empty"), dir.path().join("plain"));
+    std::fs::create_dir(&empty).unwrap();
+    link(&empty, &plain);
+    refused(&[text(&two), "--out", text(&plain)]);
+    assert_eq!(files(&other), before);
+    assert!(files(&empty).is_empty());
+    // A link of root's own is followed.
+    let own = dir.path().join("own");
+    std::os::unix::fs::symlink(&other, &own).unwrap();
+    answer(&[text(&two), "--history", text(&own)]);
+    assert_ne!(files(&other), before);
+}
+
+#[test]
 fn a_killed_run_leaves_a_history_that_the_next_one_completes() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (day(dir.path(), 0), day(dir.path(), 1));

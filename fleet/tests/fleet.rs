@@ -3,18 +3,28 @@
 
 mod common;
 
+use arrow_array::{BinaryArray, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use clocksmith_fleet::generate::Fleet;
 use common::{answer, program};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.join(name);
     std::fs::write(&path, text).unwrap();
     path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
 }
 
 fn lines(fleet: Fleet) -> String {
@@ -45,6 +55,84 @@ fn values_that_a_query_makes_are_limited_too() {
         );
     }
     assert!(ask("SELECT length(repeat('a', 1000000)) FROM hosts").status.success());
+}
+
+#[test]
+fn queries_that_are_too_long_for_the_stack_are_refused_and_shorter_ones_are_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = write(dir.path(), "a.jsonl", lines(Fleet { hosts: 3, seed: 1, day: 0 }));
+    let chain = |one: &str, with: &str, times| {
+        format!("SELECT {} AS x FROM hosts", vec![one; times].join(with))
+    };
+    let ask = |query: &str| program(&["--sql", query, text(&fleet)]);
+    for (one, with, most) in [("causes", "+", 1000), ("host='a'", " OR ", 500)] {
+        let out = ask(&chain(one, with, most));
+        assert!(out.status.success(), "{with}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    for (one, with) in [("1", "+"), ("causes", "+"), ("host", "||"), ("host='a'", " OR ")] {
+        let out = ask(&chain(one, with, 5000));
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{with}: {said}");
+        assert!(said.contains("at most 1000 are read"), "{said}");
+    }
+}
+
+#[test]
+fn any_number_of_bytes_is_a_limit_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = write(dir.path(), "a.jsonl", lines(Fleet { hosts: 3, seed: 1, day: 0 }));
+    for memory in ["64M", "18446744073709551615", "9223372036854775808", "17179869183G"] {
+        let out = program(&["--memory", memory, text(&fleet)]);
+        assert!(out.status.success(), "{memory}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
+/// Tables as another program writes them, with one column of `hosts` replaced by bytes.
+fn with_bytes(dir: &Path, column: &str) {
+    let path = dir.join("hosts.parquet");
+    let opened = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+    let batch = opened.build().unwrap().next().unwrap().unwrap();
+    let bytes = BinaryArray::from_iter_values(vec![b"\xff\xfe\x1b[31m"; batch.num_rows()]);
+    let (mut fields, mut columns) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+    let field = Arc::new(Field::new(column, DataType::Binary, true));
+    match batch.schema().index_of(column) {
+        Ok(at) => (fields[at], columns[at]) = (field, Arc::new(bytes)),
+        Err(_) => {
+            fields.push(field);
+            columns.push(Arc::new(bytes));
+        }
+    }
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn text_that_its_file_does_not_mark_as_such_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = write(dir.path(), "a.jsonl", lines(Fleet { hosts: 3, seed: 1, day: 0 }));
+    for column in ["host", "confidence", "cpu", "machine_id"] {
+        let tables = dir.path().join(column);
+        answer(&[text(&fleet), "--out", text(&tables)]);
+        with_bytes(&tables, column);
+        for query in ["SELECT * FROM hosts", "SELECT count(*) FROM causes"] {
+            let out = program(&["--sql", query, text(&tables)]);
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert_eq!(out.status.code(), Some(2), "{said}");
+            let why = format!("its column {column} is not marked as text (UTF-8)");
+            assert!(said.contains("hosts.parquet") && said.contains(&why), "{said}");
+            assert!(!said.contains("panicked"), "{said}");
+        }
+    }
+    // Bytes that nobody takes for text are shown as such.
+    let tables = dir.path().join("more");
+    answer(&[text(&fleet), "--out", text(&tables)]);
+    with_bytes(&tables, "more");
+    let out = program(&["--csv", "--sql", "SELECT more FROM hosts", text(&tables)]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(out.stdout.is_ascii(), "{}", String::from_utf8_lossy(&out.stdout));
 }
 
 #[test]

@@ -224,6 +224,15 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
     parent(path, Look::Links)
 }
 
+/// A directory in which files are to be written, made where it is missing: where it is without links, and its place. It may
+/// belong to any user, but a link that another user made is not followed on the way to it.
+///
+/// # Errors
+/// A link is not trusted, or the directory cannot be made or opened.
+pub fn directory_to_write(path: &Path, missing: Missing) -> Result<(PathBuf, OwnedFd), Untrusted> {
+    walk(path, missing, Look::Links)
+}
+
 /// The place of an existing file that will be changed: links at its name and on its path are followed, unless
 /// another user created them. The file and its directory may belong to any user.
 ///

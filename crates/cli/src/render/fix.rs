@@ -38,6 +38,10 @@ pub(crate) fn print_outcome(common: &Common, report: &FixReport) -> Result<()> {
     out.push_str(&headline(report, style));
     if !common.quiet {
         outcome(&mut out, report, style);
+        // Without these the change has no effect.
+        if report.result == Came::Applied {
+            by_hand(&mut out, report, style);
+        }
     }
     text(&out)
 }
@@ -77,17 +81,7 @@ fn plan(out: &mut String, report: &FixReport, common: &Common, style: Style) {
             out.push_str(&style.dim(&wrap(&refused.source, "    source: ", "      ")));
         }
     }
-    if !report.by_hand.is_empty() {
-        out.push_str(&format!("\n{}\n", style.bold("To be done by hand")));
-        for line in &report.by_hand {
-            // For copying: never wrapped where it is a command.
-            out.push_str(&if line.starts_with(' ') {
-                format!("  {line}\n")
-            } else {
-                wrap(line, "  ", "    ")
-            });
-        }
-    }
+    by_hand(out, report, style);
     list(out, style, "Worth knowing", &report.notes, "  - ");
     if !report.mistakes.is_empty() {
         out.push_str(&format!("\n{}\n", style.bold("Mistakes in the boot configuration")));
@@ -95,6 +89,21 @@ fn plan(out: &mut String, report: &FixReport, common: &Common, style: Style) {
             out.push_str(&wrap(&format!("{}: {}", mistake.at, mistake.what), "  ~ ", "    "));
             out.push_str(&style.dim(&wrap(&mistake.advice, "    ", "    ")));
         }
+    }
+}
+
+fn by_hand(out: &mut String, report: &FixReport, style: Style) {
+    if report.by_hand.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style.bold("To be done by hand")));
+    for line in &report.by_hand {
+        // For copying: never wrapped where it is a command.
+        out.push_str(&if line.starts_with(' ') {
+            format!("  {line}\n")
+        } else {
+            wrap(line, "  ", "    ")
+        });
     }
 }
 

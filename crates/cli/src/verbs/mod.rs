@@ -21,6 +21,8 @@ use crate::args::{self, Args, Verb};
 use crate::exit::Code;
 use crate::ui::out;
 use anyhow::Result;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Runs the requested verb; without one, `why`.
 pub(crate) fn run(args: Args) -> Result<Code> {
@@ -51,6 +53,18 @@ pub(crate) fn run(args: Args) -> Result<Code> {
         Some(Verb::Completions(completions)) => completions::run(&args.common, &completions),
         Some(Verb::Man(man)) => man::run(&args.common, &man),
         Some(Verb::Explain(explain)) => explain::run(&args.common, &explain),
+    }
+}
+
+/// Has a program killed when the thread that starts it ends: a signal ends this program at once, and a program that goes on, or that
+/// ignores signals, would stay.
+fn ends_with_this_thread(program: &mut Command) {
+    // SAFETY: the hook makes one system call, on numbers.
+    unsafe {
+        program.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
     }
 }
 

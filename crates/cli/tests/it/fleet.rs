@@ -110,6 +110,38 @@ fn an_engine_that_ends_early_is_waited_for() {
 }
 
 #[test]
+fn an_engine_does_not_go_on_when_a_signal_ends_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let (engine, begun) = (dir.path().join("engine"), dir.path().join("pid"));
+    let script =
+        format!("#!/bin/sh\necho $$ >'{0}.new'\nmv '{0}.new' '{0}'\nexec sleep 60\n", text(&begun));
+    std::fs::write(&engine, script).unwrap();
+    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let file = dir.path().join("docs.jsonl");
+    std::fs::write(&file, "{}\n").unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
+        .args(["fleet", text(&file), "--engine", text(&engine)])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let within = |what: &dyn Fn() -> bool| {
+        (0..600).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            what()
+        })
+    };
+    assert!(within(&|| begun.exists()));
+    let pid = read(dir.path(), "pid");
+    let status = PathBuf::from(format!("/proc/{}/status", pid.trim()));
+    let runs = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
+    assert!(runs());
+    // As `timeout` and systemd do: to this program alone.
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(within(&|| !runs()), "the engine goes on");
+}
+
+#[test]
 fn without_the_engine_it_says_what_to_install() {
     // A directory in which a link to the program can be made: a copy that is still open in a child of another test
     // cannot be run.

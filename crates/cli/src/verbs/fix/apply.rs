@@ -8,7 +8,8 @@ use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
 use crate::ui::err;
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::{
-    ApplyError, End, Force, Journal, JournalError, Observer, Phase, Recovered, Report, Wait, Which,
+    Applied, ApplyError, End, Force, Journal, JournalError, Observer, Phase, Recovered, Report,
+    Wait, Which,
 };
 use clocksmith_change::propose::{Outcome, Proposal};
 use clocksmith_change::{Action, Step, Sysfs};
@@ -64,7 +65,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let target = proposal.target.as_deref().filter(|_| seen.is_live() && has_runtime(&proposal));
     let guardian = target.map(|_| trial::guardian()).transpose()?;
     let begun = Instant::now();
-    let mut observer = Teller { wanted: !common.json && !common.quiet };
+    let mut observer = Teller { wanted: !common.json && !common.quiet, live: place.is_live() };
     let made = match target {
         Some(_) => journal.attempt(&proposal.plan, &mut observer),
         None => journal.apply(&proposal.plan, &mut observer),
@@ -120,7 +121,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
         report.change = None;
     } else {
         report.result = Came::Applied;
-        report.headline = done(&proposal, applied.id);
+        report.headline = done(&proposal, &applied);
     }
     if let Some(guardian) = guardian {
         guardian.dismiss();
@@ -138,9 +139,18 @@ fn interrupted(common: &Common, mut report: FixReport) -> Result<Code> {
     finish(common, &report)
 }
 
-fn done(proposal: &Proposal, id: u64) -> String {
+fn done(proposal: &Proposal, applied: &Applied) -> String {
+    let (id, summary) = (applied.id, &proposal.plan.summary);
+    let left: Vec<String> = applied.left.iter().map(|command| command.join(" ")).collect();
+    if !left.is_empty() {
+        let reboot = if proposal.reboot { ", and it was rebooted" } else { "" };
+        return sentence(&format!(
+            "written (change {id}): {summary}; it has no effect until this was run inside that system{reboot}: {}",
+            left.join("; ")
+        ));
+    }
     let tail = if proposal.reboot { "; reboot for the kernel command line" } else { "" };
-    sentence(&format!("done (change {id}): {}{tail}", proposal.plan.summary))
+    sentence(&format!("done (change {id}): {summary}{tail}"))
 }
 
 fn finish(common: &Common, report: &FixReport) -> Result<Code> {
@@ -337,6 +347,8 @@ fn writes() {
 /// Prints each step as it begins.
 struct Teller {
     wanted: bool,
+    /// Whether this is the running system; programs of another one are not run.
+    live: bool,
 }
 
 impl Observer for Teller {
@@ -349,7 +361,10 @@ impl Observer for Teller {
             Action::Write { path, .. } => format!("writing {}", path.display()),
             Action::Remove { path } => format!("removing {}", path.display()),
             Action::Link { path, .. } => format!("linking {}", path.display()),
-            Action::Run { command, .. } => format!("running {}", command.join(" ")),
+            Action::Run { command, .. } if self.live => format!("running {}", command.join(" ")),
+            Action::Run { command, .. } => {
+                format!("not run here, but inside that system: {}", command.join(" "))
+            }
             Action::Clocksource { name } => format!("choosing {name}"),
         };
         err::line(&format!("step {}: {what}", index + 1));

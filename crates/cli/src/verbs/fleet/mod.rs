@@ -5,6 +5,7 @@
 mod bundles;
 mod inputs;
 
+use super::ends_with_this_thread;
 use crate::args::{Common, Fleet};
 use crate::exit::Code;
 use crate::ui::err;
@@ -14,6 +15,7 @@ use clocksmith_facts::trusted::{self, Untrusted};
 use inputs::Inputs;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -53,6 +55,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     if !inputs.bundles.is_empty() {
         command.stdin(Stdio::piped());
     }
+    ends_with_this_thread(&mut command);
     let mut child =
         command.spawn().with_context(|| format!("cannot start {}", engine.display()))?;
     if let Some(pipe) = child.stdin.take() {
@@ -76,7 +79,10 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
         Some(0) => Code::Done,
         Some(2) => Code::Usage,
         Some(3) => Code::Undetermined,
-        _ => bail!("{} was killed ({status}); --memory 256M uses less memory", engine.display()),
+        _ if status.signal() == Some(libc::SIGKILL) => {
+            bail!("{} was killed ({status}); --memory 256M uses less memory", engine.display())
+        }
+        _ => bail!("{} ended unexpectedly ({status})", engine.display()),
     })
 }
 

@@ -5,13 +5,13 @@ use super::read::shown;
 use crate::args::vm::Lint;
 use crate::render;
 use crate::report::vm::LintFile;
+use crate::verbs::ends_with_this_thread;
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::run::find;
 use clocksmith_facts::visible;
 use clocksmith_vm::document::MAX_BYTES;
 use clocksmith_vm::{Document, Guest, Kind};
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -78,17 +78,10 @@ impl Virsh<'_> {
         answer(child).with_context(|| format!("{} gave no answer", shown()))
     }
 
-    /// Starts it. It is killed when this thread ends: a signal ends this program at once, and one that ignores signals would
-    /// stay.
+    /// Starts it.
     fn start(&self, command: &[&str]) -> std::io::Result<Child> {
         let mut program = Command::new(&self.program);
-        // SAFETY: the hook makes one system call, on numbers.
-        unsafe {
-            program.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                Ok(())
-            });
-        }
+        ends_with_this_thread(&mut program);
         program
             .arg("--quiet")
             .arg(format!("--connect={}", self.uri))
