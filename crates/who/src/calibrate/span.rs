@@ -35,6 +35,12 @@ impl Span {
         Self { low: ns / (1.0 + SURROUNDINGS), ns, high: ns * (1.0 + SURROUNDINGS) }
     }
 
+    /// Anything between these two.
+    #[must_use]
+    pub fn among(low: f64, high: f64) -> Self {
+        Self { low, ns: (low * high).sqrt(), high }
+    }
+
     /// From a loop of calls, one of empty calls, and one in which each call waits for the result of the one before.
     /// Samples find what is behind the call and does not overlap with what is before it; at most all of it, one after
     /// the other.
