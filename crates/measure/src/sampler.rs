@@ -171,6 +171,7 @@ impl Sampler {
         while rounds < self.rounds && (rounds < LEAST_ROUNDS || begun.elapsed() < self.budget) {
             empty.push(nanoseconds(Instant::now().elapsed()));
             for ((subject, calls), batches) in subjects.iter_mut().zip(&calls).zip(&mut batches) {
+                account();
                 batches.push(nanoseconds(timed(subject, *calls)));
             }
             rounds += 1;
@@ -195,6 +196,7 @@ impl Sampler {
     fn calibrate(&self, subject: &mut Subject<'_>, batch: Duration, begun: Instant) -> u32 {
         let mut calls = 1u32;
         loop {
+            account();
             // The shorter of two: one may be disturbed, and would end the search too early.
             let took = timed(subject, calls).min(timed(subject, calls));
             let late = calls >= LEAST_CALLS && begun.elapsed() > self.budget;
@@ -207,6 +209,15 @@ impl Sampler {
             calls = calls.saturating_mul(2).min(MAX_CALLS);
         }
     }
+}
+
+/// Has the kernel account the CPU time so far, before a batch. It does so at each tick, and whenever a clock of CPU time is
+/// read: a thread that has used up its turn gives way then. Otherwise the first batch in a round that reads such a clock
+/// would wait for the other threads of a busy machine, in half of the rounds.
+fn account() {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live, exclusively borrowed value of the right type.
+    let _ = black_box(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) });
 }
 
 fn timed(subject: &mut Subject<'_>, calls: u32) -> Duration {
@@ -264,6 +275,38 @@ mod tests {
         assert_eq!(sampled.rounds, 3);
         drop(subjects);
         assert!(order.borrow().ends_with("abcabcabc"), "{}", order.borrow());
+    }
+
+    /// The turn of a thread is over after some milliseconds, about as long as the first operation takes.
+    #[test]
+    fn reads_of_cpu_time_do_not_take_the_turns_of_others() {
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let load = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            let threads = std::thread::available_parallelism().map_or(2, usize::from) * 2;
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while !over.load(load) {
+                        black_box(spin(1000));
+                    }
+                });
+            }
+            let long = || {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(60) {}
+            };
+            let mut subjects = [Subject::new("long", long), Subject::new("cpu time", account)];
+            let sampler = Sampler {
+                budget: Duration::from_secs(60),
+                rounds: 40,
+                calls: Some(40),
+                ..Sampler::default()
+            };
+            let sampled = sampler.run(&mut subjects);
+            over.store(true, load);
+            let of = |share: f64| sampled.samples[1].quantile(share).unwrap();
+            assert!(of(0.7) < 5.0 * of(0.2), "{:?}", sampled.samples[1].in_order);
+        });
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::ops::Range;
 pub const REGISTERS: u64 =
     1 << 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 20 | 1 << 21 | 1 << 22 | 1 << 23;
 
-/// A user registers' set of a 64-bit process (`PERF_SAMPLE_REGS_ABI_64`).
+/// A user registers' set of a 32-bit process, and of a 64-bit one (`enum perf_sample_regs_abi`).
+const ABI_32: u64 = 1;
 const ABI_64: u64 = 2;
 const CONTEXT_KERNEL: u64 = (-128i64) as u64;
 const CONTEXT_USER: u64 = (-512i64) as u64;
@@ -55,6 +56,8 @@ pub struct Sample {
     pub user: Vec<u64>,
     /// User registers; `None` for kernel threads and 32-bit processes.
     pub registers: Option<Registers>,
+    /// Whether the user's code is of 32 bits.
+    pub narrow: bool,
     /// The user stack from the stack pointer on.
     pub stack: Vec<u8>,
 }
@@ -189,6 +192,7 @@ fn sample(body: &mut Cursor<'_>) -> Option<Sample> {
         }
         let [bx, si, di, bp, sp, ip, r12, r13, r14, r15] = values;
         let kept = [bx, r12, r13, r14, r15];
+        sample.narrow = abi == ABI_32;
         sample.registers = (abi == ABI_64).then_some(Registers { di, si, bp, sp, ip, kept });
     }
     let size = usize::try_from(body.u64()?).ok()?;
@@ -250,6 +254,18 @@ mod tests {
         let registers = sample.registers.unwrap();
         assert_eq!((registers.si, registers.di, registers.bp), (2, 3, 4));
         assert_eq!((registers.sp, registers.ip, registers.kept), (5, 6, [1, 7, 8, 9, 10]));
+        assert_eq!(sample.stack, 0xaau64.to_ne_bytes());
+    }
+
+    #[test]
+    fn sample_of_a_32_bit_program_says_so() {
+        let mut words = whole();
+        let at = words.chunks(8).position(|word| word == ABI_64.to_ne_bytes()).unwrap();
+        words[8 * at..8 * at + 8].copy_from_slice(&ABI_32.to_ne_bytes());
+        let Some(Record::Sample(sample)) = parse(SAMPLE, 2, &words) else {
+            unreachable!("no sample")
+        };
+        assert!(sample.narrow && sample.registers.is_none());
         assert_eq!(sample.stack, 0xaau64.to_ne_bytes());
     }
 

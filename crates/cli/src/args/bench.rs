@@ -21,7 +21,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LOOP")]
     pub(crate) like: Option<String>,
     /// With --like: set the reads in each loop [default: as many as take under a second]
-    #[arg(long, value_name = "READS", requires = "like")]
+    #[arg(long, value_name = "READS", requires = "like", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// With --like: make as many reads as the original loop
     #[arg(long, requires = "like", conflicts_with = "count")]

@@ -134,6 +134,9 @@ impl WhoReport {
     }
 }
 
+/// The part of the CPU time from which on an examination without it shows nothing of the whole.
+const MOST: f64 = 0.5;
+
 /// Returns the result in one sentence, for so many seconds.
 pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String {
     let totals = &profile.totals;
@@ -148,6 +151,15 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
         return format!(
             "No sample of {target} in {seconds:.1} s: it used less CPU time than a sample stands for, so whether it \
              reads the time is not known."
+        );
+    }
+    let unknown = profile.processes.iter().filter(|row| row.runtime.is_none());
+    let unknown = unknown.map(|row| row.cpu_seconds).sum::<f64>() / totals.cpu_seconds.max(1e-9);
+    if totals.read_samples == 0 && unknown > MOST {
+        return format!(
+            "Whether {target} reads the time is not known: {} of its CPU time could not be examined, and no reads were \
+             seen in {seconds:.1} s.",
+            percent(unknown.min(1.0))
         );
     }
     if totals.read_samples == 0 {
@@ -189,4 +201,34 @@ fn assumed(costs: &Costs) -> Option<String> {
          could be trusted (clocksmith verify)"
             .to_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clocksmith_who::account::profile;
+    use clocksmith_who::aggregate::Tally;
+    use clocksmith_who::recording::Seen;
+    use clocksmith_who::watched::Runtime;
+
+    #[test]
+    fn program_that_cannot_be_examined_is_not_said_to_read_nothing() {
+        let of = |runtime, samples| Seen {
+            pid: 7,
+            name: "app".to_owned(),
+            runtime,
+            tally: Tally { samples, ns: samples * 1_000_000 },
+            own: None,
+        };
+        let said = |unknown: u64| {
+            let processes = vec![of(None, unknown), of(Some(Runtime::Native), 100 - unknown)];
+            let all = Tally { samples: 100, ns: 100_000_000 };
+            let recording = Recording { processes, all, seconds: 1.0, ..Recording::default() };
+            headline("app", &profile(&recording, &Costs::default()), 1.0)
+        };
+        assert!(said(0).starts_with("No reads of the time seen in 1.0 s of app"), "{}", said(0));
+        assert!(said(10).contains("they take under 14 %"), "{}", said(10));
+        let unknown = "Whether app reads the time is not known: 100 % of its CPU time";
+        assert!(said(100).starts_with(unknown), "{}", said(100));
+    }
 }

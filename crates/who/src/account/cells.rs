@@ -299,15 +299,30 @@ fn fits(path: Path, api: Api, clock: Option<ClockId>, costs: &Costs, own: Option
     }
 }
 
+/// The clock by which to reckon. A vDSO that serves the clocks of the time here passes on those that it serves nowhere: of
+/// CPU time, of devices.
+pub(super) fn reckoned(
+    path: Path,
+    api: Api,
+    clock: Option<ClockId>,
+    costs: &Costs,
+) -> Option<ClockId> {
+    let passed_on = path == Path::VdsoFallback && api == Api::ClockGettime && clock.is_none();
+    match costs.of(api, None).in_user_space() {
+        Some(true) if passed_on => Some(ClockId::THREAD_CPUTIME),
+        _ => clock,
+    }
+}
+
 /// The read cost on this path.
-fn cost(
+pub(super) fn cost(
     path: Path,
     api: Api,
     clock: Option<ClockId>,
     costs: &Costs,
     own: Option<&Own>,
 ) -> Option<f64> {
-    let cost = costs.of(api, clock);
+    let cost = costs.of(api, reckoned(path, api, clock, costs));
     match path {
         Path::ClocksmithRun => match own {
             Some(own) if own.clock.serves(api, clock) => own.cost(api, clock).map(|span| span.ns),
@@ -333,15 +348,15 @@ fn in_order(path: Path, api: Api, clock: Option<ClockId>, own: Option<&Own>) -> 
     !coarse && path != Path::Counter
 }
 
-/// Returns the span of a read's cost, in nanoseconds, as far as samples see it.
-fn seen(
+/// Returns the span of the cost of a read, in nanoseconds, as far as samples see it.
+pub(super) fn seen(
     path: Path,
     api: Api,
     clock: Option<ClockId>,
     costs: &Costs,
     own: Option<&Own>,
 ) -> Option<Span> {
-    let unevenness = costs.of(api, clock).unevenness;
+    let unevenness = costs.of(api, reckoned(path, api, clock, costs)).unevenness;
     let whole = || Some(Span::around(cost(path, api, clock, costs, own)?).uneven(unevenness));
     match path {
         Path::ClocksmithRun => match own {

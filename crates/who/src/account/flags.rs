@@ -80,7 +80,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
     let mut flags = Vec::new();
     let pid = |process: usize| recording.processes.get(process).map_or(0, |seen| seen.pid);
     let mut rates: BTreeMap<(usize, &str), (f64, f64, f64)> = BTreeMap::new();
-    for cell in cells {
+    for cell in cells.iter().filter(|cell| cell.samples > 0.0) {
         let share = if cpu > 0.0 { cell.seconds / cpu } else { 0.0 };
         let function = cell.site.function.clone();
         let flag = |kind, confidence, evidence: String, doubt| Flag {

@@ -13,6 +13,7 @@ mod settled;
 mod site;
 pub(crate) mod source;
 mod sum;
+mod unsampled;
 pub mod waits;
 
 pub use estimate::Estimate;

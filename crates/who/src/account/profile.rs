@@ -1,6 +1,6 @@
 //! The whole account. Pure.
 
-use super::cells::{Cell, cells};
+use super::cells::{Cell, cells, reckoned};
 use super::estimate::Estimate;
 use super::flags;
 use super::programs;
@@ -8,6 +8,7 @@ use super::remedy::{Remedy, RemedyId, for_reads};
 use super::rows::{FunctionRow, KernelRow, ProcessRow, Profile, ProgramRow, Row, StackRow, Totals};
 use super::source::Sources;
 use super::sum::Sum;
+use super::unsampled::unsampled;
 use crate::calibrate::Costs;
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
@@ -22,6 +23,8 @@ const SMALL: f64 = 0.1;
 const NOTABLE: f64 = 0.01;
 /// Ids of processes that are listed.
 const PIDS: usize = 100;
+/// The function of reads without a stack ([`super::site`]).
+const NOWHERE: &str = "?";
 /// Stacks that are listed.
 const STACKS: usize = 100;
 
@@ -29,7 +32,8 @@ const STACKS: usize = 100;
 /// itself, no clock counts CPU time without the kernel, and the clock of `clocksmith run` is the fast one.
 fn fast(cell: &Cell, costs: &Costs) -> Option<f64> {
     let now = cell.ns?;
-    if cell.clock.is_some_and(|clock| clock.is_cpu_time() || clock.is_coarse())
+    let clock = reckoned(cell.path, cell.api, cell.clock, costs);
+    if clock.is_some_and(|clock| clock.is_cpu_time() || clock.is_coarse())
         || cell.api == Api::Time
         || cell.path == Path::Counter
         || cell.path == Path::ClocksmithRun && cell.own != Some(OwnClock::Slow)
@@ -48,7 +52,9 @@ fn fast(cell: &Cell, costs: &Costs) -> Option<f64> {
 /// Makes the account.
 #[must_use]
 pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
-    let cells = cells(recording, costs);
+    let mut cells = cells(recording, costs);
+    let others = unsampled(recording, costs, &cells);
+    cells.extend(others);
     let cpu = recording.all.ns as f64 * 1e-9;
     let all = recording.all.samples as f64;
     let wall = recording.seconds.max(1e-9);
@@ -96,6 +102,7 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         let runs = cell.own.is_some();
         let small =
             cell.path == Path::Vdso && saved.is_none_or(|saved| saved < SMALL * cell.seconds);
+        let small = small || cell.samples <= 0.0;
         if let Some(id) = for_reads(cell.path, cpu_time, served).filter(|_| !small) {
             let add = |known: &mut Option<f64>| {
                 *known = match (*known, saved.filter(|_| !cpu_time)) {
@@ -113,7 +120,12 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
     let calls = total.calls();
     let share = |sum: &Sum, split| {
         let (part, whole) = (sum.calls()?, calls.filter(|calls| calls.value > 0.0)?);
-        let share = sum.share(part.value / whole.value, total.samples, split);
+        let value = part.value / whole.value;
+        // What no sample met is as uncertain as the number of its calls.
+        let share = match sum.samples > 0.0 {
+            true => sum.share(value, total.samples, split),
+            false => Estimate { value, low: value, high: value },
+        };
         let (down, up) = part.beside(whole.minus(part));
         Some(share.widened(down, up).within_one())
     };
@@ -187,9 +199,20 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         (row.lines, row.callers) = sources.rows(&row.function, &row.module, own);
     }
     functions.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+    // Reads of a program's processes that ended too soon for a stack: any function of it may have made them.
+    let nowhere: BTreeMap<&str, Sum> = by_program
+        .iter()
+        .filter(|((_, function, _), _)| *function == NOWHERE)
+        .map(|((program, ..), ((sum, ..), _))| (*program, sum.clone()))
+        .collect();
     let mut programs: Vec<ProgramRow> = by_program
         .into_iter()
         .map(|((program, function, module), ((sum, via, paths, clocks), pids))| {
+            let also = nowhere.get(program).filter(|_| function != NOWHERE);
+            let more = |row: Option<Estimate>, of: &dyn Fn(&Sum) -> Option<Estimate>| {
+                let also = also.map_or(0.0, |also| of(also).map_or(0.0, |of| of.high));
+                row.map(|row| Estimate { high: row.high + also, ..row })
+            };
             let processes = pids.len() as u64;
             let mut pids: Vec<(u32, f64)> = pids.into_iter().collect();
             pids.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -203,10 +226,13 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 paths,
                 clocks,
                 samples: sum.samples,
-                share_of_reads: share(&sum, false),
-                cpu_share: cpu_share(&sum, false),
+                share_of_reads: more(share(&sum, false), &|sum| share(sum, false))
+                    .map(Estimate::within_one),
+                cpu_share: more(Some(cpu_share(&sum, false)), &|sum| Some(cpu_share(sum, false)))
+                    .unwrap_or_default()
+                    .within_one(),
                 cpu_seconds: sum.seconds,
-                per_second: per_second(&sum, false),
+                per_second: more(per_second(&sum, false), &|sum| per_second(sum, false)),
                 saving_cpu_seconds: sum.saving,
                 lines: Vec::new(),
                 callers: Vec::new(),
@@ -231,7 +257,8 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 runtime: seen.runtime,
                 cpu_seconds: own,
                 read_share: found.map_or_else(
-                    || Estimate::share(0.0, of),
+                    // Of one that could not be examined any share may be reads.
+                    || with_missing(Estimate::share(0.0, of), unknown(seen)),
                     |(sum, ..)| {
                         sum.share(if own > 0.0 { sum.seconds / own } else { 0.0 }, of, false)
                     },
@@ -295,6 +322,11 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         flags,
         remedies,
     }
+}
+
+/// The part of a process's time of which nothing is known.
+fn unknown(seen: &Seen) -> f64 {
+    if seen.runtime.is_none() { 1.0 } else { 0.0 }
 }
 
 /// Returns a share of the CPU time, if a part of that was spent on unknown functions.
@@ -402,6 +434,28 @@ mod tests {
         let functions: Vec<f64> = found.functions.iter().map(|row| row.cpu_seconds).collect();
         let programs: Vec<f64> = found.programs.iter().map(|row| row.cpu_seconds).collect();
         assert!((sum(&functions) - sum(&programs)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn functions_may_have_made_the_reads_of_processes_that_ended_too_soon() {
+        let mut made = crate::output::made::recording();
+        let ended = Seen { pid: 8, ..made.processes[0].clone() };
+        let lost = Stack { process: 1, frames: [].into(), ..made.stacks[0].clone() };
+        let without = profile(&made, &Costs::default());
+        made.processes.push(ended);
+        made.stacks.push(lost);
+        let with = profile(&made, &Costs::default());
+        let high = |found: &Profile, function: &str| {
+            let row = found.programs.iter().find(|row| row.function == function);
+            row.unwrap().cpu_share
+        };
+        let (alone, beside, nowhere) =
+            (high(&without, "hot"), high(&with, "hot"), high(&with, NOWHERE));
+        assert!((alone.value - beside.value).abs() < 1e-9 && alone.low == beside.low);
+        assert!((beside.high - (alone.high + nowhere.high).min(1.0)).abs() < 1e-9, "{beside:?}");
+        // The row of one process is of that process alone.
+        let of_process = with.functions.iter().find(|row| row.function == "hot").unwrap();
+        assert_eq!(of_process.cpu_share, alone);
     }
 
     #[test]

@@ -113,11 +113,28 @@ pub(super) fn for_reads(
 ) -> Option<RemedyId> {
     match path {
         _ if cpu_time => Some(RemedyId::CpuTimeLess),
+        // The kernel serves the clocks of the time here: these are others, which no clocksource makes fast.
+        Path::VdsoFallback if in_user_space == Some(true) => None,
         Path::VdsoFallback => Some(RemedyId::FixClocksource),
         Path::Syscall if in_user_space == Some(true) => Some(RemedyId::ReadThroughVdso),
         Path::Syscall => Some(RemedyId::FixClocksource),
         Path::Vdso => Some(RemedyId::FastClockLibrary),
         // It has the fast clock, or was given a slow one on purpose.
         Path::Counter | Path::ClocksmithRun => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_the_vdso_passes_on_are_no_reason_for_another_clocksource_where_it_serves_the_time()
+     {
+        assert_eq!(for_reads(Path::VdsoFallback, false, Some(true)), None);
+        let slow = for_reads(Path::VdsoFallback, false, Some(false));
+        assert_eq!((slow, for_reads(Path::VdsoFallback, false, None)), (slow, slow));
+        assert_eq!(slow, Some(RemedyId::FixClocksource));
+        assert_eq!(for_reads(Path::VdsoFallback, true, Some(true)), Some(RemedyId::CpuTimeLess));
     }
 }

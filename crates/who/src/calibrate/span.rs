@@ -37,6 +37,12 @@ impl Span {
         Self { low: ns / (1.0 + SURROUNDINGS), ns, high: ns * (1.0 + SURROUNDINGS) }
     }
 
+    /// Anything between these two.
+    #[must_use]
+    pub fn among(low: f64, high: f64) -> Self {
+        Self { low, ns: (low * high).sqrt(), high }
+    }
+
     /// From a loop of calls, one of empty calls, and one in which each call waits for the result of the one before.
     /// Samples see the part of a call that does not overlap with the instructions before it; at most the whole call, if
     /// the calls run one after the other.

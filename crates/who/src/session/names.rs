@@ -226,7 +226,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         .map(|(at, process)| Seen {
             pid: process.pid,
             name: process.name.clone(),
-            runtime: Some(process.runtime),
+            runtime: (!process.narrow).then_some(process.runtime),
             tally: sums.processes.get(&at).copied().unwrap_or_default(),
             own: own_costs.of(process.ours.as_ref()),
         })
@@ -263,6 +263,14 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         .map(|(at, process)| (process.name.as_str(), tally(at).ns))
         .collect();
     gaps.extend(unseen::ended(&ended, sums.all.ns));
+    let narrow: Vec<(u32, &str, u64)> = session
+        .processes
+        .iter()
+        .enumerate()
+        .filter(|(_, process)| process.narrow)
+        .map(|(at, process)| (process.pid, process.name.as_str(), tally(at).ns))
+        .collect();
+    gaps.extend(unseen::narrow(&narrow, sums.all.ns));
     let strangers: Vec<u64> = session.strangers.values().map(|tally| tally.ns).collect();
     gaps.extend(unseen::strangers(&strangers, sums.all.ns));
     let counted = session.sampler.cpu_time().map(|now| now.saturating_sub(session.counted));

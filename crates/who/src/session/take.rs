@@ -105,6 +105,11 @@ impl Session {
             return;
         };
         self.sums.count(at, sample.period);
+        if sample.narrow
+            && let Some(process) = self.processes.get_mut(at)
+        {
+            process.narrow = true;
+        }
         let Some(registers) = sample.registers else { return };
         let ip = registers.ip;
         let Some(process) = self.processes.get_mut(at) else { return };

@@ -199,6 +199,25 @@ pub(super) fn ended(processes: &[(&str, u64)], all: u64) -> Option<String> {
     ))
 }
 
+/// The processes whose code is of 32 bits, each with its name and CPU time, and that of all.
+pub(super) fn narrow(processes: &[(u32, &str, u64)], all: u64) -> Option<String> {
+    let (pid, name, _) = processes.first()?;
+    let ns: u64 = processes.iter().map(|(_, _, ns)| ns).sum();
+    let others = match processes.len() {
+        1 => String::new(),
+        many => format!(" and {}", many_others(many - 1)),
+    };
+    Some(format!(
+        "{name} ({pid}){others} ({:.1} % of the CPU time): reads of 32-bit programs are not seen, and the intervals of the \
+         sums allow for that; perf record -p {pid}, then perf report --sort dso shows what their vDSO takes",
+        ns as f64 / all.max(1) as f64 * 100.0
+    ))
+}
+
+fn many_others(others: usize) -> String {
+    if others == 1 { "1 other".to_owned() } else { format!("{others} others") }
+}
+
 /// The processes of which nothing is known, by their CPU time.
 pub(super) fn strangers(processes: &[u64], all: u64) -> Option<String> {
     let ns: u64 = processes.iter().sum();
@@ -220,6 +239,13 @@ fn many(processes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_of_32_bits_are_named() {
+        assert_eq!(narrow(&[], 100), None);
+        let said = narrow(&[(7, "old", 30), (9, "old", 10)], 50).unwrap();
+        assert!(said.starts_with("old (7) and 1 other (80.0 % of the CPU time): "), "{said}");
+    }
 
     #[test]
     fn ended_processes_are_named_and_counted() {

@@ -50,6 +50,8 @@ pub struct Process {
     pub gaps: Vec<String>,
     /// Whether it had ended before it could be examined: only its vDSO is known.
     pub ended: bool,
+    /// Whether its program is of 32 bits: its vDSO is another one, which is not looked at.
+    pub narrow: bool,
     memory: Option<File>,
     /// The filesystems of its files.
     mounts: Mounts,
@@ -106,6 +108,7 @@ impl Process {
             no_python: None,
             gaps: Vec::new(),
             ended: false,
+            narrow: false,
             memory: None,
             mounts: Mounts::default(),
             files: HashMap::new(),
@@ -144,6 +147,7 @@ impl Process {
             self.added.clear();
             self.files.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
+            self.narrow = false;
             self.ours = None;
             if let Some(name) = guard::text(&format!("/proc/{}/comm", self.pid), NAME) {
                 self.name = name.trim().to_owned();

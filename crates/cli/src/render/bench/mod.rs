@@ -67,7 +67,9 @@ fn difference(difference: Difference, ratio: Option<Ratio>) -> &'static str {
 
 /// Returns the rows of the first table: the reads that programs make.
 fn main_rows(report: &BenchReport) -> impl Iterator<Item = &RowReport> {
-    report.rows.iter().filter(|row| matches!(row.via, Via::Libc | Via::Counter | Via::Library))
+    let alone = |row: &RowReport| by_way(report, row.clock, Via::Libc).is_none();
+    let main = |row: &RowReport| matches!(row.via, Via::Libc | Via::Counter | Via::Library);
+    report.rows.iter().filter(move |row| main(row) || alone(row))
 }
 
 /// A row's name, three costs and two ratios: the cells of the first table, without the path.

@@ -49,6 +49,14 @@ fn bench_only_answers_with_what_was_asked_for() {
 }
 
 #[test]
+fn bench_of_one_path_has_its_row_in_the_table() {
+    let out = text(&run(&["--quick", "--only", "CLOCK_BOOTTIME/syscall"]).stdout);
+    let table = out.split("What a read costs").nth(1).unwrap_or_default();
+    let row = table.lines().find(|line| line.starts_with("CLOCK_BOOTTIME "));
+    assert!(row.is_some_and(|row| row.ends_with("syscall")), "{out}");
+}
+
+#[test]
 fn bench_names_a_file_that_cannot_be_written_before_it_measures() {
     for name in ["--csv", "--markdown", "--html"] {
         let begun = Instant::now();

@@ -45,7 +45,7 @@ fn wrong_usage_is_reported_at_once() {
     let file = dir.path().join("former.json");
     std::fs::write(&file, "{\"schema\": \"clocksmith.why.v1\"}").unwrap();
     let file = file.to_str().unwrap();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--root", "/"], "cannot be measured"),
         (&["--like", "P9"], "clock-timing"),
         (&["--threads", "0"], "from 1 to"),
@@ -54,6 +54,7 @@ fn wrong_usage_is_reported_at_once() {
         (&["--baseline", "/nowhere"], "cannot read the former run"),
         (&["--baseline", file], "no former run"),
         (&["--count", "5"], "--like"),
+        (&["--like", "P1", "--count", "0"], "0 is not in"),
     ];
     for (args, expected) in cases {
         let out = run(args);
