@@ -13,8 +13,22 @@ const WORDS: usize = 8;
 /// Maximum number of marks; a text with more is read unchanged.
 const MARKS: usize = 64;
 /// Words in a text that names a boot.
-const NAMES: [&[u8]; 7] =
-    [b"journalctl", b"dmesg", b"kmsg", b"pstore", b"ramoops", b"boot", b"Boot"];
+const NAMES: [&[u8]; 12] = [
+    b"journalctl",
+    b"dmesg",
+    b"kmsg",
+    b"KMSG",
+    b"pstore",
+    b"ramoops",
+    b"boot",
+    b"Boot",
+    b"kern.log",
+    b"syslog",
+    b"messages",
+    b"crash> ",
+];
+/// Logs that are kept over rotations, the newest one without a number.
+const ROTATED: [&str; 4] = ["kern.log", "kernel.log", "syslog", "messages"];
 
 /// The meaning of the lines after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +78,8 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
         let front = last_choice(window, &(0..marks.first()?.lines.start));
         let older = marks.iter().rfind(|mark| boot(mark))?;
         let line = memchr::memchr_iter(b'\n', &window[..older.lines.start]).count();
-        if front? != last_choice(window, &older.lines)? {
+        let choice = last_choice(window, &older.lines)?;
+        if front.is_some_and(|front| front != choice) {
             return Some(Order::Open(format!(
                 "the lines behind {name}:{line} are of an earlier boot, and nothing says of which boot those in front are: \
                  give the log of one"
@@ -91,6 +106,7 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
 fn marks(window: &[u8]) -> Option<Vec<Mark>> {
     let mut found: Vec<Mark> = Vec::new();
     let mut host: Option<String> = None;
+    let mut folder: Option<String> = None;
     let mut at = 0;
     while at < window.len() {
         let end = memchr::memchr(b'\n', &window[at..]).map_or(window.len(), |end| at + end + 1);
@@ -107,6 +123,13 @@ fn marks(window: &[u8]) -> Option<Vec<Mark>> {
                     return None;
                 }
                 host = Some(name.to_owned());
+            }
+            if let Some(name) = line.split([' ', '\'', '"']).find_map(rotated_in) {
+                // The logs of two folders may be those of two machines.
+                if folder.as_deref().is_some_and(|known| known != name) {
+                    return None;
+                }
+                folder = Some(name.to_owned());
             }
             let before = found.last_mut();
             let of = match before {
@@ -142,7 +165,15 @@ fn mark(line: &str) -> Option<(Of, bool)> {
         return Some((of, false));
     }
     if line.starts_with("journalctl -") {
-        return Some((of_command(line), false));
+        return Some((of_command(line.trim_end_matches(':')), false));
+    }
+    // The machine has booted since it saved this dump.
+    if let Some(command) = line.strip_prefix("crash> ") {
+        let of = match command.split([' ', '|']).next() {
+            Some("log" | "dmesg") => Of::Boot(-1),
+            _ => Of::Other,
+        };
+        return Some((of, false));
     }
     heading(line).map(|number| (Of::Boot(number), true))
 }
@@ -162,7 +193,9 @@ fn of_command(command: &str) -> Of {
         Some("dmesg") => (!words.any(|word| matches!(word, "-F" | "--file"))).then_some(0),
         Some("cat" | "zcat" | "grep" | "egrep" | "zgrep" | "less" | "more" | "head" | "tail") => {
             let files: Vec<Option<i32>> = words
-                .filter(|word| word.contains('/') || word.contains("dmesg"))
+                .filter(|word| {
+                    word.contains('/') || word.contains("dmesg") || rotated_in(word).is_some()
+                })
                 .map(of_file)
                 .collect();
             match files.as_slice() {
@@ -205,9 +238,13 @@ fn of_journal(words: &[&str]) -> Option<i32> {
 
 /// The boot of a log file, by the file's name.
 fn of_file(path: &str) -> Option<i32> {
-    let name = path.rsplit('/').next()?.trim_end_matches(".gz").trim_end_matches(".txt");
+    let name = unpacked(path.rsplit('/').next()?).trim_end_matches(".txt");
+    if let Some(number) = rotated(name) {
+        return Some(number);
+    }
     let name = name.trim_end_matches(".log");
-    if name == "last_kmsg" || path.contains("/pstore/") || name.starts_with("console-ramoops") {
+    let saved = ["last_kmsg", "vmcore-dmesg"].contains(&name);
+    if saved || path.contains("/pstore/") || name.starts_with("console-ramoops") {
         return Some(-1);
     }
     match name {
@@ -221,9 +258,39 @@ fn of_file(path: &str) -> Option<i32> {
     }
 }
 
-/// The boot that a heading names: `This boot:`, `## Previous boot`.
+/// The name of a file without that of its compression.
+fn unpacked(name: &str) -> &str {
+    [".gz", ".xz", ".zst", ".bz2"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// The place of a log in its rotation: 0 is the newest, and a date counts as far back as it is.
+fn rotated(name: &str) -> Option<i32> {
+    let rest = ROTATED.iter().find_map(|base| name.strip_prefix(base))?;
+    if rest.is_empty() {
+        return Some(0);
+    }
+    let digits = rest.strip_prefix(['.', '-'])?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.parse::<i32>().ok()?;
+    match digits.len() {
+        1..=3 => Some(-number),
+        8 => number.checked_sub(100_000_000),
+        _ => None,
+    }
+}
+
+/// The folder of a rotated log that a word names.
+fn rotated_in(word: &str) -> Option<&str> {
+    let (folder, name) = word.rsplit_once('/').unwrap_or(("", word));
+    rotated(unpacked(name).trim_end_matches(".txt")).map(|_| folder)
+}
+
+/// The boot that a heading names: `This boot:`, `## Previous boot`, and those of Android's bug reports.
 fn heading(line: &str) -> Option<i32> {
-    let marked = line.starts_with(['#', '=', '*']);
+    let marked =
+        line.starts_with(['#', '=', '*']) || line.starts_with("--") && line.ends_with("--");
     let bare = line.trim_matches(|c: char| "#=*-_ ".contains(c));
     let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare))?.to_ascii_lowercase();
     let words: Vec<&str> =
@@ -234,8 +301,12 @@ fn heading(line: &str) -> Option<i32> {
     let follows = |first: &[&str]| {
         words.windows(2).any(|pair| first.contains(&pair[0]) && matches!(pair[1], "boot" | "boots"))
     };
-    if follows(&["previous", "prior", "earlier", "preceding"]) {
+    let saved = words.windows(2).any(|pair| pair == ["last", "kmsg"]);
+    if saved || follows(&["previous", "prior", "earlier", "preceding"]) {
         return Some(-1);
+    }
+    if words == ["kernel", "log", "dmesg"] {
+        return Some(0);
     }
     follows(&["this", "current", "present"]).then_some(0)
 }
@@ -295,6 +366,16 @@ mod tests {
             ("This boot:", "The previous boot was fine:"),
             ("$ dmesg", "Previous boot:"),
             ("$ dmesg", "Previous boot:\n$ dmesg"),
+            ("------ KERNEL LOG (dmesg) ------", "------ LAST KMSG (/proc/last_kmsg) ------"),
+            ("adb shell dmesg:\nThis boot:", "adb shell cat /proc/last_kmsg:"),
+            ("==> kern.log <==", "==> kern.log.1 <=="),
+            ("==> /var/log/syslog.2.gz <==", "==> /var/log/syslog.10.gz <=="),
+            ("==> /var/log/messages <==", "==> /var/log/messages-20240428 <=="),
+            ("==> /var/log/messages-20240505 <==", "==> /var/log/messages-20240428 <=="),
+            ("$ grep kernel /var/log/syslog", "$ zcat /var/log/syslog.2.gz | grep kernel"),
+            ("$ dmesg", "$ cat /var/crash/127.0.0.1-2024-05-01/vmcore-dmesg.txt"),
+            ("$ dmesg", "crash> log"),
+            ("journalctl -b -0:", "journalctl -b -1:"),
         ] {
             let (hpet, tsc) = (log("hpet"), log("tsc"));
             let text = format!("{present}\n{hpet}{earlier}\n{tsc}");
@@ -318,6 +399,11 @@ mod tests {
     fn numbers_that_count_from_different_boots_tell_no_order() {
         for between in ["$ sudo reboot\n$ journalctl -b -1\n", "root@b:~# journalctl -b -1\n"] {
             let text = format!("root@a:~# dmesg\n{}{between}{}", log("hpet"), log("tsc"));
+            assert_eq!(order(text.as_bytes(), "log"), None, "{text}");
+        }
+        for (present, earlier) in [("a/kern.log", "b/kern.log.1"), ("a/messages", "messages.1")] {
+            let text =
+                format!("==> {present} <==\n{}==> {earlier} <==\n{}", log("hpet"), log("tsc"));
             assert_eq!(order(text.as_bytes(), "log"), None, "{text}");
         }
         let file = format!("$ dmesg\n{}$ dmesg -F old.txt\n{}", log("hpet"), log("tsc"));

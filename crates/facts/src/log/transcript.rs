@@ -7,8 +7,11 @@ use super::parse::{after, find, word};
 use crate::names;
 use crate::ntp::NtpState;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 15] = [
     "cat ",
+    "zcat ",
+    "zgrep ",
+    "tail ",
     "echo ",
     "dmesg",
     "sudo ",

@@ -15,9 +15,11 @@ const SECTIONS: usize = 8;
 const HEADINGS: usize = 256;
 
 /// Pairs of heading words: a machine of the first list is not one of the second.
-const PAIRS: [[&[&str]; 2]; 2] = [
+const PAIRS: [[&[&str]; 2]; 4] = [
     [&["host", "hypervisor", "dom0", "metal"], &["guest", "vm", "domu", "virtual"]],
     [&["old", "older"], &["new", "newer"]],
+    [&["good", "working", "works"], &["bad", "broken", "failing"]],
+    [&["fast"], &["slow"]],
 ];
 
 /// Words in lines that show the clocksource in use.
@@ -323,6 +325,8 @@ mod tests {
             ["On 6.8:", "On 6.1 it works:"],
             ["**Old server:**", "**New server:**"],
             ["Server A (fast):", "Server B (slow):"],
+            ["Bad boot:", "Good boot:"],
+            ["### 6.8.4 (slow)", "### 6.1.76 (fast)"],
             ["host1:", "host2:"],
             ["My laptop:", "The Raspberry Pi next to it:"],
             ["On the host:", "In the guest:"],

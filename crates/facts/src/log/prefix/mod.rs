@@ -242,7 +242,7 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     // `dmesg -d -t`: only the time since the previous line.
     let delta = inside.starts_with('<');
     let bare = inside.trim_start_matches('<').trim_end_matches('>').trim();
-    if let Some(at) = seconds(bare) {
+    if let Some(at) = seconds(bare).or_else(|| vendor::stamp(bare, after)) {
         out.at = if delta { out.at } else { Some(at) };
         out.kernel = Some(true);
         return Some(after);
@@ -304,6 +304,9 @@ fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         && inside.len() < 48
         && let Some(after) = task()
     {
+        return Some(after);
+    }
+    if out.at.is_some() && vendor::is_mark(inside) {
         return Some(after);
     }
     // `kubectl logs --prefix`.
@@ -387,6 +390,11 @@ mod tests {
         check(&format!("[    1.510663][    T1] {m}"), m, Some(1.510663), Some(true));
         check(&format!("[    1.510663] [ T0] {m}"), m, Some(1.510663), Some(true));
         check(&format!("[    1.510663] [    C3] {m}\r"), m, Some(1.510663), Some(true));
+        for stamp in
+            ["[    1.510663@3]", "[    1.510663s][pid:1,cpu3,swapper/0]", "[    1.510663] [K]"]
+        {
+            check(&format!("{stamp} {m}"), m, Some(1.510663), Some(true));
+        }
         for task in
             ["[0:      swapper/0:    1]", "[3:kworker/u8:1:   42]", "[1:        swapper:    0]"]
         {

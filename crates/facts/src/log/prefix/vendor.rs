@@ -1,6 +1,23 @@
 //! Prefixes that modified kernels print between the time stamp and the message.
 
+use super::stamp::seconds;
 use crate::log::parse::begins_like_kernel;
+
+/// A stamp with the number of the CPU in it, `1.510663@3`, or with the unit in front of the process,
+/// `1.510663s][pid:1,cpu3,swapper/0]`.
+pub(super) fn stamp(inside: &str, after: &str) -> Option<f64> {
+    if let Some(stamp) = inside.strip_suffix('s') {
+        return after.starts_with("[pid:").then(|| seconds(stamp))?;
+    }
+    let (stamp, cpu) = inside.split_once('@')?;
+    let number = (1..=3).contains(&cpu.len()) && cpu.bytes().all(|byte| byte.is_ascii_digit());
+    number.then(|| seconds(stamp))?
+}
+
+/// Returns whether text in brackets after the time stamp is a mark: the process, `pid:1,cpu3,swapper/0`, or `K` for the kernel.
+pub(super) fn is_mark(inside: &str) -> bool {
+    inside == "K" || inside.starts_with("pid:") && inside.contains(",cpu")
+}
 
 /// The prefix after the time stamp in kernels of telephones: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
 pub(super) fn of_task(rest: &str) -> Option<&str> {

@@ -44,14 +44,26 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         return inxi(page, at, current, rest);
     }
     let lower = line.to_ascii_lowercase();
-    let rest = ["current clocksource", "current clock source", "clocksource", "clock source"]
-        .into_iter()
-        .find_map(|label| lower.strip_prefix(label));
-    let Some(rest) = rest else { return 0 };
+    let (label, rest) =
+        ["current clocksource", "current clock source", "clocksource", "clock source"]
+            .into_iter()
+            .find_map(|label| Some((label, lower.strip_prefix(label)?)))
+            .unwrap_or_default();
     let value = rest.trim_start_matches([' ', ':', '=', '\t', '\'', '"']).trim_start_matches("is ");
     // `Clocksource: tsc (by the vDSO)`
     let name = value.split(" (").next().unwrap_or(value).trim_matches(['\'', '"', '.', ' ']);
     if rest.len() == value.len() || !names::is_known(name) {
+        return 0;
+    }
+    // `clock source = hpet` is a choice of JACK's, `Clock source: tsc` one of a device, and `CLOCKSOURCE=tsc` a variable:
+    // none of them says what the kernel uses.
+    let sign = &rest[..rest.len() - value.len()];
+    let of_others = match label {
+        "clock source" => !sign.contains("is "),
+        "clocksource" => sign.contains('='),
+        _ => false,
+    };
+    if of_others {
         return 0;
     }
     // The begin of the line with which the kernel registers it, of which another copy is whole.
@@ -76,7 +88,17 @@ mod tests {
         for line in ["- Clocksource: tsc (by the vDSO)", "* clocksource: tsc", "Clocksource: tsc"] {
             assert_eq!(told(&format!("{line}\nnext\n")).0.as_deref(), Some("tsc"), "{line}");
         }
-        assert_eq!(told("- Clocksource: which one?\n").0, None);
+        assert_eq!(told("the clock source\nclock source is tsc\n").0.as_deref(), Some("tsc"));
+        for other in [
+            "- Clocksource: which one?",
+            "clock source = hpet",
+            "  clock source : tsc",
+            "Clock source: hpet",
+            "CLOCKSOURCE=tsc",
+            "clocksource = hpet",
+        ] {
+            assert_eq!(told(&format!("{other}\n")).0, None, "{other}");
+        }
     }
 
     #[test]
