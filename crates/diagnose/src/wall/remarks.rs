@@ -2,8 +2,9 @@
 
 use super::difference::text;
 use super::judge::View;
+use super::programs::{behind_at_least, held_up, monotonic_back, refused};
 use super::report::{WallClockReport, WallState};
-use super::tools::{packets, rtc_unread, slewed};
+use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Fact;
@@ -98,7 +99,9 @@ impl View<'_> {
         for remark in &told.remarks {
             let same = std::mem::discriminant(&remark.what);
             let is_same = |one: &Remark| match remark.what {
-                What::HostsDiffer { .. } => std::mem::discriminant(&one.what) == same,
+                What::HostsDiffer { .. } | What::BehindAtLeast { .. } | What::HeldUp { .. } => {
+                    std::mem::discriminant(&one.what) == same
+                }
                 _ => one.what == remark.what,
             };
             if !said.iter().any(|one| is_same(one) && one.program == remark.program) {
@@ -115,7 +118,14 @@ impl View<'_> {
             causes.push(cause(id, severity, sure, summary, vec![evidence]));
         }
         let asks = told.remarks_of(|what| {
-            matches!(what, What::NotYetValid | What::FilesOfTheFuture | What::BeforeAnyDate)
+            matches!(
+                what,
+                What::NotYetValid
+                    | What::FilesOfTheFuture
+                    | What::BeforeAnyDate
+                    | What::BehindAtLeast { .. }
+                    | What::Refused { .. }
+            )
         });
         if asks.count() > 0 {
             report.settles.push(settle("the right time", DATE));
@@ -379,6 +389,7 @@ impl View<'_> {
                 ),
                 info,
             ),
+            What::RtcUnwritten => (rtc_unwritten().to_owned(), (None, None)),
             What::RtcNone if told_of(self, &What::RtcBusy) => return None,
             What::RtcBusy => (
                 "hwclock found the real-time clock in use: another program has it open, as chronyd does with rtcfile, and then \
@@ -392,6 +403,18 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::BehindAtLeast { by_s } => behind_at_least(program, *by_s),
+            What::Refused { behind_s } => refused(program, *behind_s),
+            What::HeldUp { by_s } => (held_up(program, *by_s), (None, None)),
+            What::WaitsForPtp if self.told.is_some_and(|(told, _)| told.phc.is_some()) => return None,
+            What::WaitsForPtp => (
+                format!(
+                    "{program} waits for ptp4l and steers nothing meanwhile: ptp4l does not run, listens elsewhere, or follows no \
+                     clock yet"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::MonotonicBack => (monotonic_back(program), (None, None)),
             What::Recorded | What::BeforeAnyDate => return None,
         };
         Some((words, severity, sure))
@@ -447,6 +470,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::SetBack { .. } => "the dates go back",
         What::RtcNoTick => "no tick of the real-time clock",
         What::RtcBusy => "the real-time clock is in use",
+        What::RtcUnwritten => "the real-time clock was not set",
         What::RtcNone => "no real-time clock",
         What::NoAddress => "no address of a time server",
         What::AlertUnsynchronised => "NodeClockNotSynchronising",
@@ -458,5 +482,10 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Packets { .. } => "packets of NTP",
         What::Activity { .. } => "chronyc activity",
         What::OffsetUnknown => "no offset",
+        What::BehindAtLeast { .. } => "not valid yet",
+        What::Refused { .. } => "refused by its time",
+        What::HeldUp { .. } => "a program was held up",
+        What::WaitsForPtp => "phc2sys waits for ptp4l",
+        What::MonotonicBack => "the monotonic clock went back",
     }
 }

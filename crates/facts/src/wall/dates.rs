@@ -49,7 +49,7 @@ impl Apart {
 }
 
 /// What a command that runs `date` runs it with: `None` inside for here.
-fn date_of(command: &str) -> Option<Option<&'static str>> {
+pub(crate) fn date_of(command: &str) -> Option<Option<&'static str>> {
     let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
     let first = words.next()?;
     if first == "date" {

@@ -63,6 +63,8 @@ pub enum What {
         /// not say.
         lost: Option<bool>,
     },
+    /// The real-time clock did not take the time that was written to it.
+    RtcUnwritten,
     /// Another program holds the real-time clock.
     RtcBusy,
     /// hwclock found no real-time clock that it can ask.
@@ -107,6 +109,25 @@ pub enum What {
         /// The condition of its unit that was not met, if that is why.
         condition: Option<String>,
     },
+    /// A package manager has lists that were made later than this clock shows, by so many seconds.
+    BehindAtLeast {
+        /// How far the clock is behind at least.
+        by_s: f64,
+    },
+    /// A service refused a request by the time in it.
+    Refused {
+        /// How far that time was behind the service's, in seconds; negative: ahead. `None`: the line does not say.
+        behind_s: Option<f64>,
+    },
+    /// A program did not run, or saw its clock go on, for longer than it had expected.
+    HeldUp {
+        /// For how long.
+        by_s: Option<f64>,
+    },
+    /// phc2sys steers nothing, because ptp4l has not said that it follows a clock.
+    WaitsForPtp,
+    /// A run time saw the clock that never goes back go back.
+    MonotonicBack,
     /// HikariCP: its thread ran later than it should have, by a clock that does not follow the wall clock.
     Late,
 }
@@ -180,7 +201,9 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     }
     // hwclock, timedatectl and the kernel's drivers; what the C library says of the error is translated.
     let unread =
-        ["ioctl(RTC_RD_TIME)", "Failed to read RTC: "].iter().any(|words| line.contains(words));
+        ["ioctl(RTC_RD_TIME)", "hwclock: RTC_RD_TIME: ", "Failed to read RTC: "]
+            .iter()
+            .any(|words| line.contains(words));
     if unread || line.contains(": no valid clock/calendar values available") {
         let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
         let lost = if says(&["Invalid argument", "no valid clock"]) {
@@ -191,6 +214,16 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         };
         return remark("hwclock", What::RtcUnread { lost });
     }
+    // util-linux and BusyBox name the call; toybox prints its number on x86 and Arm.
+    if line.contains("hwclock: ")
+        && ["ioctl(RTC_SET_TIME)", "RTC_SET_TIME: ", "ioctl 4024700a: "].iter().any(|words| line.contains(words))
+        && !line.contains("was successful")
+    {
+        return remark("hwclock", What::RtcUnwritten);
+    }
+    if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable") {
+        return remark("systemd-timesyncd", What::NoReply);
+    }
     // ntpdate slews what is less than half a second off.
     if let Some(rest) = behind(line, "adjust time server ")
         && let Some(rest) = behind(rest, " offset ")
@@ -199,8 +232,9 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         let by_s = figure.parse().ok().filter(|by: &f64| by.is_finite())?;
         return remark("ntpdate", What::Slewed { by_s, asked: false });
     }
-    if let Some(found) = hosts_differ(line, source) {
-        return Some(found);
+    let found = hosts_differ(line, source).or_else(|| super::programs::of_line(line, source));
+    if found.is_some() {
+        return found;
     }
     // chrony's sys_timex.c; `adjtimex` and ntpd print the same end.
     if line.contains("adjtim")
