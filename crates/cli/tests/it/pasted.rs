@@ -238,6 +238,27 @@ const CASES: &[Case] = &[
         &["2 machines", "db2 (lines 4-6)", "db1, lines 2-3"],
     ),
     case(
+        "perf-tree-vdso-falls-back",
+        "unknown",
+        None,
+        &["goes on into the kernel by a system call", "does not answer by itself"],
+    ),
+    case("apt-not-valid-yet", "unknown", None, &["3.2 days", "behind by as much at least"]),
+    case(
+        "s3-request-ahead",
+        "unknown",
+        None,
+        &["ahead of that of the service", "another time zone"],
+    ),
+    case(
+        "elasticsearch-clock-back",
+        "unknown",
+        None,
+        &["Elasticsearch saw the wall clock go back"],
+    ),
+    case("dates-of-two-prompts", "unknown", None, &["below docker is 38 min behind"]),
+    case("phc2sys-waits", "unknown", None, &["waits for ptp4l and steers nothing"]),
+    case(
         "perf-top-tsc-by-kernel",
         "ok",
         Some("tsc"),

@@ -68,6 +68,9 @@ const OF_GUESTS: [&str; 13] = [
 /// The page of real-time clocks that keep local time, as other systems want it.
 const LOCAL_RTC: &str = "RTC in local time";
 
+/// The page of leap seconds.
+const LEAP: &str = "leap second";
+
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
 const OF_TIME: [&str; 12] = [
     "ntp",
@@ -121,7 +124,7 @@ const PAGES: [(&str, &str); 42] = [
     ("checkpoint", STALE),
     ("snapshot", STALE),
     ("not yet valid", "certificate is not yet valid"),
-    ("leap second", "leap second"),
+    ("leap second", LEAP),
     ("dual boot", LOCAL_RTC),
     ("dual-boot", LOCAL_RTC),
     ("dualboot", LOCAL_RTC),
@@ -161,7 +164,8 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             found.push(page);
         }
     }
-    if found.is_empty() && OF_TIME.into_iter().any(is_word) {
+    // A daemon's log names leap seconds in passing.
+    if found.iter().all(|page| *page == LEAP) && OF_TIME.into_iter().any(is_word) {
         found.push(GENERAL);
     }
     found.truncate(MOST);
@@ -239,7 +243,7 @@ mod tests {
                 .contains(&STALE)
         );
         for (text, page) in [
-            ("the job ran twice; there was a leap second, and the machine uses NTP", "leap second"),
+            ("the job ran twice; there was a leap second, and the machine uses NTP", LEAP),
             ("I'm dual booting: the system clock is one hour behind", LOCAL_RTC),
             ("the system time is that of fake-hwclock", "fake-hwclock"),
             ("I keep local time in /etc/adjtime", LOCAL_RTC),

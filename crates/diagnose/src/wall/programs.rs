@@ -32,9 +32,13 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
         }
         _ => "",
     };
+    let sent_late = match behind_s {
+        Some(by) if by <= 0.0 => "",
+        _ => ", or the request was signed long before it was sent",
+    };
     let words = format!(
-        "{program} refused a request by the time in it{figures}: the wall clock of the machine that signed it is wrong, or the \
-         request was signed long before it was sent. Keys and the clocksource are not at fault.{zone}"
+        "{program} refused a request by the time in it{figures}: the wall clock of the machine that signed it is wrong{sent_late}. \
+         Keys and the clocksource are not at fault.{zone}"
     );
     // The sentence is closed by who prints it.
     let words = words.trim_end_matches('.').to_owned();
@@ -66,7 +70,9 @@ mod tests {
 
     #[test]
     fn near_whole_hours_a_zone_is_thought_of() {
-        for (by, zone) in [(3590.0, true), (-3583.0, true), (7215.0, true), (45.0, false), (5400.0, false)] {
+        for (by, zone) in
+            [(3590.0, true), (-3583.0, true), (7215.0, true), (45.0, false), (5400.0, false)]
+        {
             assert_eq!(refused("AWS", Some(by)).0.contains("time zone"), zone, "{by}");
         }
     }

@@ -279,6 +279,13 @@ impl View<'_> {
             What::Set if program == "Talos" => {
                 (format!("{program} set the wall clock; by how much its line does not say"), (None, None))
             }
+            What::Set if program.starts_with("VMware") => (
+                format!(
+                    "{program} set the wall clock to the host's at once; by how much its line does not say. Beside a time daemon that \
+                     makes two masters, and a host that is wrong makes its guests wrong"
+                ),
+                (None, None),
+            ),
             What::Set => (
                 format!("{program} says that something set the wall clock; by how much its line does not say"),
                 (None, None),
@@ -412,7 +419,7 @@ impl View<'_> {
                     "{program} waits for ptp4l and steers nothing meanwhile: ptp4l does not run, listens elsewhere, or follows no \
                      clock yet"
                 ),
-                (Some(Severity::Warning), Some(Confidence::Medium)),
+                info,
             ),
             What::MonotonicBack => (monotonic_back(program), (None, None)),
             What::Recorded | What::BeforeAnyDate => return None,

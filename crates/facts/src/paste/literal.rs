@@ -101,9 +101,15 @@ const HEADING: usize = 6;
 fn is_example(line: &str) -> bool {
     let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
     bare.split_ascii_whitespace().count() <= HEADING
-        && ["expected output", "example output", "sample output", "output should be", "salida esperada"]
-            .iter()
-            .any(|words| bare.contains(words))
+        && [
+            "expected output",
+            "example output",
+            "sample output",
+            "output should be",
+            "salida esperada",
+        ]
+        .iter()
+        .any(|words| bare.contains(words))
 }
 
 /// The last line of the output below a heading: the fence that ends it, or the line in front of the next blank one.
@@ -136,11 +142,18 @@ fn is_illustration(line: &str) -> bool {
 /// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.
 fn is_question(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['*', '_', '#', ' ']);
-    let rest = line.strip_prefix("Question ").or_else(|| line.strip_prefix("Pregunta ")).or_else(|| line.strip_prefix('Q'));
+    let rest = line
+        .strip_prefix("Question ")
+        .or_else(|| line.strip_prefix("Pregunta "))
+        .or_else(|| line.strip_prefix('Q'));
     rest.is_some_and(|rest| {
         let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-        digits > 0 && rest.as_bytes()[0].is_ascii_digit() && rest[digits..].trim_start_matches(['*', ')']).starts_with([':', ' '])
-            && (line.starts_with("Question") || line.starts_with("Pregunta") || rest[..digits].ends_with('.'))
+        digits > 0
+            && rest.as_bytes()[0].is_ascii_digit()
+            && rest[digits..].trim_start_matches(['*', ')']).starts_with([':', ' '])
+            && (line.starts_with("Question")
+                || line.starts_with("Pregunta")
+                || rest[..digits].ends_with('.'))
     })
 }
 
@@ -148,12 +161,12 @@ fn is_question(line: &str) -> bool {
 /// stamp of the kernel.
 pub(super) fn is_changelog(lines: &[String]) -> bool {
     let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
-    // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`
+    // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`, whose address is taken for an element of HTML.
     let of_rpm = |line: &str| {
-        let words: Vec<&str> = line.split_ascii_whitespace().take(5).collect();
-        matches!(words[..], ["*", weekday, _, day, year] if weekday.len() == 3 && day.parse::<u8>().is_ok() && year.len() == 4)
-            && line.contains('<')
-            && line.contains("> ")
+        let words: Vec<&str> = line.split_ascii_whitespace().take(6).collect();
+        matches!(words[..], ["*", weekday, month, day, year, _]
+            if weekday.len() == 3 && month.len() == 3 && day.parse::<u8>().is_ok() && year.len() == 4)
+            && line.contains(" - ")
     };
     let is_heading = |line: &str| {
         let line = line.trim_matches(['#', '*', '=', ' ', ':']).to_lowercase();
@@ -163,7 +176,8 @@ pub(super) fn is_changelog(lines: &[String]) -> bool {
             || versioned.iter().any(|words| {
                 let version = line.strip_prefix(words).and_then(|rest| rest.split(' ').next());
                 version.is_some_and(|word| {
-                    word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()) && word.contains('.')
+                    word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit())
+                        && word.contains('.')
                 })
             })
     };
@@ -220,7 +234,10 @@ mod tests {
         ] {
             assert_eq!(marked(text), [0], "{text}");
         }
-        assert_eq!(marked("*Expected Output:*\n```text\nLeap status     : Normal\n```\nnext"), [0, 1, 2, 3]);
+        assert_eq!(
+            marked("*Expected Output:*\n```text\nLeap status     : Normal\n```\nnext"),
+            [0, 1, 2, 3]
+        );
         assert_eq!(marked("Sample output\nLeap status     : Normal\n\nnext"), [0, 1, 2]);
         for text in [
             "1. I see messages like `tsc: Marking TSC unstable due to clocksource watchdog`\n",
@@ -249,7 +266,9 @@ mod tests {
         assert!(empty(&format!("# Changelog\n\n## 1.2\n{entry}")));
         assert!(empty(&format!("## Fixed in 3.2\n{entry}")));
         assert!(!empty(&format!("## Fixed in my house\n{entry}")));
-        assert!(empty(&format!("* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513\n{entry}")));
+        assert!(empty(&format!(
+            "* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513\n{entry}"
+        )));
         let kernel = "[    1.000000] clocksource: Switched to clocksource tsc";
         assert!(!empty(&format!("chrony (4.5-1) unstable; urgency=medium\n{kernel}\n{entry}")));
     }

@@ -111,7 +111,13 @@ fn two_prompts(page: &mut Page<'_>, at: usize) -> usize {
 }
 
 /// Notes how far two outputs are apart, from so many seconds on; the number of lines from the command on.
-fn apart(page: &mut Page<'_>, with: &'static str, inside_first: bool, at: [usize; 2], least: i64) -> usize {
+fn apart(
+    page: &mut Page<'_>,
+    with: &'static str,
+    inside_first: bool,
+    at: [usize; 2],
+    least: i64,
+) -> usize {
     let (Some((first, zone)), Some((second, other))) =
         (date_seconds(page.line(at[0])), date_seconds(page.line(at[1])))
     else {

@@ -110,7 +110,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     .then_some(Row { share, own: None, symbol })
 }
 
-/// Rows that stand in one another, as `perf report` shows a tree that was unfolded: `- 16.30% entry_SYSCALL_64`, and deeper
+/// Rows that are nested, as `perf report` shows a tree that was unfolded: `- 16.30% entry_SYSCALL_64`, and deeper
 /// `- 13.18% __vdso_clock_gettime`.
 #[derive(Debug, Default)]
 struct Branches {
@@ -280,7 +280,8 @@ mod tests {
         assert!(fell_back(outward));
         let flat = "    13.18%  app  [vdso]  [.] __vdso_clock_gettime\n     9.30%  app  [kernel]  [k] do_syscall_64\n";
         assert!(!fell_back(flat));
-        let apart = "   - 16.32% write\n      - 15.30% do_syscall_64\n   - 13.18% __vdso_clock_gettime\n";
+        let apart =
+            "   - 16.32% write\n      - 15.30% do_syscall_64\n   - 13.18% __vdso_clock_gettime\n";
         assert!(!fell_back(apart));
     }
 

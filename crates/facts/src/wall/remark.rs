@@ -200,10 +200,9 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         return remark(program, what.clone());
     }
     // hwclock, timedatectl and the kernel's drivers; what the C library says of the error is translated.
-    let unread =
-        ["ioctl(RTC_RD_TIME)", "hwclock: RTC_RD_TIME: ", "Failed to read RTC: "]
-            .iter()
-            .any(|words| line.contains(words));
+    let unread = ["ioctl(RTC_RD_TIME)", "hwclock: RTC_RD_TIME: ", "Failed to read RTC: "]
+        .iter()
+        .any(|words| line.contains(words));
     if unread || line.contains(": no valid clock/calendar values available") {
         let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
         let lost = if says(&["Invalid argument", "no valid clock"]) {
@@ -216,12 +215,15 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     }
     // util-linux and BusyBox name the call; toybox prints its number on x86 and Arm.
     if line.contains("hwclock: ")
-        && ["ioctl(RTC_SET_TIME)", "RTC_SET_TIME: ", "ioctl 4024700a: "].iter().any(|words| line.contains(words))
+        && ["ioctl(RTC_SET_TIME)", "RTC_SET_TIME: ", "ioctl 4024700a: "]
+            .iter()
+            .any(|words| line.contains(words))
         && !line.contains("was successful")
     {
         return remark("hwclock", What::RtcUnwritten);
     }
-    if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable") {
+    if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable")
+    {
         return remark("systemd-timesyncd", What::NoReply);
     }
     // ntpdate slews what is less than half a second off.

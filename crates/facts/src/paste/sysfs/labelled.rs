@@ -5,8 +5,11 @@ use crate::names;
 use crate::paste::{Page, Reader, has};
 
 /// A name that a script prints: `clocksource: tsc`.
-pub(in crate::paste) const CHOICE: Reader =
-    Reader { name: "sysfs", words: &["lock source", "locksource:", "LOCKSOURCE", "clocksource0:"], read: labelled };
+pub(in crate::paste) const CHOICE: Reader = Reader {
+    name: "sysfs",
+    words: &["lock source", "locksource:", "LOCKSOURCE", "clocksource0:"],
+    read: labelled,
+};
 
 /// `node_time_clocksource_current_info{clocksource="tsc",device="0"} 1`.
 pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
@@ -43,7 +46,8 @@ fn tree(page: &mut Page<'_>, at: usize) -> usize {
     let mut taken = 1;
     for number in at + 1..page.len().min(at + 1 + FILES) {
         let line = page.line(number).to_owned();
-        let Some((name, value)) = line.trim().split_once(": ").filter(|_| depth(&line) > own) else {
+        let Some((name, value)) = line.trim().split_once(": ").filter(|_| depth(&line) > own)
+        else {
             break;
         };
         let file = match name.trim_end_matches("_clocksource") {
