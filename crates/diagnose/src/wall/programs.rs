@@ -2,6 +2,7 @@
 
 use super::difference::text;
 use crate::cause::{Confidence, Severity};
+use clocksmith_facts::wall::{TimeSource, What};
 
 type Weighed = (String, (Option<Severity>, Option<Confidence>));
 
@@ -43,6 +44,20 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
     // The sentence is closed by who prints it.
     let words = words.trim_end_matches('.').to_owned();
     (words, (Some(Severity::Warning), Some(Confidence::Medium)))
+}
+
+/// Servers of a pool that ntpd asks when it starts.
+const ASKED_AT_START: usize = 6;
+
+/// ntpd that asks server after server of a pool and follows none.
+pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
+    let asked = told?.remarks_of(|what| *what == What::Solicits).count();
+    (asked >= ASKED_AT_START).then(|| {
+        format!(
+            "ntpd asked servers of a pool {asked} times, and no line says that one answered or is followed. In the first minutes that \
+             is usual; an hour later it means that no answer comes: UDP port 123 is blocked on the way, or there is no network"
+        )
+    })
 }
 
 /// A program that found more time between two looks than it had expected.

@@ -2,7 +2,7 @@
 
 use super::difference::text;
 use super::judge::View;
-use super::programs::{behind_at_least, held_up, monotonic_back, refused};
+use super::programs::{behind_at_least, held_up, monotonic_back, refused, solicits};
 use super::report::{WallClockReport, WallState};
 use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
@@ -240,6 +240,7 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
+            What::Solicits => (solicits(self.told.filter(|_| !answered).map(|(told, _)| told))?, info),
             What::CalledUnsynchronised if self.synchronised() == Some(true) => (
                 format!(
                     "{program} says that the kernel called the wall clock unsynchronised (TIME_ERROR), as it does for some \
@@ -464,6 +465,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::NotPermitted => "Operation not permitted",
         What::NoReply => "no reply from a time server",
         What::CalledUnsynchronised => "TIME_ERROR by the kernel",
+        What::Solicits => "asks servers of a pool",
         What::WentBack => "the wall clock went back",
         What::HostsDiffer { .. } => "the clocks of hosts differ",
         What::TooFar { .. } => "the clock is farther off than is set",

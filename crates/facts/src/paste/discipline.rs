@@ -58,6 +58,7 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "Contacted time server ",
         "Timed out waiting for reply from ",
         "kernel reports TIME_ERROR: ",
+        "Soliciting pool server ",
         "Clock offset exceeds panic threshold",
         "Operation not permitted",
         "interval/delta/delay/jitter/drift ",

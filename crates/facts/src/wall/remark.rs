@@ -21,6 +21,8 @@ pub enum What {
     NotPermitted,
     /// A daemon asked a time server and had no answer in time.
     NoReply,
+    /// ntpd asks another server of a pool.
+    Solicits,
     /// ntpd: the kernel calls the clock unsynchronised.
     CalledUnsynchronised,
     /// A server saw the wall clock go back.
@@ -152,7 +154,7 @@ pub(super) const MOST: usize = 32;
 /// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
 /// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
 /// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 30] = [
+const WORDS: [(&str, &str, What); 31] = [
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
     ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
@@ -164,6 +166,7 @@ const WORDS: [(&str, &str, What); 30] = [
     ("Could not step system clock", "chronyd", What::NotSet),
     ("Failed to restore system clock: ", "systemd-timesyncd", What::NotSet),
     ("Timed out waiting for reply from ", "systemd-timesyncd", What::NoReply),
+    ("Soliciting pool server ", "ntpd", What::Solicits),
     ("kernel reports TIME_ERROR: ", "ntpd", What::CalledUnsynchronised),
     ("Clock offset exceeds panic threshold", "ntpd", What::TooFar { by_s: None }),
     ("date: cannot set date: Operation not permitted", "date", What::NotPermitted),
