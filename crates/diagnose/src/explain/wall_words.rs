@@ -8,7 +8,7 @@ const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 36] = [
+const SUBJECT: [&str; 38] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -41,6 +41,8 @@ const SUBJECT: [&str; 36] = [
     "clock synchronized",
     "not yet valid",
     "leap second",
+    "drifting clocks",
+    "clocks drift",
     "/etc/adjtime",
     "fake-hwclock",
     "\u{65f6}\u{949f}",
@@ -68,6 +70,9 @@ const OF_GUESTS: [&str; 13] = [
 /// The page of real-time clocks that keep local time, as other systems want it.
 const LOCAL_RTC: &str = "RTC in local time";
 
+/// The page of hosts whose clocks differ.
+const HOSTS: &str = "clock difference against peer";
+
 /// The page of leap seconds.
 const LEAP: &str = "leap second";
 
@@ -90,7 +95,7 @@ const OF_TIME: [&str; 12] = [
 const GENERAL: &str = "wall clock";
 
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 42] = [
+const PAGES: [(&str, &str); 44] = [
     ("wsl 2", "WSL"),
     ("wsl2", "WSL"),
     ("wsl --shutdown", "WSL"),
@@ -132,6 +137,8 @@ const PAGES: [(&str, &str); 42] = [
     ("set-local-rtc", LOCAL_RTC),
     ("/etc/adjtime", LOCAL_RTC),
     ("fake-hwclock", "fake-hwclock"),
+    ("drifting clocks", HOSTS),
+    ("clocks drift", HOSTS),
     ("independent_wallclock", "independent_wallclock"),
 ];
 
@@ -246,6 +253,7 @@ mod tests {
             ("the job ran twice; there was a leap second, and the machine uses NTP", LEAP),
             ("I'm dual booting: the system clock is one hour behind", LOCAL_RTC),
             ("the system time is that of fake-hwclock", "fake-hwclock"),
+            ("time.Now() is wrong in a cluster with drifting clocks", HOSTS),
             ("I keep local time in /etc/adjtime", LOCAL_RTC),
         ] {
             assert!(of_text(text).contains(&page), "{text}");

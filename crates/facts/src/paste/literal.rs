@@ -97,7 +97,7 @@ fn formats(line: &str) -> bool {
 /// Words of a heading above an output, at most.
 const HEADING: usize = 6;
 
-/// Whether a line is the heading of an output that is no machine's: `*Expected output:*`, `Sample output`.
+/// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
 fn is_example(line: &str) -> bool {
     let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
     bare.split_ascii_whitespace().count() <= HEADING
@@ -125,7 +125,7 @@ fn end_of_output(lines: &[String], at: usize) -> Option<usize> {
     Some(end.unwrap_or(lines.len() - 1).max(first))
 }
 
-/// Whether a line is an item of a list that says what messages of a kind look like, and not that somebody saw one: `2. marker of it
+/// Whether a line is an item of a list that says what messages of a kind look like, and not that the writer saw one: `2. marker of it
 /// are messages in dmesg like `tsc: Marking TSC unstable``.
 fn is_illustration(line: &str) -> bool {
     let line = line.trim_start();

@@ -39,7 +39,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| reprinted::open(lines))
 }
 
-/// Parts by which two calibrations differ that are no noise; NTP corrects half of it.
+/// Parts by which two calibrations differ that noise does not explain; NTP corrects half of it.
 const CALIBRATIONS_APART: f64 = 1e-3;
 
 /// What `zgrep Detected /var/log/dmesg*` prints: a file and a frequency in each line, of one boot each.

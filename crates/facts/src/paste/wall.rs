@@ -2,7 +2,7 @@
 
 use super::{Page, Reader, discipline, prompt};
 use crate::Fact;
-use crate::wall::{Apart, TimeSource, Tools, date_of, date_seconds};
+use crate::wall::{Apart, TimeSource, Tools, ahead_of_utc, date_of, date_seconds};
 
 pub(super) const VARIABLES: Reader =
     Reader { name: "ntpq -c rv", words: &["associd=", "assID="], read: variables };
@@ -86,7 +86,7 @@ fn command(line: &str) -> &str {
 
 /// Lines behind the first output among which the second command is.
 const NEXT_WITHIN: usize = 4;
-/// Two outputs of two commands below which nothing is said, in seconds: somebody typed the second one.
+/// Two outputs of two commands below which nothing is said, in seconds: the second one was typed.
 const TYPED_S: i64 = 60;
 
 /// `$ date -u`, its output, `$ docker run -it fedora date -u`, its output.
@@ -123,8 +123,12 @@ fn apart(
     else {
         return 0;
     };
+    let zones =
+        if zone == other { Some((0, 0)) } else { ahead_of_utc(zone).zip(ahead_of_utc(other)) };
+    let Some((ahead, other_ahead)) = zones else { return 0 };
+    let (first, second) = (first - ahead, second - other_ahead);
     let behind_s = if inside_first { second - first } else { first - second };
-    if zone != other || behind_s.abs() < least {
+    if behind_s.abs() < least {
         return 0;
     }
     if !page.told.apart.is_known() {
@@ -151,7 +155,8 @@ mod tests {
         let typed = text.replace("15:16:54", "15:52:55");
         assert_eq!(behind(&typed), None);
         let other_zone = text.replace("15:16:54 UTC", "17:16:54 CEST");
-        assert_eq!(behind(&other_zone), None);
+        assert_eq!(behind(&other_zone), Some(2140));
+        assert_eq!(behind(&other_zone.replace("CEST", "CST")), None);
         let same = text.replace("docker run -it fedora date -u", "date -u");
         assert_eq!(behind(&same), None);
         let one = "$ date -u ; docker run busybox date\nFri  3 Nov 2017 15:20:43 UTC\nFri Nov  3 15:20:10 UTC 2017\n";
