@@ -161,12 +161,24 @@ fn is_question(line: &str) -> bool {
 /// stamp of the kernel.
 pub(super) fn is_changelog(lines: &[String]) -> bool {
     let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
-    // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`, whose address is taken for an element of HTML.
+    // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`; the address may be taken for an element of HTML, and the sign in
+    // front for that of a list.
     let of_rpm = |line: &str| {
-        let words: Vec<&str> = line.split_ascii_whitespace().take(6).collect();
-        matches!(words[..], ["*", weekday, month, day, year, _]
-            if weekday.len() == 3 && month.len() == 3 && day.parse::<u8>().is_ok() && year.len() == 4)
-            && line.contains(" - ")
+        let line = line.trim_start_matches(['*', ' ']);
+        let words: Vec<&str> = line.split_ascii_whitespace().take(5).collect();
+        let dated = matches!(words[..], [weekday, month, day, year, name]
+            if weekday.len() == 3
+                && month.len() == 3
+                && day.parse::<u8>().is_ok()
+                && year.len() == 4
+                && year.parse::<u16>().is_ok()
+                && name.starts_with(char::is_alphabetic)
+                && !name.contains(':'));
+        let version = line.rsplit_once(" - ").map(|(_, version)| version.trim());
+        dated
+            && version.is_some_and(|version| {
+                version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')
+            })
     };
     let is_heading = |line: &str| {
         let line = line.trim_matches(['#', '*', '=', ' ', ':']).to_lowercase();
