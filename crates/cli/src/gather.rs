@@ -203,7 +203,7 @@ impl Text {
 fn facts_of_text(mut log: KernelLog, lines: &[String], name: &str) -> Facts {
     let pasted = Pasted::read(lines, name);
     log.mixed = log.mixed.or_else(|| paste::mixed(lines));
-    pasted.leave_out_quoted(&mut log);
+    pasted.take_over(&mut log);
     let mut facts = Facts::from_log(log);
     pasted.complete(&mut facts);
     facts

@@ -8,7 +8,7 @@ const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 33] = [
+const SUBJECT: [&str; 38] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -40,6 +40,11 @@ const SUBJECT: [&str; 33] = [
     "wrong clock",
     "clock synchronized",
     "not yet valid",
+    "leap second",
+    "drifting clocks",
+    "clocks drift",
+    "/etc/adjtime",
+    "fake-hwclock",
     "\u{65f6}\u{949f}",
     "\u{c2dc}\u{acc4}",
 ];
@@ -62,6 +67,15 @@ const OF_GUESTS: [&str; 13] = [
     "guests",
 ];
 
+/// The page of real-time clocks that keep local time, as other systems want it.
+const LOCAL_RTC: &str = "RTC in local time";
+
+/// The page of hosts whose clocks differ.
+const HOSTS: &str = "clock difference against peer";
+
+/// The page of leap seconds.
+const LEAP: &str = "leap second";
+
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
 const OF_TIME: [&str; 12] = [
     "ntp",
@@ -81,7 +95,7 @@ const OF_TIME: [&str; 12] = [
 const GENERAL: &str = "wall clock";
 
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 31] = [
+const PAGES: [(&str, &str); 44] = [
     ("wsl 2", "WSL"),
     ("wsl2", "WSL"),
     ("wsl --shutdown", "WSL"),
@@ -110,9 +124,22 @@ const PAGES: [(&str, &str); 31] = [
     ("resumes from", STALE),
     ("after resume", STALE),
     ("resumed session", STALE),
+    ("pausing", STALE),
+    ("paused", STALE),
     ("checkpoint", STALE),
     ("snapshot", STALE),
     ("not yet valid", "certificate is not yet valid"),
+    ("leap second", LEAP),
+    ("dual boot", LOCAL_RTC),
+    ("dual-boot", LOCAL_RTC),
+    ("dualboot", LOCAL_RTC),
+    ("realtimeisuniversal", LOCAL_RTC),
+    ("set-local-rtc", LOCAL_RTC),
+    ("/etc/adjtime", LOCAL_RTC),
+    ("fake-hwclock", "fake-hwclock"),
+    ("drifting clocks", HOSTS),
+    ("clocks drift", HOSTS),
+    ("independent_wallclock", "independent_wallclock"),
 ];
 
 /// The beginning of a text in small letters.
@@ -145,7 +172,8 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             found.push(page);
         }
     }
-    if found.is_empty() && OF_TIME.into_iter().any(is_word) {
+    // A daemon's log names leap seconds in passing.
+    if found.iter().all(|page| *page == LEAP) && OF_TIME.into_iter().any(is_word) {
         found.push(GENERAL);
     }
     found.truncate(MOST);
@@ -218,6 +246,19 @@ mod tests {
             of_text("the output of `date` in WSL2 differs by the time of the sleep"),
             ["WSL"]
         );
+        assert!(
+            of_text("A paused guest: the guest clock stops advancing until it is resumed")
+                .contains(&STALE)
+        );
+        for (text, page) in [
+            ("the job ran twice; there was a leap second, and the machine uses NTP", LEAP),
+            ("I'm dual booting: the system clock is one hour behind", LOCAL_RTC),
+            ("the system time is that of fake-hwclock", "fake-hwclock"),
+            ("time.Now() is wrong in a cluster with drifting clocks", HOSTS),
+            ("I keep local time in /etc/adjtime", LOCAL_RTC),
+        ] {
+            assert!(of_text(text).contains(&page), "{text}");
+        }
         assert_eq!(of_text("The clock in the VM should not drift by more than 0.1 s"), [GENERAL]);
         for other in [
             "Clock skew: 0.145 ns between the two registers",

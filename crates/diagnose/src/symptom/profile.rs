@@ -96,6 +96,18 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 Weight::Nothing,
                 format!("{spent} cheaper reads of the time would save no more than that."),
             ),
+        Role::Vdso | Role::Library if profile.vdso_fell_back => judged
+            .proves(
+                "reads of the time enter the kernel: the stacks go from the vDSO on into a system call, so that it could not \
+                 answer by itself",
+                "which clocksource is in use (one without a path in the vDSO, such as hpet or acpi_pm), or whether the clock that \
+                 is read is one that the vDSO does not serve",
+                SHOW_CURRENT,
+            )
+            .weighs(
+                Weight::PerhapsSlow,
+                format!("{spent} it goes on into the kernel by a system call: the vDSO does not answer by itself."),
+            ),
         Role::Vdso => through_vdso(judged, &spent),
         Role::Library if profile.through_vdso => through_vdso(judged, &spent),
         Role::Library => judged

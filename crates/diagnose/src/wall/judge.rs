@@ -128,6 +128,7 @@ impl<'a> View<'a> {
             || self.difference != Difference::Unknown
             || self.facts.wall.tools.is_known()
             || self.facts.wall.apart.is_known()
+            || self.facts.wall.rtc_local.value() == Some(&true)
             || self.leap_second().is_some()
             || self.wrong_from_the_start().is_some()
     }

@@ -70,7 +70,14 @@ impl View<'_> {
         let (other, sure, place) = match (told, service) {
             (Some((told, source)), _) => (told.daemon.to_owned(), Confidence::High, source),
             (None, Some(source)) => ("a service of NTP".to_owned(), Confidence::Medium, source),
-            (None, None) => return,
+            (None, None) => {
+                words.push(format!(
+                    "{} set this guest's clock to the host's again and again: their periodic synchronisation is on, so it is as right \
+                     as the host's. Whether a time daemon sets it as well is not in this evidence.",
+                    tools.name
+                ));
+                return;
+            }
         };
         let summary = format!(
             "{} and {other} each steer the wall clock: the tools set it to the host's time again and again, NTP to its own, \

@@ -8,6 +8,7 @@ mod contrary;
 mod difference;
 mod judge;
 mod masters;
+mod programs;
 mod ptp;
 mod remarks;
 mod report;

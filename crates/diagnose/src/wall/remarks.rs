@@ -2,8 +2,9 @@
 
 use super::difference::text;
 use super::judge::View;
+use super::programs::{behind_at_least, held_up, monotonic_back, refused, solicits};
 use super::report::{WallClockReport, WallState};
-use super::tools::{packets, rtc_unread, slewed};
+use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Fact;
@@ -98,7 +99,9 @@ impl View<'_> {
         for remark in &told.remarks {
             let same = std::mem::discriminant(&remark.what);
             let is_same = |one: &Remark| match remark.what {
-                What::HostsDiffer { .. } => std::mem::discriminant(&one.what) == same,
+                What::HostsDiffer { .. } | What::BehindAtLeast { .. } | What::HeldUp { .. } => {
+                    std::mem::discriminant(&one.what) == same
+                }
                 _ => one.what == remark.what,
             };
             if !said.iter().any(|one| is_same(one) && one.program == remark.program) {
@@ -115,7 +118,14 @@ impl View<'_> {
             causes.push(cause(id, severity, sure, summary, vec![evidence]));
         }
         let asks = told.remarks_of(|what| {
-            matches!(what, What::NotYetValid | What::FilesOfTheFuture | What::BeforeAnyDate)
+            matches!(
+                what,
+                What::NotYetValid
+                    | What::FilesOfTheFuture
+                    | What::BeforeAnyDate
+                    | What::BehindAtLeast { .. }
+                    | What::Refused { .. }
+            )
         });
         if asks.count() > 0 {
             report.settles.push(settle("the right time", DATE));
@@ -231,6 +241,7 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
+            What::Solicits => (solicits(self.told.filter(|_| !answered).map(|(told, _)| told))?, info),
             What::CalledUnsynchronised if self.synchronised() == Some(true) => (
                 format!(
                     "{program} says that the kernel called the wall clock unsynchronised (TIME_ERROR), as it does for some \
@@ -270,6 +281,13 @@ impl View<'_> {
             What::Set if program == "Talos" => {
                 (format!("{program} set the wall clock; by how much its line does not say"), (None, None))
             }
+            What::Set if program.starts_with("VMware") => (
+                format!(
+                    "{program} set the wall clock to the host's at once; by how much its line does not say. Beside a time daemon that \
+                     makes two masters, and a host that is wrong makes its guests wrong"
+                ),
+                (None, None),
+            ),
             What::Set => (
                 format!("{program} says that something set the wall clock; by how much its line does not say"),
                 (None, None),
@@ -380,6 +398,7 @@ impl View<'_> {
                 ),
                 info,
             ),
+            What::RtcUnwritten => (rtc_unwritten().to_owned(), (None, None)),
             What::RtcNone if told_of(self, &What::RtcBusy) => return None,
             What::RtcBusy => (
                 "hwclock found the real-time clock in use: another program has it open, as chronyd does with rtcfile, and then \
@@ -393,6 +412,18 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::BehindAtLeast { by_s } => behind_at_least(program, *by_s),
+            What::Refused { behind_s } => refused(program, *behind_s),
+            What::HeldUp { by_s } => (held_up(program, *by_s), (None, None)),
+            What::WaitsForPtp if self.told.is_some_and(|(told, _)| told.phc.is_some()) => return None,
+            What::WaitsForPtp => (
+                format!(
+                    "{program} waits for ptp4l and steers nothing meanwhile: ptp4l does not run, listens elsewhere, or follows no \
+                     clock yet"
+                ),
+                info,
+            ),
+            What::MonotonicBack => (monotonic_back(program), (None, None)),
             What::Recorded | What::BeforeAnyDate => return None,
         };
         Some((words, severity, sure))
@@ -435,6 +466,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::NotPermitted => "Operation not permitted",
         What::NoReply => "no reply from a time server",
         What::CalledUnsynchronised => "TIME_ERROR by the kernel",
+        What::Solicits => "asks servers of a pool",
         What::WentBack => "the wall clock went back",
         What::HostsDiffer { .. } => "the clocks of hosts differ",
         What::TooFar { .. } => "the clock is farther off than is set",
@@ -448,6 +480,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::SetBack { .. } => "the dates go back",
         What::RtcNoTick => "no tick of the real-time clock",
         What::RtcBusy => "the real-time clock is in use",
+        What::RtcUnwritten => "the real-time clock was not set",
         What::RtcNone => "no real-time clock",
         What::NoAddress => "no address of a time server",
         What::AlertUnsynchronised => "NodeClockNotSynchronising",
@@ -459,5 +492,10 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Packets { .. } => "packets of NTP",
         What::Activity { .. } => "chronyc activity",
         What::OffsetUnknown => "no offset",
+        What::BehindAtLeast { .. } => "not valid yet",
+        What::Refused { .. } => "refused by its time",
+        What::HeldUp { .. } => "a program was held up",
+        What::WaitsForPtp => "phc2sys waits for ptp4l",
+        What::MonotonicBack => "the monotonic clock went back",
     }
 }

@@ -24,6 +24,12 @@ pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
     }
 }
 
+/// A real-time clock that was not set.
+pub(super) fn rtc_unwritten() -> &'static str {
+    "the real-time clock did not take the time that hwclock wrote to it: its driver cannot set it, its range of years ends before \
+     that date, or it is not powered. The system's clock is not concerned until the next start, and the clocksource never"
+}
+
 /// The findings and the action of ntpdate.
 pub(super) fn slewed(by_s: f64, asked: bool) -> String {
     let way = if by_s > 0.0 { "behind" } else { "ahead of" };

@@ -4,7 +4,7 @@ use super::{Pasted, prompt};
 use crate::clockdev::ClocksourceDevice;
 use crate::cpu::{CpuModel, CpuVendor};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
-use crate::log::{Event, KernelLog};
+use crate::log::{Event, KernelLog, strip_prefix};
 use crate::{Fact, Facts, Source};
 
 /// Fills `slot` where it is missing.
@@ -15,15 +15,21 @@ fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
 }
 
 impl Pasted {
-    /// Removes from a log of the same text the quotations of source code, or of a text of examples, that concern a time
-    /// daemon: the scan of the log reads lines one by one.
-    pub fn leave_out_quoted(&self, log: &mut KernelLog) {
-        let is_quoted = |line: u64| {
-            usize::try_from(line)
-                .is_ok_and(|line| line > 0 && self.quoted.get(line - 1) == Some(&true))
+    /// Takes out of a log of the same text what is read here: the state of a time daemon, which only a text around it tells from a
+    /// quotation, and what source code, or a text of examples, shows. The scan of the log reads lines one by one; what the kernel
+    /// stamped stays with it.
+    pub fn take_over(&self, log: &mut KernelLog) {
+        let quoted = |line: u64| {
+            let at = usize::try_from(line).ok()?.checked_sub(1)?;
+            self.quoted.get(at).copied()
         };
-        log.entries.retain(|entry| {
-            !matches!(entry.event, Event::ReadSynchronized(_)) || !is_quoted(entry.line)
+        log.entries.retain(|entry| match quoted(entry.line) {
+            // A text that is too long was not read here.
+            None => true,
+            Some(quoted) => {
+                let is_state = matches!(entry.event, Event::ReadSynchronized(_));
+                !is_state && (!quoted || strip_prefix(&entry.text).1)
+            }
         });
     }
 

@@ -58,6 +58,7 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "Contacted time server ",
         "Timed out waiting for reply from ",
         "kernel reports TIME_ERROR: ",
+        "Soliciting pool server ",
         "Clock offset exceeds panic threshold",
         "Operation not permitted",
         "interval/delta/delay/jitter/drift ",
@@ -67,6 +68,8 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         " sys offset ",
         "clockcheck: clock jumped ",
         "ptp4l[",
+        "Waiting for ptp4l",
+        "Sending NTP request to ",
     ],
     read: daemon_log,
 };
@@ -99,6 +102,23 @@ pub(super) const PROGRAMS: Reader = Reader {
         "offset is out of range (nan)",
         "NodeClockNotSynchronising",
         "NodeClockSkewDetected",
+        "(invalid for another ",
+        "RequestTimeTooSkewed",
+        "Signature expired: ",
+        "Signature not yet current: ",
+        "absolute clock went backwards by ",
+        "umped backwards",
+        "moved backwards",
+        "timer thread slept for ",
+        "Not marking nodes down due to local pause of ",
+        "clock offset: ",
+        "remote wall time is too far ahead (",
+        "Clock considered unsynchronized",
+        "ntp_gettime() returned TIME_ERROR",
+        "Monotonic time stepped backwards!",
+        "[timeSync] One time synchronization: stepping time",
+        "Changed local time to ",
+        "Clock change detected. Flushing caches.",
     ],
     read: daemon_log,
 };
@@ -112,7 +132,7 @@ pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
 }
 
 fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
-    // A mailer may have wrapped the figure of ntpdate.
+    // A mailer may have wrapped the figure of ntpdate, a console in its last column that of apt.
     let cut = page.line(at).trim_end().ends_with(" offset");
     let lines = 1 + usize::from(cut);
     let line = if cut { page.joined(at, lines) } else { page.line(at).to_owned() };

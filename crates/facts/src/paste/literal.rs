@@ -8,7 +8,8 @@ const LITERAL: usize = 200;
 /// Lines of a call whose end is looked for.
 const CALL: usize = 12;
 
-/// Which lines are part of a literal of several lines, or of a call that is written over several lines.
+/// Which lines are part of a literal of several lines, of a call that is written over several lines or in one, of an output that
+/// the text calls an example, or of a sentence that only says what such messages look like.
 pub(super) fn find(lines: &[String]) -> Vec<bool> {
     let mut found = vec![false; lines.len()];
     let mut at = 0;
@@ -19,6 +20,10 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
             rest.find(|(_, line)| line.contains(sign)).map(|(end, _)| end)
         } else if calls(line) {
             end_of_call(lines, at)
+        } else if is_example(line) {
+            end_of_output(lines, at)
+        } else if formats(line) || is_illustration(line) || is_question(line) {
+            Some(at)
         } else {
             None
         };
@@ -73,17 +78,124 @@ fn end_of_call(lines: &[String], at: usize) -> Option<usize> {
     None
 }
 
+/// Whether a line calls a function with a string that has places for values: `log.Warnf("the clock of %s is off [%v]", a, b)`.
+fn formats(line: &str) -> bool {
+    let Some((head, rest)) = line.split_once("(\"").or_else(|| line.split_once(", \"")) else {
+        return false;
+    };
+    // A log line has blanks and stamps in front of what it quotes.
+    let is_call = head
+        .trim_start()
+        .trim_start_matches("return ")
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_.:!->(&".contains(&b));
+    let Some((text, _)) = rest.split_once('"') else { return false };
+    let places = ["%s", "%d", "%v", "%q", "%f", "%u", "%ld", "%lld", "%lu", "{}", "{:?}"];
+    is_call && places.iter().any(|place| text.contains(place))
+}
+
+/// Words of a heading above an output, at most.
+const HEADING: usize = 6;
+
+/// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
+fn is_example(line: &str) -> bool {
+    let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
+    bare.split_ascii_whitespace().count() <= HEADING
+        && [
+            "expected output",
+            "example output",
+            "sample output",
+            "output should be",
+            "salida esperada",
+        ]
+        .iter()
+        .any(|words| bare.contains(words))
+}
+
+/// The last line of the output below a heading: the fence that ends it, or the line in front of the next blank one.
+fn end_of_output(lines: &[String], at: usize) -> Option<usize> {
+    let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
+    let (first, line) = rest.find(|(_, line)| !line.trim().is_empty())?;
+    let fenced = line.trim_start().starts_with("```");
+    let ends = |line: &str| match fenced {
+        true => line.trim_start().starts_with("```"),
+        false => line.trim().is_empty(),
+    };
+    let end = rest.find(|(_, line)| ends(line)).map(|(end, _)| end);
+    Some(end.unwrap_or(lines.len() - 1).max(first))
+}
+
+/// Whether a line is an item of a list that says what messages of a kind look like, and not that the writer saw one: `2. marker of it
+/// are messages in dmesg like `tsc: Marking TSC unstable``.
+fn is_illustration(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let is_item = digits > 0 && line[digits..].starts_with(['.', ')'])
+        || line.starts_with(['-', '*']) && line[1..].starts_with(' ');
+    let likens = [" like `", " such as `", " like \"", " such as \"", "e.g. `", "e.g. \""];
+    let somebody = [" I ", " my ", " we ", " our ", " me ", "I get", "I see", "we see", "we get"];
+    is_item
+        && likens.iter().any(|words| line.contains(words))
+        && !somebody.iter().any(|word| line.contains(word))
+}
+
+/// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.
+fn is_question(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['*', '_', '#', ' ']);
+    let rest = line
+        .strip_prefix("Question ")
+        .or_else(|| line.strip_prefix("Pregunta "))
+        .or_else(|| line.strip_prefix('Q'));
+    rest.is_some_and(|rest| {
+        let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        digits > 0
+            && rest.as_bytes()[0].is_ascii_digit()
+            && rest[digits..].trim_start_matches(['*', ')']).starts_with([':', ' '])
+            && (line.starts_with("Question")
+                || line.starts_with("Pregunta")
+                || rest[..digits].ends_with('.'))
+    })
+}
+
 /// Whether a text is the changelog of a package or of a project: entries that describe the changes of a version, and no
 /// line with a time stamp of the kernel.
 pub(super) fn is_changelog(lines: &[String]) -> bool {
     let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
+    // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`; the address may be taken for an element of HTML, and the sign in
+    // front for that of a list.
+    let of_rpm = |line: &str| {
+        let line = line.trim_start_matches(['*', ' ']);
+        let words: Vec<&str> = line.split_ascii_whitespace().take(5).collect();
+        let dated = matches!(words[..], [weekday, month, day, year, name]
+            if weekday.len() == 3
+                && month.len() == 3
+                && day.parse::<u8>().is_ok()
+                && year.len() == 4
+                && year.parse::<u16>().is_ok()
+                && name.starts_with(char::is_alphabetic)
+                && !name.contains(':'));
+        let version = line.rsplit_once(" - ").map(|(_, version)| version.trim());
+        dated
+            && version.is_some_and(|version| {
+                version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')
+            })
+    };
     let is_heading = |line: &str| {
-        let line = line.trim_start_matches('#').trim();
-        line == "%changelog" || line.eq_ignore_ascii_case("changelog")
+        let line = line.trim_matches(['#', '*', '=', ' ', ':']).to_lowercase();
+        let versioned = ["fixed in ", "changes in ", "new in ", "what's new in ", "bugs fixed in "];
+        ["%changelog", "changelog", "release notes", "bug fixes"].contains(&line.as_str())
+            || line.starts_with("release notes ")
+            || versioned.iter().any(|words| {
+                let version = line.strip_prefix(words).and_then(|rest| rest.split(' ').next());
+                version.is_some_and(|word| {
+                    word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit())
+                        && word.contains('.')
+                })
+            })
     };
     let first = lines.iter().find(|line| !line.trim().is_empty());
-    let is_one =
-        first.is_some_and(|line| is_heading(line)) || lines.iter().any(|line| of_debian(line));
+    let is_one = first.is_some_and(|line| is_heading(line))
+        || lines.iter().any(|line| of_debian(line) || of_rpm(line));
     is_one && !lines.iter().any(|line| strip_prefix(line).1)
 }
 
@@ -124,6 +236,33 @@ mod tests {
     }
 
     #[test]
+    fn strings_with_places_examples_and_questions_are_of_no_machine() {
+        for text in [
+            "\tplog.Warningf(\"the clock difference against peer %s is too high [%v > %v]\", a, b, c)\nnext",
+            "  return fmt.Errorf(\"this node is more than %s away\", max)\nnext",
+            "1. As a marker there is messages in dmesg like `tsc: Marking TSC unstable due to clocksource watchdog`.\nnext",
+            "**Question 3.1:** The daemon logs `frequency error 500 PPM exceeds tolerance limit`. Why?\nnext",
+            "Q17. `timedatectl` prints System clock synchronized: no\nnext",
+        ] {
+            assert_eq!(marked(text), [0], "{text}");
+        }
+        assert_eq!(
+            marked("*Expected Output:*\n```text\nLeap status     : Normal\n```\nnext"),
+            [0, 1, 2, 3]
+        );
+        assert_eq!(marked("Sample output\nLeap status     : Normal\n\nnext"), [0, 1, 2]);
+        for text in [
+            "1. I see messages like `tsc: Marking TSC unstable due to clocksource watchdog`\n",
+            "we get `kernel reports TIME_ERROR: 0x41: Clock Unsynchronized`\n",
+            "2024-01-01 W | the clock difference against peer a is too high [10.4s > 1s] (prober \"X %s\")\n",
+            "Question: why does it say `time reset +3.1 s`?\n",
+            "QEMU 4.2 prints this\n",
+        ] {
+            assert_eq!(marked(text), [0_usize; 0], "{text}");
+        }
+    }
+
+    #[test]
     fn what_tests_and_changelogs_quote_is_of_no_machine() {
         let empty = |text: &str| {
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -137,6 +276,11 @@ mod tests {
         assert!(!empty(entry));
         assert!(empty(&format!("chrony (4.5-1) unstable; urgency=medium\n\n{entry}")));
         assert!(empty(&format!("# Changelog\n\n## 1.2\n{entry}")));
+        assert!(empty(&format!("## Fixed in 3.2\n{entry}")));
+        assert!(!empty(&format!("## Fixed in my house\n{entry}")));
+        assert!(empty(&format!(
+            "* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513\n{entry}"
+        )));
         let kernel = "[    1.000000] clocksource: Switched to clocksource tsc";
         assert!(!empty(&format!("chrony (4.5-1) unstable; urgency=medium\n{kernel}\n{entry}")));
     }

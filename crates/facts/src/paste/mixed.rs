@@ -33,9 +33,43 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| labelled(lines))
         .or_else(|| families(lines))
         .or_else(|| boards(lines))
+        .or_else(|| calibrations(lines))
         .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
         .or_else(|| reprinted::open(lines))
+}
+
+/// Parts by which two calibrations differ that noise does not explain; NTP corrects half of it.
+const CALIBRATIONS_APART: f64 = 1e-3;
+
+/// What `zgrep Detected /var/log/dmesg*` prints: a file and a frequency in each line, of one boot each.
+fn calibrations(lines: &[String]) -> Option<String> {
+    let mut found: Vec<(&str, f64)> = Vec::new();
+    for line in lines {
+        let Some((file, rest)) = line.split_once(":[") else { continue };
+        let Some((_, rest)) = rest.split_once("Detected ") else { continue };
+        let mut words = rest.split_ascii_whitespace();
+        let mhz = words.next().and_then(|word| word.parse::<f64>().ok());
+        let Some(mhz) = mhz.filter(|mhz| mhz.is_finite() && *mhz > 0.0) else { continue };
+        if words.next() == Some("MHz") && !file.is_empty() && !file.contains(' ') {
+            found.push((file, mhz));
+        }
+    }
+    let least = found.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let most = found.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let apart = most.1 / least.1 - 1.0;
+    (least.0 != most.0 && apart > CALIBRATIONS_APART).then(|| {
+        format!(
+            "these are lines of several boots, and their kernels took the TSC for {} MHz ({}) and for {} MHz ({}), {:.0} ppm apart: \
+             with a wrong figure the clock runs off by as much, and NTP corrects 500 ppm (clocksmith explain tsc-miscalibrated); give \
+             the whole log of one boot",
+            least.1,
+            least.0,
+            most.1,
+            most.0,
+            apart * 1e6
+        )
+    })
 }
 
 /// Switches in the words of kernels up to 3.10 and in those of later ones, without a banner that separates the boots.
@@ -274,6 +308,24 @@ mod tests {
         assert!(!is_mixed(&format!("{new}{new}")) && !is_mixed(&format!("{old}{old}")));
         let banner = "[    0.000000] Linux version 3.10.0 (a@b) (gcc 4.8) #1 SMP\n";
         assert!(!is_mixed(&format!("{new}{banner}{old}")));
+    }
+
+    #[test]
+    fn calibrations_of_several_boots_are_compared() {
+        let text = |other: &str| {
+            format!(
+                "$ zgrep Detected /var/log/dmesg*\n/var/log/dmesg:[    0.004000] Detected 2400.110 MHz processor.\n\
+                 /var/log/dmesg.0:[    0.004000] Detected {other} MHz processor.\n"
+            )
+        };
+        let of = |text: &str| mixed(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        let said = of(&text("2383.579")).unwrap_or_default();
+        assert!(
+            said.contains("2383.579 MHz (/var/log/dmesg.0)") && said.contains("6935 ppm"),
+            "{said}"
+        );
+        assert_eq!(of(&text("2400.036")), None);
+        assert_eq!(of(&text("2383.579").replace(".0:", ":")), None);
     }
 
     #[test]

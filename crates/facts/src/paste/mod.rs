@@ -381,6 +381,19 @@ fn unquoted(line: &str) -> (usize, &str) {
     (depth, rest)
 }
 
+/// Marks of the sources of manuals: DocBook's elements, requests of roff.
+const MARKS_OF_SOURCES: [&str; 8] =
+    ["<para>", "</para>", "<screen>", "</screen>", "<refsect", "<programlisting>", ".SH ", ".TH "];
+/// Such lines from which a text is the source of a manual.
+const SOURCE_LINES: usize = 3;
+/// Sentences that manuals write about an output that they show: chronyc's and that of `pg_test_timing`.
+const ABOUT_OUTPUTS: [&str; 4] = [
+    "The fields are as follows",
+    "The columns are as follows",
+    "Interpreting Results",
+    "Interpreting results",
+];
+
 /// Whether a text is a page of a manual, as `man` shows it or in its source: it has the headings of every page, and no
 /// line with a time stamp of the kernel.
 fn is_manual(lines: &[String]) -> bool {
@@ -392,7 +405,18 @@ fn is_manual(lines: &[String]) -> bool {
                 || line.strip_prefix(".SH ").is_some_and(|name| name.trim_matches('"') == wanted)
         })
     };
-    HEADINGS.into_iter().all(heading) && !lines.iter().any(|line| strip_prefix(line).1)
+    let marked = |line: &&String| {
+        let line = line.trim_start();
+        MARKS_OF_SOURCES.iter().any(|mark| line.starts_with(mark))
+    };
+    let explains = |line: &String| {
+        let line = line.trim_start();
+        ABOUT_OUTPUTS.iter().any(|words| line.starts_with(words))
+    };
+    let is_one = HEADINGS.into_iter().all(heading)
+        || lines.iter().filter(marked).count() >= SOURCE_LINES
+        || lines.iter().any(explains);
+    is_one && !lines.iter().any(|line| strip_prefix(line).1)
 }
 
 /// The output of a command, if the text shows it as a comment below or after the command: `# Output: x`, `# x`, `#=>

@@ -2,7 +2,7 @@
 
 use super::{Page, Reader, discipline, prompt};
 use crate::Fact;
-use crate::wall::{Apart, TimeSource, Tools, date_seconds};
+use crate::wall::{Apart, TimeSource, Tools, ahead_of_utc, date_of, date_seconds};
 
 pub(super) const VARIABLES: Reader =
     Reader { name: "ntpq -c rv", words: &["associd=", "assID="], read: variables };
@@ -68,25 +68,100 @@ fn tools(page: &mut Page<'_>, at: usize) -> usize {
     taken
 }
 
-/// One command line that runs `date` here and inside, and its two lines of output.
+/// One command line that runs `date` here and inside, and its two lines of output; or two prompts with one output each.
 fn dates(page: &mut Page<'_>, at: usize) -> usize {
-    let line = page.line(at).trim();
-    let command = match prompt::read(line) {
+    let Some(asked) = Apart::asked(command(page.line(at))) else { return two_prompts(page, at) };
+    let (inside_first, with) = asked;
+    apart(page, with, inside_first, [at + 1, at + 2], 0)
+}
+
+/// The command of a line that is one.
+fn command(line: &str) -> &str {
+    let line = line.trim();
+    match prompt::read(line) {
         Some(found) => found.command,
         None => line.trim_start_matches(['$', '#', '%', '>', ' ']),
+    }
+}
+
+/// Lines behind the first output among which the second command is.
+const NEXT_WITHIN: usize = 4;
+/// Two outputs of two commands below which nothing is said, in seconds: the second one was typed.
+const TYPED_S: i64 = 60;
+
+/// `$ date -u`, its output, `$ docker run -it fedora date -u`, its output.
+fn two_prompts(page: &mut Page<'_>, at: usize) -> usize {
+    let is_asked = |line: &str| {
+        let line = line.trim_start();
+        prompt::read(line).is_some() || line.starts_with(['$', '#', '%'])
     };
-    let Some((inside_first, with)) = Apart::asked(command) else { return 0 };
+    let of = |number: usize| {
+        let line = page.line(number);
+        is_asked(line).then(|| date_of(command(line))).flatten()
+    };
+    let Some(first) = of(at) else { return 0 };
+    let next = (at + 2..page.len().min(at + 2 + NEXT_WITHIN)).find(|n| is_asked(page.line(*n)));
+    let Some((next, second)) = next.and_then(|next| Some((next, of(next)?))) else { return 0 };
+    let (with, inside_first) = match (first, second) {
+        (None, Some(with)) => (with, false),
+        (Some(with), None) => (with, true),
+        _ => return 0,
+    };
+    apart(page, with, inside_first, [at + 1, next + 1], TYPED_S)
+}
+
+/// Notes how far two outputs are apart, from so many seconds on; the number of lines from the command on.
+fn apart(
+    page: &mut Page<'_>,
+    with: &'static str,
+    inside_first: bool,
+    at: [usize; 2],
+    least: i64,
+) -> usize {
     let (Some((first, zone)), Some((second, other))) =
-        (date_seconds(page.line(at + 1)), date_seconds(page.line(at + 2)))
+        (date_seconds(page.line(at[0])), date_seconds(page.line(at[1])))
     else {
         return 0;
     };
-    if zone != other {
+    let zones =
+        if zone == other { Some((0, 0)) } else { ahead_of_utc(zone).zip(ahead_of_utc(other)) };
+    let Some((ahead, other_ahead)) = zones else { return 0 };
+    let (first, second) = (first - ahead, second - other_ahead);
+    let behind_s = if inside_first { second - first } else { first - second };
+    // Where the zones differ, only a great difference counts.
+    let least = if zone == other { least } else { least.max(TYPED_S) };
+    if behind_s.abs() < least {
         return 0;
     }
-    let behind_s = if inside_first { second - first } else { first - second };
     if !page.told.apart.is_known() {
-        page.told.apart = Fact::known(Apart { with, behind_s }, page.source(at + 2));
+        page.told.apart = Fact::known(Apart { with, behind_s }, page.source(at[1]));
     }
-    3
+    at[1] + 2 - at[0]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::paste::Pasted;
+
+    fn behind(text: &str) -> Option<i64> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        Pasted::read(&lines, "text").told.apart.value().map(|apart| apart.behind_s)
+    }
+
+    #[test]
+    fn two_prompts_of_date_are_compared_where_more_than_typing_lies_between() {
+        let text = "$ date -u\nWed May 31 15:52:34 UTC 2017\n$ docker run -it fedora date -u\nWed May 31 15:16:54 UTC 2017\n";
+        assert_eq!(behind(text), Some(2140));
+        let typed = text.replace("15:16:54", "15:52:55");
+        assert_eq!(behind(&typed), None);
+        let other_zone = text.replace("15:16:54 UTC", "17:16:54 CEST");
+        assert_eq!(behind(&other_zone), Some(2140));
+        assert_eq!(behind(&other_zone.replace("CEST", "CST")), None);
+        let same = text.replace("docker run -it fedora date -u", "date -u");
+        assert_eq!(behind(&same), None);
+        let one = "$ date -u ; docker run busybox date\nFri  3 Nov 2017 15:20:43 UTC\nFri Nov  3 15:20:10 UTC 2017\n";
+        assert_eq!(behind(one), Some(33));
+    }
 }

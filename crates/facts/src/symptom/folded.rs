@@ -51,6 +51,7 @@ pub(super) struct Sum {
     in_calls: u64,
     called: bool,
     through_vdso: bool,
+    vdso_fell_back: bool,
     kernel_readers: Vec<String>,
 }
 
@@ -60,6 +61,7 @@ impl Sum {
         self.total = self.total.saturating_add(count);
         let (mut in_call, mut by_program, mut leaf) = (false, false, true);
         let (mut in_vdso, mut in_library, mut caller) = (false, false, Caller::default());
+        let (mut in_kernel, mut fell_back) = (false, false);
         for frame in frames.take(512) {
             let role = functions::role(frame);
             // A read of the time may end in the exit from the kernel or in an interrupt: the innermost read function
@@ -83,10 +85,13 @@ impl Sum {
             in_call |= role == Some(Role::SystemCall);
             by_program |= matches!(role, Some(Role::Library | Role::Vdso));
             in_vdso |= role == Some(Role::Vdso);
+            fell_back |= in_kernel && role == Some(Role::Vdso);
+            in_kernel |= role == Some(Role::Entry);
             in_library |= role == Some(Role::Library);
             caller.step(frame, role);
         }
         self.through_vdso |= in_vdso && in_library;
+        self.vdso_fell_back |= fell_back;
         match caller.finish() {
             Called::ByProgram => self.called = true,
             Called::ByKernel(name)
@@ -111,6 +116,7 @@ impl Sum {
             in_system_calls: Some(share(self.in_calls)),
             called_by_programs: self.called,
             through_vdso: self.through_vdso,
+            vdso_fell_back: self.vdso_fell_back,
             ..Profile::default()
         };
         for name in &self.kernel_readers {

@@ -96,6 +96,8 @@ pub struct Profile {
     pub called_by_programs: bool,
     /// Whether stacks lead from a function that programs call into the vDSO.
     pub through_vdso: bool,
+    /// Whether stacks lead from a function of the vDSO on into the kernel by a system call: it could not answer by itself.
+    pub vdso_fell_back: bool,
     /// Functions of the kernel that read the time for the kernel itself, as the stacks show it, in the order of the text.
     pub kernel_readers: Vec<String>,
 }

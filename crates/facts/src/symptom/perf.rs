@@ -37,6 +37,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     };
     add(&mut profile, &first);
     let mut tree = Tree::below(first.symbol);
+    let mut branches = Branches::default();
+    branches.step(page.line(at), &first, &mut profile);
     let mut last = at;
     for number in at + 1..page.len() {
         let line = page.line(number);
@@ -47,6 +49,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if let Some(row) = row(line) {
             std::mem::replace(&mut tree, Tree::below(row.symbol)).finish(&mut profile);
             add(&mut profile, &row);
+            branches.step(line, &row, &mut profile);
             last = number;
         } else if let Some(frame) = frame(line) {
             if frame.share || functions::role(frame.name).is_some() {
@@ -105,6 +108,33 @@ fn row(line: &str) -> Option<Row<'_>> {
         || object.contains(".so")
         || object.starts_with('/'))
     .then_some(Row { share, own: None, symbol })
+}
+
+/// Rows that are nested, as `perf report` shows a tree that was unfolded: `- 16.30% entry_SYSCALL_64`, and deeper
+/// `- 13.18% __vdso_clock_gettime`.
+#[derive(Debug, Default)]
+struct Branches {
+    /// The rows around the present one, with the columns of their percent signs, which a table has one below the other.
+    around: Vec<(usize, Option<Role>)>,
+}
+
+impl Branches {
+    fn step(&mut self, line: &str, row: &Row<'_>, profile: &mut Profile) {
+        let in_tree = line.trim_start().starts_with(['-', '+', '|']) && row.own.is_none();
+        let Some(column) = line.find('%').filter(|_| in_tree) else {
+            self.around.clear();
+            return;
+        };
+        self.around.retain(|(around, _)| *around < column);
+        let role = functions::role(row.symbol);
+        let around = |role: Role| self.around.iter().any(|(_, other)| *other == Some(role));
+        // Either end may be outside, by an option of perf.
+        profile.vdso_fell_back |= role == Some(Role::Vdso) && around(Role::Entry)
+            || role == Some(Role::Entry) && around(Role::Vdso);
+        if self.around.len() < FRAMES {
+            self.around.push((column, role));
+        }
+    }
 }
 
 /// A frame in the stacks below a row.
@@ -193,6 +223,7 @@ impl<'a> Tree<'a> {
         let row = Some(self.row).filter(|row| names().next() != Some(row));
         let has = |role: Role| row.into_iter().chain(names()).any(|name| of(name) == Some(role));
         profile.through_vdso |= has(Role::Library) && has(Role::Vdso);
+        profile.vdso_fell_back |= has(Role::Entry) && has(Role::Vdso);
         // Which end is the innermost depends on an option of perf.
         let inwards = names().next_back().is_some_and(reads) && !names().next().is_some_and(reads);
         let mut caller = Caller::default();
@@ -236,6 +267,22 @@ mod tests {
 
     fn share(profile: &Profile, name: &str) -> Option<f64> {
         profile.functions.iter().find(|share| share.name == name).map(|share| share.percent)
+    }
+
+    #[test]
+    fn vdso_that_goes_on_into_the_kernel_is_told_from_one_that_answers() {
+        let fell_back = |text: &str| profile(text).vdso_fell_back;
+        let inward = "-   16.33%     2.18%  9218  worker  [kernel.vmlinux]  \n   - 16.32% do_syscall_64\n      - 16.30% entry_SYSCALL_64\n\
+             \x20        - 13.18% __vdso_clock_gettime\n              __GI___clock_gettime (inlined)\n            - now\n";
+        assert!(fell_back(inward));
+        let outward = "-   20.00%     1.00%  app  [vdso]  [.] __vdso_clock_gettime\n   - 19.00% __vdso_clock_gettime\n\
+             \x20     - 18.00% entry_SYSCALL_64_after_hwframe\n           do_syscall_64\n";
+        assert!(fell_back(outward));
+        let flat = "    13.18%  app  [vdso]  [.] __vdso_clock_gettime\n     9.30%  app  [kernel]  [k] do_syscall_64\n";
+        assert!(!fell_back(flat));
+        let apart =
+            "   - 16.32% write\n      - 15.30% do_syscall_64\n   - 13.18% __vdso_clock_gettime\n";
+        assert!(!fell_back(apart));
     }
 
     const BOTH: &str = "  Children      Self  Command  Shared Object      Symbol\n\

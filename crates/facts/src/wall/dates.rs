@@ -48,8 +48,8 @@ impl Apart {
     }
 }
 
-/// The program with which a command runs `date`: the inner `None` means directly.
-fn date_of(command: &str) -> Option<Option<&'static str>> {
+/// What a command that runs `date` runs it with: `None` inside for here.
+pub(crate) fn date_of(command: &str) -> Option<Option<&'static str>> {
     let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
     let first = words.next()?;
     if first == "date" {
@@ -108,6 +108,41 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
         _ => clock,
     };
     Some((days * 86_400 + clock, zone?))
+}
+
+/// Seconds by which a zone is ahead of UTC: an offset, or an abbreviation that means one zone alone. `CST`, `IST` and `BST` are used
+/// for several.
+#[must_use]
+pub(crate) fn ahead_of_utc(zone: &str) -> Option<i64> {
+    const ZONES: [(&str, i64); 21] = [
+        ("UTC", 0),
+        ("GMT", 0),
+        ("WET", 0),
+        ("WEST", 1),
+        ("CET", 1),
+        ("CEST", 2),
+        ("EET", 2),
+        ("EEST", 3),
+        ("MSK", 3),
+        ("JST", 9),
+        ("KST", 9),
+        ("AEDT", 11),
+        ("NZST", 12),
+        ("NZDT", 13),
+        ("EDT", -4),
+        ("MDT", -6),
+        ("MST", -7),
+        ("PDT", -7),
+        ("PST", -8),
+        ("AKDT", -8),
+        ("AKST", -9),
+    ];
+    if is_offset(zone) {
+        let (hours, minutes) = (zone[1..3].parse::<i64>().ok()?, zone[3..].parse::<i64>().ok()?);
+        let seconds = hours * 3600 + minutes * 60;
+        return Some(if zone.starts_with('-') { -seconds } else { seconds });
+    }
+    ZONES.into_iter().find(|(name, _)| *name == zone).map(|(_, hours)| hours * 3600)
 }
 
 /// The month of an abbreviation: in English, and in other languages if it differs.

@@ -45,7 +45,7 @@ fn of_monitor(head: &str) -> bool {
 }
 
 /// A duration as Go prints it (`8h0m2.5s`, `12.407738276s`, `201.859059ms`), in seconds.
-fn go_duration(text: &str) -> Option<f64> {
+pub(super) fn go_duration(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))?;
     let (mut rest, mut sum) = (&text[..end], 0.0);
     while !rest.is_empty() {

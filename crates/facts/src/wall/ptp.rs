@@ -101,6 +101,11 @@ impl TimeSource {
             let remark = Remark { what: What::OtherThanMonotonic, program, source: source.clone() };
             return Some(Self { remarks: vec![remark], ..Self::default() });
         }
+        // `do_phc2sys_loop()` and its set-up in phc2sys.c, with -w.
+        if program == "phc2sys" && line.contains("Waiting for ptp4l") {
+            let remark = Remark { what: What::WaitsForPtp, program, source: source.clone() };
+            return Some(Self { remarks: vec![remark], ..Self::default() });
+        }
         if program == "ptp4l" {
             let ptp = Some(PtpPort::of_line(line)?);
             return Some(Self { ptp, ..Self::default() });

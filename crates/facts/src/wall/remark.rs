@@ -21,6 +21,8 @@ pub enum What {
     NotPermitted,
     /// A daemon sent a request to a time server and received no answer in time.
     NoReply,
+    /// ntpd asks another server of a pool.
+    Solicits,
     /// ntpd: the kernel reports the clock as unsynchronised.
     CalledUnsynchronised,
     /// A server saw the wall clock go back.
@@ -63,6 +65,8 @@ pub enum What {
         /// `None`: the line does not state it.
         lost: Option<bool>,
     },
+    /// The real-time clock did not take the time that was written to it.
+    RtcUnwritten,
     /// Another program uses the real-time clock.
     RtcBusy,
     /// hwclock found no usable real-time clock.
@@ -107,6 +111,25 @@ pub enum What {
         /// The condition of its unit that was not met, if that is the reason.
         condition: Option<String>,
     },
+    /// A package manager has lists that were made later than this clock shows, by so many seconds.
+    BehindAtLeast {
+        /// How far the clock is behind at least.
+        by_s: f64,
+    },
+    /// A service refused a request by the time in it.
+    Refused {
+        /// How far that time was behind the service's, in seconds; negative: ahead. `None`: the line does not say.
+        behind_s: Option<f64>,
+    },
+    /// A program did not run, or saw its clock go on, for longer than it had expected.
+    HeldUp {
+        /// For how long.
+        by_s: Option<f64>,
+    },
+    /// phc2sys steers nothing, because ptp4l has not said that it follows a clock.
+    WaitsForPtp,
+    /// A run time saw the clock that never goes back go back.
+    MonotonicBack,
     /// HikariCP: its thread ran late, according to a clock that does not follow the wall clock.
     Late,
 }
@@ -125,14 +148,13 @@ pub struct Remark {
 /// Maximum number of stored remarks of one text.
 pub(super) const MOST: usize = 32;
 
-/// The words of each remark, with the program. Sources: `check_current_time()` in chrony's sched.c,
-/// `LCL_ApplyStepOffset()` in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c,
-/// `clock_apply_epoch()` and `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py;
-/// crypto/x509/x509_txt.c of OpenSSL; `remake.c` of GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in
-/// timesyncd-manager.c; `ntp_adjtime_error_handler()` in ntp_loopfilter.c and `clock_update()` in ntp_proto.c;
-/// settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's clock_offset.go; Ceph's `MON_CLOCK_SKEW`;
-/// `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 30] = [
+/// The words by which each is known, with the program. Sources: `check_current_time()` in chrony's sched.c, `LCL_ApplyStepOffset()`
+/// in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c, `clock_apply_epoch()` and
+/// `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py; crypto/x509/x509_txt.c of OpenSSL; `remake.c` of
+/// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
+/// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
+/// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
+const WORDS: [(&str, &str, What); 31] = [
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
     ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
@@ -144,6 +166,7 @@ const WORDS: [(&str, &str, What); 30] = [
     ("Could not step system clock", "chronyd", What::NotSet),
     ("Failed to restore system clock: ", "systemd-timesyncd", What::NotSet),
     ("Timed out waiting for reply from ", "systemd-timesyncd", What::NoReply),
+    ("Soliciting pool server ", "ntpd", What::Solicits),
     ("kernel reports TIME_ERROR: ", "ntpd", What::CalledUnsynchronised),
     ("Clock offset exceeds panic threshold", "ntpd", What::TooFar { by_s: None }),
     ("date: cannot set date: Operation not permitted", "date", What::NotPermitted),
@@ -179,9 +202,10 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if let Some((_, program, what)) = WORDS.iter().find(|(words, ..)| line.contains(words)) {
         return remark(program, what.clone());
     }
-    // hwclock, timedatectl and the kernel's drivers; the C library's error text is translated.
-    let unread =
-        ["ioctl(RTC_RD_TIME)", "Failed to read RTC: "].iter().any(|words| line.contains(words));
+    // hwclock, timedatectl and the kernel's drivers; what the C library says of the error is translated.
+    let unread = ["ioctl(RTC_RD_TIME)", "hwclock: RTC_RD_TIME: ", "Failed to read RTC: "]
+        .iter()
+        .any(|words| line.contains(words));
     if unread || line.contains(": no valid clock/calendar values available") {
         let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
         let lost = if says(&["Invalid argument", "no valid clock"]) {
@@ -192,6 +216,19 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         };
         return remark("hwclock", What::RtcUnread { lost });
     }
+    // util-linux and BusyBox name the call; toybox prints its number on x86 and Arm.
+    if line.contains("hwclock: ")
+        && ["ioctl(RTC_SET_TIME)", "RTC_SET_TIME: ", "ioctl 4024700a: "]
+            .iter()
+            .any(|words| line.contains(words))
+        && !line.contains("was successful")
+    {
+        return remark("hwclock", What::RtcUnwritten);
+    }
+    if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable")
+    {
+        return remark("systemd-timesyncd", What::NoReply);
+    }
     // ntpdate slews offsets of less than half a second.
     if let Some(rest) = behind(line, "adjust time server ")
         && let Some(rest) = behind(rest, " offset ")
@@ -200,8 +237,9 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         let by_s = figure.parse().ok().filter(|by: &f64| by.is_finite())?;
         return remark("ntpdate", What::Slewed { by_s, asked: false });
     }
-    if let Some(found) = hosts_differ(line, source) {
-        return Some(found);
+    let found = hosts_differ(line, source).or_else(|| super::programs::of_line(line, source));
+    if found.is_some() {
+        return found;
     }
     // chrony's sys_timex.c; `adjtimex` and ntpd print the same end of the line.
     if line.contains("adjtim")

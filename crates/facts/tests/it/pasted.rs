@@ -297,7 +297,7 @@ fn what_a_test_quotes_of_a_time_daemon_is_of_no_machine() {
     let synchronised = |text: &str| {
         let mut log = KernelLog::scan(text.as_bytes(), "x").unwrap();
         let pasted = read(text).1;
-        pasted.leave_out_quoted(&mut log);
+        pasted.take_over(&mut log);
         let mut facts = Facts::from_log(log);
         pasted.complete(&mut facts);
         facts.ntp.value().map(|state| state.synchronized)

@@ -5,8 +5,11 @@ use crate::names;
 use crate::paste::{Page, Reader, has};
 
 /// A name that a script prints: `clocksource: tsc`.
-pub(in crate::paste) const CHOICE: Reader =
-    Reader { name: "sysfs", words: &["lock source", "locksource:", "LOCKSOURCE"], read: labelled };
+pub(in crate::paste) const CHOICE: Reader = Reader {
+    name: "sysfs",
+    words: &["lock source", "locksource:", "LOCKSOURCE", "clocksource0:"],
+    read: labelled,
+};
 
 /// `node_time_clocksource_current_info{clocksource="tsc",device="0"} 1`.
 pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
@@ -36,9 +39,39 @@ fn inxi(page: &mut Page<'_>, at: usize, current: &str, rest: &str) -> usize {
     1 + usize::from(broken)
 }
 
+/// The directory as a tree, as YAML has it: `clocksource0:`, and below it `available: tsc hpet acpi_pm` and `current: tsc`.
+fn tree(page: &mut Page<'_>, at: usize) -> usize {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let own = depth(page.line(at));
+    let mut taken = 1;
+    for number in at + 1..page.len().min(at + 1 + FILES) {
+        let line = page.line(number).to_owned();
+        let Some((name, value)) = line.trim().split_once(": ").filter(|_| depth(&line) > own)
+        else {
+            break;
+        };
+        let file = match name.trim_end_matches("_clocksource") {
+            "current" => File::Current,
+            "available" => File::Available,
+            _ => break,
+        };
+        if !told(page, number, file, value.trim()) {
+            break;
+        }
+        taken = number + 1 - at;
+    }
+    if taken > 1 { taken } else { 0 }
+}
+
+/// Files of the directory of a clocksource that are listed.
+const FILES: usize = 3;
+
 /// `clocksource: tsc`, `Current clocksource : tsc`, `clock source is tsc`.
 fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
+    if line == "clocksource0:" {
+        return tree(page, at);
+    }
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     if let Some((current, rest)) = crate::log::inxi(line) {
         return inxi(page, at, current, rest);
@@ -99,6 +132,20 @@ mod tests {
         ] {
             assert_eq!(told(&format!("{other}\n")).0, None, "{other}");
         }
+    }
+
+    #[test]
+    fn directory_as_a_tree_is_read() {
+        let (current, available) = {
+            let text = "    clocksource0:\n      available: tsc hpet acpi_pm\n      current: tsc\n    release: 6.1\n";
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let told = Pasted::read(&lines, "text").told;
+            (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
+        };
+        assert_eq!(current.as_deref(), Some("tsc"));
+        assert_eq!(available, ["tsc", "hpet", "acpi_pm"]);
+        assert_eq!(told("clocksource0:\n  current: which one?\n").0, None);
+        assert_eq!(told("clocksource0:\ncurrent: tsc\n").0, None);
     }
 
     #[test]

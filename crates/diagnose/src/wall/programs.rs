@@ -1,0 +1,94 @@
+//! What programs run into because of a clock: lists and requests that are refused, programs that were held up.
+
+use super::difference::text;
+use crate::cause::{Confidence, Severity};
+use clocksmith_facts::wall::{TimeSource, What};
+
+type Weighed = (String, (Option<Severity>, Option<Confidence>));
+
+/// Seconds below which a zone is not thought of.
+const ZONE_S: f64 = 1800.0;
+
+/// A package manager whose lists were made later than this clock shows.
+pub(super) fn behind_at_least(program: &str, by_s: f64) -> Weighed {
+    let words = format!(
+        "{program} refused its lists of packages because they are dated {} after this clock: the wall clock is behind by as much at \
+         least, or the machine that made the lists was ahead. In a container the clock is that of the machine or of the virtual \
+         machine below it. The lists and the clocksource are not at fault",
+        text(by_s)
+    );
+    (words, (Some(Severity::Warning), Some(Confidence::Medium)))
+}
+
+/// A service that refused a request by the time in it.
+pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
+    let figures = match behind_s {
+        Some(by) if by > 0.0 => format!(", which is {} behind that of the service", text(by)),
+        Some(by) => format!(", which is {} ahead of that of the service", text(-by)),
+        None => String::new(),
+    };
+    let zone = match behind_s {
+        Some(by) if by.abs() > ZONE_S && (by.abs() % 3600.0 - 1800.0).abs() > 1500.0 => {
+            " So near whole hours a clock that was set by hand in another time zone is likely."
+        }
+        _ => "",
+    };
+    let sent_late = match behind_s {
+        Some(by) if by <= 0.0 => "",
+        _ => ", or the request was signed long before it was sent",
+    };
+    let words = format!(
+        "{program} refused a request by the time in it{figures}: the wall clock of the machine that signed it is wrong{sent_late}. \
+         Keys and the clocksource are not at fault.{zone}"
+    );
+    // The sentence is closed by who prints it.
+    let words = words.trim_end_matches('.').to_owned();
+    (words, (Some(Severity::Warning), Some(Confidence::Medium)))
+}
+
+/// Servers of a pool that ntpd asks when it starts.
+const ASKED_AT_START: usize = 6;
+
+/// ntpd that asks server after server of a pool and follows none.
+pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
+    let asked = told?.remarks_of(|what| *what == What::Solicits).count();
+    (asked >= ASKED_AT_START).then(|| {
+        format!(
+            "ntpd asked servers of a pool {asked} times, and no line says that one answered or is followed. In the first minutes that \
+             is usual; an hour later it means that no answer comes: UDP port 123 is blocked on the way, or there is no network"
+        )
+    })
+}
+
+/// A program that found more time between two looks than it had expected.
+pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
+    let figure = by_s.map_or_else(|| "more time".to_owned(), text);
+    format!(
+        "{program} found {figure} between two looks at the clock that it takes in quick order: it got no processor time, its disk \
+         was slow, the machine was paused, or the wall clock was set ahead. Which of these it was the line does not say, nor that \
+         the wall clock is wrong"
+    )
+}
+
+/// A run time that saw `CLOCK_MONOTONIC` go back.
+pub(super) fn monotonic_back(program: &str) -> String {
+    format!(
+        "{program} saw the clock that never goes back go back. No time daemon can do that: either the clocksource of this machine \
+         went back (counters of processors that are not synchronised, a fault of the hypervisor), which the kernel's log and \
+         clocksmith verify show, or the fault is {program}'s own (Erlang/OTP before 24.3.4.17 had one)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_whole_hours_a_zone_is_thought_of() {
+        for (by, zone) in
+            [(3590.0, true), (-3583.0, true), (7215.0, true), (45.0, false), (5400.0, false)]
+        {
+            assert_eq!(refused("AWS", Some(by)).0.contains("time zone"), zone, "{by}");
+        }
+    }
+}
