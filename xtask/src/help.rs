@@ -43,7 +43,8 @@ machine.
     );
     say!(
         "seconds: on two quiet processors, after what is shared; ci: its short form;
-E: boots guests; the last line of a step: what it needs
+E: boots guests, or depends on the host's load: a failure is tried once more;
+the last line of a step: what it needs
 "
     );
     say!("{:<20} {:>7} {:>4} {:>6}", "step", "seconds", "ci", "budget");

@@ -225,7 +225,7 @@ impl Runner {
         let mut mark = Mark::now();
         let mut done = (step.run)(&self.context);
         if let (true, Err(Stop::Fail(why))) = (step.emulated, &done) {
-            say!("== {}: once more, because an emulator on a busy host may fail: {why}", step.name);
+            say!("== {}: once more, because a busy host may decide how it ends: {why}", step.name);
             self.context.forgive(before);
             mark = Mark::now();
             done = (step.run)(&self.context);

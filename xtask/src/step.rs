@@ -22,7 +22,7 @@ pub(crate) struct Step {
     /// One line for `--help`.
     pub(crate) what: &'static str,
     pub(crate) tier: Tier,
-    /// An emulator decides how it ends, so a failure is tried once more.
+    /// An emulator, or the load that other guests put on the host, may decide how it ends, so a failure is tried once more.
     pub(crate) emulated: bool,
     /// It uses one processor most of the time, so it runs beside the steps next to it in the table that do so, too.
     pub(crate) beside: bool,
