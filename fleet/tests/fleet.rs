@@ -126,7 +126,7 @@ fn text_that_its_file_does_not_mark_as_such_is_refused_by_name() {
             assert!(!said.contains("panicked"), "{said}");
         }
     }
-    // Bytes that nobody takes for text are shown as such.
+    // Bytes that are not read as text are shown as bytes.
     let tables = dir.path().join("more");
     answer(&[text(&fleet), "--out", text(&tables)]);
     with_bytes(&tables, "more");

@@ -14,7 +14,7 @@ mod registry;
 mod skew;
 mod skipped;
 mod steering;
-mod tsc;
+pub(crate) mod tsc;
 mod unconfirmed;
 mod watchdog;
 

@@ -8,7 +8,7 @@ mod rate;
 use super::narrow::narrow;
 use super::reference::{is_paravirt, second_witness};
 use super::refinement::{is_systematic, refinement_wrong};
-use super::tsc::seconds_text;
+use super::tsc::{seconds_text, times};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
 use clocksmith_facts::log::incident::reading::{
@@ -390,7 +390,7 @@ impl Judge<'_, '_> {
             ),
             (least, most) if least == most => format!(
                 "both clocks agree on {long} if {reference} wrapped {}: {tail}",
-                if least == 1 { "once".to_owned() } else { format!("{least} times") }
+                times(least)
             ),
             (least, most) => format!(
                 "both clocks can agree, on {long} or longer, if {reference} wrapped {least} to {most} \

@@ -51,6 +51,14 @@ pub(super) fn by_model(
     causes.add(id, severity, confidence, because, evidence);
 }
 
+/// Returns `once`, or `3 times`.
+pub(crate) fn times(count: impl Into<u64>) -> String {
+    match count.into() {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// A duration as text: `64 ns`, `3.18 s`.
 pub(crate) fn seconds_text(seconds: f64) -> String {
     let size = seconds.abs();

@@ -1,6 +1,7 @@
 //! Several pasted lines together: the watchdog's figures of one demotion.
 
 use super::figures::{ppm, seconds};
+use crate::causes::tsc::times;
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::log::incident::reading::{Fit, Hypothesis};
 use clocksmith_facts::log::incident::{Incident, incidents};
@@ -54,7 +55,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
                 "both agree on {} if {reference} wrapped {}: no check ran for that long, and {clock} is not at \
                  fault",
                 seconds(length),
-                if wraps == 1 { "once".to_owned() } else { format!("{wraps} times") }
+                times(wraps)
             )
         }
         Hypothesis::StoodStill { wraps, wraps_most, seconds: length } => format!(

@@ -238,7 +238,7 @@ fn of_journal(words: &[&str]) -> Option<i32> {
 
 /// The boot of a log file, by the file's name.
 fn of_file(path: &str) -> Option<i32> {
-    let name = unpacked(path.rsplit('/').next()?).trim_end_matches(".txt");
+    let name = unpacked(path.rsplit('/').next()?);
     if let Some(number) = rotated(name) {
         return Some(number);
     }
@@ -260,7 +260,8 @@ fn of_file(path: &str) -> Option<i32> {
 
 /// The name of a file without that of its compression.
 fn unpacked(name: &str) -> &str {
-    [".gz", ".xz", ".zst", ".bz2"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+    let packed = [".gz", ".xz", ".zst", ".bz2"].iter().find_map(|end| name.strip_suffix(end));
+    packed.unwrap_or(name).trim_end_matches(".txt")
 }
 
 /// The place of a log in its rotation: 0 is the newest, and a date counts as far back as it is.
@@ -284,7 +285,7 @@ fn rotated(name: &str) -> Option<i32> {
 /// The folder of a rotated log that a word names.
 fn rotated_in(word: &str) -> Option<&str> {
     let (folder, name) = word.rsplit_once('/').unwrap_or(("", word));
-    rotated(unpacked(name).trim_end_matches(".txt")).map(|_| folder)
+    rotated(unpacked(name)).map(|_| folder)
 }
 
 /// The boot that a heading names: `This boot:`, `## Previous boot`, and those of Android's bug reports.

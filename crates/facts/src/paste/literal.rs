@@ -133,10 +133,10 @@ fn is_illustration(line: &str) -> bool {
     let is_item = digits > 0 && line[digits..].starts_with(['.', ')'])
         || line.starts_with(['-', '*']) && line[1..].starts_with(' ');
     let likens = [" like `", " such as `", " like \"", " such as \"", "e.g. `", "e.g. \""];
-    let somebody = [" I ", " my ", " we ", " our ", " me ", "I get", "I see", "we see", "we get"];
+    let own = [" I ", " my ", " we ", " our ", " me ", "I get", "I see", "we see", "we get"];
     is_item
         && likens.iter().any(|words| line.contains(words))
-        && !somebody.iter().any(|word| line.contains(word))
+        && !own.iter().any(|word| line.contains(word))
 }
 
 /// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.

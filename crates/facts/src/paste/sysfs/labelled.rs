@@ -113,7 +113,6 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::paste::Pasted;
     use crate::paste::sysfs::tests::told;
 
     #[test]
@@ -136,12 +135,8 @@ mod tests {
 
     #[test]
     fn directory_as_a_tree_is_read() {
-        let (current, available) = {
-            let text = "    clocksource0:\n      available: tsc hpet acpi_pm\n      current: tsc\n    release: 6.1\n";
-            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            let told = Pasted::read(&lines, "text").told;
-            (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
-        };
+        let text = "    clocksource0:\n      available: tsc hpet acpi_pm\n      current: tsc\n    release: 6.1\n";
+        let (current, available) = told(text);
         assert_eq!(current.as_deref(), Some("tsc"));
         assert_eq!(available, ["tsc", "hpet", "acpi_pm"]);
         assert_eq!(told("clocksource0:\n  current: which one?\n").0, None);
@@ -150,11 +145,6 @@ mod tests {
 
     #[test]
     fn inxi_lists_the_others() {
-        let read = |text: &str| {
-            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            let told = Pasted::read(&lines, "text").told;
-            (told.current.value().cloned(), told.available.value().cloned().unwrap_or_default())
-        };
         let kernel = "  Kernel: 6.1.0 arch: x86_64 bits: 64 compiler: gcc v: 12.2.0";
         for text in [
             format!("{kernel} clocksource: hpet avail: acpi_pm,tsc parameters: quiet\n"),
@@ -162,7 +152,7 @@ mod tests {
             format!("{kernel} clocksource: hpet\n    avail: tsc,acpi_pm parameters: quiet\n"),
             format!("{kernel}\n    clocksource: hpet\n    avail: tsc,acpi_pm\n"),
         ] {
-            let (current, available) = read(&text);
+            let (current, available) = told(&text);
             assert_eq!(current.as_deref(), Some("hpet"), "{text}");
             assert_eq!(available, ["tsc", "hpet", "acpi_pm"], "{text}");
         }

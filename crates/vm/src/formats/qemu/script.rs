@@ -66,8 +66,7 @@ impl Script {
     /// Returns whether the text at an offset runs under a condition that does not apply to the command.
     pub(crate) fn conditional(&self, command: &Command, at: usize) -> bool {
         let home = command.program.as_ref().map_or(usize::MAX, |program| program.span().start);
-        self.cut
-            || self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&home))
+        self.cut || self.sometimes(at, home)
     }
 
     /// Returns whether one position runs only under a condition that does not apply to another one.
