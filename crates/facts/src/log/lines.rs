@@ -99,15 +99,16 @@ fn without_encoded_blanks(text: &str) -> String {
 /// How the escape sign is shown by `cat -v`, by syslog daemons and in strings.
 const SHOWN: [&str; 6] = ["^[", "#033", "\\u001b", "\\x1b", "\\033", "\\e"];
 
-/// The length of a colour sequence after the escape character: `[1;33m`.
+/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are none: `[459m`,
+/// `[45ms]`, `[5m]`.
 fn colour(text: &str) -> Option<usize> {
-    let figures = text
-        .strip_prefix('[')?
-        .bytes()
-        .take(12)
-        .take_while(|b| b.is_ascii_digit() || *b == b';')
-        .count();
-    text[1 + figures..].starts_with('m').then_some(figures + 2)
+    let text = text.strip_prefix('[')?;
+    let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();
+    let (figures, rest) = text.split_at(figures);
+    let rest = rest.strip_prefix('m')?;
+    let byte = |figure: &str| figure.is_empty() || figure.parse::<u8>().is_ok();
+    let duration = ["]", "s]", "in]"].iter().any(|unit| rest.starts_with(unit));
+    (figures.split(';').all(byte) && !duration).then_some(figures.len() + 2)
 }
 
 /// Whether there are terminal sequences, or the rest of one that sets a colour.
@@ -305,6 +306,8 @@ mod tests {
         ] {
             assert_eq!(read(&format!("{before}[    9.100000]{after} tsc: x")), plain, "{before:?}");
         }
-        assert_eq!(read("a[0] b[12] [m"), "a[0] b[12] [m");
+        for plain in ["a[0] b[12] [m", "up [459m 3s", "took [45ms]", "for [5m] and [12min]"] {
+            assert_eq!(read(plain), plain);
+        }
     }
 }
