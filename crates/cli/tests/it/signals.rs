@@ -47,9 +47,11 @@ pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(hook) }
 }
 
-/// Restores the signals that a shell ignores for background programs, so that they end a program again.
+/// Restores the signals that a shell ignores for background programs, `nohup` for its program and Python for its own
+/// children (SIGXFSZ), so that they end a program again.
 fn default_signals() {
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+    let signals = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ];
+    for signal in signals {
         // SAFETY: a system call that no memory depends on.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
@@ -204,7 +206,9 @@ fn limit_of_file_sizes_is_an_error_that_names_the_file() {
     // A child of this program has the signal as it was.
     let script =
         format!("{PROGRAM} run -- sh -c 'ulimit -f 0; exec sh -c \"echo x >{}\"'", out.display());
-    let status = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status().unwrap();
+    let mut command = Command::new("sh");
+    with_default_signals(command.args(["-c", &script]).stderr(Stdio::null()));
+    let status = command.status().unwrap();
     assert_eq!((status.code(), status.signal()), (Some(128 + libc::SIGXFSZ), None));
 }
 
