@@ -314,6 +314,18 @@ def texts():
     return sorted(found)
 
 
+def without_code(text):
+    """A text of Markdown without its blocks and pieces of code."""
+    text = re.sub(r"(```|~~~).*?\n\1", "", text, flags=re.S)
+    return re.sub(r"`[^`\n]*`(?!\])", "", text)
+
+
+def targets(text):
+    """Where the links of a text lead, but those to other sites."""
+    found = re.findall(r"(?<!`)\]\(<?([^)\s>]+)>?\)", text)
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
 def links(pages):
     """What is wrong with the summary, and with the links of the pages and of the repository's other texts."""
     wrong = []
@@ -321,12 +333,16 @@ def links(pages):
     there = {str(p.relative_to(SRC)) for p in pages} - {"SUMMARY.md"}
     wrong += [f"SUMMARY.md does not have {page}" for page in sorted(there - summary)]
     wrong += [f"SUMMARY.md has {page}, which is not there" for page in sorted(summary - there)]
+    for path in pages:
+        # A text that pages include has its links from there in the built book.
+        if (whole := included(path)) != path.read_text():
+            for target in targets(without_code(whole)):
+                goal = (path.parent / target.partition("#")[0]).resolve()
+                if not goal.exists() or not goal.is_relative_to(SRC):
+                    wrong.append(f"{path.relative_to(SRC)}: {target}, in an included text, is not in the book")
     for path in [*pages, *texts()]:
-        text = re.sub(r"(```|~~~).*?\n\1", "", path.read_text(), flags=re.S)
-        text = re.sub(r"`[^`\n]*`(?!\])", "", text)
-        for target in re.findall(r"(?<!`)\]\(<?([^)\s>]+)>?\)", text):
-            if re.match(r"[a-z]+:", target):
-                continue
+        text = without_code(path.read_text())
+        for target in targets(text):
             file, _, anchor = target.partition("#")
             # Hosts of a repository begin such a path at its top; the built book has no such place.
             above = TOP if file.startswith("/") and not path.is_relative_to(SRC) else path.parent
