@@ -46,7 +46,7 @@ pub trait Subject {
     /// The clocksource in use.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// Returns an error if the kernel does not report it.
     fn current(&mut self) -> Result<String, ChangeError>;
     /// The read cost now, in nanoseconds; `None` if it cannot be measured.
     fn cost(&mut self) -> Option<f64>;
@@ -93,7 +93,7 @@ pub enum Objection {
 /// another one was measured.
 ///
 /// # Errors
-/// The first evidence against the change.
+/// Returns the first evidence against the change.
 pub fn hold(terms: &Terms, subject: &mut impl Subject) -> Result<(), Objection> {
     still(terms, subject)?;
     let after = subject.cost();

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// The command line is not understood, or requests help.
+/// Returns an error if the command line is not understood, or if it requests help.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
     understood(help::command())
 }

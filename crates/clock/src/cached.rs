@@ -117,8 +117,8 @@ impl CachedClock {
     ///
     /// # Errors
     ///
-    /// No thread, or no memory that is cleared in a child: `Unsupported` or `InvalidInput` on
-    /// Linux before 4.14.
+    /// Returns an error if the thread cannot be started, or if there is no memory that the kernel clears in a child:
+    /// `Unsupported` or `InvalidInput` on Linux before 4.14.
     #[cfg(feature = "std")]
     pub fn spawn_updater(&'static self, interval: Duration) -> io::Result<Updater> {
         Updater::spawn(self, interval, Box::new(|| self.update()))

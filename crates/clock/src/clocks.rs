@@ -251,7 +251,7 @@ pub fn restrict(best: Source) {
 ///
 /// # Errors
 ///
-/// Why the counter is not used; nothing changes then.
+/// Returns the reason if the counter is not used; nothing changes then.
 #[cfg(feature = "std")]
 pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)

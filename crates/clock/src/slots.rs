@@ -58,7 +58,7 @@ impl Slots {
 ///
 /// # Errors
 ///
-/// No memory, or a kernel that cannot clear it in a child.
+/// Returns an error if there is no memory, or if the kernel cannot clear it in a child.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     let memory = crate::wiped::map(size_of::<Slots>()).map_err(io::Error::from_raw_os_error)?;
@@ -70,7 +70,7 @@ pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     Ok(Box::leak(Box::new(Slots::new())))

@@ -10,7 +10,7 @@ pub(crate) type ErrorNumber = i32;
 ///
 /// # Errors
 ///
-/// No memory, or a kernel that cannot clear it in a child.
+/// Returns an error if there is no memory, or if the kernel cannot clear it in a child.
 pub(crate) fn map(length: usize) -> Result<NonNull<u8>, ErrorNumber> {
     // SAFETY: maps new memory at any address.
     let memory = unsafe {

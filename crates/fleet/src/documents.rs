@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<R> {
     /// The next document; empty lines are skipped.
     ///
     /// # Errors
-    /// The input cannot be read.
+    /// Returns an error if the input cannot be read.
     pub fn next_document(&mut self) -> io::Result<Option<Document>> {
         while !self.ended {
             let mut text = Vec::new();

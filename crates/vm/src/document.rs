@@ -73,7 +73,7 @@ impl Document {
     /// Creates a document: decodes its bytes, and recognises its kind.
     ///
     /// # Errors
-    /// The file is empty, too large, not text, or of no known kind.
+    /// Returns an error if the file is empty, too large, not text, or of no known kind.
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
         let Some(kind) = Kind::detect(name, text.as_str()) else {
@@ -92,7 +92,7 @@ impl Document {
     /// Creates a document whose kind the caller specifies.
     ///
     /// # Errors
-    /// The file is empty, too large, or not text.
+    /// Returns an error if the file is empty, too large, or not text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
         let text = read(bytes)?;

@@ -96,7 +96,7 @@ fn is_bls(path: &Path) -> bool {
 /// name, or the system one of this path. `all` are the words that may differ.
 ///
 /// # Errors
-/// The first file with a fault.
+/// Returns the fault of the first file that has one.
 pub(crate) fn check(
     files: &[Made],
     change: &Change,

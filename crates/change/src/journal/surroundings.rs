@@ -197,7 +197,7 @@ pub(super) fn own_again(
 /// Refuses changes of a program besides its files, after everything possible was restored.
 ///
 /// # Errors
-/// There was a difference.
+/// Returns an error if there was any such change.
 pub(super) fn refuse(
     journal: &Journal,
     faults: &[(PathBuf, String)],

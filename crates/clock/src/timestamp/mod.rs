@@ -122,7 +122,8 @@ impl Timestamp {
     ///
     /// # Errors
     ///
-    /// `earlier` is later: the clock was set back meanwhile, or the moments are in the other order.
+    /// Returns an error if `earlier` is later than this moment: the clock was set back in between, or the two moments
+    /// were swapped.
     #[inline]
     pub const fn duration_since(&self, earlier: Self) -> Result<Duration, Backward> {
         match self.0.checked_sub(earlier.0) {
@@ -142,7 +143,7 @@ impl Timestamp {
     ///
     /// # Errors
     ///
-    /// It is in the future.
+    /// Returns an error if this moment is in the future.
     #[inline]
     pub fn elapsed(&self) -> Result<Duration, Backward> {
         Self::now().duration_since(*self)

@@ -66,7 +66,7 @@ impl VmClock {
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Returns the reason if there is no such device.
     #[inline]
     pub fn open() -> Result<Self, Unavailable> {
         #[cfg(engine)]
@@ -82,7 +82,7 @@ impl VmClock {
     ///
     /// # Errors
     ///
-    /// Why it cannot be used.
+    /// Returns the reason if the device or file cannot be used.
     pub fn open_at(path: &CStr) -> Result<Self, Unavailable> {
         #[cfg(engine)]
         return device::map(path).map(Self);

@@ -50,7 +50,7 @@ impl Compression {
 /// [`UNPACKED_LIMIT`] bytes, and beyond [`LOG_LIMIT`] where nothing is compressed.
 ///
 /// # Errors
-/// The error of the first read.
+/// Returns the error of the first read.
 pub fn open_log<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let (compression, decoded) = decoded(reader)?;
     let plain = compression == Compression::Plain;

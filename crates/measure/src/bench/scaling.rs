@@ -39,7 +39,7 @@ const BATCH: Duration = Duration::from_micros(20);
 /// whether it could go on to the end.
 ///
 /// # Errors
-/// Not all threads could be started.
+/// Returns an error if not all threads could be started.
 pub(crate) fn scale(
     threads: usize,
     each: Duration,

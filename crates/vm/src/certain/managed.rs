@@ -143,7 +143,7 @@ const HEAD: u32 = 24;
 /// Checks that a file is maintained by hand.
 ///
 /// # Errors
-/// Its head or a label states that a program generates it; with the line.
+/// Returns the reason, with the line, if the head of the file or a label states that a program generates it.
 pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
     let text = document.text.as_str();
     let top = top(text);

@@ -103,7 +103,7 @@ pub enum GuestError {
 /// Reads a guest from a text, whose kind is recognised.
 ///
 /// # Errors
-/// The text is of no known kind.
+/// Returns an error if the text is of no known kind.
 pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('<') {
@@ -126,7 +126,7 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 /// elements nevertheless.
 ///
 /// # Errors
-/// The text is not XML, or has no domain.
+/// Returns an error if the text is not XML, or has no domain.
 pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let document = Document {
         name: String::new(),
@@ -198,7 +198,8 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
 /// `/proc/PID/cmdline`. Of several starts in a log of libvirt the last one is used.
 ///
 /// # Errors
-/// It has no `-cpu`, an impossible frequency, or several different command lines.
+/// Returns an error if the command line has no `-cpu` or an impossible frequency, or if there are several different
+/// ones.
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();

@@ -42,7 +42,7 @@ impl Gate {
     /// From a configuration whose files are relative to `dir`.
     ///
     /// # Errors
-    /// A value or a file cannot be used.
+    /// Returns an error if a value or a file cannot be used.
     pub fn new(config: WebConfig, dir: &Path) -> Result<Self, ConfigError> {
         #[cfg(not(feature = "tls"))]
         if config.tls_server_config.is_some() {
@@ -70,7 +70,7 @@ impl Gate {
     /// Reads a configuration file.
     ///
     /// # Errors
-    /// The file, or one that it names, cannot be read or used.
+    /// Returns an error if the file, or one that it names, cannot be read or used.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let failed = |error: io::Error| {
             ConfigError::Field(format!(
@@ -158,7 +158,7 @@ impl Server {
     /// Replaces the access rules. A client that was right before and still is need not prove it again.
     ///
     /// # Errors
-    /// The present configuration protects more than this one does: it stays.
+    /// Returns the reason if the present configuration protects more than the new one; the present one then stays.
     pub fn replace(&self, gate: Gate) -> Result<(), &'static str> {
         let mut present = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = gate.opens(&present) {
@@ -177,7 +177,7 @@ impl Server {
     /// Listens; returns the address, which matters for port 0.
     ///
     /// # Errors
-    /// The address cannot be listened on, or no thread can be started.
+    /// Returns an error if the server cannot listen on the address, or if no thread can be started.
     pub fn listen(self: &Arc<Self>, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address)?;
         // The standard library's queue of 128 is full at once when many come together, and then the kernel lets
@@ -353,7 +353,7 @@ const OWN: usize = 9;
 /// process that begins with fewer would accept connections and serve none.
 ///
 /// # Errors
-/// The limit, and the one that would do.
+/// Returns the limit and the number of descriptors that would suffice.
 pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
     let limit = descriptors();
     let serving = if addresses == 0 { 0 } else { addresses + 1 + (EACH as usize + 1) * LEAST };

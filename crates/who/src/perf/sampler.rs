@@ -209,7 +209,7 @@ impl Sampler {
     /// Starts or stops all events.
     ///
     /// # Errors
-    /// As `ioctl(2)`; none is known for an open event.
+    /// Returns the error of `ioctl(2)`; no error is known for an open event.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         let rings = self.rings.iter().map(Ring::event);
         for fd in rings.chain(self.others.iter().map(AsFd::as_fd)) {

@@ -112,7 +112,7 @@ impl Python {
     /// Finds the interpreter.
     ///
     /// # Errors
-    /// Why functions cannot be named, and how to get names.
+    /// Returns the reason if functions cannot be named, and how to get names.
     pub fn find(process: &Process) -> Result<Self, String> {
         let pid = process.pid;
         let version = process.maps.iter().find_map(runtime::python_version);

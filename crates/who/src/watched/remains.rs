@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
     /// Makes it.
     ///
     /// # Errors
-    /// It is there, or cannot be made.
+    /// Returns an error if the file exists already or cannot be made.
     pub(super) fn make(tmp: &'a Temporary, pid: u32, inner: u32) -> Result<Self, String> {
         let name = request_name(inner);
         let cannot = |why: String| format!("cannot create /tmp/{}{why}", shown(&name));
@@ -137,7 +137,7 @@ impl<'a> Map<'a> {
     /// Makes it, for the user of the machine.
     ///
     /// # Errors
-    /// It is there, or cannot be made or given.
+    /// Returns an error if the file exists already, or cannot be made or given to that user.
     pub(super) fn make(tmp: &'a Temporary, inner: u32) -> Result<Self, NotOpened> {
         let name = map_name(inner);
         tmp.make_theirs(&name, OURS)?;
