@@ -1,8 +1,8 @@
-//! A process that outlives the process that chose another clocksource, and restores the former one.
+//! A process that outlives the process that changed the clocksource, and restores the original one.
 //!
-//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by SIGKILL, where no
-//! code of the owner runs any more. It runs in a separate session and ignores the signals that a terminal or a service
-//! manager sends to all processes, so that a signal that ends the owner does not end it.
+//! A pipe connects it to its owner. The kernel closes the pipe when the owner ends, even after SIGKILL, when the owner
+//! can no longer run any code. The guardian runs in a separate session and ignores the signals that a terminal or a
+//! service manager sends to all processes, so that a signal that ends the owner does not end the guardian.
 //!
 //! If both are killed with SIGKILL at once, the clocksource is not restored.
 

@@ -1,6 +1,6 @@
-//! A change of the clocksource on trial: whether it stays.
+//! The trial of a new clocksource, which decides whether the change stays.
 //!
-//! Pure: observations come through [`Subject`], so that simulated machines test every end of a trial.
+//! Pure: observations come through [`Subject`], so that simulated machines can test every outcome of a trial.
 //! This module decides what is observed, in which order, and what is evidence against the change. It must
 //! not make or revert the change ([`crate::journal`]), measure, or print.
 

@@ -112,8 +112,8 @@ impl CachedClock {
     /// Starts a thread that updates this clock at that interval, until the [`Updater`] is dropped.
     /// The clock is updated once before this returns.
     ///
-    /// The thread may be late as any thread may be: then so is the time. Several updaters of one
-    /// clock do no harm.
+    /// The thread may run late, as any thread may; the clock is then late by as much. Several updaters
+    /// of one clock do no harm.
     ///
     /// # Errors
     ///

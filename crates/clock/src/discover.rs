@@ -162,9 +162,9 @@ fn places(known: bool) -> impl Iterator<Item = (usize, Form)> {
 
 fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
     let head = core::ptr::with_exposed_provenance::<u8>(page.checked_add(at)?);
-    // SAFETY: the numbers end in the page, which is one of the kernel's beside the vDSO: `pages` has
-    // excluded pages of the program, and the kernel has compared the page's content. These pages stay
-    // mapped as long as the process lives, unless the program unmaps the vDSO itself.
+    // SAFETY: the numbers end within the page, which is one of the kernel's data pages next to the vDSO:
+    // `pages` has excluded pages of the program, and the kernel has compared the page's content. These pages
+    // stay mapped as long as the process lives, unless the program unmaps the vDSO itself.
     (at + Form::LONG.tail() + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, form) })
 }
 

@@ -1,7 +1,7 @@
-//! The two words of a cached clock; and memory for them that is fresh in every child.
+//! The two words of a cached clock, and memory for them that is zeroed in every child.
 //!
 //! A forked child has a copy of its parent's memory, but not of the thread that kept the words up
-//! to date. So, while there is such a thread, they are in memory that the kernel clears in a child,
+//! to date. So, while there is such a thread, the words are in memory that the kernel clears in a child,
 //! however the child is created (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
 
 #[cfg(feature = "std")]

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 /// The error number of a system call.
 pub(crate) type ErrorNumber = i32;
 
-/// Maps some zeroed memory of that kind. Async-signal-safe, except for `errno` after an error.
+/// Maps zeroed memory of that kind. Async-signal-safe, except that an error sets `errno`.
 ///
 /// # Errors
 ///

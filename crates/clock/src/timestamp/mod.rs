@@ -139,7 +139,7 @@ impl Timestamp {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The time since this moment, by [`now`](Self::now).
+    /// The time since this moment, according to [`now`](Self::now).
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ pub trait Source: Sync {
     fn claimed_step(&self, id: ClockId) -> Option<i64>;
     /// The processors that this process may run on.
     fn cpus(&self) -> Vec<u32>;
-    /// Ties this thread to a processor.
+    /// Binds this thread to a processor.
     ///
     /// # Errors
     /// Returns the reason if the thread cannot be bound.

@@ -140,7 +140,7 @@ const PARTLY: &[&str] = &["below", "above", "this line", "beyond", "unless"];
 /// The lines from the beginning in which the head may be.
 const HEAD: u32 = 24;
 
-/// Checks that a file is maintained by hand.
+/// Checks that a file is maintained by hand, not generated.
 ///
 /// # Errors
 /// Returns the reason, with the line, if the head of the file or a label states that a program generates it.

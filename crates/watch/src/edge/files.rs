@@ -150,7 +150,7 @@ pub enum Over {
     Nothing,
 }
 
-/// Writes a file so that a reader sees the old one or the new one, and never half of it.
+/// Writes a file so that a reader sees either the old content or the new content, never a part of it.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written or renamed.

@@ -349,8 +349,8 @@ const LEAST: usize = 2;
 /// clock that reports steps, a wake-up, the history, and four of files on the way.
 const OWN: usize = 9;
 
-/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: a
-/// process that begins with fewer would accept connections and serve none.
+/// Makes sure that this process can open enough descriptors to listen on this number of addresses and to answer
+/// requests: with fewer, it would accept connections and answer none.
 ///
 /// # Errors
 /// Returns the limit and the number of descriptors that would suffice.

@@ -1,6 +1,6 @@
 //! Functions that write a command line one part at a time: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
-//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as it would write them; another function that
-//! gets options of QEMU is reported, because only a run shows its effect.
+//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as the function would write them. Any other
+//! function that gets QEMU options is reported, because only a run shows its effect.
 
 use super::script::{strong, tests};
 use super::variables::{Value, Variables};
