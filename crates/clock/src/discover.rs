@@ -57,7 +57,7 @@ impl Coarse {
     }
 }
 
-/// Looks for the page. Takes some microseconds; allocates nothing; may run in several threads at
+/// Looks for the page. Takes a few microseconds; allocates nothing; may run in several threads at
 /// once, and in a signal handler.
 pub(crate) fn find() -> Option<Found> {
     let vdso = kernel::vdso_address()?;
@@ -72,7 +72,7 @@ pub(crate) fn find() -> Option<Found> {
 }
 
 /// How often a search starts again because of a tick. Ticks are at least a millisecond apart, and a
-/// search takes some microseconds.
+/// search takes a few microseconds.
 const TRIES: u32 = 8;
 
 /// How a search ended.

@@ -4,7 +4,7 @@
 //! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several
 //! reports of one moment, the one that was given first is used.
 //!
-//! Some 25 bytes a host, for any number of reports; and one bit for each report.
+//! Takes about 25 bytes a host, for any number of reports, and one bit for each report.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

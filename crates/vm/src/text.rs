@@ -62,7 +62,7 @@ impl Text {
         self.encoding
     }
 
-    /// Decodes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
+    /// Decodes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or an 8-bit code page.
     ///
     /// # Errors
     /// Returns an error if the file is not text; the message names the format that it resembles.

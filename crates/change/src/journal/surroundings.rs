@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories of boot loaders, kernels and entries.
 const TOP: [&str; 2] = ["/boot", "/efi"];
-/// The limit of names that are examined: a system has some hundreds.
+/// The limit of names that are examined: a system has a few hundred.
 const MOST: usize = 20_000;
 /// Directories below each other.
 const DEPTH: usize = 12;

@@ -264,7 +264,7 @@ mod tests {
         let moments = [Timestamp::now(), Timestamp::now_unordered()];
         let after = crate::realtime_ordered_ns();
         for moment in moments {
-            // An unordered read may be some nanoseconds early.
+            // An unordered read may be a few nanoseconds early.
             assert!(before <= moment.as_unix_nanos() + 1_000 && moment.as_unix_nanos() <= after);
         }
         assert!(Timestamp::now_coarse() <= Timestamp::now());

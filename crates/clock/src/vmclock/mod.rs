@@ -112,7 +112,7 @@ impl VmClock {
     }
 
     /// Returns the content of the page, all of it at one moment. `None` if the hypervisor was writing it for the whole
-    /// time that this function looked (some microseconds): call it again.
+    /// time that this function looked (a few microseconds): call it again.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         #[cfg(engine)]

@@ -18,8 +18,8 @@ fn may_switch(plan: &Plan<'_>) -> bool {
     let worth = match case.slow {
         Some(slow) => slow,
         // The evidence does not show whether reads of a pvclock stay in user space. On Xen they seldom do
-        // (`Feature::XenVdso`, and a host that sets the stable bit); on KVM they mostly do, unless the reads were found
-        // to be slow.
+        // (`Feature::XenVdso`, and a host that sets the stable bit); on KVM they usually do, unless the reads were
+        // found to be slow.
         None => match current {
             Some("xen") => true,
             Some("kvm-clock") => !case.facts.symptoms.is_empty(),

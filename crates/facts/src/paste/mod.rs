@@ -48,7 +48,7 @@ use serde::Serialize;
 
 /// Bytes of a text that are searched for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
-/// Maximum number of its lines: each takes some 60 bytes beside its text.
+/// Maximum number of its lines: each takes about 60 bytes besides its text.
 pub const LINES: usize = 200_000;
 /// Lines after a reading of the clocksource for which it is valid: a text may continue with another machine, or with
 /// the same one after a reboot.

@@ -112,7 +112,7 @@ fn moment(text: &str) -> Option<f64> {
 }
 
 fn went_back(line: &str) -> Option<Said> {
-    // `[459ms/459ms]`, of which a reader of terminals takes `[459m` for a colour.
+    // `[459ms/459ms]`, in which a parser of terminal sequences mistakes `[459m` for a colour.
     if line.contains("absolute clock went backwards by ") {
         return Some(("Elasticsearch", What::WentBack));
     }

@@ -32,7 +32,8 @@ impl Random {
         if self.next().is_multiple_of(2) { size } else { -size }
     }
 
-    /// Returns the time of an operation, in nanoseconds: mostly a little more than the least, at times a preemption.
+    /// Returns the time of an operation, in nanoseconds: usually a little more than the least, sometimes with a
+    /// preemption.
     fn took(&mut self, least: f64, busy: f64) -> f64 {
         let little = -self.share().max(1e-12).ln() * least / 2.0;
         let stolen = if self.share() < busy { self.between(1e4, 8e6) } else { 0.0 };

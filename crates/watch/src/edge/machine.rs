@@ -179,8 +179,8 @@ impl Machine {
         self.facts = Some(Facts { log: clocksmith_facts::Fact::default(), ..facts });
     }
 
-    /// Tests two processors' counters and clocks for some hundredths of a second; another pair each time. A fault must
-    /// be found twice. `None` where there is nothing to test.
+    /// Tests two processors' counters and clocks for a few hundredths of a second, a different pair each time. A fault
+    /// must be found twice. `None` where there is nothing to test.
     pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
         self.live.as_ref()?;
         let all = Real.cpus();

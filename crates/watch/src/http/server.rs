@@ -3,7 +3,7 @@
 //! A client has [`PATIENCE`] for its whole request and as long for reading the response, and there are [`AT_ONCE`] of
 //! them, or fewer where the process may have few descriptors; the next one takes the place of the least useful
 //! ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
-//! small stack for some seconds at most, and keeps no other client out.
+//! small stack for a few seconds at most, and keeps no other client out.
 
 use super::answer::Answer;
 use super::auth::{Access, Users};

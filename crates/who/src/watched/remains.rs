@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// How long a signal that ends the program waits for the machine, in steps of a hundredth of a second: HotSpot takes a
-/// request in some milliseconds, and would take its signal for another one if the file were gone by then.
+/// request within a few milliseconds, and would mistake its signal for an ordinary one if the file were gone by then.
 const STEPS: u32 = 50;
 /// How the content of the file of a request begins; HotSpot does not read it.
 const MARK: &str = "clocksmith ";
