@@ -46,7 +46,7 @@ pub enum OpenInput {
     InvariantGrant,
     /// Arm: whether an erratum makes the kernel trap the counter.
     CounterTrapped,
-    /// 32-bit Arm: whether the device tree makes the kernel take the clock out of its vDSO.
+    /// 32-bit Arm: whether the device tree makes the kernel remove the clock from its vDSO.
     DeviceTreeTimer,
     /// RISC-V: whether firmware emulates the time CSR.
     TimeCsr,

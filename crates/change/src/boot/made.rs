@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Words,
     /// Another part.
     Other,
-    /// The entry that boots is not known: it is not visible here, or is another one.
+    /// The entry that boots is not known: it is not visible here, or is a different one.
     Unseen,
 }
 

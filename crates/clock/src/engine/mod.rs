@@ -287,7 +287,7 @@ impl Engine {
         now
     }
 
-    /// Whether the kernel's page cannot serve, and has been taken out of use.
+    /// Whether the kernel's page cannot be used, and has been retired.
     fn cannot_be_exact<C: Counter>(&self) -> bool {
         let mode = self.front_mode();
         self.state.load(Ordering::Acquire) & STARTED != 0

@@ -100,7 +100,7 @@ impl Served {
 /// How a proof went.
 enum Proof {
     Right,
-    /// The page sends readers to the kernel, or the kernel's clock is another one now.
+    /// The page sends readers to the kernel, or the kernel now uses a different clock.
     NotNow,
     Wrong,
 }

@@ -44,7 +44,7 @@ fn delay_that_a_test_injected_is_named_as_that() {
         assert!(advised(&report, "tsc-nowatchdog").is_none());
         assert!(advised(&report, "reboot-to-restore").unwrap().contains("without that test"));
     }
-    // Hours before, it is another matter.
+    // Hours before, the case differs.
     let before =
         "[  939.831314] clocksource: clocksource_watchdog_inject_delay(): Injecting delay.\n";
     let report = why(&format!("{before}{READBACK}"));

@@ -116,7 +116,7 @@ fn went_back(line: &str) -> Option<Said> {
     if line.contains("absolute clock went backwards by ") {
         return Some(("Elasticsearch", What::WentBack));
     }
-    // The monotonic one of the same words is another boot's.
+    // The monotonic one, in the same words, is of another boot.
     let journald = line.contains("journald")
         && (line.contains(": Time jumped backwards, rotating")
             || line.contains("Realtime clock jumped backwards relative to last journal entry"));

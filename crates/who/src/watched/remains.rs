@@ -223,7 +223,7 @@ fn length(directory: i32, name: *const libc::c_char) -> Option<i64> {
     (found == 0).then_some(stat.st_size)
 }
 
-/// Which process this is: its id may be another one's later.
+/// Which process this is: another process may have its id later.
 fn identity(pid: u32) -> Option<String> {
     let boot = text("/proc/sys/kernel/random/boot_id", 64)?;
     let stat = patient::text(pid, "stat", 1 << 12)?;
