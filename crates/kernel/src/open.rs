@@ -345,7 +345,7 @@ impl Machine {
         !input.is_open(self)
     }
 
-    /// Whether the evidence shows that this is an unprivileged domain of Xen, or that it is not.
+    /// Whether the evidence shows that this is an unprivileged Xen domain, or that it is not.
     #[must_use]
     pub fn knows_domain(&self) -> bool {
         !self.hypervisor.is_assumed()

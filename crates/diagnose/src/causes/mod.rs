@@ -168,7 +168,7 @@ impl Case<'_> {
         matches!(self.expectation.tsc, TscState::Unstable { .. })
     }
 
-    /// A guest of Xen whose kernel has Xen's patches, proved by a message that only such kernels print: its
+    /// A Xen guest whose kernel has Xen's patches, proved by a message that only such kernels print: its
     /// clocksources are xen and jiffies (`time_init()` in arch/x86/kernel/time-xen.c), and not the TSC.
     fn has_xens_patches(&self) -> bool {
         let says =

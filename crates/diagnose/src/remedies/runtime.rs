@@ -43,7 +43,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && !case.tsc_differed_and_kept()
 }
 
-/// The risk of the TSC in the initial domain of Xen.
+/// The risk of the TSC in the initial Xen domain.
 const DOM0_RISK: &str =
     "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
 

@@ -124,7 +124,7 @@ fn tick_that_was_chosen_is_not_a_last_resort() {
     assert!(!ids(&report).contains(&CauseId::OnlyChoice), "{:?}", ids(&report));
 }
 
-/// A guest of KVM that was saved and restored on the same host.
+/// A KVM guest that was saved and restored on the same host.
 fn moved(current: &str) -> Report {
     why(&format!(
         "[   35.166702] clocksource: timekeeping watchdog on CPU5: Marking clocksource 'tsc' as unstable because the skew is too large:\n\

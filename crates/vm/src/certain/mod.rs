@@ -159,7 +159,7 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     if findings.iter().all(|finding| finding.edits.is_empty()) {
         return;
     }
-    // bash reads a configuration of Quickemu.
+    // bash reads a Quickemu configuration.
     if document.kind == Kind::Quickemu {
         match crate::sh::read(document.text.as_str()) {
             Ok(script) => leave_what_is_looked_for(document, &script, findings),

@@ -73,13 +73,13 @@ pub enum GuestError {
          Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
     )]
     Kind,
-    /// A domain of Xen.
+    /// A Xen domain.
     #[error(
         "it is a domain of Xen, which keeps the guest's frequency itself: tsc_mode in it says whether its TSC is emulated on \
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
-    /// A script or template that creates a machine of Proxmox VE, or only a part of a machine.
+    /// A script or template that creates a Proxmox VE machine, or only a part of a machine.
     #[error(
         "it is no machine of Proxmox VE itself; give the machine's file, /etc/pve/qemu-server/NUMBER.conf"
     )]
@@ -164,7 +164,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     }
 }
 
-/// Returns a guest of libvirt whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
+/// Returns a libvirt guest whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
 ///
 /// libvirt checks its own XML, QEMU the last `-cpu`: `invtsc` in either of them can block the migration.
 fn replaced(own: &Guest, raw: &Guest) -> Guest {
@@ -195,7 +195,7 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
 }
 
 /// Returns the clock of a QEMU command line: in a script, whose variables are expanded, in a log, or in the form of
-/// `/proc/PID/cmdline`. Of several starts in a log of libvirt the last one is used.
+/// `/proc/PID/cmdline`. Of several starts in a libvirt log the last one is used.
 ///
 /// # Errors
 /// Returns an error if the command line has no `-cpu` or an impossible frequency, or if there are several different

@@ -307,7 +307,7 @@ impl<'a> Helpers<'a> {
         self.written.values()
     }
 
-    /// Returns the place of a call with options of QEMU to a function whose use of them is not known.
+    /// Returns the place of a call with QEMU options to a function whose use of them is not known.
     pub(super) fn unknown(&self, all: &'a [Statement]) -> Option<Range<usize>> {
         let options = |word: &Word| {
             let text = word.pieces.iter().find_map(|piece| match piece {

@@ -59,7 +59,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         "linux" | "linux_old" => Guest::Linux,
         _ => Guest::Other,
     });
-    // The options of quickemu itself are right for each system; only added options are judged.
+    // quickemu's own options are right for each system; only added options are judged.
     let arm = find(document, "arch").is_some_and(|(arch, _)| arch == "aarch64");
     let program = match arm {
         true => "qemu-system-aarch64 -machine virt,accel=kvm",

@@ -1,4 +1,4 @@
-//! Hosts from KubeVirt: the labels that its node labeller puts on nodes of Kubernetes.
+//! Hosts from KubeVirt: the labels that its node labeller puts on Kubernetes nodes.
 //!
 //! Source: KubeVirt `pkg/virt-controller/watch/topology/tsc.go` and the node labeller, 1.0 to 1.6:
 //! `cpu-timer.node.kubevirt.io/tsc-frequency` (Hz) and `.../tsc-scalable`, from libvirt's capabilities;
