@@ -262,8 +262,8 @@ pub fn distrust_counter() {
     served::distrust();
 }
 
-/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); if
-/// the counter serves. `mult` is not zero, and `shift` is below 64.
+/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); `None`
+/// if the counter is not used. `mult` is not zero, and `shift` is below 64.
 pub(crate) fn rate() -> Option<(u32, u32)> {
     served::rate()
 }

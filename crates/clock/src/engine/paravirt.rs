@@ -141,7 +141,7 @@ impl Engine {
         })
     }
 
-    /// Reads pages that the hot path could not read. `None` if they do not serve.
+    /// Reads pages that the hot path could not read. `None` if they cannot be used.
     pub(super) fn by_paravirt<C: Counter, K: Kernel, const ORDERED: bool>(
         &self,
         id: ClockId,

@@ -1,4 +1,4 @@
-//! `invariant-tsc-withheld`: the hypervisor exposes no invariant TSC, so its own clock serves.
+//! `invariant-tsc-withheld`: the hypervisor exposes no invariant TSC, so its own clock is used.
 
 use super::definition::{Definition, PLAIN};
 use super::paravirt::Paravirt;

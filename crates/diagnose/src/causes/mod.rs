@@ -257,7 +257,7 @@ impl Case<'_> {
     }
 
     /// Severity of a cause that prevents the use of the TSC: harmless while an equally fast
-    /// clocksource serves.
+    /// clocksource is used.
     pub(crate) fn loss(&self) -> Severity {
         if self.served_by_fast_paravirt() { Severity::Info } else { Severity::Warning }
     }

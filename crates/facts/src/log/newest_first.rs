@@ -8,7 +8,7 @@ use super::{journal, transcript, wall};
 /// Falling stamps from which on a block without dates is taken for a reversed one by its stamps alone: in fewer, each
 /// line may be of another boot.
 const FALLS: usize = 8;
-/// A block of so many falls may have one rise: where one boot ends and the next one begins.
+/// A block of this many falls may have one rise: where one boot ends and the next one begins.
 const FALLS_PER_RISE: usize = 8;
 
 /// A text with its blocks in the order of time.

@@ -111,7 +111,7 @@ pub enum What {
         /// The condition of its unit that was not met, if that is the reason.
         condition: Option<String>,
     },
-    /// A package manager has lists that were made later than this clock shows, by so many seconds.
+    /// A package manager has lists that are newer than this clock's time, by this many seconds.
     BehindAtLeast {
         /// How far the clock is behind at least.
         by_s: f64,

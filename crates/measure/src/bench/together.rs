@@ -30,7 +30,8 @@ impl Start {
     }
 }
 
-/// Runs `work` in so many threads, each with its number. Each must call [`Start::wait`], and end if that returns false.
+/// Runs `work` in this many threads, each with its number. Each must call [`Start::wait`], and end if that returns
+/// false.
 ///
 /// # Errors
 /// Returns an error if not all threads could be started.

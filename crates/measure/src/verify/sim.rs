@@ -57,7 +57,7 @@ pub(crate) struct Machine {
     pub(crate) cpu_drift: (usize, f64),
     /// The counter stops for nanoseconds, after seconds, and is right again afterwards.
     pub(crate) stop: (f64, f64),
-    /// One of so many reads, in turn by all processors, is wrong by so many nanoseconds.
+    /// One in this many reads, in turn on all processors, is wrong by this many nanoseconds.
     pub(crate) glitch: (f64, f64),
     pub(crate) rate_ppm: f64,
     /// The counter jumps by nanoseconds, after seconds.
@@ -278,9 +278,10 @@ pub(crate) struct Bent {
     /// How far each processor's counter is ahead, in nanoseconds.
     pub(crate) offsets: Vec<i64>,
     pub(crate) rate_ppm: f64,
-    /// Jumps by so many nanoseconds, that many nanoseconds after the beginning.
+    /// Jumps by the first number of nanoseconds, the second number of nanoseconds after the beginning.
     pub(crate) jump: (i64, i64),
-    /// The counter of processor 1 alone steps by so many nanoseconds, that many nanoseconds after the beginning.
+    /// The counter of processor 1 alone steps by the first number of nanoseconds, the second number of nanoseconds
+    /// after the beginning.
     pub(crate) cpu_step: (i64, i64),
     pub(crate) begun: i64,
 }

@@ -85,7 +85,7 @@ pub enum WatchError {
         /// The system's error.
         error: io::Error,
     },
-    /// Too few descriptors to serve.
+    /// Too few descriptors to answer requests.
     #[error(
         "cannot serve: this process may open {limit} files, and needs {needed}; raise the limit (`ulimit -n {needed}`, \
          `LimitNOFILE=` of the service)"

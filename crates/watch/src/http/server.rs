@@ -372,7 +372,7 @@ pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
     Ok(())
 }
 
-/// Returns the limit that allows so many more descriptors: inherited ones may have larger numbers than this limit
+/// Returns the limit that allows this many more descriptors: inherited ones may have larger numbers than this limit
 /// allows.
 fn limit_with(mut more: usize, mut limit: u64) -> u64 {
     while more > 0 {
@@ -384,7 +384,7 @@ fn limit_with(mut more: usize, mut limit: u64) -> u64 {
     limit
 }
 
-/// Returns how many connections there may be with so many descriptors.
+/// Returns how many connections this many descriptors allow.
 fn places(descriptors: u64) -> usize {
     let most = descriptors.saturating_sub(RESERVE) / EACH;
     usize::try_from(most).unwrap_or(AT_ONCE).clamp(LEAST, AT_ONCE)

@@ -88,7 +88,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Makes so many places.
+    /// Makes this many places.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { open: Mutex::default(), most }
