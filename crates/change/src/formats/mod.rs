@@ -47,7 +47,7 @@ pub enum Format {
     Nixos,
     /// A DaemonSet of Kubernetes.
     Daemonset,
-    /// A unit of systemd.
+    /// A systemd unit.
     Systemd,
     /// A line for systemd-tmpfiles.
     Tmpfiles,

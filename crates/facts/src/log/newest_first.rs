@@ -188,7 +188,7 @@ pub(super) fn doubt(text: &[u8]) -> Option<String> {
         if transcript::is_prompt(&line) {
             return None;
         }
-        // Who takes the TSC away may choose the other ones again.
+        // A run that makes the TSC unavailable may choose the other clocksources again.
         let older = line
             .strip_prefix("Switching to clocksource ")
             .map(|name| Said::Chose(name.trim().to_owned()));

@@ -44,7 +44,7 @@ mod x86 {
     use std::arch::x86_64::__cpuid_count;
 
     /// The time within which one CPU must run the helper; then it is skipped. A busy machine runs a new
-    /// thread within some tens of milliseconds.
+    /// thread within a few tens of milliseconds.
     const PATIENCE: Duration = Duration::from_millis(250);
     /// The time for all of them together.
     const BUDGET: Duration = Duration::from_millis(500);

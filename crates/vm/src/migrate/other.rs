@@ -1,4 +1,4 @@
-//! Guests of KubeVirt and of Proxmox VE: the configuration that these generate for libvirt and QEMU.
+//! KubeVirt and Proxmox VE guests: the configuration that these generate for libvirt and QEMU.
 
 use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
 use crate::inner::{each, said};

@@ -1,4 +1,4 @@
-//! Virtual machines of Incus and LXD: the output of `config show` and `profile show`.
+//! Incus and LXD virtual machines: the output of `config show` and `profile show`.
 //!
 //! `raw.qemu` is appended to a QEMU command line, and the section machine of `raw.qemu.conf` becomes its `-machine`.
 //! Source: Incus, doc/reference/instance_options.md (raw),

@@ -1,6 +1,6 @@
 //! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware, vCenter and Proxmox VE.
 //!
-//! They are translated to a command line of QEMU or `VBoxManage`, a `.vmx` or a Proxmox VE machine, which is checked.
+//! They are translated to a QEMU or `VBoxManage` command line, a `.vmx` or a Proxmox VE machine, which is checked.
 //! Source: packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the
 //! same option); the pages of the other builders.
 

@@ -485,7 +485,7 @@ fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     listed(TALKS, base(first.trim_start_matches(['@', '-'])))
 }
 
-/// Returns the command line of QEMU in a simple command.
+/// Returns the QEMU command line in a simple command.
 pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if talks(words.iter().map(Placed::as_str)) {
         return None;
