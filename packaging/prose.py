@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the words of texts against packaging/prose.toml; docs/style.md explains the rules.
 
-    packaging/prose.py                  every text of the repository, and the comments of clean crates (`code` in the list)
+    packaging/prose.py                  every text of the repository, and the comments outside of tests (`code` in the list)
     packaging/prose.py PATH...          these files and directories
     packaging/prose.py --code           also comments and strings of Rust: counts by crate, no failure
     packaging/prose.py --code PATH...   each hit in these files and directories

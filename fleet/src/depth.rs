@@ -13,7 +13,7 @@ pub(crate) const STACK: usize = 128 << 20;
 
 /// Refuses a query with more operators than can be nested.
 pub(crate) fn check(query: &str) -> Result<()> {
-    // What is no SQL is the engine's to say.
+    // The engine reports what is not SQL.
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, query).tokenize() else { return Ok(()) };
     let count = tokens.iter().filter(|token| nests(token)).count();
     if count > OPERATORS {

@@ -12,7 +12,7 @@ use datafusion::arrow::compute::concat_batches;
 use tempfile::TempDir;
 
 const HOSTS: u64 = 6000;
-/// Some 20 times less than the widest sort below needs.
+/// About 20 times less than the widest sort below needs.
 const LITTLE: usize = 8 << 20;
 const MUCH: usize = 2 << 30;
 

@@ -30,7 +30,7 @@ use tempfile::TempDir;
 
 /// Days that are written at the same time; each holds a row group in memory.
 const AT_ONCE: usize = 4;
-/// Of what is left out, at most so many are named.
+/// At most this many of the omitted ones are named.
 const NAMED: usize = 5;
 /// The prefix of the day in the name of a partition.
 const PARTITION: &str = "day=";

@@ -22,7 +22,7 @@ const PARTITION: usize = 64 << 20;
 /// Memory for each row of a batch: a sort merges dozens of runs, and holds some batches of each.
 const ROW: usize = 256 << 10;
 
-/// Settings of the engine for so many bytes and processors.
+/// Settings of the engine for this much memory and this many processors.
 pub(crate) fn settings(bytes: usize, processors: usize) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_target_partitions((bytes / PARTITION).clamp(1, processors.max(1)))

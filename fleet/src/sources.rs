@@ -1,5 +1,5 @@
-//! Tables from several places as one: which report of each host serves, and all reports, in a directory of links that the engine
-//! reads. So names of directories need no quoting, and files of an interrupted run stay out.
+//! Tables from several places as one: the report of each host that is used, and all reports, in a directory of links
+//! that the engine reads. So names of directories need no quoting, and files of an interrupted run stay out.
 
 use crate::copy::{self, Sink};
 use crate::output;
@@ -29,13 +29,13 @@ impl Views {
         Ok(Self { temporary, links: 0 })
     }
 
-    /// The directory of the reports that serve, and of all reports.
+    /// The directory of the reports that are used, or of all reports.
     pub(crate) fn dir(&self, all: bool, table: usize) -> PathBuf {
         let table = TABLES.get(table).copied().unwrap_or_default();
         self.temporary.path().join(if all { "all" } else { "newest" }).join(table)
     }
 
-    /// Adds a set to the reports that serve, or to all reports.
+    /// Adds a set to the reports that are used, or to all reports.
     pub(crate) fn add(&mut self, all: bool, set: &Set) -> Result<()> {
         self.links += 1;
         for table in 0..TABLES.len() {

@@ -144,7 +144,7 @@ impl Set {
     }
 }
 
-/// The tables of documents: all reports, and those that serve.
+/// The tables of documents: all reports, and those that are used.
 pub(crate) struct Staged {
     pub(crate) all: Set,
     pub(crate) newest: Set,

@@ -1,4 +1,4 @@
-//! Property lists of UTM, by the first byte: findings or an error, and changes that can be made, once.
+//! UTM property lists, by the first byte: findings or an error, and changes that can be made, once.
 
 #![no_main]
 

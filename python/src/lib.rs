@@ -1,4 +1,4 @@
-//! The clocks of clocksmith as functions of Python: the module `clocksmith._native`.
+//! The clocks of clocksmith as Python functions: the module `clocksmith._native`.
 //!
 //! It uses the C interface of CPython (the stable one, 3.9 and later) without a layer between: each
 //! function takes no argument (`METH_NOARGS`), or a clock's number (`METH_O`), reads a clock and makes one number.

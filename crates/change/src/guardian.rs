@@ -1,8 +1,8 @@
-//! A process that outlives the process that chose another clocksource, and restores the former one.
+//! A process that outlives the process that changed the clocksource, and restores the original one.
 //!
-//! It is connected with its owner by a pipe, which the kernel closes when the owner ends, even by SIGKILL, where no
-//! code of the owner runs any more. It runs in a separate session and ignores the signals that a terminal or a service
-//! manager sends to all processes, so that a signal that ends the owner does not end it.
+//! A pipe connects it to its owner. The kernel closes the pipe when the owner ends, even after SIGKILL, when the owner
+//! can no longer run any code. The guardian runs in a separate session and ignores the signals that a terminal or a
+//! service manager sends to all processes, so that a signal that ends the owner does not end the guardian.
 //!
 //! If both are killed with SIGKILL at once, the clocksource is not restored.
 
@@ -34,7 +34,8 @@ impl Guardian {
     /// that make it call [`watch`]. From here on the clocksource may be changed.
     ///
     /// # Errors
-    /// It could not be started, or is not on watch. Nothing was changed.
+    /// Returns an error if the guardian cannot be started or does not report that it is on watch. Nothing was changed
+    /// then.
     pub fn start(sysfs: &Sysfs, arguments: &[OsString]) -> Result<Self, ChangeError> {
         let original = sysfs.current()?;
         let failed = |error| ChangeError::Guardian { original: original.clone(), error };
@@ -69,7 +70,7 @@ impl Guardian {
     /// fails, the guardian tries again for two seconds, and this function waits for it.
     ///
     /// # Errors
-    /// The clocksource in use is not the original one.
+    /// Returns an error if the clocksource in use is not the original one afterwards.
     pub fn restore(mut self) -> Result<(), ChangeError> {
         self.end()
     }
@@ -131,7 +132,7 @@ pub enum Watched {
 /// is on watch.
 ///
 /// # Errors
-/// The original clocksource could not be restored.
+/// Returns an error if the original clocksource cannot be restored.
 pub fn watch(
     sysfs: &Sysfs,
     original: &str,

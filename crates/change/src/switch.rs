@@ -79,7 +79,7 @@ impl Sysfs {
     /// The clocksource in use.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn current(&self) -> Result<String, ChangeError> {
         Ok(self.read("current_clocksource")?.trim().to_owned())
     }
@@ -87,7 +87,7 @@ impl Sysfs {
     /// Those that may be chosen, best first.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn available(&self) -> Result<Vec<String>, ChangeError> {
         let text = self.read("available_clocksource")?;
         Ok(text.split_whitespace().map(str::to_owned).collect())
@@ -97,7 +97,7 @@ impl Sysfs {
     /// kernel ignores it.
     ///
     /// # Errors
-    /// It cannot be written, or another one is in use afterwards.
+    /// Returns an error if the file cannot be written, or a different clocksource is in use afterwards.
     pub fn choose(&self, name: &str) -> Result<(), ChangeError> {
         let path = self.directory.join("current_clocksource");
         fs::write(&path, name).map_err(|error| ChangeError::Write {

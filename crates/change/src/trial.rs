@@ -1,6 +1,6 @@
-//! A change of the clocksource on trial: whether it stays.
+//! The trial of a new clocksource, which decides whether the change stays.
 //!
-//! Pure: observations come through [`Subject`], so that simulated machines test every end of a trial.
+//! Pure: observations come through [`Subject`], so that simulated machines can test every outcome of a trial.
 //! This module decides what is observed, in which order, and what is evidence against the change. It must
 //! not make or revert the change ([`crate::journal`]), measure, or print.
 
@@ -46,7 +46,7 @@ pub trait Subject {
     /// The clocksource in use.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// Returns an error if the kernel does not report it.
     fn current(&mut self) -> Result<String, ChangeError>;
     /// The read cost now, in nanoseconds; `None` if it cannot be measured.
     fn cost(&mut self) -> Option<f64>;
@@ -93,7 +93,7 @@ pub enum Objection {
 /// another one was measured.
 ///
 /// # Errors
-/// The first evidence against the change.
+/// Returns the first evidence against the change.
 pub fn hold(terms: &Terms, subject: &mut impl Subject) -> Result<(), Objection> {
     still(terms, subject)?;
     let after = subject.cost();

@@ -81,7 +81,7 @@ pub fn script(clocksource: &str, directory: &str) -> Vec<String> {
 #[must_use]
 pub fn unit(clocksource: &str) -> String {
     let name = safe(clocksource);
-    // systemd takes `$$` for `$`, and a backslash at a line's end for a blank.
+    // systemd reads `$$` as `$`, and a backslash at a line's end as a blank.
     let script = script(&name, SYSFS)
         .iter()
         .map(|line| format!("    {}", line.replace('$', "$$")))

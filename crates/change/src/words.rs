@@ -65,7 +65,7 @@ impl Change {
     /// Whether every word may be written.
     ///
     /// # Errors
-    /// The first that may not.
+    /// Returns the first word that may not be written.
     pub fn check(&self) -> Result<(), BadWord> {
         for word in self.add.iter().chain(&self.remove) {
             check(word)?;
@@ -100,7 +100,7 @@ impl Change {
 /// shell, GRUB's own shell or a loader's configuration.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason if it may not be written.
 pub fn check(word: &str) -> Result<(), BadWord> {
     if word.len() > LONGEST {
         return Err(BadWord::Long(word.len()));

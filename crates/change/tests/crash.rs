@@ -1,7 +1,8 @@
-//! Killed at any system call, the next run finds the old state or the new one, never something between.
+//! If a run is killed at any system call, the next run finds the old state or the new one, never a state in between.
 //!
-//! Killed before every system call that changes anything, which is also after the one before it; with
-//! `CLOCKSMITH_CRASH=all` (some minutes) before and after every system call, and recoveries of more states.
+//! The tests kill a run before every system call that changes anything, which is also after the previous one. With
+//! `CLOCKSMITH_CRASH=all` they kill it before and after every system call, and kill recoveries from more states; this
+//! takes some minutes.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// The command line is not understood, or requests help.
+/// Returns an error if the command line is not understood, or if it requests help.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
     understood(help::command())
 }
@@ -182,7 +182,7 @@ pub(crate) struct Why {
     /// Do not measure the read cost
     #[arg(long)]
     pub(crate) no_measure: bool,
-    /// Show what a vendor asks of this machine, with source and date, and whether it conforms; without a name,
+    /// Show what a vendor requires of this machine, with source and date, and whether it conforms; without a name,
     /// list the vendors
     #[arg(long, value_name = "VENDOR", num_args = 0..=1, default_missing_value = policy::LIST,
           value_parser = policy::of_why(), ignore_case = true, hide_possible_values = true)]

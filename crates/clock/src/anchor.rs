@@ -77,8 +77,8 @@ impl Anchor {
         self.at
     }
 
-    /// By how many nanoseconds conversions to and from `std::time::Instant` are off at most: some
-    /// tens.
+    /// By how many nanoseconds conversions to and from `std::time::Instant` are off at most: a
+    /// few tens.
     #[must_use]
     pub const fn uncertainty_ns(&self) -> u64 {
         self.uncertainty_ns

@@ -87,7 +87,7 @@ impl Kept {
         // up to a second. The age is rounded up.
         let since = u64::from(age(monotonic_ns).wrapping_sub(self.taken)) + 1;
         let ns = (since << AGE_SHIFT) + SECOND_NS;
-        // At most 255 * 500 ppm of some seconds.
+        // At most 255 * 500 ppm of a few seconds.
         let grown = ns / 1_000 * (GROWTH_PPM * u64::from(self.growth)) / 1_000;
         Some(u64::from(self.error_us) * 1_000 + grown + 1)
     }
@@ -144,8 +144,9 @@ const TRIES: u32 = 4;
 /// clock was set. Every other call costs an ordered read and some arithmetic. While a leap second is due or
 /// under way around midnight UTC the bound is a second wider. Async-signal-safe.
 ///
-/// The bound is as right as the time daemon. After this machine was migrated or restored from a snapshot neither it nor the
-/// kernel may know yet how wrong the clock is: [`vmclock`](crate::vmclock) reports that event, where the hypervisor does.
+/// The bound is only as good as the time daemon. After this machine was migrated or restored from a snapshot, neither
+/// it nor the kernel may know yet how wrong the clock is: [`vmclock`](crate::vmclock) reports that event, where the
+/// hypervisor does.
 ///
 /// ```
 /// let (earliest, latest) = clocksmith::realtime_bounded();

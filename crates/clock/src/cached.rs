@@ -112,13 +112,13 @@ impl CachedClock {
     /// Starts a thread that updates this clock at that interval, until the [`Updater`] is dropped.
     /// The clock is updated once before this returns.
     ///
-    /// The thread may be late as any thread may be: then so is the time. Several updaters of one
-    /// clock do no harm.
+    /// The thread may run late, as any thread may; the clock is then late by as much. Several updaters
+    /// of one clock do no harm.
     ///
     /// # Errors
     ///
-    /// No thread, or no memory that is cleared in a child: `Unsupported` or `InvalidInput` on
-    /// Linux before 4.14.
+    /// Returns an error if the thread cannot be started, or if there is no memory that the kernel clears in a child:
+    /// `Unsupported` or `InvalidInput` on Linux before 4.14.
     #[cfg(feature = "std")]
     pub fn spawn_updater(&'static self, interval: Duration) -> io::Result<Updater> {
         Updater::spawn(self, interval, Box::new(|| self.update()))

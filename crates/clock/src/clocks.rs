@@ -251,7 +251,7 @@ pub fn restrict(best: Source) {
 ///
 /// # Errors
 ///
-/// Why the counter is not used; nothing changes then.
+/// Returns the reason if the counter is not used; nothing changes then.
 #[cfg(feature = "std")]
 pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)
@@ -262,8 +262,8 @@ pub fn distrust_counter() {
     served::distrust();
 }
 
-/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); if
-/// the counter serves. `mult` is not zero, and `shift` is below 64.
+/// Nanoseconds per cycle of the counter by the numbers that are in use now, as (mult, shift); `None`
+/// if the counter is not used. `mult` is not zero, and `shift` is below 64.
 pub(crate) fn rate() -> Option<(u32, u32)> {
     served::rate()
 }

@@ -57,7 +57,7 @@ impl Coarse {
     }
 }
 
-/// Looks for the page. Takes some microseconds; allocates nothing; may run in several threads at
+/// Looks for the page. Takes a few microseconds; allocates nothing; may run in several threads at
 /// once, and in a signal handler.
 pub(crate) fn find() -> Option<Found> {
     let vdso = kernel::vdso_address()?;
@@ -72,7 +72,7 @@ pub(crate) fn find() -> Option<Found> {
 }
 
 /// How often a search starts again because of a tick. Ticks are at least a millisecond apart, and a
-/// search takes some microseconds.
+/// search takes a few microseconds.
 const TRIES: u32 = 8;
 
 /// How a search ended.
@@ -162,9 +162,9 @@ fn places(known: bool) -> impl Iterator<Item = (usize, Form)> {
 
 fn place(page: usize, at: usize, form: Form, size: usize) -> Option<Raw> {
     let head = core::ptr::with_exposed_provenance::<u8>(page.checked_add(at)?);
-    // SAFETY: the numbers end in the page, which is one of the kernel's beside the vDSO: `pages` has
-    // excluded pages of the program, and the kernel has compared the page's content. These pages stay
-    // mapped as long as the process lives, unless the program unmaps the vDSO itself.
+    // SAFETY: the numbers end within the page, which is one of the kernel's data pages next to the vDSO:
+    // `pages` has excluded pages of the program, and the kernel has compared the page's content. These pages
+    // stay mapped as long as the process lives, unless the program unmaps the vDSO itself.
     (at + Form::LONG.tail() + TAIL_LENGTH <= size).then(|| unsafe { Raw::new(head, form) })
 }
 

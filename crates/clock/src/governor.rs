@@ -8,8 +8,8 @@ use governor::nanos::Nanos;
 /// A clock for `governor`, made from any [`Clock`](crate::Clock) of this crate.
 ///
 /// The default is [`SystemClock`](crate::SystemClock), which is ordered: the threads that use a limiter
-/// share its state, a moment of the latest one. With [`FastClock`](crate::FastClock) a thread may be some
-/// hundred nanoseconds earlier than that moment, which the limiter's arithmetic treats as zero. This is
+/// share its state, a moment of the latest one. With [`FastClock`](crate::FastClock) a thread may be a
+/// few hundred nanoseconds earlier than that moment, which the limiter's arithmetic treats as zero. This is
 /// good enough where quotas are microseconds or more.
 ///
 /// ```

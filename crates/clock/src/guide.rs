@@ -29,7 +29,7 @@
 /// thread 2:  t = wait for what was published;  t2 = monotonic_ns();   // t2 may be less than t
 /// ```
 ///
-/// In ordinary code this happens in one of 10^4 or 10^5 pairs, by some tens of nanoseconds; in a loop
+/// In ordinary code this happens in one of 10^4 or 10^5 pairs, by a few tens of nanoseconds; in a loop
 /// that waits for the other thread's value it is the normal case, by microseconds. If `t2 - t` is
 /// computed with unsigned arithmetic, the result is an enormous number. So:
 ///

@@ -73,7 +73,7 @@ impl Line {
     }
 
     /// How far ahead of `cycle_last` the 64-bit arithmetic of `near` reaches, for `mult` and all
-    /// the values that it may take while the kernel steers the clock (11 % at the very most,
+    /// the values that it may take while the kernel steers the clock (up to 11 %,
     /// `timekeeping_adjust()`), and for any fraction of a second.
     pub(crate) fn limit(mult: u32, shift: u32) -> u64 {
         // A fraction below one second, with the additions since the last whole second (the kernel normalises at each

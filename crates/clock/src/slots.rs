@@ -1,7 +1,7 @@
-//! The two words of a cached clock; and memory for them that is fresh in every child.
+//! The two words of a cached clock, and memory for them that is zeroed in every child.
 //!
 //! A forked child has a copy of its parent's memory, but not of the thread that kept the words up
-//! to date. So, while there is such a thread, they are in memory that the kernel clears in a child,
+//! to date. So, while there is such a thread, the words are in memory that the kernel clears in a child,
 //! however the child is created (`MADV_WIPEONFORK`, since 4.14): the child finds zeros there.
 
 #[cfg(feature = "std")]
@@ -58,7 +58,7 @@ impl Slots {
 ///
 /// # Errors
 ///
-/// No memory, or a kernel that cannot clear it in a child.
+/// Returns an error if there is no memory, or if the kernel cannot clear it in a child.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     let memory = crate::wiped::map(size_of::<Slots>()).map_err(io::Error::from_raw_os_error)?;
@@ -70,7 +70,7 @@ pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     Ok(Box::leak(Box::new(Slots::new())))

@@ -29,7 +29,7 @@ pub struct Ticks(u64);
 
 impl Ticks {
     /// Now, unordered: the processor may do it a few nanoseconds early. Async-signal-safe, and
-    /// needs no preparation. The first read in a process takes some microseconds.
+    /// needs no preparation. The first read in a process takes a few microseconds.
     #[inline(always)]
     #[must_use]
     pub fn now() -> Self {

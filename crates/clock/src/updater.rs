@@ -50,7 +50,7 @@ impl Updater {
 }
 
 impl Drop for Updater {
-    /// Stops the thread, and waits until it has ended: some microseconds. In a forked child, where
+    /// Stops the thread, and waits until it has ended: a few microseconds. In a forked child, where
     /// there is no such thread, nothing happens.
     fn drop(&mut self) {
         if self.is_copy() {

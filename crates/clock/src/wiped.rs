@@ -6,11 +6,11 @@ use core::ptr::NonNull;
 /// The error number of a system call.
 pub(crate) type ErrorNumber = i32;
 
-/// Maps some zeroed memory of that kind. Async-signal-safe, except for `errno` after an error.
+/// Maps zeroed memory of that kind. Async-signal-safe, except that an error sets `errno`.
 ///
 /// # Errors
 ///
-/// No memory, or a kernel that cannot clear it in a child.
+/// Returns an error if there is no memory, or if the kernel cannot clear it in a child.
 pub(crate) fn map(length: usize) -> Result<NonNull<u8>, ErrorNumber> {
     // SAFETY: maps new memory at any address.
     let memory = unsafe {

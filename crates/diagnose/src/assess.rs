@@ -26,7 +26,8 @@ impl Measured {
     /// Reads the measurements that another run saved, as in a bundle.
     ///
     /// # Errors
-    /// Text that is not such a document, a clock that no kernel has, or a cost that is not a number of nanoseconds.
+    /// Returns an error if the text is not such a document, names a clock that no kernel has, or states a cost that is
+    /// not a number of nanoseconds.
     pub fn kept(json: &[u8]) -> Result<Self, String> {
         let found: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         let is_cost = |ns: Option<f64>| ns.is_none_or(|ns| ns > 0.0 && ns <= LONGEST_NS);

@@ -46,7 +46,7 @@ impl HpetTable {
     /// Parses the binary table `HPET`.
     ///
     /// # Errors
-    /// Another table, or one that is shorter than its header states or than an HPET table is.
+    /// Returns an error if this is another table, or is shorter than its header states or than an HPET table is.
     pub fn parse(table: &[u8]) -> Result<Self, String> {
         let table = checked(table, b"HPET", 56)?;
         // The kernel ignores a table whose address is not in memory: acpi_parse_hpet().
@@ -60,7 +60,7 @@ impl Fadt {
     /// Parses the binary table `FACP`, any revision.
     ///
     /// # Errors
-    /// Another table, or one that is shorter than its header states or than in ACPI 1.0.
+    /// Returns an error if this is another table, or is shorter than its header states or than the table of ACPI 1.0.
     pub fn parse(table: &[u8]) -> Result<Self, String> {
         let table = checked(table, b"FACP", 116)?;
         let flags = u32_at(table, 112).unwrap_or(0);

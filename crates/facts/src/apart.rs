@@ -39,9 +39,9 @@ pub fn silent() -> Vec<u32> {
     left().keys().copied().collect()
 }
 
-/// Makes the same query about each of these processes, in their order; `None` for one that did not answer in time, or
-/// has an open query. `ask` runs in a child: it takes no lock that another thread of this program may hold, and prints
-/// nothing.
+/// Makes the same query about each of these processes, in the given order. The result is `None` for a process that did
+/// not answer in time, or for which an earlier query is still open. `ask` runs in a child, so it must not take a lock
+/// that another thread of this program may hold, and must not print.
 pub fn each(
     patience: &Patience,
     pids: &[u32],

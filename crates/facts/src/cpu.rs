@@ -177,7 +177,7 @@ pub struct Cpuinfo {
 }
 
 impl Cpuinfo {
-    /// Maximum length of a line in bytes; longer lines are skipped. The longest, of flags, has some thousand.
+    /// Maximum length of a line in bytes; longer lines are skipped. The longest, of flags, has a few thousand.
     const LINE: usize = 32 << 10;
 
     /// Parses `/proc/cpuinfo` of any architecture; unknown lines are skipped.

@@ -27,7 +27,7 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NOCTTY).union(OFlags::CLOEXEC)
 /// Opens a file for reading. Links are followed.
 ///
 /// # Errors
-/// The file does not exist, may not be opened, or is of another kind; the message states which.
+/// Returns an error if the file does not exist, may not be opened, or is of another kind; the message states which.
 pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
     if kinds == Kinds::Streams && is_open_already(path) {
         return Ok(File::from(rustix::fs::open(path, READ, Mode::empty())?));
@@ -87,7 +87,7 @@ fn name(kind: FileType) -> &'static str {
 /// Reads a complete file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`]; the file is larger, or cannot be read.
+/// Returns an error if [`open`] does, or if the file is too large or cannot be read.
 pub fn read(path: &Path, kinds: Kinds, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path, kinds)?;
     // A sparse file has less data on disk than its length; a file that the kernel generates has length 0.
@@ -100,7 +100,7 @@ pub fn read(path: &Path, kinds: Kinds, most: u64) -> io::Result<Vec<u8>> {
 /// Reads the rest of a reader, at most `most` bytes.
 ///
 /// # Errors
-/// There is more, or it cannot be read.
+/// Returns an error if there is more than that, or if it cannot be read.
 pub fn all(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One more byte shows that the limit is exceeded.

@@ -147,7 +147,7 @@ impl Hypervisor {
         self.kvm_features.map(|features| features & (1 << 24) != 0)
     }
 
-    /// The common name, with the hypervisor whose interface it presents if that is another one.
+    /// The common name, with the hypervisor whose interface it presents if that differs.
     #[must_use]
     pub fn name(&self) -> String {
         match self.virtualbox && self.kind != HypervisorKind::VirtualBox {

@@ -75,7 +75,7 @@ unsafe impl GlobalAlloc for Memory {
 /// Limits the further memory of this process, in bytes. Code and files are not counted.
 ///
 /// # Errors
-/// Its present memory is unknown (no `/proc`), or the kernel refuses.
+/// Returns an error if the memory in use is unknown (there is no `/proc`), or if the kernel refuses the limit.
 pub fn limit(more: u64) -> io::Result<()> {
     let sizes = std::fs::read_to_string("/proc/self/statm")?;
     // statm: size, resident, shared, text, lib, data.

@@ -59,8 +59,8 @@ impl NtpState {
     /// The state in the text of `timedatectl` or of `chronyc tracking`.
     ///
     /// # Errors
-    /// The text has none of the lines with the state: `System clock synchronized:` (`NTP synchronized:` before systemd
-    /// 239), `Leap status     :`.
+    /// Returns an error if the text has none of the lines that state it: `System clock synchronized:` (`NTP
+    /// synchronized:` before systemd 239), `Leap status     :`.
     pub fn told(text: &str) -> Result<Self, String> {
         let value = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -125,7 +125,7 @@ impl Timex {
     /// Parses `name: value` lines as [`Timex`] displays them.
     ///
     /// # Errors
-    /// Names a missing field.
+    /// Returns an error that names a missing field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fields: BTreeMap<&str, i64> = text
             .lines()

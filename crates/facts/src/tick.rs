@@ -15,7 +15,7 @@ pub fn is_mode_line(line: &str) -> bool {
 /// `true` for a one-shot tick (high resolution timers, or NOHZ), `false` for a periodic one.
 ///
 /// # Errors
-/// A list that does not show it, or cannot be read.
+/// Returns an error if the list does not show the mode, or cannot be read.
 pub fn oneshot(list: impl Read) -> Result<bool, String> {
     let mut periodic = false;
     let mut device = None;

@@ -96,7 +96,7 @@ fn io(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> Untrusted {
 /// Examines an opened directory.
 ///
 /// # Errors
-/// It is not trusted, or cannot be examined.
+/// Returns an error if the directory is not trusted or cannot be examined.
 pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untrusted> {
     let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
@@ -112,7 +112,7 @@ pub fn directory(fd: impl AsFd, shown: &Path, part: Part) -> Result<(), Untruste
 /// Examines an opened file.
 ///
 /// # Errors
-/// The file is not trusted, is not a regular file, or cannot be examined.
+/// Returns an error if the file is not trusted, is not a regular file, or cannot be examined.
 pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
     let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
@@ -130,7 +130,7 @@ pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
 /// Examines a link: its owner may have changed its target.
 ///
 /// # Errors
-/// It is not trusted.
+/// Returns an error if the link is not trusted.
 pub fn link(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
     owner(stat, shown)
 }
@@ -175,7 +175,7 @@ fn permissions(stat: &Stat) -> u32 {
 /// working directory.
 ///
 /// # Errors
-/// A part of the path or the directory itself is not trusted, is missing, or cannot be opened.
+/// Returns an error if the directory or a part of its path is not trusted, is missing, or cannot be opened.
 pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<OwnedFd, Untrusted> {
     let (shown, last) = walk(path, missing, Look::Directories)?;
     directory(&last, &shown, part)?;
@@ -187,7 +187,7 @@ pub fn open_directory(path: &Path, missing: Missing, part: Part) -> Result<Owned
 /// link on its path, is trusted. A relative path begins at the working directory.
 ///
 /// # Errors
-/// A part of the path is not trusted, is missing, or cannot be opened.
+/// Returns an error if a part of the path is not trusted, is missing, or cannot be opened.
 pub fn open(path: &Path) -> Result<OwnedFd, Untrusted> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINKS {
@@ -219,7 +219,7 @@ pub struct Parent {
 /// not followed: such a link would choose the destination of the file.
 ///
 /// # Errors
-/// A link is not trusted, or there is no such directory.
+/// Returns an error if a link is not trusted, or there is no such directory.
 pub fn place(path: &Path) -> Result<Parent, Untrusted> {
     parent(path, Look::Links)
 }
@@ -228,7 +228,7 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
 /// belong to any user, but a link that another user made is not followed on the way to it.
 ///
 /// # Errors
-/// A link is not trusted, or the directory cannot be made or opened.
+/// Returns an error if a link is not trusted, or the directory cannot be made or opened.
 pub fn directory_to_write(path: &Path, missing: Missing) -> Result<(PathBuf, OwnedFd), Untrusted> {
     walk(path, missing, Look::Links)
 }
@@ -237,7 +237,7 @@ pub fn directory_to_write(path: &Path, missing: Missing) -> Result<(PathBuf, Own
 /// another user created them. The file and its directory may belong to any user.
 ///
 /// # Errors
-/// A link is not trusted, or there is no such directory or name.
+/// Returns an error if a link is not trusted, or there is no such directory or name.
 pub fn resolve(path: &Path) -> Result<Parent, Untrusted> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINKS {
@@ -358,7 +358,7 @@ fn push(todo: &mut Vec<OsString>, path: &Path) {
 /// the opened file. `flags` are additional ones of `open(2)`.
 ///
 /// # Errors
-/// It is not trusted, is missing, or cannot be opened.
+/// Returns an error if the file is not trusted, is missing, or cannot be opened.
 pub fn open_file(
     directory: impl AsFd,
     name: &OsStr,

@@ -10,7 +10,7 @@ pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - BEFORE_1970 as i64
 }
 
-/// The time of so many seconds since 1970.
+/// The time that is this many seconds after 1970 began.
 #[must_use]
 pub fn text(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);

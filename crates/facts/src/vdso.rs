@@ -16,7 +16,7 @@ impl VdsoImage {
     /// Parses the text that [`VdsoImage`] displays: `mapped: yes`, then a symbol on each line.
     ///
     /// # Errors
-    /// A text without the first line.
+    /// Returns an error if the text lacks the first line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let mapped = match lines.next() {

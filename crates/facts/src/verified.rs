@@ -181,7 +181,7 @@ impl VerifyResult {
 /// The boot that a tree shows: its identity, and whole seconds since it began.
 ///
 /// # Errors
-/// The reason why it is unknown.
+/// Returns the reason if the boot is unknown.
 pub fn boot(tree: &dyn Tree) -> Result<(String, u64), Missing> {
     let text = |path: &str| {
         let bytes = tree.read(path, LIMIT)?;

@@ -5,7 +5,7 @@
 use serde::de::IgnoredAny;
 use std::io::{self, BufRead, Read};
 
-/// Bytes of a line. A document with all facts (`why --json -v`) has some hundred thousand.
+/// Bytes of a line. A document with all facts (`why --json -v`) has a few hundred thousand.
 pub const MAX_LINE: usize = 16 << 20;
 
 /// Bytes of an input that is not one document a line: it is read as a whole.
@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<R> {
     /// The next document; empty lines are skipped.
     ///
     /// # Errors
-    /// The input cannot be read.
+    /// Returns an error if the input cannot be read.
     pub fn next_document(&mut self) -> io::Result<Option<Document>> {
         while !self.ended {
             let mut text = Vec::new();

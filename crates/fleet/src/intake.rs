@@ -1,5 +1,5 @@
 //! Counts made while documents are read: used ones, bad ones with the first few reasons, dates that cannot be, and which
-//! report of a host serves.
+//! report of a host is used.
 
 use crate::newest::{Moment, Newest, Served};
 use crate::report::{Input, Reject};
@@ -58,7 +58,7 @@ impl Intake {
         }
     }
 
-    /// The counts, and which reports serve.
+    /// The counts, and which reports are used.
     #[must_use]
     pub fn finish(self) -> (Input, Served) {
         (self.input, self.newest.finish())

@@ -4,7 +4,7 @@
 //! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several
 //! reports of one moment, the one that was given first is used.
 //!
-//! Some 25 bytes a host, for any number of reports; and one bit for each report.
+//! Takes about 25 bytes a host, for any number of reports, and one bit for each report.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +27,7 @@ struct Entry {
     tag: u32,
 }
 
-/// The newest reports of all hosts, and which ones do not serve.
+/// The newest reports of all hosts, and which ones are not used.
 #[derive(Debug, Default)]
 struct Known {
     names: HashMap<Name, Entry>,
@@ -140,13 +140,13 @@ pub struct Served {
     known: Known,
     /// Reports in all.
     pub rows: u32,
-    /// Reports that do not serve.
+    /// Reports that are not used.
     pub duplicates: u64,
     /// The first of them.
     pub first: Vec<u32>,
     /// Hosts whose newest moment has several reports.
     pub ties: u64,
-    /// The first of them: the row that serves, and another one.
+    /// The first of them: the row that is used, and another one.
     pub tied: Vec<(u32, u32)>,
     /// Names that several machines have.
     pub shared_names: u64,
@@ -155,7 +155,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Whether this report serves.
+    /// Whether this report is used.
     #[must_use]
     pub fn serves(&self, row: u32) -> bool {
         !self.known.superseded.has(row)

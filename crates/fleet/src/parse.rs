@@ -65,7 +65,7 @@ pub struct Named {
 /// Reads a document.
 ///
 /// # Errors
-/// The text is not a document, or not a known one.
+/// Returns an error if the text is not a document, or not a known one.
 pub fn parse(text: &[u8]) -> Result<Document, DocumentError> {
     match schema(text)?.as_str() {
         WHY => serde_json::from_slice(text).map_err(|error| broken(&error)),

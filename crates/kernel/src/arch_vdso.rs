@@ -20,7 +20,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
     Some(match (machine.arch.value, name) {
         (Arch::X86_64 | Arch::X86, _) => return of_x86(machine, name),
         (Arch::Arm64, "arch_sys_counter") => Feature::Arm64Vdso.of(kernel),
-        // patch_vdso() takes the functions out where the architected counter cannot be read.
+        // patch_vdso() disables the functions if the architected counter cannot be read.
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
         // arch/riscv/Kconfig: HAVE_GENERIC_VDSO with 64 bits alone.
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),

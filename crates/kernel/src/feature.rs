@@ -203,8 +203,8 @@ features! {
     /// in `clocksource_register()`), and the kernel searches it for the highest rating.
     SortedList => row(Version::new(2, 6, 21));
     /// The kernel checks a name that is written to `current_clocksource`: while the tick is one-shot, it refuses one
-    /// that is not valid for high resolution (`clocksource_select()` in `kernel/time/clocksource.c`). Before, it
-    /// accepts any registered name (`sysfs_override_clocksource()`).
+    /// that is not valid for high resolution (`clocksource_select()` in `kernel/time/clocksource.c`). Earlier kernels
+    /// accept any registered name (`sysfs_override_clocksource()`).
     OverrideChecked => row(Version::new(2, 6, 31));
     /// 64-bit x86 has a vDSO (commit 2aae950b21e4). Before, its vsyscall page serves only gettimeofday and time.
     Vdso64 => row(Version::new(2, 6, 23));

@@ -318,7 +318,7 @@ impl Machine {
         let timer = facts.pm_timer.value().and_then(Option::as_ref);
         self.not_listed(facts);
         self.pm_timer_port = timer.map(|timer| timer.port).filter(|port| *port != 0);
-        // A guest whose firmware tables are not in the evidence: paravirtual clouds mostly hide the HPET.
+        // A guest whose firmware tables are not in the evidence: paravirtual clouds usually hide the HPET.
         let silent = |log: &KernelLog| log.reaches_past_acpi() && !log.lists_acpi_tables();
         if !off && facts.kernel_log().is_some_and(silent) {
             let why = "this log has the beginning of the boot, but no line about ACPI tables";

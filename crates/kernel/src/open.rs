@@ -46,7 +46,7 @@ pub enum OpenInput {
     InvariantGrant,
     /// Arm: whether an erratum makes the kernel trap the counter.
     CounterTrapped,
-    /// 32-bit Arm: whether the device tree makes the kernel take the clock out of its vDSO.
+    /// 32-bit Arm: whether the device tree makes the kernel remove the clock from its vDSO.
     DeviceTreeTimer,
     /// RISC-V: whether firmware emulates the time CSR.
     TimeCsr,
@@ -345,7 +345,7 @@ impl Machine {
         !input.is_open(self)
     }
 
-    /// Whether the evidence shows that this is an unprivileged domain of Xen, or that it is not.
+    /// Whether the evidence shows that this is an unprivileged Xen domain, or that it is not.
     #[must_use]
     pub fn knows_domain(&self) -> bool {
         !self.hypervisor.is_assumed()

@@ -6,7 +6,7 @@ use crate::{Expectation, Machine, arch_vdso};
 use clocksmith_facts::Arch;
 
 /// `hv_read_tsc_page_tsc()` in `include/clocksource/hyperv_timer.h`. The host writes the sequence into memory that no
-/// file and no log shows; 0 is rare (a migration in progress, a host without a TSC that serves).
+/// file and no log shows; 0 is rare (a migration in progress, a host without a usable TSC).
 const HYPERV_SEQUENCE: &str = "whether the host keeps Hyper-V's reference page valid: while its sequence number is 0, every read \
                                is a system call; a measurement on the machine shows it (clocksmith why)";
 

@@ -92,7 +92,7 @@ pub fn before_forced_end(last: fn()) {
 /// signal.
 ///
 /// # Errors
-/// No thread can be started.
+/// Returns an error if no thread can be started.
 pub fn end_within(
     patience: impl Fn(i32) -> Duration + Send + 'static,
     last: impl FnOnce() + Send + 'static,

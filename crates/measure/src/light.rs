@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(path(900.0, 900.0, Some(0.9)), Path::Syscall);
         assert_eq!(path(240.0, 250.0, None), Path::Syscall);
         assert_eq!(path(170.0, 250.0, Some(0.7)), Path::Syscall);
-        // A tracer serves the counter: far slower than a system call, and mostly in the kernel.
+        // A tracer serves the counter: far slower than a system call, and most of the time is spent in the kernel.
         assert_eq!(path(95_000.0, 3_780.0, Some(0.9)), Path::Unknown);
         assert_eq!(path(95_000.0, 3_780.0, None), Path::Unknown);
         // A trapping counter, read in user space.

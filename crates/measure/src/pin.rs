@@ -15,7 +15,7 @@ pub fn allowed() -> Vec<u32> {
 /// Binds this thread to a CPU.
 ///
 /// # Errors
-/// Why that is not possible.
+/// Returns the reason if the thread cannot be bound.
 pub fn to(cpu: u32) -> Result<u32, String> {
     bind(cpu).map_err(|why| {
         let allowed: Vec<String> = allowed().iter().map(u32::to_string).collect();
@@ -27,7 +27,7 @@ pub fn to(cpu: u32) -> Result<u32, String> {
 /// Tries in a separate thread whether a thread can be bound to a CPU.
 ///
 /// # Errors
-/// Why that is not possible.
+/// Returns the reason if a thread cannot be bound.
 pub fn bindable(cpu: u32) -> Result<(), String> {
     let thread = std::thread::Builder::new().spawn(move || to(cpu));
     let tried = thread.map_err(|error| format!("cannot start a thread: {error}"))?.join();
@@ -48,7 +48,7 @@ pub(crate) fn bind(cpu: u32) -> Result<(), String> {
 /// Binds this thread to the CPU on which it runs.
 ///
 /// # Errors
-/// Why that is not possible.
+/// Returns the reason if the thread cannot be bound.
 pub fn here() -> Result<u32, String> {
     let cpu = u32::try_from(sched_getcpu()).map_err(|error| error.to_string())?;
     to(cpu)

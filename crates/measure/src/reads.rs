@@ -45,7 +45,8 @@ pub fn resolution(clock: ClockId) -> Duration {
 /// Checks that this thread may read the counter.
 ///
 /// # Errors
-/// Why not: the architecture has none, or the kernel makes the read fault (`PR_SET_TSC`).
+/// Returns the reason if it may not: the architecture has no counter, or the kernel makes the read fault
+/// (`PR_SET_TSC`).
 pub fn counter_allowed() -> Result<(), String> {
     const PR_GET_TSC: libc::c_int = 25;
     const PR_TSC_ENABLE: libc::c_int = 1;

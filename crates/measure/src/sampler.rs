@@ -277,7 +277,7 @@ mod tests {
         assert!(order.borrow().ends_with("abcabcabc"), "{}", order.borrow());
     }
 
-    /// The turn of a thread is over after some milliseconds, about as long as the first operation takes.
+    /// The turn of a thread is over after a few milliseconds, about as long as the first operation takes.
     #[test]
     fn reads_of_cpu_time_do_not_take_the_turns_of_others() {
         let over = std::sync::atomic::AtomicBool::new(false);

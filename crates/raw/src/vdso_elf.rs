@@ -19,7 +19,7 @@ pub struct Export<'a> {
 /// The exports of the image, in the order of its table.
 ///
 /// # Errors
-/// The image is not an ELF file of a known form.
+/// Returns an error if the image is not an ELF file of a known form.
 pub fn exports(image: &[u8]) -> Result<Vec<Export<'_>>, object::Error> {
     let file = object::File::parse(image)?;
     // The kernel links the image for address 0 since 3.16; before, its first segment has the address.

@@ -20,7 +20,7 @@ fn one_segment_that_cannot_be_written_to() {
     let segments = header.program_headers(E, image).unwrap();
     let loaded: Vec<_> = segments.iter().filter(|s| s.p_type(E) == elf::PT_LOAD).collect();
     let [segment] = loaded[..] else { panic!("{} segments", loaded.len()) };
-    // musl takes the difference of the two for the base.
+    // musl uses the difference of the two as the base.
     assert_eq!((segment.p_offset(E), segment.p_vaddr(E)), (0, 0));
     assert_eq!(segment.p_flags(E), elf::PF_R | elf::PF_X);
     assert_eq!(segment.p_filesz(E), segment.p_memsz(E));

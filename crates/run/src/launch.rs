@@ -114,7 +114,7 @@ impl Launch {
     /// The process must have only one thread, as between `fork` and `execve`.
     ///
     /// # Errors
-    /// No tracer follows the process, which is unchanged.
+    /// Returns an error if no tracer follows the process; the process is then unchanged.
     pub fn attach(self) -> Result<(), Failure> {
         if !crate::available() {
             return Err(Failure::Unavailable);

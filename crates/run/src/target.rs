@@ -54,8 +54,8 @@ pub enum Refusal {
 /// Looks at a program's file before it is run.
 ///
 /// # Errors
-/// Why it cannot be run with another vDSO. A missing file is not such a reason: running the program
-/// reports it.
+/// Returns the reason if the program cannot be run with another vDSO. A missing file is not such a reason: running the
+/// program reports it.
 pub fn check(program: &OsStr) -> Result<(), Refusal> {
     let Some(path) = find(program) else { return Ok(()) };
     // For a script the kernel runs the interpreter, and uses the mode bits of the interpreter and not of the script.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// The limit of a file's size, in bytes: the machines of a cluster in one manifest.
 pub const MAX_BYTES: usize = 4 << 20;
-/// The limit of the size of a file with one machine, in bytes. Configurations have some kilobytes; the places and
+/// The limit of the size of a file with one machine, in bytes. Configurations have a few kilobytes; the places and
 /// findings of each word take a hundred times its length in memory, in manifests a quarter of that.
 pub const MAX_BYTES_OF_ONE: usize = 1 << 20;
 
@@ -17,7 +17,7 @@ const fn most(kind: Kind) -> usize {
     if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
 }
 
-/// A file: its name (of which mostly the extension is informative), its text, its kind.
+/// A file: its name (usually only the extension is informative), its text, its kind.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The name, as given.
@@ -73,7 +73,7 @@ impl Document {
     /// Creates a document: decodes its bytes, and recognises its kind.
     ///
     /// # Errors
-    /// The file is empty, too large, not text, or of no known kind.
+    /// Returns an error if the file is empty, too large, not text, or of no known kind.
     pub fn new(name: &str, bytes: &[u8]) -> Result<Self, DocumentError> {
         let text = read(bytes)?;
         let Some(kind) = Kind::detect(name, text.as_str()) else {
@@ -92,7 +92,7 @@ impl Document {
     /// Creates a document whose kind the caller specifies.
     ///
     /// # Errors
-    /// The file is empty, too large, or not text.
+    /// Returns an error if the file is empty, too large, or not text.
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
         let text = read(bytes)?;

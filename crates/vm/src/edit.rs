@@ -27,7 +27,7 @@ pub enum EditError {
 /// Makes the changes. Equal ones count once; several insertions at one place keep their order.
 ///
 /// # Errors
-/// Two of them overlap, or one does not fit the text.
+/// Returns an error if two of them overlap, or if one does not fit the text.
 pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let mut known = HashSet::with_capacity(edits.len());
     let mut sorted: Vec<&Edit> = edits.iter().filter(|edit| known.insert(*edit)).collect();

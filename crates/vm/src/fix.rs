@@ -30,7 +30,7 @@ pub struct Fixed {
 /// stays byte for byte.
 ///
 /// # Errors
-/// The file is not valid for its kind.
+/// Returns an error if the file is not valid for its kind.
 pub fn fix(document: &Document, choices: &Choices) -> Result<Fixed, LintError> {
     let mut now = document.clone();
     let mut mended: Vec<Finding> = Vec::new();

@@ -1,5 +1,5 @@
-//! Settings in HCL as the tree that manifests have, too: a block is an entry for its kind, with an entry for each of its
-//! labels within, so `resource "a" "b" {}` is what `{"resource": {"a": {"b": {}}}}` is in JSON.
+//! Settings in HCL, read into the same tree as manifests: a block is an entry under its type, and contains an entry for
+//! each of its labels, so `resource "a" "b" {}` is the same as `{"resource": {"a": {"b": {}}}}` in JSON.
 //!
 //! Variables and locals of the file are replaced by their defaults; the values of other expressions are not known.
 

@@ -81,7 +81,7 @@ fn kind(error: &serde_json::Error) -> String {
 /// Reads a document.
 ///
 /// # Errors
-/// The document is not JSON.
+/// Returns an error if the document is not JSON.
 pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     let text = document.text.as_str();
     let start = text.len() - text.trim_start_matches('\u{feff}').len();

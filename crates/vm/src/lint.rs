@@ -78,7 +78,7 @@ impl LintError {
 /// Checks a file.
 ///
 /// # Errors
-/// The file is not valid for its kind.
+/// Returns an error if the file is not valid for its kind.
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = part(document)?;
     saved::keep(document, &mut report.findings);

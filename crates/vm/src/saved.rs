@@ -11,7 +11,7 @@ use crate::formats::{Kind, libvirt};
 /// Rules whose change leaves the machine as it is, and only replaces an option that QEMU removed.
 const SAME_MACHINE: [&str; 2] = ["q-no-hpet-removed", "q-no-acpi-removed"];
 
-/// Options of QEMU that start from a state.
+/// QEMU options that start from a state.
 const OPTIONS: [&str; 2] = ["incoming", "loadvm"];
 /// Commands that save, load or receive a state, each a whole word.
 const COMMANDS: [&str; 16] = [
@@ -119,7 +119,7 @@ fn domain(document: &Document) -> Option<String> {
     (!without).then(|| format!("line {line}: the snapshot has the memory of the machine"))
 }
 
-/// A machine of Proxmox VE that is suspended to disk.
+/// A Proxmox VE machine that is suspended to disk.
 fn suspended(document: &Document) -> Option<String> {
     let mut snapshot = false;
     for (at, line) in document.text.lines() {

@@ -61,7 +61,8 @@ pub(crate) struct Statement {
     pub(crate) conditional: bool,
 }
 
-/// The limit of statements that are read: each takes some hundred bytes, and no script by a person has so many.
+/// The limit of statements that are read: each takes a few hundred bytes, and no script written by a person has that
+/// many.
 pub(crate) const MOST_STATEMENTS: usize = 1 << 16;
 
 /// Returns where the first statement begins that is not read.

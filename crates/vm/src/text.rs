@@ -62,10 +62,10 @@ impl Text {
         self.encoding
     }
 
-    /// Decodes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or some 8-bit code page.
+    /// Decodes the bytes of a file: UTF-8, UTF-16 with a byte order mark, or an 8-bit code page.
     ///
     /// # Errors
-    /// The file is not text; the message names the format that it resembles.
+    /// Returns an error if the file is not text; the message names the format that it resembles.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let (text, encoding) = match bytes {
             [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes)?, Encoding::Utf16Little),

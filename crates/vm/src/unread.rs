@@ -182,7 +182,7 @@ fn stops(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Finds strings of Python that are statements: documentation of a module, a class or a function.
+/// Finds Python strings that are statements: documentation of a module, a class or a function.
 fn docstrings(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut before = "";

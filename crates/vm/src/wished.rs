@@ -1,6 +1,6 @@
 //! Settings that apply only if the user requests them: in the branch of an option of the script (`--no-kvmclock)`),
 //! under a condition on an argument or on a variable that disables something (`$NO_KVMCLOCK`, `ENV["NO_KVMCLOCK"]`),
-//! under a condition of a template. They are information only: without the request the machine is another one.
+//! under a condition of a template. They are information only: without the request the machine is a different one.
 
 use crate::certain::is_shell;
 use crate::document::Document;

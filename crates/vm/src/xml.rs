@@ -113,9 +113,9 @@ impl Tree {
         self.elements.get(range).unwrap_or_default()
     }
 
-    /// Removes the names from elements of a namespace that is not `own`: their meaning is defined by other programs.
-    /// Elements with an undeclared prefix keep theirs; those of the root's default namespace, and those in
-    /// `<metadata>`, too.
+    /// Removes the names of elements in any namespace other than `own`, because other programs define what they mean.
+    /// Elements keep their names if their prefix is undeclared, if they are in the root's default namespace, or if they
+    /// are in `<metadata>`.
     pub(crate) fn forget_foreign(&mut self, own: &str) {
         let foreign = |element: &Element| {
             if self.below(element, "metadata") {

@@ -46,7 +46,7 @@ impl Libvirt {
         String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
     }
 
-    /// Returns a program of libvirt, with all its files in our directory.
+    /// Returns a libvirt program, with all its files in our directory.
     fn command(&self, program: &str) -> Command {
         let home = self.directory.path();
         let mut command = Command::new(program);

@@ -66,7 +66,7 @@ impl Live {
     /// The running machine, whose `/proc` and `/sys` are below `root`; `None` if `root` mirrors another one.
     ///
     /// # Errors
-    /// The directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn below(root: &std::path::Path) -> io::Result<Option<Self>> {
         Ok(LiveTree::below(root)?.map(|tree| Self { tree, ..Self::default() }))
     }

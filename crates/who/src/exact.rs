@@ -77,7 +77,7 @@ pub trait Counter {
     /// The counts so far.
     ///
     /// # Errors
-    /// The reason for missing counts.
+    /// Returns the reason if counts are missing.
     fn counts(&mut self) -> Result<Counted, String>;
 }
 

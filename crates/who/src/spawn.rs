@@ -25,7 +25,7 @@ impl Waiting {
     /// `aside` its standard output goes where this program's standard error goes.
     ///
     /// # Errors
-    /// No process could be made.
+    /// Returns an error if no process could be created.
     pub fn new(command: &[OsString], aside: bool) -> io::Result<Self> {
         Self::prepared(command, aside, || ())
     }
@@ -34,7 +34,7 @@ impl Waiting {
     /// started by `first` are not watched.
     ///
     /// # Errors
-    /// As [`Waiting::new`].
+    /// See [`Waiting::new`].
     ///
     /// `first` runs between `fork` and `execve`: it must not wait for a lock or a thread of this process.
     pub fn prepared(
@@ -93,7 +93,7 @@ impl Waiting {
     /// Lets it become the command.
     ///
     /// # Errors
-    /// The command could not be started, as `execve(2)`.
+    /// Returns the error of `execve(2)` if the command could not be started.
     pub fn go(self) -> io::Result<Running> {
         let Self { mut go, starter, .. } = self;
         go.write_all(&[1])?;
@@ -124,7 +124,7 @@ impl Running {
     /// Whether it has ended, and how.
     ///
     /// # Errors
-    /// As `waitpid(2)`.
+    /// Returns the error of `waitpid(2)`.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
@@ -140,7 +140,7 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Errors
-    /// As `waitpid(2)`.
+    /// Returns the error of `waitpid(2)`.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }

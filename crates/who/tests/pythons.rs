@@ -1,4 +1,4 @@
-//! Functions of Python are named in every version that is installed here, of pyenv and of the distribution, by the
+//! Python functions are named in every version that is installed here, of pyenv and of the distribution, by the
 //! function that runs: not its caller, and not one that ran before. The program counts its own reads.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]

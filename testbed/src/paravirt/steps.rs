@@ -113,7 +113,7 @@ mod tests {
         assert!(done.unwrap_err().to_string().contains("not done after 1 s"));
         assert!(took < Duration::from_secs(50), "{took:?}");
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", log.trim()));
-        // A zombie has ended; whether anyone waits for it is another matter.
+        // A zombie has ended, whether or not a process waits for it.
         assert!(
             stat.is_err() || stat.unwrap().contains(") Z "),
             "the command's own child still runs"

@@ -67,8 +67,7 @@ impl Guest {
         Guest::start_tapped(arch, None, arguments, directory, Box::new(|_| false))
     }
 
-    /// As [`Guest::start`], but `tap` gets each line first, and the emulator may be another program than the
-    /// architecture's.
+    /// As [`Guest::start`], but `tap` gets each line first, and the emulator may differ from the architecture's.
     pub fn start_tapped(
         arch: Arch,
         emulator: Option<&Path>,

@@ -38,7 +38,7 @@ pub(crate) static BOOK_HTML: Step = Step {
     uses: &[&PROGRAM],
     run: |context| {
         call("mdbook build book").run(context)?;
-        // The commands are another step's; one page is enough.
+        // Another step runs the commands; one page is enough here.
         call("book/test.py --html target/book about.md --clocksmith")
             .arg(context.program())
             .limit(600)

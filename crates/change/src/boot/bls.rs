@@ -1,5 +1,5 @@
 //! Boot loader entries (`loader/entries/*.conf`): systemd-boot's, and those that GRUB reads on Fedora,
-//! RHEL and their like.
+//! RHEL and related distributions.
 //!
 //! Sources: the Boot Loader Specification, type #1 (`options` may be repeated; the words are joined);
 //! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the

@@ -11,7 +11,7 @@ const SIGNATURE: &str = "# GRUB Environment Block\n";
 /// Returns the block with words added to and removed from one of its variables.
 ///
 /// # Errors
-/// Why the block cannot be edited.
+/// Returns the reason if the block cannot be edited.
 pub(super) fn edit(block: &str, name: &str, change: &Change) -> Result<String, String> {
     let size = block.len();
     if !block.starts_with(SIGNATURE) {

@@ -1,4 +1,4 @@
-//! Systems whose command line belongs to a tool of the system, or to its image.
+//! Systems whose command line is managed by one of their own tools, or is part of their image.
 //!
 //! Sources: rpm-ostree(1) kargs; bootc, kernel arguments (`/usr/lib/bootc/kargs.d`); NixOS manual, `boot.kernelParams`;
 //! Flatcar, custom kernel boot options (`linux_append` in the OEM partition's grub.cfg); Ignition specification 3.3 and

@@ -141,7 +141,7 @@ pub fn look(system: &System) -> Choice {
 /// Returns the loader to change.
 ///
 /// # Errors
-/// None is known, the evidence does not decide, or the named one does not exist.
+/// Returns an error if no loader is known, the evidence does not decide, or the named loader does not exist.
 pub(super) fn choose(system: &System, named: Option<Loader>) -> Result<Choice, NoWay> {
     let mut choice = look(system);
     if choice.found.is_empty() {

@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Words,
     /// Another part.
     Other,
-    /// The entry that boots is not known: it is not visible here, or is another one.
+    /// The entry that boots is not known: it is not visible here, or is a different one.
     Unseen,
 }
 
@@ -96,7 +96,7 @@ fn is_bls(path: &Path) -> bool {
 /// name, or the system one of this path. `all` are the words that may differ.
 ///
 /// # Errors
-/// The first file with a fault.
+/// Returns the fault of the first file that has one.
 pub(crate) fn check(
     files: &[Made],
     change: &Change,

@@ -88,8 +88,8 @@ pub enum NoWay {
 /// Steps that change the command line of the next boots; `named` is the boot loader that the user named.
 ///
 /// # Errors
-/// A word that must not be written, an unknown boot loader, more than one where the evidence does not decide which one
-/// boots, or a file that cannot be edited safely.
+/// Returns an error if a word must not be written, the boot loader is unknown, the evidence does not decide which of
+/// several boots, or a file cannot be edited safely.
 pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<Way, NoWay> {
     change.check()?;
     if let Some(way) = image::plan(system, change) {

@@ -97,7 +97,7 @@ pub(super) fn line(kind: &Kind, values: &Values) -> String {
 /// `target`.
 ///
 /// # Errors
-/// The reason why not, in words.
+/// Returns the reason, in words, if they are not.
 pub(super) fn judge(
     kind: &Kind,
     target: &str,
@@ -163,7 +163,7 @@ pub(super) fn closed(line: &str) -> Result<(), String> {
 /// The text with the words of the last setting of a variable changed; `default` is its value where there is none.
 ///
 /// # Errors
-/// The reason why it is not edited, in words.
+/// Returns the reason, in words, if the text is not edited.
 pub(super) fn edit(
     kind: &Kind,
     text: &str,
@@ -199,7 +199,7 @@ pub(super) fn replace(text: &str, setting: &Setting, value: &str) -> String {
 /// Edits one file that no other file overrides, and judges the result.
 ///
 /// # Errors
-/// The reason why it is not edited, in words.
+/// Returns the reason, in words, if the file is not edited.
 pub(super) fn edited(
     kind: &Kind,
     text: &str,

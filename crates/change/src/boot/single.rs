@@ -288,7 +288,7 @@ fn is_loader(value: &str) -> bool {
     ends.iter().any(|end| lower.ends_with(end)) || names.iter().any(|name| lower.contains(name))
 }
 
-/// A unified kernel image has its command line inside, and mostly a signature over it.
+/// A unified kernel image contains its command line, and usually a signature that covers it.
 pub(super) fn unified(system: &System, change: &Change) -> Way {
     let path = "/etc/kernel/cmdline";
     let mut by_hand = Vec::new();

@@ -147,7 +147,7 @@ pub fn ordinary(name: &str) -> bool {
 /// Reads a file. `known` decides which names may be assigned in it.
 ///
 /// # Errors
-/// The first construct that is not understood.
+/// Returns the first construct that is not understood.
 pub fn read(text: &str, known: fn(&str) -> bool) -> Result<Vec<Setting>, Obstacle> {
     let mut settings = Vec::new();
     let mut at = 0;

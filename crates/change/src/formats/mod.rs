@@ -47,7 +47,7 @@ pub enum Format {
     Nixos,
     /// A DaemonSet of Kubernetes.
     Daemonset,
-    /// A unit of systemd.
+    /// A systemd unit.
     Systemd,
     /// A line for systemd-tmpfiles.
     Tmpfiles,
@@ -163,7 +163,7 @@ pub fn is_parameter(text: &str) -> bool {
 /// Writes the wanted change in a language. The text ends with a line end.
 ///
 /// # Errors
-/// A bad name, a parameter that would need quotes, no change at all, or a change that the language
+/// Returns an error for a bad name, a parameter that would need quotes, an empty change, or a change that the language
 /// cannot express.
 pub fn render(format: Format, wanted: &Wanted) -> Result<String, FormatError> {
     if let Some(name) = wanted.clocksource.as_ref().filter(|name| !is_name(name)) {

@@ -460,7 +460,8 @@ fn unchanged(
 /// Records the state that this change gave everything, and makes the writes of programs durable.
 ///
 /// # Errors
-/// Another process has written a file after this change did, or has mounted something over one.
+/// Returns an error if another process has changed a file since this change wrote it, or has mounted something over
+/// one.
 fn look_again(journal: &Journal, entry: &mut Entry, written: &Written) -> Result<(), JournalError> {
     let open = super::mounts::hinders(journal, entry);
     if !open.is_empty() {

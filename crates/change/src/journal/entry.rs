@@ -59,7 +59,8 @@ pub struct Entry {
     pub watches: Vec<Watch>,
     /// The clocksource before the first step that chose one.
     pub clocksource: Option<String>,
-    /// Steps whose program was not run, because the system is another one: to be run inside it.
+    /// Steps whose program was not run, because the system is not the running one: they are to be run inside that
+    /// system.
     pub left: Vec<usize>,
     /// During a revert: conflicts are overridden.
     pub forced: bool,
@@ -81,8 +82,8 @@ pub struct Entry {
     /// During a revert, in this process alone: contents of states that were decided on and must be kept with the entry.
     #[serde(skip)]
     pub(super) texts: Vec<String>,
-    /// During a revert by force, in this process alone: words that others had put into files which become the former ones, and
-    /// those that they had taken out of them.
+    /// During a revert by force, in this process alone: words that others had added to files that are restored, and
+    /// words that they had removed from them.
     #[serde(skip)]
     pub(super) overridden: Change,
 }

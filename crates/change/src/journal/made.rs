@@ -206,7 +206,7 @@ const SCRIPT_CHECK: [&str; 2] = ["grub-script-check", "grub2-script-check"];
 /// Checks the syntax of every grub.cfg that the program of a step made, with GRUB's own program, if that is installed.
 ///
 /// # Errors
-/// It does not accept one.
+/// Returns an error if GRUB's program rejects one of them.
 pub(super) fn script_check(
     journal: &mut Journal,
     entry: &Entry,

@@ -216,8 +216,8 @@ impl Journal {
     /// Takes the lock, and finishes or reverts the change that a killed run left.
     ///
     /// # Errors
-    /// The journal cannot be made or read, is of a later version or damaged, or is held by another run.
-    /// A failed recovery is not an error here: see [`Journal::recovered`].
+    /// Returns an error if the journal cannot be made or read, is damaged or of a later version, or is held by another
+    /// run. A failed recovery is not an error here: see [`Journal::recovered`].
     pub fn open(place: &Place, wait: Wait) -> Result<Self, JournalError> {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
@@ -226,7 +226,7 @@ impl Journal {
     /// true, the effects of that program are reverted.
     ///
     /// # Errors
-    /// As [`Journal::open`].
+    /// See [`Journal::open`].
     pub fn open_until(place: &Place, wait: Wait, stop: fn() -> bool) -> Result<Self, JournalError> {
         Self::opened(place, wait, Box::new(SystemRunner), stop)
     }
@@ -234,7 +234,7 @@ impl Journal {
     /// As [`Journal::open`], with another [`Runner`].
     ///
     /// # Errors
-    /// As [`Journal::open`].
+    /// See [`Journal::open`].
     pub fn open_with(
         place: &Place,
         wait: Wait,
@@ -261,7 +261,7 @@ impl Journal {
     /// Oldest first.
     ///
     /// # Errors
-    /// The journal is there and cannot be read, is of a later version or damaged.
+    /// Returns an error if the journal exists but cannot be read, is damaged, or is of a later version.
     pub fn look(place: &Place) -> Result<Vec<Entry>, JournalError> {
         store::Store::look(place)
     }
@@ -288,7 +288,7 @@ impl Journal {
     /// Makes the change completely or not at all.
     ///
     /// # Errors
-    /// Something failed; everything was restored, or [`End`] lists what was not.
+    /// Returns an error if anything failed. Everything was restored then, or [`End`] lists what was not.
     pub fn apply(
         &mut self,
         plan: &Plan,
@@ -301,7 +301,7 @@ impl Journal {
     /// [`Journal::open`] restores everything.
     ///
     /// # Errors
-    /// As [`Journal::apply`].
+    /// See [`Journal::apply`].
     pub fn attempt(
         &mut self,
         plan: &Plan,
@@ -313,7 +313,7 @@ impl Journal {
     /// Ends the trial of a change: it is in force.
     ///
     /// # Errors
-    /// No such change is on trial, or it could not be written down: then it still is.
+    /// Returns an error if no such change is on trial, or if its end cannot be recorded; it then stays on trial.
     pub fn confirm(&mut self, id: u64) -> Result<(), JournalError> {
         apply::confirm(self, id)
     }
@@ -322,8 +322,8 @@ impl Journal {
     /// nothing is reverted if any file was changed by another program or user since.
     ///
     /// # Errors
-    /// The change does not exist, there are conflicts, or the system failed: then the rest is tried again by the next
-    /// [`Journal::open`].
+    /// Returns an error if the change does not exist, there are conflicts, or a system call failed. In the last case
+    /// the next [`Journal::open`] tries the rest again.
     pub fn undo(&mut self, which: Which, force: Force) -> Result<Vec<Report>, JournalError> {
         undo::undo(self, which, force)
     }

@@ -1,9 +1,9 @@
-//! Mounts over the files of a change, added or removed while a program of it runs.
+//! Mounts over the files of a change, added or removed while a program of the change runs.
 //!
 //! A mount over a file, or over a directory on its path, hides the file on disk: the checked file is then not the one
-//! that boots, and a restore writes to another file. So the mounts over everything that a change touches are recorded
+//! that boots, and a restore writes to the wrong file. So the mounts over everything that a change touches are recorded
 //! before its first step ([`of`]). A mount that a program of the change adds over files of the change is removed again
-//! ([`settle`]); while another difference remains, nothing is restored ([`hinders`]).
+//! ([`settle`]). As long as any other difference remains, nothing is restored ([`hinders`]).
 
 use super::entry::{Entry, Record, State};
 use super::found::found;

@@ -125,8 +125,8 @@ pub(super) fn look(
 const LINES: usize = 3;
 const LETTERS: usize = 160;
 
-/// Returns the lines that a file has got, for a message: they are lost when it is restored, and may be another
-/// process's.
+/// Returns the lines that were added to a file, for a message: they are lost when it is restored, and another process
+/// may have written them.
 fn new_lines(journal: &Journal, record: &Record) -> String {
     let old = match &record.old {
         State::File { content, .. } => journal.store.text(content).unwrap_or_default(),

@@ -42,7 +42,7 @@ const GENERATIONS: usize = 64;
 /// Waits until no packages are being installed, if a plan runs a program that makes files.
 ///
 /// # Errors
-/// They still are, or the user has interrupted.
+/// Returns an error if packages are still being installed after the wait, or the user has interrupted it.
 pub(super) fn wait(
     place: &Place,
     plan: &Plan,

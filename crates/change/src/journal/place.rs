@@ -20,7 +20,7 @@ impl Place {
     /// The running system.
     ///
     /// # Errors
-    /// `/` cannot be opened.
+    /// Returns an error if `/` cannot be opened.
     pub fn live() -> Result<Self, JournalError> {
         Self::at(Path::new("/"), Sysfs::live())
     }
@@ -28,7 +28,7 @@ impl Place {
     /// Returns the system whose root is this directory. Programs of a system other than the running one are not run.
     ///
     /// # Errors
-    /// The directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn at(root: &Path, sysfs: Sysfs) -> Result<Self, JournalError> {
         let tree = Arc::new(Tree::open(root)?);
         let real = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());

@@ -21,7 +21,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// not skipped in favour of one of the same name in a later directory: the user must decide between them.
 ///
 /// # Errors
-/// The program does not exist, or another user could have written it.
+/// Returns an error if the program does not exist, or another user could have written it.
 pub fn find(program: &str) -> Result<PathBuf, JournalError> {
     let found = find_for(program, INTERPRETERS)?;
     preloaded(Path::new(PRELOADED)).map_err(|why| JournalError::Program {
@@ -187,7 +187,8 @@ const PRELOADED: &str = "/etc/ld.so.preload";
 /// its arguments, and the program that `env` finds for it; the loader and the libraries of a dynamic program.
 ///
 /// # Errors
-/// The first line or the dynamic section does not show with certainty which files it runs or loads.
+/// Returns the reason if the first line or the dynamic section does not show with certainty which files are run or
+/// loaded.
 fn interpreters(file: OwnedFd, path: &Path) -> Result<Vec<Needed>, String> {
     let file = File::from(file);
     let mut head = [0; LINE];

@@ -47,7 +47,7 @@ pub trait Runner {
     /// Checks that the program can be run: called for every program before anything is changed.
     ///
     /// # Errors
-    /// The program does not exist, or is not executable.
+    /// Returns an error if the program does not exist or is not executable.
     fn check(&self, place: &Place, program: &str) -> Result<(), JournalError>;
 
     /// Whether the program is not installed. One that may not be run for another reason is.
@@ -58,7 +58,8 @@ pub trait Runner {
     /// Runs it, and waits for it.
     ///
     /// # Errors
-    /// It could not be started, failed, took too long, or was stopped ([`Observer::stop`]).
+    /// Returns an error if the program could not be started, failed, took too long, or was stopped
+    /// ([`Observer::stop`]).
     fn run(
         &mut self,
         place: &Place,
@@ -100,7 +101,7 @@ impl Runner for SystemRunner {
 /// Runs a program, with the first word of the command as its name; returns its output.
 ///
 /// # Errors
-/// It could not be started, failed, took longer than [`TIMEOUT`], or was stopped.
+/// Returns an error if the program could not be started, failed, took longer than [`TIMEOUT`], or was stopped.
 pub fn run_program(
     place: &Place,
     program: &Path,
@@ -288,7 +289,7 @@ fn mark(place: &Place) -> Vec<u8> {
 /// Ends programs that a killed run had started for this system.
 ///
 /// # Errors
-/// Some do not end, or may be those of another journal.
+/// Returns an error if some of them do not end, or may belong to another journal.
 pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
     let begun = Instant::now();
     loop {

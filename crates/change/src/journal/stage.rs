@@ -128,7 +128,7 @@ const DESCRIPTORS: usize = 24;
 /// Makes sure that enough files can be opened for a change and for its revert: without them it would end half made.
 ///
 /// # Errors
-/// There are too few.
+/// Returns an error if too few can be opened.
 pub(super) fn enough_descriptors(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
     let parents: BTreeSet<&Path> =
         entry.records.iter().filter_map(|record| record.path.parent()).collect();

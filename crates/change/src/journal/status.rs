@@ -181,7 +181,8 @@ fn has_words(
     })
 }
 
-/// The status of a file that the change wrote and that is another one by now: in force, if it still has all that was written.
+/// The status of a file that the change wrote and that has changed since: in force, if it still has all that was
+/// written.
 fn edited(
     place: &Place,
     entry: &Entry,

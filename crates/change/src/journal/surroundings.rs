@@ -1,9 +1,9 @@
-//! Changes by a program of a plan in `/boot` besides the files that it is expected to make.
+//! Unexpected changes in `/boot`: those that a program of a plan makes besides the files that it is expected to make.
 //!
-//! Before it runs, the kind, the mode and the owner of everything in `/boot` are recorded, and kernels and initial RAM
-//! disks are held open. When it has ended, no mode and no owner may differ, no kernel and no disk may be missing or
-//! empty, no directory may be another one (a mount over it, a link), and no `grub.cfg` may be new on the EFI system
-//! partition. A difference is restored at once if possible; otherwise it is named.
+//! Before the program runs, the type, mode and owner of everything in `/boot` are recorded, and the kernels and initial
+//! RAM disks are held open. When it has ended, every mode and owner must be the same, no kernel and no RAM disk may be
+//! missing or empty, no directory may have been replaced (by a mount or a link), and the EFI system partition may have
+//! no new `grub.cfg`. A difference is reverted at once if possible; otherwise it is reported.
 
 use super::entry::{Entry, Owned, Record, State, TEMPORARY};
 use super::tree::{End, Spot, Tree, errno};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories of boot loaders, kernels and entries.
 const TOP: [&str; 2] = ["/boot", "/efi"];
-/// The limit of names that are examined: a system has some hundreds.
+/// The limit of names that are examined: a system has a few hundred.
 const MOST: usize = 20_000;
 /// Directories below each other.
 const DEPTH: usize = 12;
@@ -197,7 +197,7 @@ pub(super) fn own_again(
 /// Refuses changes of a program besides its files, after everything possible was restored.
 ///
 /// # Errors
-/// There was a difference.
+/// Returns an error if there was any such change.
 pub(super) fn refuse(
     journal: &Journal,
     faults: &[(PathBuf, String)],

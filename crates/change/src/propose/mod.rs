@@ -45,7 +45,7 @@ pub struct Wish {
 /// How a choice survives a reboot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Boot {
-    /// A unit where that serves, the command line where it must be.
+    /// A unit where that is sufficient, the command line where it is required.
     #[default]
     Auto,
     /// A unit that writes at boot.

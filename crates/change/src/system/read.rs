@@ -7,7 +7,7 @@ use crate::boot::single::FIRMWARE;
 use crate::boot::tools;
 use std::path::{Path, PathBuf};
 
-/// Longest file, in bytes; grub.cfg of a machine with many kernels has some hundred kilobytes.
+/// Longest file, in bytes; the grub.cfg of a machine with many kernels has a few hundred kilobytes.
 const LIMIT: u64 = 4 << 20;
 
 /// Files whose text is read.

@@ -175,7 +175,7 @@ impl Root<'_> {
     }
 }
 
-/// Names of a directory of a boot loader at most: some thousand files take as many system calls each time they are read.
+/// The limit of names in a directory of a boot loader, because each file takes a system call whenever it is read.
 const MOST_NAMES: usize = 1024;
 
 /// The directory at the top of a path (without the first `/`) in which nothing survives a boot: the kernel's own file

@@ -16,7 +16,7 @@ pub(crate) struct Check {
     pub(crate) format: Option<CheckFormat>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
-    /// Warn if this machine does not conform to what a vendor asks: aws, google, microsoft, oracle, red-hat, sap,
+    /// Warn if this machine does not conform to what a vendor requires: aws, google, microsoft, oracle, red-hat, sap,
     /// scylladb or suse
     #[arg(long, value_name = "VENDOR", value_parser = super::policy::of_check(), ignore_case = true,
           hide_possible_values = true)]

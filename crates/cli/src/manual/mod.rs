@@ -57,7 +57,7 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub(crate) fn render(&self, out: &mut dyn Write) -> io::Result<()> {
         // Every page has the program's version, and no date: the same source gives the same page. (The title of `Man`
         // cannot leave out the date.)

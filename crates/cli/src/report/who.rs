@@ -137,7 +137,7 @@ impl WhoReport {
 /// The part of the CPU time from which on an examination without it shows nothing of the whole.
 const MOST: f64 = 0.5;
 
-/// Returns the result in one sentence, for so many seconds.
+/// Returns the result in one sentence, for a run of this many seconds.
 pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String {
     let totals = &profile.totals;
     if totals.samples == 0 && totals.cpu_seconds > 0.0 {

@@ -26,7 +26,7 @@ pub(crate) enum Source {
     Exact,
     /// The counter, held to the kernel's clock
     Disciplined,
-    /// The kernel's time at its last tick: some milliseconds old, on any machine
+    /// The kernel's time at its last tick: a few milliseconds old, on any machine
     Coarse,
 }
 

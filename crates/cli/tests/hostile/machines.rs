@@ -266,7 +266,7 @@ pub(crate) fn files(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
     all
 }
 
-/// As a part of a JSON string, mostly.
+/// Usually as a part of a JSON string.
 fn escaped(text: &str, dice: &mut Dice) -> String {
     if dice.below(8) == 0 {
         return text.to_owned();

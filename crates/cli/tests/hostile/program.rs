@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run takes some hundredths of a second. Longer than this is a hang, also on a busy machine.
+/// A run takes a few hundredths of a second. Longer than this is a hang, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most memory that a run may take.
 const MOST_KIB: i64 = 150 << 10;

@@ -134,7 +134,7 @@ fn check_warns_where_the_machine_is_not_as_asked() {
     }
 }
 
-/// An Intel guest of KVM on kvm-clock whose host reports that the clock is stable.
+/// An Intel KVM guest on kvm-clock whose host reports that the clock is stable.
 fn guest_of_kvm() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, content) in [

@@ -61,7 +61,7 @@ pub(crate) fn by(source: Source, name: &str, sampler: &Sampler) -> Result<Vec<Co
     costs
 }
 
-/// Waits until that source serves: the library's own line begins after some readings.
+/// Waits until that source is in use: the library's own line begins after a few readings.
 fn settle(source: Source) -> Result<()> {
     let begun = Instant::now();
     while clocksmith::source() != source {

@@ -206,7 +206,7 @@ impl Engine {
             if let Some(ns) = served.or_else(|| self.in_namespace::<C, ORDERED>(id)) {
                 return ns;
             }
-            // Reconsiders, because the pages do not serve; the result is still the kernel's.
+            // Reconsiders, because the pages cannot be used; the result still comes from the kernel.
             let now = self.ask::<K>(ClockId::Monotonic);
             self.reconsider::<C, K>(now);
             if matches!(id, ClockId::Monotonic) { now } else { self.ask::<K>(id) }
@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Reads a page that the hot path could not read: it is being written, the counter is far from
-    /// it, or it is due for renewal or a proof. `None` if it does not serve.
+    /// it, or it is due for renewal or a proof. `None` if it cannot be used.
     fn by_view<C: Counter, K: Kernel, const ORDERED: bool>(
         &self,
         view: &View,
@@ -261,7 +261,7 @@ impl Engine {
         })
     }
 
-    /// The kernel's time, if it is known that no other source serves: the path on a machine whose
+    /// The kernel's time, if it is known that no other source can be used: the path on a machine whose
     /// clock is not the counter. It costs little more than the vDSO itself.
     fn by_kernel_for_now<K: Kernel>(&self) -> Option<u64> {
         let idle = self.idle_ns.load(Ordering::Acquire);
@@ -287,7 +287,7 @@ impl Engine {
         now
     }
 
-    /// Whether the kernel's page cannot serve, and has been taken out of use.
+    /// Whether the kernel's page cannot be used, and has been retired.
     fn cannot_be_exact<C: Counter>(&self) -> bool {
         let mode = self.front_mode();
         self.state.load(Ordering::Acquire) & STARTED != 0
@@ -361,7 +361,7 @@ impl Engine {
         best <= source.rank() && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
     }
 
-    /// No page serves: by a time namespace's page, or the kernel.
+    /// No page can be used: reads a time namespace's page, or asks the kernel.
     fn not_by_page<C: Counter, K: Kernel>(&self) -> u64 {
         if let Some(ns) = self.in_namespace::<C, false>(ClockId::Monotonic) {
             return ns;
@@ -532,6 +532,6 @@ enum Looked {
     InOrder,
     /// Read it once more.
     Again,
-    /// It does not serve.
+    /// It cannot be used.
     Gone,
 }

@@ -100,7 +100,7 @@ impl Served {
 /// How a proof went.
 enum Proof {
     Right,
-    /// The page sends readers to the kernel, or the kernel's clock is another one now.
+    /// The page sends readers to the kernel, or the kernel now uses a different clock.
     NotNow,
     Wrong,
 }
@@ -141,7 +141,7 @@ impl Engine {
         })
     }
 
-    /// Reads pages that the hot path could not read. `None` if they do not serve.
+    /// Reads pages that the hot path could not read. `None` if they cannot be used.
     pub(super) fn by_paravirt<C: Counter, K: Kernel, const ORDERED: bool>(
         &self,
         id: ClockId,

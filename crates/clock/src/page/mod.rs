@@ -250,7 +250,7 @@ impl Page {
 
     /// Raises the floor to a time that the kernel gave, and returns that. If a line begins meanwhile,
     /// which may not see it, returns the line's time: the thread's later times will be the line's.
-    /// `None` if the line is still being written after so many tries.
+    /// `None` if the line is still being written after that many tries.
     ///
     /// The fences here and in [`publish`](Self::publish) let at least one of the two see the other.
     pub(crate) fn raise<C: Counter>(

@@ -210,7 +210,7 @@ pub(crate) enum NoTime {
     Changing,
     /// The hypervisor's page sends readers to the kernel.
     AskKernel,
-    /// The kernel's clock is another one.
+    /// The kernel uses a different clock.
     Mode(u32),
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 ///
-/// Why they cannot be used, or tested.
+/// Returns the reason if the counters cannot be used or tested.
 pub fn test_counters(limit: Duration) -> Result<Synchrony, Refused> {
     if !kernel::counter_is_allowed() {
         return Err(Refused::Forbidden);

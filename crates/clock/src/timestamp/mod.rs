@@ -122,7 +122,8 @@ impl Timestamp {
     ///
     /// # Errors
     ///
-    /// `earlier` is later: the clock was set back meanwhile, or the moments are in the other order.
+    /// Returns an error if `earlier` is later than this moment: the clock was set back in between, or the two moments
+    /// were swapped.
     #[inline]
     pub const fn duration_since(&self, earlier: Self) -> Result<Duration, Backward> {
         match self.0.checked_sub(earlier.0) {
@@ -138,11 +139,11 @@ impl Timestamp {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The time since this moment, by [`now`](Self::now).
+    /// The time since this moment, according to [`now`](Self::now).
     ///
     /// # Errors
     ///
-    /// It is in the future.
+    /// Returns an error if this moment is in the future.
     #[inline]
     pub fn elapsed(&self) -> Result<Duration, Backward> {
         Self::now().duration_since(*self)
@@ -263,7 +264,7 @@ mod tests {
         let moments = [Timestamp::now(), Timestamp::now_unordered()];
         let after = crate::realtime_ordered_ns();
         for moment in moments {
-            // An unordered read may be some nanoseconds early.
+            // An unordered read may be a few nanoseconds early.
             assert!(before <= moment.as_unix_nanos() + 1_000 && moment.as_unix_nanos() <= after);
         }
         assert!(Timestamp::now_coarse() <= Timestamp::now());

@@ -61,12 +61,12 @@ enum Page {}
 impl VmClock {
     /// The first device, `/dev/vmclock0`.
     ///
-    /// The first call in the process opens and maps it (three system calls and some), or finds that this is not
-    /// possible; every other call returns the same result, at the cost of a load.
+    /// The first call in the process opens and maps it (a few system calls), or finds that this is not possible; every
+    /// other call returns the same result, at the cost of a load.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Returns the reason if there is no such device.
     #[inline]
     pub fn open() -> Result<Self, Unavailable> {
         #[cfg(engine)]
@@ -82,7 +82,7 @@ impl VmClock {
     ///
     /// # Errors
     ///
-    /// Why it cannot be used.
+    /// Returns the reason if the device or file cannot be used.
     pub fn open_at(path: &CStr) -> Result<Self, Unavailable> {
         #[cfg(engine)]
         return device::map(path).map(Self);
@@ -93,11 +93,11 @@ impl VmClock {
         }
     }
 
-    /// A number that the hypervisor changes when this machine's counter was disrupted: a migration, a restore from a
-    /// snapshot. It never has an earlier value again. One load (two on 32-bit x86).
+    /// A number that the hypervisor changes whenever this machine's counter was disrupted, by a migration or a restore
+    /// from a snapshot. It never returns to an earlier value. Takes one load (two on 32-bit x86).
     ///
-    /// The hypervisor writes it before the machine continues. So if it is the same before and after a program read a
-    /// clock, no disruption lies between.
+    /// The hypervisor writes it before the machine continues. So if it is the same before and after a program reads a
+    /// clock, no disruption happened in between.
     #[inline]
     #[must_use]
     pub fn disruption_marker(&self) -> u64 {
@@ -112,7 +112,7 @@ impl VmClock {
     }
 
     /// Returns the content of the page, all of it at one moment. `None` if the hypervisor was writing it for the whole
-    /// time that this function looked (some microseconds): call it again.
+    /// time that this function looked (a few microseconds): call it again.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         #[cfg(engine)]

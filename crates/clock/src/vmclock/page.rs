@@ -1,4 +1,4 @@
-//! The page of a VMCLOCK device: the one definition of its layout, and reads of it that belong to one state.
+//! The page of a VMCLOCK device: the only definition of its layout, and reads whose fields all belong to one state.
 //!
 //! `struct vmclock_abi` in `include/uapi/linux/vmclock-abi.h` (since Linux 6.13), little-endian; here as words of 64 bits:
 //!

@@ -20,7 +20,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     if !off || !case.machine.arch.value.is_x86() || matches!(current, "hpet" | "acpi_pm") {
         return;
     }
-    // Where the TSC serves, nothing is lost but its references.
+    // If the TSC is used, only its references are lost.
     let lost = case.slow == Some(true) || current.contains("jiffies");
     causes.add(
         CauseId::AcpiDisabled,

@@ -1,4 +1,4 @@
-//! `contradicted-evidence`: two sources contradict each other; the stronger one serves.
+//! `contradicted-evidence`: two sources contradict each other; the stronger one is used.
 
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};

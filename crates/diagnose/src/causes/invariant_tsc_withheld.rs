@@ -1,4 +1,4 @@
-//! `invariant-tsc-withheld`: the hypervisor exposes no invariant TSC, so its own clock serves.
+//! `invariant-tsc-withheld`: the hypervisor exposes no invariant TSC, so its own clock is used.
 
 use super::definition::{Definition, PLAIN};
 use super::paravirt::Paravirt;
@@ -68,7 +68,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         }
     }
     let slow = if case.slow == Some(true) { case.loss() } else { Severity::Info };
-    // Without the privilege flags only a clock of Hyper-V that kept its place shows that there is no grant.
+    // Without the privilege flags only a Hyper-V clock that kept its place shows that there is no grant.
     let kept = case.current_name().is_some_and(|name| name.starts_with("hyperv"));
     let shown = case.machine.knows(OpenInput::InvariantGrant) || kept && case.current_is_settled();
     if shown && !before_grants(case) {

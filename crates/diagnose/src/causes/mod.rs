@@ -168,7 +168,7 @@ impl Case<'_> {
         matches!(self.expectation.tsc, TscState::Unstable { .. })
     }
 
-    /// A guest of Xen whose kernel has Xen's patches, proved by a message that only such kernels print: its
+    /// A Xen guest whose kernel has Xen's patches, proved by a message that only such kernels print: its
     /// clocksources are xen and jiffies (`time_init()` in arch/x86/kernel/time-xen.c), and not the TSC.
     fn has_xens_patches(&self) -> bool {
         let says =
@@ -257,7 +257,7 @@ impl Case<'_> {
     }
 
     /// Severity of a cause that prevents the use of the TSC: harmless while an equally fast
-    /// clocksource serves.
+    /// clocksource is used.
     pub(crate) fn loss(&self) -> Severity {
         if self.served_by_fast_paravirt() { Severity::Info } else { Severity::Warning }
     }

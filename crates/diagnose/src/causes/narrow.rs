@@ -64,9 +64,9 @@ const DUE_S: std::ops::RangeInclusive<f64> = 0.45..=0.65;
 /// The factor above which a longer interval was not measured by a correct clock, if the check ran on time.
 const FAR_FROM_DUE: f64 = 10.0;
 
-/// A check is due every half second. If one figure is half a second and the other is not, the first one is of the
-/// correct clock: on hardware that was not suspended, where no wrap makes the two agree, and where the other figure
-/// is longer than any delay of the check.
+/// Finds the correct clock by the interval of the checks. A check is due every half second: if only one of the two
+/// figures is half a second, it comes from the correct clock. This holds on hardware that was not suspended, if no wrap
+/// makes the two figures agree, and if the other figure is longer than any delay of the check.
 fn by_due_interval(case: &Case<'_>, log: &KernelLog, decoded: &mut Decoded) {
     let stalled =
         decoded.readings.iter().any(|r| matches!(r.hypothesis, Hypothesis::StoodStill { .. }));

@@ -55,7 +55,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     steering::too_far(case, causes, CauseId::ParavirtClockBroken, Confidence::Low, is_paravirt);
 }
 
-/// Why the complaint proves nothing here. Only guests of Xen whose kernel has Xen's own patches print it; on the machine
+/// Why the complaint proves nothing here. Only Xen guests whose kernel has Xen's own patches print it; on the machine
 /// itself sysfs would look the same with it and without it, and any user can write into the log.
 fn unsupported(case: &Case<'_>, by_clocksource: bool) -> Option<String> {
     let of_xen = case.hypervisor().is_some_and(|kind| {

@@ -97,8 +97,8 @@ fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         Event::Detected { khz, tsc: false } => Some(*khz),
         _ => None,
     });
-    // "MHz TSC" is CPUID's nominal figure (`tsc_init()`, 4.10 and later), which many processors miss by some
-    // thousandths: no measurement.
+    // "MHz TSC" is CPUID's nominal figure (`tsc_init()`, 4.10 and later), which is off by a few
+    // thousandths on many processors: not a measurement.
     if log.any(|event| matches!(event, Event::Detected { tsc: true, .. })) {
         return;
     }

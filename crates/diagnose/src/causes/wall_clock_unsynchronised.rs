@@ -1,4 +1,4 @@
-//! `wall-clock-unsynchronised`: nothing keeps the wall clock right. Found by [`crate::wall`], apart from the verdict.
+//! `wall-clock-unsynchronised`: nothing synchronises the wall clock. Found by [`crate::wall`], apart from the verdict.
 
 use super::definition::{Definition, PLAIN};
 use crate::remedies::wall;

@@ -18,8 +18,8 @@ fn may_switch(plan: &Plan<'_>) -> bool {
     let worth = match case.slow {
         Some(slow) => slow,
         // The evidence does not show whether reads of a pvclock stay in user space. On Xen they seldom do
-        // (`Feature::XenVdso`, and a host that sets the stable bit); on KVM they mostly do, unless the reads were found
-        // to be slow.
+        // (`Feature::XenVdso`, and a host that sets the stable bit); on KVM they usually do, unless the reads were
+        // found to be slow.
         None => match current {
             Some("xen") => true,
             Some("kvm-clock") => !case.facts.symptoms.is_empty(),
@@ -43,7 +43,7 @@ fn may_switch(plan: &Plan<'_>) -> bool {
         && !case.tsc_differed_and_kept()
 }
 
-/// The risk of the TSC in the initial domain of Xen.
+/// The risk of the TSC in the initial Xen domain.
 const DOM0_RISK: &str =
     "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
 

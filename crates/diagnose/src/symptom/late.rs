@@ -17,7 +17,7 @@ impl Late {
     /// By the name of the clock or of a test: `CLOCK_MONOTONIC_RAW`, `clock-gettime-boottime`.
     pub(super) fn of(clock: &str) -> Option<Self> {
         let clock = clock.to_ascii_lowercase().replace('-', "_");
-        // An alarm clock is another one.
+        // An alarm clock is a different clock.
         let is = |name: &str| clock.ends_with(name);
         if is("monotonic_raw") || is("boottime") {
             Some(Self::Generic)

@@ -91,7 +91,7 @@ pub(super) fn difference(facts: &Facts, in_guest: bool) -> Difference {
     if may_be_zone && rest.abs() < RTC_MIN_S {
         return Difference::PerhapsZone(other(behind_s));
     }
-    // In local time and behind by some minutes: which part is the zone is open.
+    // In local time and behind by a few minutes: it is open which part is the zone.
     if local {
         return Difference::PerhapsZone(other(behind_s));
     }

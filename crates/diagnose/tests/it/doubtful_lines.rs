@@ -56,7 +56,7 @@ fn clusters_that_nothing_counts_leave_the_vdso_of_mips_open() {
     assert_eq!(report(&format!("{whole}{rest}")).verdict, Verdict::Ok);
 }
 
-/// A log that chooses the TSC, and then has so many lines, with stamps up to an end or without.
+/// A log that chooses the TSC and then has this many lines, with stamps up to `end`, or without.
 fn tsc(lines: u32, end: Option<f64>) -> String {
     let at = |at: f64| end.map_or_else(String::new, |_| format!("[{at:12.6}] "));
     let mut text = format!(

@@ -41,7 +41,7 @@ fn rhel_6_without_failover_keeps_the_tsc() {
     assert!(!refused.iter().any(|why| why.contains("until the next boot")), "{refused:?}");
 }
 
-/// The initial domain of Xen up to the registration of the TSC at 9.0 s, and the lines after it.
+/// The initial Xen domain up to the registration of the TSC at 9.0 s, and the lines after it.
 fn dom0(more: &str) -> Report {
     why(&format!(
         "[    0.000000] Linux version 4.9.0-8-amd64 (builder@example) (gcc version 6.3.0) #1 SMP\n\

@@ -436,7 +436,7 @@ fn stamps_that_are_left_tell_how_far_a_log_goes() {
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
 }
 
-/// A guest of Xen with these words on its command line, up to the choice of `name`, and the lines after it.
+/// A Xen guest with these words on its command line, up to the choice of `name`, and the lines after it.
 fn guest_of_xen(version: &str, words: Option<&str>, name: &str, more: &str) -> Report {
     let line = words.map_or_else(String::new, |words| {
         format!("[    0.000000] Command line: root=LABEL=/ console=ttyS0 {words}\n")

@@ -44,7 +44,7 @@ fn delay_that_a_test_injected_is_named_as_that() {
         assert!(advised(&report, "tsc-nowatchdog").is_none());
         assert!(advised(&report, "reboot-to-restore").unwrap().contains("without that test"));
     }
-    // Hours before, it is another matter.
+    // Hours before, the case differs.
     let before =
         "[  939.831314] clocksource: clocksource_watchdog_inject_delay(): Injecting delay.\n";
     let report = why(&format!("{before}{READBACK}"));
@@ -124,7 +124,7 @@ fn tick_that_was_chosen_is_not_a_last_resort() {
     assert!(!ids(&report).contains(&CauseId::OnlyChoice), "{:?}", ids(&report));
 }
 
-/// A guest of KVM that was saved and restored on the same host.
+/// A KVM guest that was saved and restored on the same host.
 fn moved(current: &str) -> Report {
     why(&format!(
         "[   35.166702] clocksource: timekeeping watchdog on CPU5: Marking clocksource 'tsc' as unstable because the skew is too large:\n\

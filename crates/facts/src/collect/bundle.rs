@@ -127,7 +127,7 @@ pub enum HostName<'a> {
 /// gives the same facts.
 ///
 /// # Errors
-/// The error of `out`, or content that does not fit into a bundle.
+/// Returns the errors of `out`, and an error if the content does not fit into a bundle.
 pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
     write_bundle_as(tree, HostName::Kept(None), None, out)
 }
@@ -135,7 +135,7 @@ pub fn write_bundle(tree: &dyn Tree, out: impl Write) -> io::Result<Summary> {
 /// The same, with another name for the host, and with the measurements ([`MEASURED`]).
 ///
 /// # Errors
-/// As [`write_bundle`].
+/// See [`write_bundle`].
 pub fn write_bundle_as(
     tree: &dyn Tree,
     name: HostName<'_>,

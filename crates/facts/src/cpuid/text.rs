@@ -9,7 +9,7 @@ impl CpuidDump {
     /// Lines of any other form are skipped.
     ///
     /// # Errors
-    /// A text in which no leaf is found.
+    /// Returns an error if the text contains no leaf.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut dump = Self::default();
         let mut cpu = 0u32;

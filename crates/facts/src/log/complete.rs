@@ -276,7 +276,7 @@ fn timers(facts: &mut Facts, log: &KernelLog) {
     );
 }
 
-/// A table that the kernel was told to ignore.
+/// A table that a parameter makes the kernel ignore.
 fn unseen<T>(slot: &mut Fact<T>, log: &KernelLog) {
     if !slot.is_known() {
         let why = Why::NotLookedAt("acpi=off".to_owned());

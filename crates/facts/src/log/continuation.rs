@@ -245,13 +245,12 @@ fn previous(window: &[u8], start: usize) -> Option<(std::borrow::Cow<'_, str>, u
     Some((text(window, line.start, line.end), line.start))
 }
 
-/// Whether a line is one of the further lines of a record, which begin without a prefix
-/// (indented by `dmesg` and `journalctl`), or with the time stamp of the first line (by `syslog(2)` and older
-/// `dmesg`). Users can put line breaks into text that the kernel quotes: the option of a mount that
-/// fails, the name of a program, the name that a USB device reports.
+/// Whether a line continues a record. Such lines have no prefix (`dmesg` and `journalctl` indent them), or repeat the
+/// time stamp of the record's first line (`syslog(2)` and older `dmesg`). Users can put line breaks into text that the
+/// kernel quotes: an option of a mount that fails, the name of a program, the name that a USB device reports.
 ///
-/// With time stamps this is certain only if the previous line, of the same microsecond, quotes such
-/// text; the kernel's messages about clocks do so, too, and are recognised by their beginning.
+/// With time stamps this is certain only if the previous line, of the same microsecond, quotes such text. The kernel's
+/// messages about clocks also share time stamps, and are recognised by how they begin.
 pub(super) fn of_a_record(place: Place<'_>, raw: &str, line: &Stripped<'_>) -> bool {
     // Before the first second only the kernel runs.
     if line.kernel.is_some() && line.at.is_none_or(|at| at < 1.0) {

@@ -85,7 +85,7 @@ fn is_kernel(line: &str) -> bool {
     !line.starts_with(' ') && (begins_like_kernel(line) || strip(line).at.is_some())
 }
 
-/// `12,13c14` and the like, which `diff` prints between its parts.
+/// A range such as `12,13c14`, which `diff` prints between its parts.
 fn is_range(line: &[u8]) -> bool {
     let Some(at) = line.iter().position(|byte| b"acd".contains(byte)) else { return false };
     let number = |part: &[u8]| {

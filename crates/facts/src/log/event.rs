@@ -409,7 +409,7 @@ pub enum Event {
     NoRtc,
     /// A leap second: `true` where one was inserted, `false` where one was left out.
     LeapSecond(bool),
-    /// A message of KVM, on the host or in the guest, that the TSC is not reliable.
+    /// A KVM message, on the host or in the guest, that the TSC is not reliable.
     KvmTscUnreliable(String),
     /// A program reports that the system clock drifts against a reference.
     DriftReport(String),
@@ -441,7 +441,7 @@ pub enum Event {
     TimeWentBackwards,
     /// `clocksource/0: Time went backwards: delta=...`: the read function of the clocksource xen, which is then in use.
     XenReadBackwards,
-    /// A message that only dom0, the initial domain of Xen, prints.
+    /// A message that only dom0, the initial Xen domain, prints.
     XenDom0,
     /// A message that only kernels of one architecture print (x86: of either width).
     Arch(Arch),

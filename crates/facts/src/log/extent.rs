@@ -130,7 +130,7 @@ pub struct Extent {
     /// Names in lines with the word `clocksource`.
     named: Vec<String>,
     /// Whether the messages after the last switch, if that is to another clocksource than tsc, are of so many kinds
-    /// that none was removed.
+    /// that none can have been removed.
     #[serde(skip)]
     shows_all: bool,
     /// Whether a message of user space or of a mounted file system is among the last lines.

@@ -88,7 +88,7 @@ impl Finder {
     }
 }
 
-/// A search in some bytes, from one place to the next.
+/// A search in a byte string, from one place to the next.
 pub(super) struct Search<'a> {
     finder: &'a Finder,
     bytes: &'a [u8],

@@ -146,7 +146,7 @@ fn without_escapes(text: &str) -> String {
     out
 }
 
-/// Header lines of a report (`# key: value`) are no kernel messages; `# cat ...` is a root prompt, and
+/// Header lines of a report (`# key: value`) are not kernel messages; `# cat ...` is a root prompt, and
 /// `#1 SMP` the end of a banner.
 pub(super) fn is_comment(raw: &str) -> bool {
     let rest = raw.trim_start().strip_prefix('#');

@@ -8,7 +8,7 @@ use super::{journal, transcript, wall};
 /// Falling stamps from which on a block without dates is taken for a reversed one by its stamps alone: in fewer, each
 /// line may be of another boot.
 const FALLS: usize = 8;
-/// A block of so many falls may have one rise: where one boot ends and the next one begins.
+/// A block of this many falls may have one rise: where one boot ends and the next one begins.
 const FALLS_PER_RISE: usize = 8;
 
 /// A text with its blocks in the order of time.
@@ -188,7 +188,7 @@ pub(super) fn doubt(text: &[u8]) -> Option<String> {
         if transcript::is_prompt(&line) {
             return None;
         }
-        // Who takes the TSC away may choose the other ones again.
+        // A run that makes the TSC unavailable may choose the other clocksources again.
         let older = line
             .strip_prefix("Switching to clocksource ")
             .map(|name| Said::Chose(name.trim().to_owned()));

@@ -239,7 +239,7 @@ pub(super) fn forms(log: &KernelLog) -> Option<String> {
     })
 }
 
-/// Whether a message takes the TSC away until the next boot.
+/// Whether a message makes the TSC unavailable until the next boot.
 pub(super) fn gives_up(event: &Event) -> bool {
     match event {
         Event::TscUnstable(_) => true,

@@ -11,7 +11,7 @@ use std::io::{Cursor, Read};
 /// of the same text.
 ///
 /// # Errors
-/// The input is not text.
+/// Returns an error if the input is not text.
 pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     let mut plain = Vec::with_capacity(bytes.len());
     let failed = |error| LogError::Read { name: name.to_owned(), error };

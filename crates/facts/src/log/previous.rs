@@ -37,7 +37,7 @@ enum Of {
     Boot(i32),
     /// The output of another command.
     Other,
-    /// The machine boots again, so that the earlier numbers count from another boot.
+    /// The machine boots again, so that the earlier numbers are relative to a different boot.
     Restart,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
     Some(Order::Newest(out, u32::try_from(older.len()).unwrap_or(u32::MAX)))
 }
 
-/// The marks of a text; none if they do not count from one boot of one machine.
+/// The marks of a text; none if they are not relative to one boot of one machine.
 fn marks(window: &[u8]) -> Option<Vec<Mark>> {
     let mut found: Vec<Mark> = Vec::new();
     let mut host: Option<String> = None;
@@ -189,7 +189,7 @@ fn of_command(command: &str) -> Of {
         .skip_while(|word| *word == "sudo");
     let number = match words.next() {
         Some("journalctl") => of_journal(&words.collect::<Vec<&str>>()),
-        // A file that it is told to read may be of any boot.
+        // A file that it is given may be of any boot.
         Some("dmesg") => (!words.any(|word| matches!(word, "-F" | "--file"))).then_some(0),
         Some("cat" | "zcat" | "grep" | "egrep" | "zgrep" | "less" | "more" | "head" | "tail") => {
             let files: Vec<Option<i32>> = words

@@ -1,8 +1,8 @@
-//! Lines that are repeated in a log many times, and differ only in their figures.
+//! Lines that a log repeats many times, and that differ only in their figures.
 //!
-//! A user who can write into a log, or who sends one, determines the number of its lines with a keyword. A packed log
-//! of some kilobytes has millions. So after [`ENOUGH`] parsed lines of one shape in the same boot, further ones are
-//! counted and not parsed; of each kind of event the last such lines are stored unparsed, for the end of the log.
+//! A user who can write into a log, or who sends one, determines how many of its lines have a keyword: a compressed log
+//! of a few kilobytes may have millions. So after [`ENOUGH`] parsed lines of one shape in the same boot, more of them
+//! are counted but not parsed. The last such lines of each kind of event are stored unparsed, for the end of the log.
 
 use super::event::Event;
 use super::lines::text;

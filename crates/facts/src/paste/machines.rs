@@ -206,7 +206,7 @@ const VIRTUAL: [&str; 22] = [
     "Cloud",
 ];
 
-/// Whether a boot is on the hardware itself or in a guest, if it shows that. The initial domain of Xen shows both.
+/// Whether a boot is on the hardware itself or in a guest, if it shows that. The initial Xen domain shows both.
 fn under(lines: &[String], dmi: Option<&str>) -> Option<&'static str> {
     let said = lines.iter().take(HEAD).any(|line| {
         let (message, stamped) = strip_prefix(line);

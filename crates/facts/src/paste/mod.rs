@@ -48,7 +48,7 @@ use serde::Serialize;
 
 /// Bytes of a text that are searched for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
-/// Maximum number of its lines: each takes some 60 bytes beside its text.
+/// Maximum number of its lines: each takes about 60 bytes besides its text.
 pub const LINES: usize = 200_000;
 /// Lines after a reading of the clocksource for which it is valid: a text may continue with another machine, or with
 /// the same one after a reboot.
@@ -340,7 +340,7 @@ pub fn cut(text: &mut Vec<u8>) -> bool {
 /// The lines of a text of bounded size, without the additions of mailers, web pages, terminals and quotations.
 ///
 /// # Errors
-/// The input is not text.
+/// Returns an error if the input is not text.
 pub fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
     quoted_lines(bytes, name).map(|(lines, _)| lines)
 }
@@ -348,7 +348,7 @@ pub fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
 /// The same lines, and the quotation depth of each.
 ///
 /// # Errors
-/// The input is not text.
+/// Returns an error if the input is not text.
 pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>), LogError> {
     let mut lines = plain::lines(bytes, name)?;
     let mut depths = Vec::with_capacity(lines.len());

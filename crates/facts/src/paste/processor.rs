@@ -60,7 +60,7 @@ fn flags(page: &mut Page<'_>, at: usize, value: &str) -> bool {
     enough
 }
 
-/// Characters of the longest line that is no list of flags: each CPU's list is cut at the same place.
+/// Characters of the longest line that is not a list of flags: each CPU's list is cut at the same place.
 fn longest_other(page: &Page<'_>) -> usize {
     let is_list = |line: &str| {
         line.trim_start().get(..5).is_some_and(|head| head.eq_ignore_ascii_case("flags"))

@@ -110,7 +110,7 @@ fn two_prompts(page: &mut Page<'_>, at: usize) -> usize {
     apart(page, with, inside_first, [at + 1, next + 1], TYPED_S)
 }
 
-/// Notes how far two outputs are apart, from so many seconds on; the number of lines from the command on.
+/// Notes how far two outputs are apart, from this many seconds on; returns the number of lines from the command on.
 fn apart(
     page: &mut Page<'_>,
     with: &'static str,

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 /// The state of the kernel's clock discipline; nothing is changed.
 ///
 /// # Errors
-/// The system's error (a sandbox may refuse the call).
+/// Returns the system's error; a sandbox may refuse the call.
 pub fn timex() -> Result<Timex, Missing> {
     // SAFETY: `timex` is a C struct of integers, for which all zeros is a valid value. `modes` 0
     // asks for no change.

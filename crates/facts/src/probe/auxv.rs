@@ -12,7 +12,7 @@ const MAX_SIZE: usize = 1 << 20;
 /// Whether there is a vDSO, and the names that it exports.
 ///
 /// # Errors
-/// It is mapped, and its symbols cannot be read.
+/// Returns an error if the vDSO is mapped but its symbols cannot be read.
 pub fn vdso() -> Result<VdsoImage, Missing> {
     const AT: &str = "AT_SYSINFO_EHDR";
     // SAFETY: getauxval() only reads the auxiliary vector that the kernel gave to this process.

@@ -15,7 +15,7 @@ pub const SOURCE: &str = "cpuid";
 /// CPUID of the online CPUs: all leaves of the first one, and the leaves about clocks of the others.
 ///
 /// # Errors
-/// The architecture has no CPUID, or the kernel makes the instruction fault in this process.
+/// Returns an error if the architecture has no CPUID, or if the kernel makes the instruction fault in this process.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn dump(online: &CpuList, isolated: &CpuList) -> Result<CpuidDump, Missing> {
     x86::dump(online, isolated)
@@ -24,7 +24,7 @@ pub fn dump(online: &CpuList, isolated: &CpuList) -> Result<CpuidDump, Missing> 
 /// CPUID of the online CPUs: this architecture does not have it.
 ///
 /// # Errors
-/// Always.
+/// Always returns an error.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
 pub fn dump(_online: &CpuList, _isolated: &CpuList) -> Result<CpuidDump, Missing> {
     Err(Missing { why: Why::NotApplicable, at: None, how: None })
@@ -44,7 +44,7 @@ mod x86 {
     use std::arch::x86_64::__cpuid_count;
 
     /// The time within which one CPU must run the helper; then it is skipped. A busy machine runs a new
-    /// thread within some tens of milliseconds.
+    /// thread within a few tens of milliseconds.
     const PATIENCE: Duration = Duration::from_millis(250);
     /// The time for all of them together.
     const BUDGET: Duration = Duration::from_millis(500);

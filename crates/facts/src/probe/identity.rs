@@ -27,7 +27,7 @@ pub fn hostname() -> String {
 /// `NAME: INODE` for the namespaces whose first inodes are fixed.
 ///
 /// # Errors
-/// Why `/proc/self/ns` cannot be read.
+/// Returns an error if `/proc/self/ns` cannot be read.
 pub fn namespaces() -> Result<String, Missing> {
     let mut text = String::new();
     for name in ["cgroup", "ipc", "pid", "uts"] {

@@ -45,7 +45,7 @@ impl LiveLog {
 /// Reads only the ring buffer: at once, and without starting another program.
 ///
 /// # Errors
-/// It cannot be read; the reason is that of `/dev/kmsg`.
+/// Returns an error if the buffer cannot be read, with the reason for `/dev/kmsg`.
 pub fn ring() -> Result<LiveLog, Missing> {
     match kmsg::read() {
         Ok(text) => Ok(LiveLog { text: text.into_bytes(), source: "/dev/kmsg".to_owned() }),
@@ -63,7 +63,7 @@ pub fn ring() -> Result<LiveLog, Missing> {
 /// else the rest of the ring buffer.
 ///
 /// # Errors
-/// None of them can be read; the reason is that of `/dev/kmsg`.
+/// Returns an error if none of them can be read, with the reason for `/dev/kmsg`.
 pub fn read() -> Result<LiveLog, Missing> {
     match ring() {
         Ok(ring) if ring.has_beginning() => Ok(ring),

@@ -58,7 +58,7 @@ impl Follower {
     /// Begins after the last record.
     ///
     /// # Errors
-    /// `/dev/kmsg` does not exist, or this user may not read it.
+    /// Returns an error if `/dev/kmsg` does not exist, or if this user may not read it.
     pub fn at_end() -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let kmsg = rustix::fs::open("/dev/kmsg", flags, Mode::empty())?;
@@ -70,7 +70,7 @@ impl Follower {
     /// Moves after the last record: unread records are skipped.
     ///
     /// # Errors
-    /// The device does not permit it.
+    /// Returns an error if the device does not permit it.
     pub fn skip(&mut self) -> io::Result<()> {
         rustix::fs::seek(&self.kmsg, rustix::fs::SeekFrom::End(0))?;
         Ok(())
@@ -81,7 +81,7 @@ impl Follower {
     /// level, and with control characters as `\xNN`.
     ///
     /// # Errors
-    /// The device can no longer be read.
+    /// Returns an error if the device can no longer be read.
     pub fn lines(&mut self, bounds: Bounds, wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<Lines> {
         let read = |buffer: &mut [u8]| rustix::io::read(&self.kmsg, buffer);
         drain(read, thread_cpu, bounds, wanted)

@@ -132,7 +132,7 @@ fn host(class: &Path, dev: &Path) -> Option<HostClock> {
 /// `/sys`.
 ///
 /// # Errors
-/// The reason why `/proc` does not show processes.
+/// Returns the reason if `/proc` does not show processes.
 pub fn keepers(root: &Path) -> Result<String, Missing> {
     let mut found = processes(&root.join("proc"))?;
     if sets_by_hyperv(&root.join("sys/bus/vmbus")) {

@@ -8,8 +8,8 @@ pub(super) const READER: Reader = Reader { name: "perf script", words: &["("], r
 
 /// Lines between two samples: the header, and a blank line.
 const GAP: usize = 4;
-/// Most frames of a sample: 127 of the kernel and 127 of the program (`kernel.perf_event_max_stack`). More are another text;
-/// without this end each of its lines would be read once for each line before it.
+/// Most frames of a sample: 127 of the kernel and 127 of the program (`kernel.perf_event_max_stack`). More lines than
+/// that are a different text; without this limit each of its lines would be read once for each line before it.
 const FRAMES: usize = 256;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {

@@ -357,7 +357,7 @@ fn is_known(path: &str) -> bool {
 /// Writes a bundle: gzip around tar, the manifest first.
 ///
 /// # Errors
-/// The error of `out`, or content beyond the limits that a reader accepts.
+/// Returns the errors of `out`, and an error if the content exceeds the limits of a reader.
 pub fn write<'a>(
     out: impl Write,
     manifest: &Manifest,

@@ -11,7 +11,7 @@ const XZ_MEMORY_KIB: u32 = 128 * 1024;
 
 /// Size of a log beyond which it is refused, in bytes.
 pub const LOG_LIMIT: u64 = 16 << 30;
-/// Maximum decompressed size of a log, in bytes: some seconds of reading. A small file can state any size.
+/// Maximum decompressed size of a log, in bytes: a few seconds of reading. A small file can state any size.
 pub const UNPACKED_LIMIT: u64 = 4 << 30;
 
 /// A compression.
@@ -50,7 +50,7 @@ impl Compression {
 /// [`UNPACKED_LIMIT`] bytes, and beyond [`LOG_LIMIT`] where nothing is compressed.
 ///
 /// # Errors
-/// The error of the first read.
+/// Returns the error of the first read.
 pub fn open_log<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let (compression, decoded) = decoded(reader)?;
     let plain = compression == Compression::Plain;

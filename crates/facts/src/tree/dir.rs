@@ -43,7 +43,8 @@ impl DirTree {
     /// Opens a root directory.
     ///
     /// # Errors
-    /// The system's error: it does not exist, is not a directory, may not be opened.
+    /// Returns the system's error, for instance if the directory does not exist, is not a directory, or may not be
+    /// opened.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         let path = root.as_ref().to_path_buf();
         let root = rustix::fs::open(&path, DIRECTORY, Mode::empty())?;
@@ -71,7 +72,7 @@ impl DirTree {
     /// Opens one file, which may be read from any place in it.
     ///
     /// # Errors
-    /// As for [`Tree::open`].
+    /// See [`Tree::open`].
     pub fn file(&self, path: &str) -> Result<File, Missing> {
         // A mirror is believed about itself; `/` is this machine.
         if self.path == Path::new("/") && is_obeyed(path) {

@@ -1,4 +1,4 @@
-//! Sparse files: a log of some kilobytes may have terabytes of holes before them, if a program continued to write at
+//! Sparse files: a log of a few kilobytes may have terabytes of holes before them, if a program continued to write at
 //! its old position after the file was emptied, or in a hostile file.
 
 use super::decode::Compression;

@@ -34,7 +34,7 @@ impl LiveTree {
     /// and nothing else has their magic numbers. `/` counts as a mirror.
     ///
     /// # Errors
-    /// The system's error: `root` is not a directory, or cannot be opened.
+    /// Returns the system's error if `root` is not a directory, or cannot be opened.
     pub fn below(root: impl AsRef<Path>) -> io::Result<Option<Self>> {
         let files = DirTree::new(root)?;
         let is_it = files.is_running() && files.path() != Path::new("/");

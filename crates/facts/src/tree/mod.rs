@@ -65,21 +65,21 @@ pub trait Tree {
     /// Opens one file.
     ///
     /// # Errors
-    /// The reason why it cannot be read: absent, not permitted, not a regular file, a path that leaves the
-    /// tree.
+    /// Returns the reason if the file cannot be read: it is absent, not permitted, not a regular file, or its path
+    /// leaves the tree.
     fn open(&self, path: &str) -> Result<Box<dyn Read + '_>, Missing>;
 
     /// The names in one directory, sorted by bytes.
     ///
     /// # Errors
-    /// As for [`Tree::open`].
+    /// See [`Tree::open`].
     fn list(&self, dir: &str) -> Result<Vec<String>, Missing>;
 
     /// The whole content of one file of at most `limit` bytes.
     ///
     /// # Errors
-    /// As for [`Tree::open`], and [`Why::Unreadable`] for a file that is longer than `limit` or
-    /// fails while it is read.
+    /// See [`Tree::open`]; also returns [`Why::Unreadable`] if the file is longer than `limit` or cannot be read to its
+    /// end.
     fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, Missing> {
         let mut content = Vec::new();
         let read = self.open(path)?.take(limit.saturating_add(1)).read_to_end(&mut content);
@@ -111,7 +111,7 @@ pub fn from_io(error: &io::Error, at: String) -> Missing {
 /// The components of a relative path, or its fault: absolute, empty, `..`, a NUL.
 ///
 /// # Errors
-/// The fault as text.
+/// Returns the fault as text.
 pub fn components(path: &str) -> Result<Vec<&str>, &'static str> {
     if path.starts_with('/') {
         return Err("an absolute path");
@@ -132,7 +132,7 @@ pub fn components(path: &str) -> Result<Vec<&str>, &'static str> {
 /// The normal form of a relative path (`./a//b` is `a/b`).
 ///
 /// # Errors
-/// As for [`components`].
+/// See [`components`].
 pub fn normal(path: &str) -> Result<String, &'static str> {
     Ok(components(path)?.join("/"))
 }

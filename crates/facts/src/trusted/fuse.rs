@@ -1,4 +1,4 @@
-//! Filesystems that a user's program serves.
+//! Filesystems that a user's program implements (FUSE).
 //!
 //! The kernel names the user who mounted one in `/proc/self/mountinfo` (`user_id=`, fs/fuse/inode.c
 //! `fuse_show_options`); virtiofs, which the host of a guest serves, has no such option.

@@ -55,7 +55,7 @@ impl Clocks {
     /// Parses `name: value` lines as [`Clocks`] displays them.
     ///
     /// # Errors
-    /// Names a field that is not there.
+    /// Returns an error that names a missing field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fields: BTreeMap<&str, &str> = text
             .lines()

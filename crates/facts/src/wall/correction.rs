@@ -107,7 +107,7 @@ impl TimeSource {
     }
 }
 
-/// ntpdate runs once: the program that follows a source is another one.
+/// ntpdate runs once: a different program follows a source.
 fn daemon(program: &'static str) -> &'static str {
     if program == "ntpdate" { "" } else { program }
 }

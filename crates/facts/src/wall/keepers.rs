@@ -119,7 +119,7 @@ impl Keepers {
     /// Parses the lines that [`Keepers`] displays.
     ///
     /// # Errors
-    /// The text does not state whether all processes were seen.
+    /// Returns an error if the text does not state whether all processes were seen.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut out = Self::default();
         let mut sees = None;

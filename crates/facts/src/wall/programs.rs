@@ -112,11 +112,11 @@ fn moment(text: &str) -> Option<f64> {
 }
 
 fn went_back(line: &str) -> Option<Said> {
-    // `[459ms/459ms]`, of which a reader of terminals takes `[459m` for a colour.
+    // `[459ms/459ms]`, in which a parser of terminal sequences mistakes `[459m` for a colour.
     if line.contains("absolute clock went backwards by ") {
         return Some(("Elasticsearch", What::WentBack));
     }
-    // The monotonic one of the same words is another boot's.
+    // The monotonic one, in the same words, is of another boot.
     let journald = line.contains("journald")
         && (line.contains(": Time jumped backwards, rotating")
             || line.contains("Realtime clock jumped backwards relative to last journal entry"));

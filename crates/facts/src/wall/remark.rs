@@ -111,7 +111,7 @@ pub enum What {
         /// The condition of its unit that was not met, if that is the reason.
         condition: Option<String>,
     },
-    /// A package manager has lists that were made later than this clock shows, by so many seconds.
+    /// A package manager has lists that are newer than this clock's time, by this many seconds.
     BehindAtLeast {
         /// How far the clock is behind at least.
         by_s: f64,
@@ -148,12 +148,13 @@ pub struct Remark {
 /// Maximum number of stored remarks of one text.
 pub(super) const MOST: usize = 32;
 
-/// The words by which each is known, with the program. Sources: `check_current_time()` in chrony's sched.c, `LCL_ApplyStepOffset()`
-/// in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c, `clock_apply_epoch()` and
-/// `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py; crypto/x509/x509_txt.c of OpenSSL; `remake.c` of
-/// GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in timesyncd-manager.c; `ntp_adjtime_error_handler()` in
-/// ntp_loopfilter.c and `clock_update()` in ntp_proto.c; settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's
-/// clock_offset.go; Ceph's `MON_CLOCK_SKEW`; `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
+/// The words that identify each remark, and the program that prints it. Sources: `check_current_time()` in chrony's
+/// sched.c, `LCL_ApplyStepOffset()` in its local.c; `main()` and `load_clock_timestamp()` in systemd's timesyncd.c,
+/// `clock_apply_epoch()` and `manager_dispatch_time_change_fd()` in its manager; urllib3's connection.py;
+/// crypto/x509/x509_txt.c of OpenSSL; `remake.c` of GNU make; HikariCP's `HouseKeeper`; `manager_timeout()` in
+/// timesyncd-manager.c; `ntp_adjtime_error_handler()` in ntp_loopfilter.c and `clock_update()` in ntp_proto.c;
+/// settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's clock_offset.go; Ceph's `MON_CLOCK_SKEW`;
+/// `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
 const WORDS: [(&str, &str, What); 31] = [
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),

@@ -1,5 +1,5 @@
-//! Synthetic fleets: documents of `why --json` as real machines give them, in skewed proportions,
-//! with outliers in known places. The same seed gives the same fleet. For tests and for figures.
+//! Synthetic fleets for tests and measurements: documents like those that `why --json` prints on real
+//! machines, in realistic, uneven proportions, with outliers in known places. The same seed gives the same fleet.
 //!
 //! This module draws the machines ([`Fleet`]); `kinds` lists them.
 

@@ -124,11 +124,11 @@ impl Machine {
 
     /// Whether the log shows that the vDSO of a 32-bit Arm kernel reads the architected counter.
     ///
-    /// `cntvct_functional()` in `arch/arm/kernel/vdso.c` (4.1 and later) looks into the device tree for a timer with
-    /// this name, and for `arm,cpu-registers-not-fw-configured`, which takes the functions out. With that property
-    /// `arch_timer_of_init()` in `drivers/clocksource/arm_arch_timer.c` (3.18 and later) uses the physical timer, so that
-    /// a virtual one shows its absence. A physical one proves neither: it is also used where the CPUs were started in
-    /// HYP mode, and there the property may be present, too (the Raspberry Pi 4's tree had it).
+    /// `cntvct_functional()` in `arch/arm/kernel/vdso.c` (4.1 and later) looks in the device tree for a timer with this
+    /// name and for the property `arm,cpu-registers-not-fw-configured`, which disables the vDSO's functions. With that
+    /// property `arch_timer_of_init()` in `drivers/clocksource/arm_arch_timer.c` (3.18 and later) uses the physical
+    /// timer, so a virtual timer proves that the property is absent. A physical timer proves nothing: it is also used
+    /// if the CPUs were started in HYP mode, with or without the property (the Raspberry Pi 4's device tree had it).
     fn vdso_reads_arm_counter(&self, log: &KernelLog) -> bool {
         let timer = log.last(|event| match event {
             Event::ArchTimer { virtual_timer, .. } => Some(*virtual_timer),

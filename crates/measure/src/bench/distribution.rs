@@ -153,7 +153,7 @@ impl Timer {
 /// timer, and the cost of an empty timing (the median), not yet subtracted.
 ///
 /// # Errors
-/// Why the row cannot be read.
+/// Returns the reason if the row cannot be read.
 pub fn single_calls(
     row: Row,
     vdso: &Vdso,

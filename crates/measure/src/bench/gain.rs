@@ -15,7 +15,7 @@ pub struct Saved {
     pub high: f64,
 }
 
-/// Returns the savings of so many reads a second that cost `then` instead of `now`.
+/// Returns the savings if this many reads a second cost `then` instead of `now`.
 #[must_use]
 pub fn saved(calls_per_second: f64, now: Estimate, then: Estimate) -> Saved {
     let cpu = |nanoseconds: f64| calls_per_second * nanoseconds / 1e9;

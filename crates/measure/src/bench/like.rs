@@ -125,7 +125,7 @@ const TRIAL: u32 = 20_000;
 /// more than the original), in `threads` threads where it has several, on `cpu` where it is bound.
 ///
 /// # Errors
-/// Not all threads could be started.
+/// Returns an error if not all threads could be started.
 pub fn run(
     preset: Preset,
     count: Option<u64>,

@@ -26,7 +26,7 @@ pub trait Visitor {
 /// Calls the visitor with the read of this row.
 ///
 /// # Errors
-/// Why this read does not exist here.
+/// Returns the reason if this read does not exist here.
 pub fn visit<V: Visitor>(row: Row, vdso: &Vdso, visitor: V) -> Result<V::Out, String> {
     const NO_FUNCTION: &str = "the kernel maps no such function";
     match (row.what, row.via) {

@@ -35,11 +35,11 @@ pub struct Scaling {
 /// Length of a batch.
 const BATCH: Duration = Duration::from_micros(20);
 
-/// Measures the rows with so many threads, each bound to a separate CPU as far as there are enough. Also returns
+/// Measures the rows with this many threads, each bound to a separate CPU if there are enough. Also returns
 /// whether it could go on to the end.
 ///
 /// # Errors
-/// Not all threads could be started.
+/// Returns an error if not all threads could be started.
 pub(crate) fn scale(
     threads: usize,
     each: Duration,

@@ -83,7 +83,7 @@ impl Shares {
     /// all ticks since a thread began.
     ///
     /// # Errors
-    /// Why the split is not known.
+    /// Returns the reason if the split is not known.
     pub fn measure(wall: Duration, mut run: impl FnMut(u32)) -> Result<Self, String> {
         let tick = reads::resolution(reads::ClockId::MonotonicCoarse);
         let enough = tick * (ENOUGH_TICKS + 1);

@@ -41,7 +41,7 @@ impl Loops {
     /// The loops around the read of a row.
     ///
     /// # Errors
-    /// Why this read does not exist here.
+    /// Returns the reason if this read does not exist here.
     pub fn of(row: Row, vdso: &Vdso) -> Result<Self, String> {
         super::read::visit(row, vdso, Build)
     }

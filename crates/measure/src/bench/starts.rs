@@ -64,7 +64,7 @@ impl Start {
 /// number of percent by which every row but the counter's does more than it counts: a known change, for tests.
 ///
 /// # Errors
-/// Why it cannot be bound.
+/// Returns the reason if the thread cannot be bound.
 pub fn one(rows: &[Row], cpu: Option<u32>, budget: Duration, burden: u32) -> Result<Start, String> {
     if let Some(cpu) = cpu {
         pin::to(cpu)?;

@@ -30,10 +30,11 @@ impl Start {
     }
 }
 
-/// Runs `work` in so many threads, each with its number. Each must call [`Start::wait`], and end if that returns false.
+/// Runs `work` in this many threads, each with its number. Each must call [`Start::wait`], and end if that returns
+/// false.
 ///
 /// # Errors
-/// Not all of them could be started.
+/// Returns an error if not all threads could be started.
 pub(super) fn run<R: Send>(
     threads: usize,
     work: impl Fn(usize, &Start) -> R + Sync,

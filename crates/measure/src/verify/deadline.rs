@@ -41,7 +41,7 @@ pub(crate) fn now<S: Source>(source: &S) -> i64 {
     source.kernel_clock(id).or_else(|| source.clock(id)).unwrap_or(0)
 }
 
-/// A place in a loop that waits for another thread: mostly spins, sometimes lets others run, and reports when the time
+/// A place in a loop that waits for another thread: usually spins, sometimes lets others run, and reports when the time
 /// is up.
 #[derive(Debug, Default)]
 pub(crate) struct Patience(u32);

@@ -32,7 +32,8 @@ impl Random {
         if self.next().is_multiple_of(2) { size } else { -size }
     }
 
-    /// Returns the time of an operation, in nanoseconds: mostly a little more than the least, at times a preemption.
+    /// Returns the time of an operation, in nanoseconds: usually a little more than the least, sometimes with a
+    /// preemption.
     fn took(&mut self, least: f64, busy: f64) -> f64 {
         let little = -self.share().max(1e-12).ln() * least / 2.0;
         let stolen = if self.share() < busy { self.between(1e4, 8e6) } else { 0.0 };
@@ -56,7 +57,7 @@ pub(crate) struct Machine {
     pub(crate) cpu_drift: (usize, f64),
     /// The counter stops for nanoseconds, after seconds, and is right again afterwards.
     pub(crate) stop: (f64, f64),
-    /// One of so many reads, in turn by all processors, is wrong by so many nanoseconds.
+    /// One in this many reads, in turn on all processors, is wrong by this many nanoseconds.
     pub(crate) glitch: (f64, f64),
     pub(crate) rate_ppm: f64,
     /// The counter jumps by nanoseconds, after seconds.
@@ -277,9 +278,10 @@ pub(crate) struct Bent {
     /// How far each processor's counter is ahead, in nanoseconds.
     pub(crate) offsets: Vec<i64>,
     pub(crate) rate_ppm: f64,
-    /// Jumps by so many nanoseconds, that many nanoseconds after the beginning.
+    /// Jumps by the first number of nanoseconds, the second number of nanoseconds after the beginning.
     pub(crate) jump: (i64, i64),
-    /// The counter of processor 1 alone steps by so many nanoseconds, that many nanoseconds after the beginning.
+    /// The counter of processor 1 alone steps by the first number of nanoseconds, the second number of nanoseconds
+    /// after the beginning.
     pub(crate) cpu_step: (i64, i64),
     pub(crate) begun: i64,
 }

@@ -13,7 +13,7 @@ pub trait Source: Sync {
     /// Checks that the counter may be read.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason if it may not be read.
     fn counter_allowed(&self) -> Result<(), String>;
     /// Reads the counter after all earlier instructions. Any value, at any time.
     fn counter(&self) -> u64;
@@ -26,10 +26,10 @@ pub trait Source: Sync {
     fn claimed_step(&self, id: ClockId) -> Option<i64>;
     /// The processors that this process may run on.
     fn cpus(&self) -> Vec<u32>;
-    /// Ties this thread to a processor.
+    /// Binds this thread to a processor.
     ///
     /// # Errors
-    /// Why it is not tied.
+    /// Returns the reason if the thread cannot be bound.
     fn pin(&self, cpu: u32) -> Result<(), String>;
     /// Returns the ticks of the counter in a second by the numbers with which the kernel computes times from it, where
     /// it does and publishes them.

@@ -1,9 +1,9 @@
 //! The image, which programs call instead of the kernel's vDSO.
 //!
-//! Compiled by `build.rs` on its own, without a standard library, and linked by `image.lds`. The C
-//! calling convention, any stack of some hundred bytes, any thread, any signal handler: nothing is
-//! allocated, nothing waits for long, `errno` does not exist here (as in the kernel's, an error is a
-//! negative number).
+//! `build.rs` compiles it separately, without a standard library, and `image.lds` links it. Its functions have the C
+//! calling convention, need only a few hundred bytes of stack, and may be called in any thread and any signal handler:
+//! they allocate nothing, wait only briefly, and do not use `errno` (an error is a negative number, as in the kernel's
+//! vDSO).
 mod calls;
 mod count;
 mod memory;

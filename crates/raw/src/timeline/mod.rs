@@ -22,7 +22,7 @@
 //! has a counter that is not less; hence its value is not less. It does not matter which of several states a reader has
 //! seen: they agree where both are defined.
 //!
-//! No value comes from the kernel directly, not even the first one: that would be another function, and
+//! No value comes from the kernel directly, not even the first one: that would be a different function, and
 //! the two differ by the error of the line. If the line must be given up ([`Answer::Retired`]), it stays
 //! unused, and the kernel's time is then not given before it is later than `f(end)`.
 //!

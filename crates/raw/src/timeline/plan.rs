@@ -8,7 +8,7 @@ use crate::discipline::{Next, RATE_SHIFT, SHORTEST_NS, Sample, cycles, times};
 const LONGEST_NS: u64 = 10_000_000;
 /// A line that is farther off than this is not bent.
 const BENT_NS: u64 = 50_000;
-/// In a child: a time that is farther off than this is another one (a time namespace).
+/// In a child: a time that is farther off than this is a different time (of a time namespace).
 const ANOTHER_TIME_NS: u64 = 1_000_000;
 /// The amount by which the kernel's clock may seem to go back, between readings of two processors.
 const KERNEL_BACK_NS: u64 = 50_000;

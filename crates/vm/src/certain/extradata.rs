@@ -26,7 +26,7 @@ impl Guard<'_> {
     /// Checks that a key may be changed.
     ///
     /// # Errors
-    /// Another command reads the key, or the VirtualBox accepts it; with the line.
+    /// Returns the reason, with the line, if another command reads the key or this VirtualBox accepts it.
     pub(super) fn extradata(&self, edit: &Edit) -> Result<(), String> {
         let text = self.document.text.as_str();
         let edited = self.script.commands.iter().find(|command| {

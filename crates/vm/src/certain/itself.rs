@@ -31,7 +31,7 @@ const MOST_MARKS: usize = 256;
 /// Checks that a script does not read, compare or check its own text.
 ///
 /// # Errors
-/// It does, or may; with the line.
+/// Returns the reason, with the line, if the script does so or may do so.
 pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), String> {
     let text = document.text.as_str();
     let said =
@@ -150,7 +150,7 @@ fn checks(command: &str) -> bool {
 /// Checks that no comment may have a checksum of the file itself, or a signature around its text.
 ///
 /// # Errors
-/// There is one; with the line.
+/// Returns the reason, with the line, if a comment may have one.
 pub(super) fn stated(document: &Document) -> Result<(), String> {
     let text = document.text.as_str();
     let at = |at: usize| document.text.place(at).line;

@@ -11,7 +11,7 @@ use crate::shell::name_length;
 /// The first QEMU with `-machine hpet=` (hw/i386/pc.c pc_machine_set_hpet()).
 const FIRST: (u32, u32) = (5, 2);
 
-/// The version of QEMU that the path of a program names: `/opt/qemu-4.2/bin/qemu-system-x86_64`.
+/// The QEMU version that the path of a program names: `/opt/qemu-4.2/bin/qemu-system-x86_64`.
 fn version(program: &str) -> Option<(u32, u32)> {
     program.split('/').find_map(|part| {
         let (_, behind) = part.split_once("qemu")?;

@@ -140,10 +140,10 @@ const PARTLY: &[&str] = &["below", "above", "this line", "beyond", "unless"];
 /// The lines from the beginning in which the head may be.
 const HEAD: u32 = 24;
 
-/// Checks that a file is maintained by hand.
+/// Checks that a file is maintained by hand, not generated.
 ///
 /// # Errors
-/// Its head or a label states that a program generates it; with the line.
+/// Returns the reason, with the line, if the head of the file or a label states that a program generates it.
 pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
     let text = document.text.as_str();
     let top = top(text);

@@ -159,7 +159,7 @@ pub(crate) fn keep_certain(document: &Document, findings: &mut [Finding]) {
     if findings.iter().all(|finding| finding.edits.is_empty()) {
         return;
     }
-    // bash reads a configuration of Quickemu.
+    // bash reads a Quickemu configuration.
     if document.kind == Kind::Quickemu {
         match crate::sh::read(document.text.as_str()) {
             Ok(script) => leave_what_is_looked_for(document, &script, findings),
@@ -230,7 +230,7 @@ pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
 /// prevents changes.
 ///
 /// # Errors
-/// The first place with an error.
+/// Returns the first place with an error.
 pub(crate) fn whole(document: &Document) -> Result<(), LintError> {
     let text = document.text.as_str().trim_start_matches('\u{feff}').trim_start();
     let xml = document.kind == Kind::Virtualbox && text.starts_with('<');
@@ -319,7 +319,7 @@ const SOURCES: &str = "py rb pl pm js mjs ts go rs c h lua nix java groovy ps1 p
 /// Checks that a file is not a program or a log. Nothing of these is edited, whatever their kind.
 ///
 /// # Errors
-/// The file is a program or a log.
+/// Returns the reason if the file is a program or a log.
 fn unedited(document: &Document) -> Result<(), String> {
     let text = document.text.as_str();
     let name = document.name.replace('\\', "/").to_ascii_lowercase();

@@ -91,7 +91,7 @@ const SOURCES: [&str; 9] =
 /// Checks that the QEMU of a file accepts the replacement of a removed option.
 ///
 /// # Errors
-/// A line of the file indicates that QEMU may be older; with the line.
+/// Returns the reason, with the line, if a line of the file indicates that QEMU may be older.
 pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
     let text = document.text.as_str();
     let former = text.get(edit.span.clone()).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::super::sh::Word;
 use crate::words::{base, listed};
 
-/// Options of QEMU without a value (qemu-options.hx, entries without `HAS_ARG`, and those of older versions).
+/// QEMU options without a value (qemu-options.hx, entries without `HAS_ARG`, and those of older versions).
 const ALONE: &str = "-h -help -version -enable-kvm -enable-hax -no-kvm -no-kvm-irqchip -no-kvm-pit -no-acpi -no-hpet \
     -no-reboot -no-shutdown -no-fd-bootchk -no-quit -no-frame -no-user-config -nodefaults -nodefconfig -nographic \
     -daemonize -snapshot -full-screen -alt-grab -ctrl-grab -curses -sdl -usb -win2k-hack -rtc-td-hack -localtime -S -s \
@@ -98,7 +98,7 @@ pub(super) fn is_qemu(word: &str) -> bool {
         || matches!(base(word), "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system-x86")
 }
 
-/// Whether a word names the tool of VirtualBox.
+/// Whether a word names VirtualBox's tool.
 pub(super) fn is_vboxmanage(word: &str) -> bool {
     base(word).eq_ignore_ascii_case("VBoxManage")
 }

@@ -1,4 +1,4 @@
-//! Units of systemd: settings line by line, of which `ExecStart=` runs a command.
+//! systemd units: settings line by line, of which `ExecStart=` runs a command.
 
 use super::looked_for::{looked_for, may_look_for};
 use super::script::Guard;
@@ -55,7 +55,7 @@ fn pattern_of_another_file(text: &str, left_out: &[Range<usize>]) -> Option<usiz
     None
 }
 
-/// Returns the first line that a unit of systemd cannot have: the unit is then a part of another text, such as a
+/// Returns the first line that a systemd unit cannot have: the unit is then a part of a different text, such as a
 /// Makefile, which may process it in any way.
 fn foreign_to_units(text: &str) -> Option<usize> {
     let mut joined = false;
@@ -74,7 +74,7 @@ fn foreign_to_units(text: &str) -> Option<usize> {
     found.map(|(number, _)| number + 1)
 }
 
-/// Decides on a change in a line of a unit of systemd: `ExecStart=` with plain words, which systemd and a shell split
+/// Decides on a change in a line of a systemd unit: `ExecStart=` with plain words, which systemd and a shell split
 /// in the same way.
 pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let (start, line) = statement(document.text.as_str(), edit);

@@ -52,7 +52,7 @@ pub(crate) struct Format {
     pub(crate) detect: fn(&Clues<'_>) -> Option<Sign>,
     /// Checks a file.
     pub(crate) lint: fn(&Document) -> Result<Report, LintError>,
-    /// The functions that exist only for guests of QEMU.
+    /// The functions that exist only for QEMU guests.
     pub(crate) qemu: Option<Qemu>,
 }
 

@@ -1,4 +1,4 @@
-//! A machine of Proxmox VE that another tool generates from its own options: lines of `key: value`.
+//! A Proxmox VE machine that another tool generates from its own options: lines of `key: value`.
 
 use crate::document::Document;
 use crate::formats::Kind;

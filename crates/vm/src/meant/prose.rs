@@ -69,7 +69,7 @@ impl<'a> Prose<'a> {
         self.all.push((span, Spoken::Name));
     }
 
-    /// `<name>...</name>`, and `name="..."` of a machine of VirtualBox.
+    /// `<name>...</name>`, and `name="..."` of a VirtualBox machine.
     fn elements(&mut self) {
         let text = self.text;
         let lower = text.to_ascii_lowercase();

@@ -131,8 +131,8 @@ impl<'a> Sliding<'a> {
 }
 
 /// Returns the best frequency. Goes through all frequencies from the slowest: between two ends of windows the same
-/// hosts serve, and the worst error is smallest in the middle of their rates, or at the end of that interval nearest to
-/// it.
+/// hosts are possible, and the worst error is smallest in the middle of their rates, or at the end of that interval
+/// that is nearest to the middle.
 fn best(fixed: &[u32], scaling: &[u32]) -> Option<Best> {
     let mut ends: Vec<u32> = Vec::with_capacity(2 * (fixed.len() + scaling.len()));
     let windows = fixed.iter().map(|khz| served(*khz));

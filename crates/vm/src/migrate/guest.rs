@@ -73,13 +73,13 @@ pub enum GuestError {
          Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
     )]
     Kind,
-    /// A domain of Xen.
+    /// A Xen domain.
     #[error(
         "it is a domain of Xen, which keeps the guest's frequency itself: tsc_mode in it says whether its TSC is emulated on \
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
-    /// A script or template that creates a machine of Proxmox VE, or only a part of a machine.
+    /// A script or template that creates a Proxmox VE machine, or only a part of a machine.
     #[error(
         "it is no machine of Proxmox VE itself; give the machine's file, /etc/pve/qemu-server/NUMBER.conf"
     )]
@@ -103,7 +103,7 @@ pub enum GuestError {
 /// Reads a guest from a text, whose kind is recognised.
 ///
 /// # Errors
-/// The text is of no known kind.
+/// Returns an error if the text is of no known kind.
 pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('<') {
@@ -126,7 +126,7 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 /// elements nevertheless.
 ///
 /// # Errors
-/// The text is not XML, or has no domain.
+/// Returns an error if the text is not XML, or has no domain.
 pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let document = Document {
         name: String::new(),
@@ -164,7 +164,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     }
 }
 
-/// Returns a guest of libvirt whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
+/// Returns a libvirt guest whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
 ///
 /// libvirt checks its own XML, QEMU the last `-cpu`: `invtsc` in either of them can block the migration.
 fn replaced(own: &Guest, raw: &Guest) -> Guest {
@@ -195,10 +195,11 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
 }
 
 /// Returns the clock of a QEMU command line: in a script, whose variables are expanded, in a log, or in the form of
-/// `/proc/PID/cmdline`. Of several starts in a log of libvirt the last one is used.
+/// `/proc/PID/cmdline`. Of several starts in a libvirt log the last one is used.
 ///
 /// # Errors
-/// It has no `-cpu`, an impossible frequency, or several different command lines.
+/// Returns an error if the command line has no `-cpu` or an impossible frequency, or if there are several different
+/// ones.
 pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();

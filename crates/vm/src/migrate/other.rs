@@ -1,4 +1,4 @@
-//! Guests of KubeVirt and of Proxmox VE: the configuration that these generate for libvirt and QEMU.
+//! KubeVirt and Proxmox VE guests: the configuration that these generate for libvirt and QEMU.
 
 use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
 use crate::inner::{each, said};
@@ -65,8 +65,8 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
     })
 }
 
-/// Reads a machine of Proxmox VE: the `-cpu` of its `args:` applies; without one there is neither invtsc nor a
-/// frequency, which `cpu:` does not support, except by a model of the cluster. Source: qemu-server,
+/// Reads a Proxmox VE machine. The `-cpu` in its `args:` applies. Without one, the guest has neither invtsc nor a fixed
+/// frequency, because `cpu:` supports these only through a custom CPU model of the cluster. Source: qemu-server,
 /// PVE/QemuServer/CPUConfig.pm, get_cpu_options().
 pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
     // Snapshots are former states of the machine.

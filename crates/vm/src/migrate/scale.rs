@@ -123,7 +123,7 @@ pub fn tolerated(host: u64) -> (u64, u64) {
 /// Returns KVM's reaction to a requested frequency of a guest.
 ///
 /// # Errors
-/// KVM refuses.
+/// Returns the reason if KVM refuses the frequency.
 pub fn set_tsc_khz(
     guest_khz: u32,
     host_khz: u32,

@@ -157,7 +157,7 @@ pub(crate) struct Script {
 /// Reads a script.
 ///
 /// # Errors
-/// The first construct that is not understood.
+/// Returns the first construct that is not understood.
 pub(crate) fn read(text: &str) -> Result<Script, Obstacle> {
     grammar::read(text)
 }

@@ -47,7 +47,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the documents after the line. One that contains a command line of QEMU is a script, too.
+    /// Reads the documents after the line. One that contains a QEMU command line is a script, too.
     pub(super) fn here_documents(&mut self) {
         for (name, plain) in std::mem::take(&mut self.here) {
             let (text, from) = (self.text, self.at);

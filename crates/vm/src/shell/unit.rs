@@ -1,6 +1,6 @@
-//! The differences in a script that is a unit of systemd, or writes one.
+//! The differences in a script that is a systemd unit, or writes one.
 
-/// Returns whether a text is a unit of systemd, in which a line continuation is a blank.
+/// Returns whether a text is a systemd unit, in which a line continuation is a blank.
 pub(crate) fn is_unit(text: &str) -> bool {
     text.lines().any(|line| matches!(line.trim_end(), "[Service]" | "[Unit]"))
 }

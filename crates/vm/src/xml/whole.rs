@@ -9,7 +9,7 @@ use quick_xml::events::{BytesDecl, BytesStart, Event};
 /// Checks that a whole text is one XML document that every parser accepts, without declarations of entities.
 ///
 /// # Errors
-/// The first place with an error.
+/// Returns the first place with an error.
 pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
     let source = text.as_str().trim_start_matches('\u{feff}');
     let from = text.as_str().len() - source.len();

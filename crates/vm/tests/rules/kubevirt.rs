@@ -1,4 +1,4 @@
-//! Manifests of KubeVirt.
+//! KubeVirt manifests.
 
 use super::*;
 

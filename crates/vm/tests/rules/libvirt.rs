@@ -1,4 +1,4 @@
-//! Domains of libvirt.
+//! libvirt domains.
 
 use super::*;
 
@@ -509,7 +509,7 @@ fn libvirt_features_alone_hide_no_clock_of_another_part() {
     let features = "<features>\n <hyperv><relaxed state='on'/></hyperv>\n <kvm><hidden state='on'/></kvm>\n</features>\n";
     let found = ids(Kind::Libvirt, features);
     assert!(found.contains(&("lv-kvm-hidden", Severity::Info)), "{found:?}");
-    // Windows has no kvm-clock, with or without a clock of Hyper-V.
+    // Windows has no kvm-clock, with or without a Hyper-V clock.
     let clock = "<clock offset='utc'/>\n";
     let found = ids(Kind::Libvirt, &format!("{features}{clock}"));
     assert!(found.contains(&("lv-kvm-hidden", Severity::Info)), "{found:?}");

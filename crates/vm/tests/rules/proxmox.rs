@@ -1,4 +1,4 @@
-//! Machines of Proxmox VE.
+//! Proxmox VE machines.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Command lines of QEMU.
+//! QEMU command lines.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Command lines of QEMU: options that affect only some guests, and options that only a run determines.
+//! QEMU command lines: options that affect only some guests, and options that only a run determines.
 
 use super::*;
 

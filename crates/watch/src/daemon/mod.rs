@@ -85,7 +85,7 @@ pub enum WatchError {
         /// The system's error.
         error: io::Error,
     },
-    /// Too few descriptors to serve.
+    /// Too few descriptors to answer requests.
     #[error(
         "cannot serve: this process may open {limit} files, and needs {needed}; raise the limit (`ulimit -n {needed}`, \
          `LimitNOFILE=` of the service)"
@@ -108,7 +108,7 @@ pub type Say<'a> = dyn FnMut(State, &str, Option<&Event>) + 'a;
 /// Looks once, and returns the metrics.
 ///
 /// # Errors
-/// A mirror that cannot be read.
+/// Returns an error if the mirror cannot be read.
 pub fn once(options: &Options) -> io::Result<String> {
     let mut daemon = Daemon::new(options.clone(), History::default());
     daemon.read_clocksources();
@@ -123,7 +123,7 @@ pub fn once(options: &Options) -> io::Result<String> {
 /// Looks once, and returns the assessment for a document.
 ///
 /// # Errors
-/// A mirror that cannot be read.
+/// Returns an error if the mirror cannot be read.
 pub fn assessment(options: &Options) -> io::Result<Assessment> {
     Daemon::new(options.clone(), History::default()).machine.look()
 }
@@ -131,7 +131,7 @@ pub fn assessment(options: &Options) -> io::Result<Assessment> {
 /// Watches until a signal requests the end.
 ///
 /// # Errors
-/// It cannot begin; after that, a failure is reported and does not end it.
+/// Returns an error if the watch cannot begin. A later failure is reported and does not end the watch.
 pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
     server::enough_descriptors(options.listen.len())
         .map_err(|(limit, needed)| WatchError::Descriptors { limit, needed })?;

@@ -31,8 +31,8 @@ impl Store {
     /// Opens it, and makes the directory if it does not exist; also returns the kept text, oldest first.
     ///
     /// # Errors
-    /// The directory or the file cannot be made or written, or another user could have made or changed them: a file of
-    /// such a name may be a link to any file, or a pipe.
+    /// Returns an error if the directory or the file cannot be made or written, or if another user could have made or
+    /// changed it: a file of that name may be a link to any file, or a pipe.
     pub fn open(dir: &Path) -> io::Result<(Self, String)> {
         let directory = trusted::open_directory(dir, Missing::Make(0o755), Part::Home)?;
         let path = dir.join(NAME);
@@ -58,7 +58,7 @@ impl Store {
     /// Adds events.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn add(&mut self, events: &[Event]) -> io::Result<()> {
         let text: String = events.iter().filter_map(history::line).collect();
         if self.length > 0 && self.length + text.len() as u64 > ROTATE {
@@ -150,10 +150,10 @@ pub enum Over {
     Nothing,
 }
 
-/// Writes a file so that a reader sees the old one or the new one, and never half of it.
+/// Writes a file so that a reader sees either the old content or the new content, never a part of it.
 ///
 /// # Errors
-/// It cannot be written or moved to its place.
+/// Returns an error if the file cannot be written or renamed.
 pub fn replace(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> {
     let place = trusted::place(path)?;
     put(&place.directory, &place.name, content, 0o644, durable, Over::Former)
@@ -163,7 +163,7 @@ pub fn replace(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> 
 /// complete. So no link is followed, and a full disk leaves nothing behind. The umask applies to `mode`.
 ///
 /// # Errors
-/// It cannot be written or moved to its place.
+/// Returns an error if the file cannot be written or renamed.
 pub fn put(
     directory: impl AsFd,
     name: &OsStr,

@@ -137,7 +137,7 @@ impl Machine {
     /// The clocksources in sysfs.
     ///
     /// # Errors
-    /// The directory cannot be read.
+    /// Returns an error if the directory cannot be read.
     pub fn clocksources(&self) -> io::Result<Vec<ClocksourceDevice>> {
         let tree = DirTree::new(&self.root)?;
         let names = tree.list(CLOCKSOURCES).map_err(gone)?;
@@ -159,7 +159,7 @@ impl Machine {
     /// Looks at all of it, and measures the cost of a read where that can be done.
     ///
     /// # Errors
-    /// The mirror cannot be read.
+    /// Returns an error if the mirror cannot be read.
     pub fn look(&mut self) -> io::Result<Assessment> {
         let seen = match &self.live {
             Some(live) => live.assess(true),
@@ -179,8 +179,8 @@ impl Machine {
         self.facts = Some(Facts { log: clocksmith_facts::Fact::default(), ..facts });
     }
 
-    /// Tests two processors' counters and clocks for some hundredths of a second; another pair each time. A fault must
-    /// be found twice. `None` where there is nothing to test.
+    /// Tests two processors' counters and clocks for a few hundredths of a second, a different pair each time. A fault
+    /// must be found twice. `None` where there is nothing to test.
     pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
         self.live.as_ref()?;
         let all = Real.cpus();

@@ -39,7 +39,7 @@ impl Signals {
     /// From now on these signals wait to be read, in this thread and in those that it starts.
     ///
     /// # Errors
-    /// The system has no descriptor left, or cannot start a thread.
+    /// Returns an error if the system has no descriptor left, or cannot start a thread.
     pub fn new() -> io::Result<Self> {
         let wakes = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();

@@ -11,7 +11,7 @@ use rustix::time::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Readings of which the one with the narrowest bounds serves.
+/// The number of readings; the one with the narrowest bounds is used.
 const READINGS: usize = 5;
 /// A moment that no clock reaches, in seconds since 1970.
 const NEVER_S: i64 = 1 << 40;

@@ -12,7 +12,7 @@ const ADDRESS: Rate = Rate { share: 0.25, most: 2.0 };
 const USER: Rate = Rate { share: 0.5, most: 4.0 };
 /// Addresses that are remembered; beyond, the one that has guessed least lately is forgotten.
 const ADDRESSES: usize = 1024;
-/// Users share so many budgets, also those that do not exist: a response must not reveal which users exist.
+/// Users share this many budgets, including users that do not exist: a response must not reveal which users exist.
 const USERS: u64 = 256;
 
 /// The origin of a client: its address, or its network where one client has many addresses.

@@ -25,7 +25,8 @@ pub(super) enum Content {
 /// Reads a file, and adds its loose permissions to `warnings`.
 ///
 /// # Errors
-/// The file cannot be read, is not a regular file, is too long, or another user may have made or changed it.
+/// Returns an error if the file cannot be read, is not a regular file, is too long, or could have been made or changed
+/// by another user.
 pub(super) fn read(
     path: &Path,
     content: Content,

@@ -3,7 +3,7 @@
 //! A client has [`PATIENCE`] for its whole request and as long for reading the response, and there are [`AT_ONCE`] of
 //! them, or fewer where the process may have few descriptors; the next one takes the place of the least useful
 //! ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
-//! small stack for some seconds at most, and keeps no other client out.
+//! small stack for a few seconds at most, and keeps no other client out.
 
 use super::answer::Answer;
 use super::auth::{Access, Users};
@@ -42,7 +42,7 @@ impl Gate {
     /// From a configuration whose files are relative to `dir`.
     ///
     /// # Errors
-    /// A value or a file cannot be used.
+    /// Returns an error if a value or a file cannot be used.
     pub fn new(config: WebConfig, dir: &Path) -> Result<Self, ConfigError> {
         #[cfg(not(feature = "tls"))]
         if config.tls_server_config.is_some() {
@@ -70,7 +70,7 @@ impl Gate {
     /// Reads a configuration file.
     ///
     /// # Errors
-    /// The file, or one that it names, cannot be read or used.
+    /// Returns an error if the file, or one that it names, cannot be read or used.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let failed = |error: io::Error| {
             ConfigError::Field(format!(
@@ -158,7 +158,7 @@ impl Server {
     /// Replaces the access rules. A client that was right before and still is need not prove it again.
     ///
     /// # Errors
-    /// The present configuration protects more than this one does: it stays.
+    /// Returns the reason if the present configuration protects more than the new one; the present one then stays.
     pub fn replace(&self, gate: Gate) -> Result<(), &'static str> {
         let mut present = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = gate.opens(&present) {
@@ -177,7 +177,7 @@ impl Server {
     /// Listens; returns the address, which matters for port 0.
     ///
     /// # Errors
-    /// The address cannot be listened on, or no thread can be started.
+    /// Returns an error if the server cannot listen on the address, or if no thread can be started.
     pub fn listen(self: &Arc<Self>, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address)?;
         // The standard library's queue of 128 is full at once when many come together, and then the kernel lets
@@ -349,11 +349,11 @@ const LEAST: usize = 2;
 /// clock that reports steps, a wake-up, the history, and four of files on the way.
 const OWN: usize = 9;
 
-/// Makes sure that this process can have as many descriptors as it takes to listen on so many addresses and serve: a
-/// process that begins with fewer would accept connections and serve none.
+/// Makes sure that this process can open enough descriptors to listen on this number of addresses and to answer
+/// requests: with fewer, it would accept connections and answer none.
 ///
 /// # Errors
-/// The limit, and the one that would do.
+/// Returns the limit and the number of descriptors that would suffice.
 pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
     let limit = descriptors();
     let serving = if addresses == 0 { 0 } else { addresses + 1 + (EACH as usize + 1) * LEAST };
@@ -372,7 +372,7 @@ pub fn enough_descriptors(addresses: usize) -> Result<(), (u64, u64)> {
     Ok(())
 }
 
-/// Returns the limit that allows so many more descriptors: inherited ones may have larger numbers than this limit
+/// Returns the limit that allows this many more descriptors: inherited ones may have larger numbers than this limit
 /// allows.
 fn limit_with(mut more: usize, mut limit: u64) -> u64 {
     while more > 0 {
@@ -384,7 +384,7 @@ fn limit_with(mut more: usize, mut limit: u64) -> u64 {
     limit
 }
 
-/// Returns how many connections there may be with so many descriptors.
+/// Returns how many connections this many descriptors allow.
 fn places(descriptors: u64) -> usize {
     let most = descriptors.saturating_sub(RESERVE) / EACH;
     usize::try_from(most).unwrap_or(AT_ONCE).clamp(LEAST, AT_ONCE)

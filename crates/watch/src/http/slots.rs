@@ -88,7 +88,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Makes so many places.
+    /// Makes this many places.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { open: Mutex::default(), most }
@@ -108,8 +108,8 @@ impl Slots {
     /// Takes a place for a connection, and makes room first if there is none.
     ///
     /// # Errors
-    /// The system has no descriptor left, or the server works for all others and none of them ends, or all others are
-    /// of better addresses.
+    /// Returns an error if the system has no descriptor left, or if no connection can be ended to make room: the server
+    /// is busy with all of them, or they come from better addresses.
     pub fn take(&self, stream: &TcpStream, client: IpAddr) -> std::io::Result<u64> {
         let stream = stream.try_clone()?;
         let (from, share) = (Place::of_guess(client), Place::of(client));

@@ -13,10 +13,10 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// The server's side, of a configuration whose files are relative to `dir`.
+/// The server side of a TLS configuration whose files are relative to `dir`.
 ///
 /// # Errors
-/// A certificate, a key or an option cannot be used.
+/// Returns an error if a certificate, a key or an option cannot be used.
 pub(super) fn config(
     tls: &TlsConfig,
     dir: &Path,

@@ -93,7 +93,7 @@ impl WebConfig {
     /// Parses the text of a file.
     ///
     /// # Errors
-    /// The fault, and its place.
+    /// Returns the fault and its place.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let mut value = super::yaml::parse(text).map_err(ConfigError::Format)?;
         let users = value.get("basic_auth_users");

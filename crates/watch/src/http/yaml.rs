@@ -10,7 +10,7 @@ const DEEPEST: usize = 16;
 /// The one document of a text; `Null` if there is none.
 ///
 /// # Errors
-/// The fault, and its line.
+/// Returns the fault and its line.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut parser = Parser::new_from_str(text);
     let mut document = None;

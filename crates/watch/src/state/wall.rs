@@ -89,7 +89,7 @@ impl Stale {
         nearer && (soon(time) || soon(time - step_s(step)))
     }
 
-    /// Returns the rest of it after such a step; a real-time clock does not show less than some seconds.
+    /// Returns the rest of it after such a step; a real-time clock does not show an error of less than a few seconds.
     fn after(self, step: i64) -> Option<Self> {
         let behind = self.behind_ns?.saturating_sub(step);
         let behind_ns = Some(behind).filter(|behind| behind.saturating_abs() >= PAUSE_RTC_NS)?;

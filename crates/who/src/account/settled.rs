@@ -69,8 +69,8 @@ const REALTIME: [&str; 20] = [
     "__timespec_get",
 ];
 
-/// The clock that a call of `clock_gettime` reads, if a function on its stack settles it. Below a function of a script
-/// or one that a machine has compiled the functions are another call's.
+/// The clock that a call of `clock_gettime` reads, if a function on its stack settles it. Below a function of a script,
+/// or one that a virtual machine has compiled, the functions belong to another call.
 #[must_use]
 pub(super) fn settled(api: Api, frames: &[Frame]) -> Option<ClockId> {
     if api != Api::ClockGettime {

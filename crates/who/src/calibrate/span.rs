@@ -14,8 +14,8 @@ pub struct Span {
 
 /// The relative variation of a read's cost by the code around it: a read waits for the instructions before it.
 const SURROUNDINGS: f64 = 0.15;
-/// In a loop of nothing but reads, each read is followed by the next. Elsewhere so many nanoseconds of it are done
-/// while the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
+/// In a loop of nothing but reads, each read is followed by the next. Elsewhere this many nanoseconds of it pass while
+/// the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
 /// 2024.
 pub(super) const OVERLAP: f64 = 2.0;
 /// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a clock of the last tick.

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Makes the file.
 ///
 /// # Errors
-/// None is known: it writes to memory.
+/// Cannot fail in practice, because it writes to memory.
 pub fn firefox(recording: &Recording) -> Result<Vec<u8>, serde_json::Error> {
     let interval = SamplingInterval::from_nanos(1_000_000_000 / recording.frequency.max(1));
     let start = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);

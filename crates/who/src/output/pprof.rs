@@ -141,7 +141,7 @@ fn signed(value: u64) -> i64 {
 /// Makes the file.
 ///
 /// # Errors
-/// None is known: it writes to memory.
+/// Cannot fail in practice, because it writes to memory.
 pub fn pprof(recording: &Recording) -> io::Result<Vec<u8>> {
     let profile = make(recording);
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());

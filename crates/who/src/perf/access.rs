@@ -51,7 +51,7 @@ pub enum Refusal {
         error: io::Error,
         /// `kernel.perf_event_paranoid`.
         paranoid: Option<i32>,
-        /// The user that the process belongs to, if it is another one.
+        /// The user that the process belongs to, if it is not this program's.
         other: Option<u32>,
     },
     /// The kernel does not show the process.

@@ -29,7 +29,7 @@ impl Ring {
     /// Maps the buffer of an event.
     ///
     /// # Errors
-    /// As `mmap(2)`: `EPERM` when the user's share of locked memory is used up
+    /// Returns the error of `mmap(2)`, such as `EPERM` if the user's share of locked memory is used up
     /// (`kernel.perf_event_mlock_kb`).
     pub fn new(event: OwnedFd, pages: usize) -> io::Result<Self> {
         let size = pages.next_power_of_two() * PAGE;

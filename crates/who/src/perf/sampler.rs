@@ -55,13 +55,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens events, stopped: `frequency` samples a second of CPU time, with `stack` bytes of the
-    /// user stack (a multiple of 8). With `cycles` the processor's cycle counter beats where there is
-    /// one.
+    /// Opens the events without starting them: `frequency` samples a second of CPU time, with `stack` bytes of the user
+    /// stack (a multiple of 8). With `cycles`, the processor's cycle counter triggers the samples, if there is one.
     ///
     /// # Errors
-    /// See [`Refusal`]; where the kernel's part is forbidden, user space alone is sampled, see
-    /// [`Sampler::access`].
+    /// See [`Refusal`]. If sampling the kernel is forbidden, only user space is sampled: see [`Sampler::access`].
     pub fn open(scope: &Scope, frequency: u64, stack: u32, cycles: bool) -> Result<Self, Refusal> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Refusal::Architecture);
@@ -209,7 +207,7 @@ impl Sampler {
     /// Starts or stops all events.
     ///
     /// # Errors
-    /// As `ioctl(2)`; none is known for an open event.
+    /// Returns the error of `ioctl(2)`; no error is known for an open event.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         let rings = self.rings.iter().map(Ring::event);
         for fd in rings.chain(self.others.iter().map(AsFd::as_fd)) {

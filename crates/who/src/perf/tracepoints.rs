@@ -1,7 +1,7 @@
-//! System calls that read clocks, counted one by one: events on the kernel's tracepoints, which count and write
-//! nothing. A filter in the kernel distinguishes the clocks, so a call costs the program a count, not a sample.
+//! Exact counts of system calls that read clocks, from events on the kernel's tracepoints that only count and write
+//! nothing. A filter in the kernel distinguishes the clocks, so each call costs the program a count, not a sample.
 //!
-//! All of a thread's events are one group and are switched by their leader, so they count the same calls.
+//! All events of a thread are in one group and are switched by its leader, so they count the same calls.
 
 use super::event;
 use super::{Scope, online_cpus};

@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Returns a zlib stream of so many mebibytes of zeros: one part of it repeated.
+    /// Returns a zlib stream of this many mebibytes of zeros: one part of it repeated.
     fn zeros(mebibytes: u32) -> Vec<u8> {
         let mut part = Vec::with_capacity(1 << 16);
         let mut compress = flate2::Compress::new(flate2::Compression::fast(), false);

@@ -46,7 +46,7 @@ impl PerfMap {
     /// out.
     ///
     /// # Errors
-    /// It is too large, or fails to be read.
+    /// Returns an error if the file is too large or cannot be read.
     pub fn read(file: impl Read) -> Result<Self, TooLarge> {
         let mut file = BufReader::with_capacity(64 << 10, file.take(LONGEST + 1));
         let mut map = Self::default();
@@ -79,7 +79,7 @@ impl PerfMap {
     /// Reads an open file, unless it is too long from the first.
     ///
     /// # Errors
-    /// As [`PerfMap::read`].
+    /// See [`PerfMap::read`].
     pub fn of(file: std::fs::File) -> Result<Self, TooLarge> {
         if file.metadata()?.len() > LONGEST { Err(TooLarge::Bytes) } else { Self::read(file) }
     }

@@ -25,7 +25,7 @@ const SHARED: u32 = 0o1003;
 /// Whether the request of a machine with this id in its own namespace would be seen as one.
 ///
 /// # Errors
-/// The reason why the request would not be seen.
+/// Returns the reason if the request would not be seen.
 pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), String> {
     let space = |of: &str| {
         let meta = patient::ask(pid, || std::fs::metadata(format!("/proc/{of}/ns/user")).ok())?;
@@ -100,7 +100,7 @@ fn searches(directory: &Stat, owners: Owners) -> bool {
 /// other directory there.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason if it may not.
 pub(super) fn may_hold_files(tmp: &Stat, owners: Owners) -> Result<(), String> {
     let own = tmp.st_uid == owners.user && tmp.st_mode & 0o022 == 0 && tmp.st_mode & 0o300 == 0o300;
     if own || tmp.st_mode & SHARED == SHARED {

@@ -125,7 +125,7 @@ fn open_regular(place: &OwnedFd, stat: &Stat) -> Result<File, NotOpened> {
 /// Devices are not opened.
 ///
 /// # Errors
-/// It is gone, is not a regular file, or may not be opened.
+/// Returns an error if the file is gone, is not a regular file, or may not be opened.
 pub fn open_mapped(path: &Path) -> Result<File, NotOpened> {
     let place = rustix::fs::open(path, PLACE, Mode::empty())?;
     let stat = rustix::fs::fstat(&place)?;
@@ -136,7 +136,7 @@ pub fn open_mapped(path: &Path) -> Result<File, NotOpened> {
 /// root.
 ///
 /// # Errors
-/// As [`open_mapped`], and if another user may have written it.
+/// Returns an error if [`open_mapped`] does, or if another user may have written the file.
 pub fn open_named(path: &Path, inode: u64, owners: &Owners) -> Result<File, NotOpened> {
     let place = rustix::fs::open(path, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
     let stat = rustix::fs::fstat(&place)?;
@@ -157,7 +157,7 @@ impl Temporary {
     /// Opens it.
     ///
     /// # Errors
-    /// The process is gone, `/tmp` is a link, belongs to another user, or may not be opened.
+    /// Returns an error if the process is gone, or if `/tmp` is a link, belongs to another user, or may not be opened.
     pub fn of(pid: u32) -> Result<Self, NotOpened> {
         let owners = Owners::of(pid).ok_or(NotOpened::Absent)?;
         let directory = PLACE | OFlags::DIRECTORY;
@@ -181,7 +181,7 @@ impl Temporary {
     /// The same below any directory.
     ///
     /// # Errors
-    /// As [`Temporary::of`].
+    /// See [`Temporary::of`].
     pub fn below(root: impl AsFd, owners: Owners) -> Result<Self, NotOpened> {
         // A link would lead from the process's root to a directory of this program's.
         let directory = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW;
@@ -197,7 +197,7 @@ impl Temporary {
     /// Opens a file in it that the process's user or root has written.
     ///
     /// # Errors
-    /// The file does not exist, or must not be trusted.
+    /// Returns an error if the file does not exist, or must not be trusted.
     pub fn open(&self, name: &str) -> Result<File, NotOpened> {
         let place = rustix::fs::openat(&self.dir, name, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&place)?;
@@ -219,7 +219,7 @@ impl Temporary {
     /// Holds the place of a socket of the process's user or root.
     ///
     /// # Errors
-    /// The file does not exist, is not a socket, or belongs to another user.
+    /// Returns an error if the file does not exist, is not a socket, or belongs to another user.
     pub fn socket(&self, name: &str) -> Result<OwnedFd, NotOpened> {
         let place = rustix::fs::openat(&self.dir, name, PLACE | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&place)?;
@@ -235,7 +235,7 @@ impl Temporary {
     /// Makes an empty file of this mode that was not there.
     ///
     /// # Errors
-    /// It is there, or cannot be made.
+    /// Returns an error if the file exists already or cannot be made.
     pub fn make(&self, name: &CStr, mode: u32) -> Result<File, NotOpened> {
         let flags = OFlags::WRONLY
             .union(OFlags::CREATE)
@@ -249,7 +249,7 @@ impl Temporary {
     /// The same, and gives it to the process's user.
     ///
     /// # Errors
-    /// It is there, or cannot be made or given.
+    /// Returns an error if the file exists already, or cannot be made or given to that user.
     pub fn make_theirs(&self, name: &CStr, mode: u32) -> Result<(), NotOpened> {
         self.make(name, mode)?;
         let (user, group) = (Uid::from_raw(self.owners.user), Gid::from_raw(self.owners.group));
@@ -269,7 +269,7 @@ impl Temporary {
     /// Returns the metadata of the directory itself.
     ///
     /// # Errors
-    /// The metadata cannot be read.
+    /// Returns an error if the metadata cannot be read.
     pub fn stat(&self) -> Result<Stat, NotOpened> {
         Ok(rustix::fs::fstat(&self.dir)?)
     }

@@ -86,7 +86,7 @@ pub struct Written {
 /// process's own root. `None` if there is none, or it is the one that was read before (`known`).
 ///
 /// # Errors
-/// There is one, and it is not used; why.
+/// Returns the reason if there is such a map and it is not used.
 pub fn written_map(pid: u32, known: &mut Written) -> Result<Option<PerfMap>, String> {
     let name = format!("perf-{}.map", inner_pid(pid));
     let opened = Temporary::of(pid).and_then(|tmp| match tmp.look(&name) {
@@ -139,7 +139,7 @@ pub enum Requests {
 /// another request.
 ///
 /// # Errors
-/// The reason why it gave no map, and how to get it.
+/// Returns the reason if the JVM gave no map, and how to get one.
 pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
     let pid = process.pid;
     let gap = |why: &str| {

@@ -50,7 +50,7 @@ pub struct Process {
     pub gaps: Vec<String>,
     /// Whether it had ended before it could be examined: only its vDSO is known.
     pub ended: bool,
-    /// Whether its program is of 32 bits: its vDSO is another one, which is not looked at.
+    /// Whether its program is 32-bit: it has a different vDSO, which is not examined.
     pub narrow: bool,
     memory: Option<File>,
     /// The filesystems of its files.

@@ -1,16 +1,17 @@
-//! Names the Python function of a stack.
+//! Finds the Python function that a sampled stack was executing.
 //!
-//! The interpreter's loop keeps two pointers: to the frame of the function that it runs, and to its next instruction. Both
-//! are in registers or in the loop's own part of the stack; the unwind tables of the functions that the loop has called
-//! state where the registers are saved. The next instruction is inside the function's code object, which lives as long as
-//! the function: so a sample names its function even when it is looked at later, without stopping the program. The
-//! frame leads to the code object.
+//! The interpreter's loop keeps two pointers: one to the frame of the function that it runs, and one to the next
+//! instruction. Both are in registers or in the loop's own stack frame; the unwind tables of the functions that the
+//! loop has called state where the registers are saved. The next instruction is inside the function's code object,
+//! which lives as long as the function. So the function of a sample can be named later, without stopping the program.
+//! The frame leads to the code object.
 //!
-//! Other words of the loop may point to instructions, too: those of a caller, or of a function that has ended. So a word
-//! counts only by its home (a register, or a place in the loop's part of the stack, for one call in the loop), and the
-//! home only if frames confirm it: most often, the frame of the same sample is at the instruction before the word.
+//! Other words of the loop may also point to instructions, of a caller or of a function that has ended. So a word
+//! counts only if it is in a known location (a register, or a slot of the loop's stack frame, for one call in the
+//! loop), and a location counts only if frames confirm it: usually, the frame of the same sample is at the instruction
+//! before the word.
 //!
-//! The layout belongs to one version of CPython; others are not guessed at.
+//! Each layout applies to one version of CPython. No layout is guessed for other versions.
 
 mod layout;
 mod lines;
@@ -112,7 +113,7 @@ impl Python {
     /// Finds the interpreter.
     ///
     /// # Errors
-    /// Why functions cannot be named, and how to get names.
+    /// Returns the reason if functions cannot be named, and how to get names.
     pub fn find(process: &Process) -> Result<Self, String> {
         let pid = process.pid;
         let version = process.maps.iter().find_map(runtime::python_version);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// How long a signal that ends the program waits for the machine, in steps of a hundredth of a second: HotSpot takes a
-/// request in some milliseconds, and would take its signal for another one if the file were gone by then.
+/// request within a few milliseconds, and would mistake its signal for an ordinary one if the file were gone by then.
 const STEPS: u32 = 50;
 /// How the content of the file of a request begins; HotSpot does not read it.
 const MARK: &str = "clocksmith ";
@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
     /// Makes it.
     ///
     /// # Errors
-    /// It is there, or cannot be made.
+    /// Returns an error if the file exists already or cannot be made.
     pub(super) fn make(tmp: &'a Temporary, pid: u32, inner: u32) -> Result<Self, String> {
         let name = request_name(inner);
         let cannot = |why: String| format!("cannot create /tmp/{}{why}", shown(&name));
@@ -137,7 +137,7 @@ impl<'a> Map<'a> {
     /// Makes it, for the user of the machine.
     ///
     /// # Errors
-    /// It is there, or cannot be made or given.
+    /// Returns an error if the file exists already, or cannot be made or given to that user.
     pub(super) fn make(tmp: &'a Temporary, inner: u32) -> Result<Self, NotOpened> {
         let name = map_name(inner);
         tmp.make_theirs(&name, OURS)?;
@@ -223,7 +223,7 @@ fn length(directory: i32, name: *const libc::c_char) -> Option<i64> {
     (found == 0).then_some(stat.st_size)
 }
 
-/// Which process this is: its id may be another one's later.
+/// Which process this is: another process may have its id later.
 fn identity(pid: u32) -> Option<String> {
     let boot = text("/proc/sys/kernel/random/boot_id", 64)?;
     let stat = patient::text(pid, "stat", 1 << 12)?;

@@ -131,7 +131,8 @@ impl Served {
     /// A copy in memory of the file behind a path.
     ///
     /// # Errors
-    /// Its filesystem did not answer in time, once; the file is too large, not a regular file, or may not be read.
+    /// Returns an error if the filesystem did not answer in time once, or if the file is too large, is not a regular
+    /// file, or may not be read.
     pub(super) fn copy(&mut self, path: &Path, on: Device) -> Result<File, NotOpened> {
         if self.silent.contains(&on) {
             return Err(silent());

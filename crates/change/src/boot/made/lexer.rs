@@ -122,7 +122,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns whether a text is the name of a variable. No command of GRUB has `=` in its name, and no function can
+/// Returns whether a text is the name of a variable. No GRUB command has `=` in its name, and no function can
 /// (`grub-core/script/yylex.l`).
 fn is_name(text: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || it == '_';

@@ -257,7 +257,7 @@ fn places_of_values_are_exact() {
     );
 }
 
-/// A line of a file: mostly good ones.
+/// A line of a file: usually a good one.
 fn any_line() -> impl Strategy<Value = String> {
     let name = prop_oneof![
         Just("GRUB_CMDLINE_LINUX_DEFAULT"),

@@ -45,7 +45,7 @@ struct Part {
 /// directory.
 ///
 /// # Errors
-/// A directory or a library is not certain.
+/// Returns the reason if a directory or a library cannot be determined with certainty.
 pub(super) fn loaded(file: &File, own: &Path) -> Result<Loaded, String> {
     let mut found = Loaded::default();
     let Some(parts) = parts(file) else { return Ok(found) };

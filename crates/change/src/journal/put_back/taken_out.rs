@@ -1,9 +1,9 @@
-//! A file into which a change wrote words, and that others have edited since: their edits stay, and the words of the
-//! change are removed from it, where it is certain which those are.
+//! A file into which a change wrote words and that others have edited since: their edits stay, and the words of the
+//! change are removed if it is certain which words those are.
 //!
-//! The change added words to lines, removed words from them, or added a line that has nothing else. Such a line is
-//! found again as the change left it; or, with an added word, by its key (`options`, `GRUB_CMDLINE_LINUX=`), if only
-//! one line has that key. Any other case is not certain: then the file is a conflict, like any other one.
+//! The change added words to lines, removed words from them, or added a line that contains nothing else. Such a line is
+//! found again if it is as the change left it. A line with an added word is also found by its key (`options`,
+//! `GRUB_CMDLINE_LINUX=`), if only one line has that key. Every other case is uncertain, and the file is a conflict.
 
 use super::super::bytes::digest;
 use super::super::entry::{Entry, Record, State};

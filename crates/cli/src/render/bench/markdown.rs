@@ -1,7 +1,7 @@
 //! `--markdown`: the tables, for an issue or a page of documentation.
 //!
-//! Names and former runs come from outside. All text passes [`inline`], so that none of it is markup, HTML or a sequence
-//! of a terminal where the page is read or `/dev/stdout` is one.
+//! Names and earlier runs come from outside. All text passes through [`inline`], so that none of it acts as markup or
+//! HTML where the page is read, or as an escape sequence if `/dev/stdout` is a terminal.
 
 use super::{
     by_way, difference, duration, factor, figures, headline, main_rows, median, method, times,

@@ -70,7 +70,7 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     let seen = assess(gather::facts(From::default())?, Measured::default());
     let facts = seen.facts;
     let progress = Progress::new(common);
-    // The CPU of the former run: another CPU may be another kind of core.
+    // The CPU of the earlier run: a different CPU may be a different kind of core.
     let cpu =
         wanted.cpu.or_else(|| former.as_ref()?.cpu().filter(|cpu| pin::bindable(*cpu).is_ok()));
     let mut plan = Plan { cpu, rows, ..Plan::everything(threads.clone()) };

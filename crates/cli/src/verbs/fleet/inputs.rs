@@ -83,7 +83,7 @@ fn is_bundles_name(path: &Path) -> bool {
     path.is_file() && ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Returns the first bytes of a file. Only the engine reads a pipe, so no bytes are taken out of it.
+/// Returns the first bytes of a file. Only the engine reads a pipe, so no bytes are consumed.
 fn begin(path: &Path, kinds: Kinds) -> std::io::Result<Vec<u8>> {
     let mut begin = Vec::new();
     if kinds == Kinds::Regular || path.is_file() {

@@ -42,7 +42,7 @@ pub(super) fn of(file: &File, shown: &str) -> Result<Attributes> {
 /// list, are removed.
 ///
 /// # Errors
-/// The attributes would differ: other users might read the file.
+/// Returns an error if the attributes would differ, because other users could then read the file.
 pub(super) fn give(file: &File, wanted: &Attributes, shown: &str) -> Result<()> {
     let there = of(file, shown)?;
     for (name, value) in wanted.iter().filter(|it| !there.contains(it)) {

@@ -57,7 +57,7 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     Ok(code)
 }
 
-/// The models of processors of Proxmox VE that a file may name: those of the tree that it is in, such as /etc/pve.
+/// The Proxmox VE CPU models that a file may name: those of the tree that it is in, such as /etc/pve.
 fn models(path: &Path) -> Option<String> {
     let beside = |above: &Path| above.join("virtual-guest/cpu-models.conf");
     let file = path.ancestors().skip(1).map(beside).find(|file| file.is_file())?;

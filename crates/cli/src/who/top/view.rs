@@ -8,7 +8,7 @@ use clocksmith_who::classify::Path;
 use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
 
-/// Lines for a terminal of so many columns and rows; never more than fit.
+/// Lines for a terminal of this size; never more than fit.
 pub(super) fn lines(
     about: &About,
     window: &Window,

@@ -36,7 +36,7 @@ pub(super) struct Second {
 }
 
 impl Second {
-    /// Converts an account of so many seconds.
+    /// Converts an account of this many seconds.
     pub(super) fn of(profile: &Profile, seconds: f64) -> Self {
         let used = profile.processes.iter().filter(|row| row.cpu_seconds > 0.0);
         let processes = used.map(|row| Reader {

@@ -127,7 +127,7 @@ fn one_endless_line_ends_in_time() {
 
 #[test]
 fn a_compressed_bomb_ends_in_time() {
-    // gzip members follow each other: 96 MiB in some hundred kilobytes.
+    // gzip members follow each other: 96 MiB in a few hundred kilobytes.
     for (what, line, words) in [
         (
             "lines",

@@ -51,7 +51,7 @@ fn children_by_every_way() {
 fn signals_and_filters() {
     all_ok(&C, &["signals", "seccomp"]);
     // Known defect: on a busy machine the second read of a program that filters its system calls at once has been seen
-    // some nanoseconds below its first one, in about one run of ten. A clock that goes back each time fails here.
+    // a few nanoseconds below its first one, in about one run of ten. A clock that goes back each time fails here.
     for program in C {
         let Some(path) = build(program) else { continue };
         let tries = || run(&LINE, &path, &["seccomp-first"]);

@@ -79,7 +79,7 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// The system gives none.
+    /// Returns an error if a thread cannot be started.
     pub fn start(mut self) -> io::Result<Self> {
         let instants = crate::Updater::spawn(&RECENT, self.period, Box::new(Instant::update))?;
         let wall = crate::Updater::spawn(&RECENT_WALL, self.period, Box::new(Clock::update))?;
@@ -91,7 +91,7 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// None.
+    /// Never returns an error.
     pub fn stop(self) -> io::Result<()> {
         Ok(())
     }

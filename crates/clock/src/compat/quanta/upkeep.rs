@@ -64,7 +64,8 @@ impl Upkeep {
     ///
     /// # Errors
     ///
-    /// There is one already, or the system gives none. A forked child has none of its parent's.
+    /// Returns an error if such a thread runs already, or if the system cannot start one. A forked
+    /// child does not inherit its parent's thread.
     pub fn start(self) -> Result<Handle, Error> {
         let Self { interval, clock } = self;
         let kept = RECENT.kept().map_err(Error::FailedToSpawnUpkeepThread)?;

@@ -1,4 +1,4 @@
-//! Red Hat: RHEL for Real Time, and the profile of TuneD for SAP HANA in guests of KVM.
+//! Red Hat: RHEL for Real Time, and the profile of TuneD for SAP HANA in KVM guests.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Avoided, Cited, Rule, Vendor};

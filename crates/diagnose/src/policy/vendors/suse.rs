@@ -1,4 +1,4 @@
-//! SUSE: the best practices for SAP HANA in guests of KVM, which changed from tsc to kvm-clock between two service packs.
+//! SUSE: the best practices for SAP HANA in KVM guests, which changed from tsc to kvm-clock between two service packs.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Avoided, Cited, Rule, Vendor};

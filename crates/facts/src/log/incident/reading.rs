@@ -11,7 +11,7 @@
 //!   one half a second and a *long* reference; a reference that is slow or fast shows the same.
 //!   Two intervals alone never show which of the two rates is wrong.
 //! * The timer's due times are fixed. A check that comes late makes its interval long and the next one
-//!   short: an interval under half a second is no fault of either clock. 7.1 adds checks after
+//!   short: an interval under half a second is not a fault of either clock. 7.1 adds checks after
 //!   microseconds.
 //! * A guest that was paused, and a machine that was suspended, can continue with a TSC that advanced and a
 //!   reference that did not. A TSC that stops in deep idle states shows less than the reference. So one

@@ -273,7 +273,7 @@ pub(crate) fn hex(text: &str) -> Option<u64> {
 }
 
 /// The text behind the leading digits of a figure, if it shows that the figure is whole: something follows that is
-/// no digit, and no mark with which a pager cuts a line.
+/// neither a digit nor a mark with which a pager cuts a line.
 pub(crate) fn behind_figure(text: &str, digit: fn(u8) -> bool) -> Option<&str> {
     let text = text.trim_start();
     let text = text.strip_prefix("0x").or_else(|| text.strip_prefix('-')).unwrap_or(text);

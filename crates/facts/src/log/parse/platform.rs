@@ -66,7 +66,7 @@ fn without_emphasis(line: String) -> String {
 /// `Timer ISR/0: Time went backwards: delta=-118088543 delta_cpu=25911457 ...` and `clocksource/0: Time went backwards:
 /// ret=2c0f1a delta=-15037998212724 shadow=...`, the latter without `ret=` at first: `timer_interrupt()` and
 /// `xen_clocksource_read()` in arch/i386/kernel/time-xen.c and arch/x86/kernel/time-xen.c, which only kernels with
-/// Xen's patches for guests have (2.6.18 and before to 3.12 and later). They print no other words before it.
+/// Xen's patches for guests have (2.6.18 and before to 3.12 and later). No other words precede the message.
 fn backwards(m: &str) -> Option<Event> {
     let (head, rest) = m.split_at(find(m, "Time went backwards")?);
     let rest = rest["Time went backwards".len()..].trim();

@@ -18,7 +18,7 @@ impl Scanner {
         if line.kernel.is_some() || self.stamped < STAMPED || self.bare > 0 || self.prompted {
             return false;
         }
-        // After a mail that quotes lines with time stamps, a block of other lines is another log.
+        // After a mail that quotes lines with time stamps, a block of other lines is a different log.
         if self.quotes_alone && is_in_block(place) {
             return false;
         }

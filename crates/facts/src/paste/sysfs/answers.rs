@@ -59,7 +59,7 @@ fn printed(line: &str) -> Option<File> {
 }
 
 /// Two commands that were pasted one after the other, and both answers below them. The terminal shows the commands first.
-/// `None` where it is another text.
+/// `None` if the text is something else.
 pub(super) fn of_two_commands(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> {
     let [first] = wanted else { return None };
     let (one, two) = (printed(page.line(at))?, printed(page.line(at + 1))?);

@@ -40,7 +40,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
-    // A script that uses the socket with `curl`; it may start machines of QEMU, too.
+    // A script that uses the socket with `curl`; it may also start QEMU machines.
     let sends = ["/boot-source", "\"boot_args\"", "curl"];
     let text = clues.text;
     let alone = !text.contains("qemu-system-");

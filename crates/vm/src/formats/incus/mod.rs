@@ -1,7 +1,8 @@
-//! Virtual machines of Incus and LXD: the output of `config show` and `profile show`.
+//! Incus and LXD virtual machines: the output of `config show` and `profile show`.
 //!
-//! `raw.qemu` becomes the end of a command line of QEMU, and the section machine of `raw.qemu.conf` its `-machine`. Source:
-//! Incus, doc/reference/instance_options.md (raw), internal/server/instance/drivers/driver_qemu_config_override.go.
+//! `raw.qemu` is appended to a QEMU command line, and the section machine of `raw.qemu.conf` becomes its `-machine`.
+//! Source: Incus, doc/reference/instance_options.md (raw),
+//! internal/server/instance/drivers/driver_qemu_config_override.go.
 
 #[cfg(test)]
 mod tests;

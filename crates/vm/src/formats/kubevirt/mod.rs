@@ -1,4 +1,4 @@
-//! Manifests of KubeVirt: machines, instances, templates of them, several in one file, and Helm's.
+//! KubeVirt manifests: machines, instances, templates of them, several in one file, and Helm's.
 //!
 //! [`crate::yaml`] returns a tree with places.
 

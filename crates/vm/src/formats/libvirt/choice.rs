@@ -48,7 +48,7 @@ pub(crate) fn left(document: &Document, choices: &Choices) -> Vec<&'static str> 
 /// Returns the changes of a domain: all of them, or none.
 ///
 /// # Errors
-/// The domain cannot have all of them; with the reason.
+/// Returns the reason if the domain cannot have all of them.
 fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'static str> {
     // With these options, libvirt does not start an emulated domain.
     if domain.emulated() || !domain.x86() {

@@ -276,7 +276,7 @@ impl<'a> Domain<'a> {
     }
 
     /// Returns the guest's system, whether its source names an old Windows, and whether names contradict the enabled
-    /// features of Hyper-V: then neither is trusted enough to change a clock.
+    /// Hyper-V features: then neither is trusted enough to change a clock.
     fn find_guest(&self, document: &Document) -> (Known, bool, bool) {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);

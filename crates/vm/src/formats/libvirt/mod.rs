@@ -1,4 +1,4 @@
-//! Domains of libvirt: whole ones, snapshots, states of running ones, parts, templates.
+//! libvirt domains: whole ones, snapshots, states of running ones, parts, templates.
 //!
 //! `domain` reads the settings of the clock from the tree, `check` judges them, `timer` judges the timers, `place`
 //! inserts and removes elements, `predict` returns the options that QEMU gets.

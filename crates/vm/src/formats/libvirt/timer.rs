@@ -174,7 +174,7 @@ fn stimer(domain: &Domain<'_>) -> bool {
     domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain)
 }
 
-/// Returns whether all features of Hyper-V that the host has are passed on.
+/// Returns whether all Hyper-V features that the host has are passed on.
 fn passes(domain: &Domain<'_>) -> bool {
     let hyperv = domain.features.and_then(|it| domain.tree.children(it, "hyperv").next());
     hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
@@ -226,7 +226,7 @@ fn kvmclock(domain: &Domain<'_>) -> Option<Finding> {
     }
 }
 
-/// Returns another paravirtual feature of KVM that the domain disables.
+/// Returns another KVM paravirtual feature that the domain disables.
 fn other_leaf(domain: &Domain<'_>) -> Option<String> {
     for name in ["poll-control", "pv-ipi"] {
         if domain.switched("kvm", name).is_some_and(|(_, on)| !on) {

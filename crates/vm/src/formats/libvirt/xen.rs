@@ -1,4 +1,4 @@
-//! Domains of Xen in libvirt's format: there, `mode=` of the tsc timer has an effect.
+//! Xen domains in libvirt's format: there, `mode=` of the tsc timer has an effect.
 
 use super::domain::Domain;
 use crate::finding::{Finding, Severity};

@@ -1,8 +1,8 @@
 //! Packer templates, in HCL2 and JSON: machines of the builders of QEMU, VirtualBox, VMware, vCenter and Proxmox VE.
 //!
-//! They become a command line of QEMU, of `VBoxManage`, a `.vmx` or a machine of Proxmox VE, which is judged. Source:
-//! packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the same
-//! option); the pages of the other builders.
+//! They are translated to a QEMU or `VBoxManage` command line, a `.vmx` or a Proxmox VE machine, which is checked.
+//! Source: packer-plugin-qemu, builder/qemu/step_run.go (getDefaultArgs(), and qemuargs that replace a default of the
+//! same option); the pages of the other builders.
 
 mod signs;
 #[cfg(test)]

@@ -138,7 +138,7 @@ fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
         if line.is_comment() || grub::bare_line(&line, findings) {
             continue;
         }
-        // Options of Xen itself have the same names.
+        // Xen's own options have the same names.
         if line.text.contains("GRUB_CMDLINE") && !line.text.contains("GRUB_CMDLINE_XEN") {
             let Some(at) = line.text.find('=') else { continue };
             let value = line.text.get(at + 1..).unwrap_or_default();
@@ -209,7 +209,7 @@ fn describes(text: &str) -> bool {
     matches!(key, "description" | "summary" | "help" | "doc") && words.trim_end().contains(' ')
 }
 
-/// Returns whether a line is of the command line of Xen, which has options of the same names: `clocksource=` of
+/// Returns whether a line belongs to Xen's command line, which has options of the same names: `clocksource=` of
 /// `xen.gz`.
 /// Source: Xen docs/misc/xen-command-line.pandoc, clocksource.
 fn of_xen(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Scripts that create a machine of Proxmox VE: `qm create` and `qm set`. Their options are the keys of its file, which
+//! Scripts that create a Proxmox VE machine: `qm create` and `qm set`. Their options are the keys of its file, which
 //! is judged. Nothing is changed in them.
 //!
 //! Source: qm(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those of the file).

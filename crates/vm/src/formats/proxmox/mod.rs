@@ -1,6 +1,6 @@
-//! Machines of Proxmox VE: `key: value` lines, then a section for each snapshot; and scripts and playbooks that make them.
+//! Proxmox VE machines: `key: value` lines, then a section for each snapshot; and scripts and playbooks that make them.
 //!
-//! The translation of `cpu:` to options of QEMU is here; a `-cpu` in `args:` is judged by `qemu::cpu`.
+//! The translation of `cpu:` to QEMU options is here; a `-cpu` in `args:` is judged by `qemu::cpu`.
 
 mod commands;
 mod models;

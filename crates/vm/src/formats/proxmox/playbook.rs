@@ -1,4 +1,4 @@
-//! Tasks of Ansible that create a machine of Proxmox VE by the module `proxmox_kvm`: its options are the keys of the
+//! Ansible tasks that create a Proxmox VE machine by the module `proxmox_kvm`: its options are the keys of the
 //! machine's file, which is judged. Nothing is changed in them.
 //!
 //! Source: community.proxmox, plugins/modules/proxmox_kvm.py, `create_vm()`.

@@ -1,6 +1,6 @@
 //! Functions that write a command line one part at a time: `add() { echo "$1" >> FILE; }` and `add "-cpu host \\"`, or
-//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as it would write them; another function that
-//! gets options of QEMU is reported, because only a run shows its effect.
+//! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as the function would write them. Any other
+//! function that gets QEMU options is reported, because only a run shows its effect.
 
 use super::script::{strong, tests};
 use super::variables::{Value, Variables};
@@ -307,7 +307,7 @@ impl<'a> Helpers<'a> {
         self.written.values()
     }
 
-    /// Returns the place of a call with options of QEMU to a function whose use of them is not known.
+    /// Returns the place of a call with QEMU options to a function whose use of them is not known.
     pub(super) fn unknown(&self, all: &'a [Statement]) -> Option<Range<usize>> {
         let options = |word: &Word| {
             let text = word.pieces.iter().find_map(|piece| match piece {

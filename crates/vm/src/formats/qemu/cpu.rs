@@ -45,7 +45,7 @@ pub(crate) struct Context<'a> {
     pub(crate) stays: bool,
     /// The technology that protects the guest's memory from the host.
     pub(crate) confidential: Option<Confidential>,
-    /// Whether flags of Hyper-V have no effect: an older Windows, or an emulated processor.
+    /// Whether Hyper-V flags have no effect: an older Windows, or an emulated processor.
     pub(crate) no_hyperv: bool,
     /// Whether the user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
@@ -197,7 +197,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     out
 }
 
-/// Returns whether a property disables another paravirtual feature of KVM (target/i386/cpu.c,
+/// Returns whether a property disables another KVM paravirtual feature (target/i386/cpu.c,
 /// `feature_word_info[FEAT_KVM]`).
 fn is_leaf(property: &Property) -> bool {
     let hint = matches!(property.name.as_str(), "kvm-hint-dedicated" | "kvm-pv-enforce-cpuid");
@@ -241,7 +241,7 @@ pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
 pub(crate) const BESIDE_VMWARE: &str =
     "beside a flag of Hyper-V, vmware-cpuid-freq=on gives the guest no frequency any more";
 
-/// `vmware-cpuid-freq=on` beside flags of Hyper-V.
+/// `vmware-cpuid-freq=on` beside Hyper-V flags.
 fn vmware(cpu: &Properties) -> Option<Finding> {
     let asked = cpu.get("vmware-cpuid-freq").filter(|it| it.state() == Some(true))?;
     let hyperv = |p: &&Property| {

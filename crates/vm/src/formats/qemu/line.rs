@@ -226,7 +226,7 @@ impl Line {
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
         let (declared, hinted) = match self.guest() {
-            // Flags of Hyper-V are used for other systems, too.
+            // Hyper-V flags are used for other systems, too.
             Some(Guest::Windows) => (None, Some(Guest::Windows)),
             declared => (declared, None),
         };
@@ -251,7 +251,7 @@ impl Line {
         }
     }
 
-    /// Returns whether flags of Hyper-V are combined with the name of another system: they are used for other systems,
+    /// Returns whether Hyper-V flags are combined with the name of another system: they are used for other systems,
     /// too. Then neither is trusted enough to change a clock.
     pub(crate) fn contradicted(&self, file: &str) -> bool {
         let mut names = self.names().chain([file]);

@@ -1,4 +1,4 @@
-//! Command lines of QEMU: alone, in scripts, in units and Makefiles, and behind other tools' own.
+//! QEMU command lines: alone, in scripts, in units and Makefiles, and behind other tools' own.
 //!
 //! `crate::shell` splits a script into words, `variables` expands its variables, `script` finds the command lines,
 //! `line` has the options that affect a clock, `property` reads their lists, `cpu` and `machine` judge them. The
@@ -52,7 +52,7 @@ pub(super) const FORMAT: Format = Format {
     qemu: Some(Qemu { choose: Some(choice::edits), predict: None }),
 };
 
-/// A command line of QEMU, or options of one.
+/// A QEMU command line, or options of such a line.
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let text = clues.text;
     let option = |name: &str| {
@@ -183,7 +183,7 @@ fn agree(first: &mut Finding, other: Finding) {
     }
 }
 
-/// Returns whether the flags of Hyper-V apply only under a condition.
+/// Returns whether the Hyper-V flags apply only under a condition.
 fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
     let flags = line.cpu().into_iter().flat_map(|cpu| &cpu.list);
     let mut hyperv = flags.filter(|flag| flag.name.starts_with("hv-")).peekable();
@@ -222,7 +222,7 @@ fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'
 }
 
 /// Returns whether nothing on this path of the script requests KVM, whatever other branches do: then QEMU emulates the
-/// processor, which has no clock of Hyper-V.
+/// processor, which has no Hyper-V clock.
 fn without_kvm(command: &Command, line: &Line) -> bool {
     let host = line.cpu().is_some_and(|cpu| cpu.head_name() == "host" || cpu.whole.unknown());
     let emulates = command.program.as_ref().is_some_and(|it| machine::emulates(it.as_str()));

@@ -1,4 +1,4 @@
-//! Property lists of QEMU: `host,kvm=off,+invtsc`, `pc,hpet=off`, `kvm-pit.lost_tick_policy=discard`.
+//! QEMU property lists: `host,kvm=off,+invtsc`, `pc,hpet=off`, `kvm-pit.lost_tick_policy=discard`.
 
 use crate::placed::Placed;
 use std::ops::Range;

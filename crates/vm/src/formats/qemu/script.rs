@@ -27,7 +27,7 @@ const MOST_NEWER: usize = 64;
 const STRONG: &str = "-cpu -machine -M -m -drive -hda -kernel -cdrom -smp -enable-kvm -accel -device \
     -nographic -no-hpet -append -bios -blockdev -global -rtc -nodefaults";
 
-/// A command line of QEMU.
+/// A QEMU command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     /// The program as it is written; `None` for a list that consists of options.
@@ -56,7 +56,7 @@ pub(crate) struct Script {
     newer: Vec<usize>,
     /// Whether the script is larger than the part that is read: a missing option may be there nevertheless.
     pub(crate) cut: bool,
-    /// The call of a function that gets options of QEMU, and whose use of them is not known.
+    /// The call of a function that gets QEMU options, and whose use of them is not known.
     pub(crate) helper: Option<Range<usize>>,
     /// The statements, grouped by command line, because no command was found.
     pooled: Pooled,
@@ -485,7 +485,7 @@ fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     listed(TALKS, base(first.trim_start_matches(['@', '-'])))
 }
 
-/// Returns the command line of QEMU in a simple command.
+/// Returns the QEMU command line in a simple command.
 pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if talks(words.iter().map(Placed::as_str)) {
         return None;

@@ -60,7 +60,7 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
     Finding::new(rule!("q-value-unknown"), at).summary(summary)
 }
 
-/// Reports a function that gets options of QEMU.
+/// Reports a function that gets QEMU options.
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
     let words =
@@ -135,7 +135,7 @@ fn expression(text: &str, at: usize) -> &str {
     line.get(..length).unwrap_or_default()
 }
 
-/// Reports strings of Python that affect a clock, but are in no command line that was found.
+/// Reports Python strings that affect a clock, but are in no command line that was found.
 fn strings(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
     let mut used = vec![false; text.len()];

@@ -1,7 +1,7 @@
-//! Machines of quickemu: a file of shell variables.
+//! quickemu machines: files of shell variables.
 //!
-//! `extra_args` become the end of a command line of QEMU, in which the last `-cpu` applies. Source: quickemu(1),
-//! quickemu_conf(5), and quickemu, vm_boot().
+//! `extra_args` is appended to a QEMU command line, in which the last `-cpu` applies. Sources: quickemu(1),
+//! quickemu_conf(5), and vm_boot() in quickemu.
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         "linux" | "linux_old" => Guest::Linux,
         _ => Guest::Other,
     });
-    // The options of quickemu itself are right for each system; only added options are judged.
+    // quickemu's own options are right for each system; only added options are judged.
     let arm = find(document, "arch").is_some_and(|(arch, _)| arch == "aarch64");
     let program = match arm {
         true => "qemu-system-aarch64 -machine virt,accel=kvm",

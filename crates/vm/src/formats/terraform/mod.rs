@@ -1,8 +1,9 @@
 //! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
 //! lxc/incus and terraform-lxd/lxd.
 //!
-//! They become a domain of libvirt, a machine of Proxmox VE or one of Incus, which is judged. Source: the providers'
-//! pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and `incus_instance`.
+//! They are translated to a libvirt domain, or to a Proxmox VE or Incus machine, which is checked. Source: the
+//! providers' pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and
+//! `incus_instance`.
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! Machines of UTM: `config.plist`.
+//! UTM machines: `config.plist`.
 //!
-//! They become a command line of QEMU. Source: UTM, Configuration/UTMQemuConfigurationSystem.swift and
+//! They are translated to a QEMU command line. Source: UTM, Configuration/UTMQemuConfigurationSystem.swift and
 //! UTMQemuConfiguration+Arguments.swift, 4.x.
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Vagrantfiles of the provider libvirt: they become a domain, and are judged as that.
+//! Vagrantfiles for the libvirt provider. They are translated to a libvirt domain, which is checked.
 //!
-//! Lines of settings are read, not Ruby: a setting inside a condition or a loop is assumed to apply. Source:
+//! Only lines of settings are read, not Ruby code: a setting inside a condition or a loop is assumed to apply. Source:
 //! vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
 
 #[cfg(test)]

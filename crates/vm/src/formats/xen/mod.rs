@@ -1,6 +1,6 @@
 //! Xen: the domain files of `xl` (and of `xm`, its predecessor).
 //!
-//! [`config`] is the syntax. Domains of libvirt that run under Xen are in `libvirt`.
+//! [`config`] is the syntax. libvirt domains that run under Xen are in `libvirt`.
 
 mod config;
 #[cfg(test)]

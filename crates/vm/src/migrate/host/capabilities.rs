@@ -12,7 +12,7 @@ use crate::xml::{Element, Tree};
 /// model does not have by itself are listed, and no model has `invtsc`.
 ///
 /// # Errors
-/// The text is not XML, or of another kind.
+/// Returns an error if the text is not XML, or is of another kind.
 pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
     let tree = Tree::strict(&Text::new(text.to_owned()))
         .map_err(|error| HostError::Broken(format!("this XML cannot be read: {error}")))?;

@@ -34,7 +34,7 @@ struct Machine {
 /// Reads `clocksmith why --json`; `None` if it is another document.
 ///
 /// # Errors
-/// It is such a document, but lacks the required field.
+/// Returns an error if the text is such a document, but lacks a required field.
 pub fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
     let Ok(report) = serde_json::from_str::<Place>(text) else { return Ok(None) };
     let Some(schema) = report.schema.filter(|schema| schema.starts_with("clocksmith.")) else {

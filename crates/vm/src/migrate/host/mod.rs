@@ -109,7 +109,7 @@ impl Host {
 /// Parses a frequency in Hz. Hosts keep it in kHz, truncated.
 ///
 /// # Errors
-/// The text is not a number, or not a frequency that a TSC has.
+/// Returns an error if the text is not a number, or not a frequency that a TSC can have.
 pub fn frequency(text: &str) -> Result<u64, HostError> {
     let hz: u64 = text.trim().parse().map_err(|_| {
         let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
@@ -129,7 +129,7 @@ fn exact(hz: u64) -> Option<Tsc> {
 /// Reads hosts from a text, whose kind is recognised by its beginning. `name` is used for a host without a name.
 ///
 /// # Errors
-/// The text is of no known kind, or has no host.
+/// Returns an error if the text is of no known kind, or has no host.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Host>, HostError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().as_bytes().first() {

@@ -1,4 +1,4 @@
-//! Hosts from KubeVirt: the labels that its node labeller puts on nodes of Kubernetes.
+//! Hosts from KubeVirt: the labels that its node labeller puts on Kubernetes nodes.
 //!
 //! Source: KubeVirt `pkg/virt-controller/watch/topology/tsc.go` and the node labeller, 1.0 to 1.6:
 //! `cpu-timer.node.kubevirt.io/tsc-frequency` (Hz) and `.../tsc-scalable`, from libvirt's capabilities;
@@ -96,7 +96,7 @@ struct Metadata {
 /// Reads a Node, a NodeList or a List from JSON.
 ///
 /// # Errors
-/// The text is not JSON, or has no node.
+/// Returns an error if the text is not JSON, or has no node.
 pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
     let object: Object = serde_json::from_str(text)
         .map_err(|error| HostError::Broken(format!("this JSON cannot be read: {error}")))?;
@@ -119,7 +119,7 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 /// Reads the same from YAML, also from several documents in one file.
 ///
 /// # Errors
-/// The text is not YAML, or has no node.
+/// Returns an error if the text is not YAML, or has no node.
 pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
     let documents = yaml::parse(text).map_err(|error| {
         // A text that is not YAML is more likely of another kind than broken.

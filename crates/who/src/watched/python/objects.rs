@@ -67,7 +67,7 @@ impl Python {
             }
         };
         let first_line = u32::try_from(word(layout.first_line)? & 0xffff_ffff).ok()?;
-        // A code object of the same place may be another one by now.
+        // The code object at this address may have been replaced since.
         let known = self
             .code
             .get(&at)

@@ -201,7 +201,7 @@ fn unknown(at: usize) -> Placed {
     text
 }
 
-/// Returns each list joined with each other one. Under a condition, a repeated -cpu is another command line.
+/// Returns each list joined with every other one. Under a condition, a repeated -cpu means another command line.
 fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
     let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
     let mut out = Vec::new();
