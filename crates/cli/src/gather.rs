@@ -1,7 +1,8 @@
 //! The sources of facts: this machine, a mirrored root, a bundle, a kernel log alone.
 
+use crate::prose::{Subjects, Unread};
 use anyhow::{Context, Error, Result, anyhow, bail};
-use clocksmith_diagnose::{Measured, explain};
+use clocksmith_diagnose::Measured;
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
@@ -174,8 +175,8 @@ pub(crate) struct Part {
     pub(crate) facts: Facts,
     /// Another part of the text quotes it, and is newer.
     pub(crate) is_older: bool,
-    /// The words with pages that the whole text has, where it is about a wall clock.
-    pub(crate) about: Vec<&'static str>,
+    /// The subjects of the whole text that have pages.
+    pub(crate) about: Subjects,
 }
 
 /// A text, read.
@@ -193,9 +194,9 @@ impl Text {
         facts_of_text(self.log, &self.lines, &self.name)
     }
 
-    /// Returns the subjects of its prose: wall clocks that have a page.
-    fn about(&self) -> Vec<&'static str> {
-        explain::of_wall_clock(&self.lines.join("\n"))
+    /// Returns the subjects of its prose that have a page.
+    fn about(&self) -> Subjects {
+        Subjects::of(&self.lines)
     }
 }
 
@@ -314,35 +315,7 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
-        let text = lines.join("\n");
-        let pages = |words: &[&str]| {
-            let page = |word: &&str| format!("`clocksmith explain '{word}'`");
-            words.iter().map(page).collect::<Vec<_>>().join(", ")
-        };
-        let (words, of_reads) = (explain::of_wall_clock(&text), explain::of_reads(&text));
-        if !words.is_empty() {
-            bail!(
-                "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It seems to be \
-                 about a clock that shows the wrong time: {} says what is known of that. What settles it is \
-                 `clocksmith why` on that machine, or here the output of `timedatectl` and `chronyc tracking` from there",
-                pages(&words)
-            );
-        }
-        if !of_reads.is_empty() {
-            bail!(
-                "{shown} has no line that looks like a Linux kernel message, and nothing else that is known here. It names what \
-                 belongs to reading the clock: {} says what is known of that. What settles it is `clocksmith why` on that \
-                 machine, or here, from there, the output of `dmesg`, `cat /proc/cmdline` and \
-                 `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
-                pages(&of_reads)
-            );
-        }
-        bail!(
-            "{shown} has no line that looks like a Linux kernel message{}, and nothing else that is known here \
-             (profiles, traces of system calls, readings of /sys and /proc). Give the output of `dmesg` or \
-             `journalctl -k -b`",
-            if log.lines == 0 { " (it is empty)" } else { "" }
-        );
+        return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());
     }
     Ok(Text { log, lines, depths, name })
 }

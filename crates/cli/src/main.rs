@@ -9,6 +9,7 @@ mod exit;
 mod gather;
 mod machine_id;
 mod manual;
+mod prose;
 mod render;
 mod report;
 mod run;
@@ -51,6 +52,13 @@ fn program() -> ExitCode {
                 return code;
             }
             ui::err::line(&render::error(&error));
+            let mut known = String::new();
+            render::known::paragraph(
+                &mut known,
+                prose::Unread::known(&error),
+                render::Style::plain(),
+            );
+            ui::err::text(&known);
             exit::of_error(&error).into()
         }
     }

@@ -197,6 +197,7 @@ pub(crate) fn judge(
         wall_clock: wall.report,
         read: ReadReport::of(facts),
         symptoms: judged.into_iter().map(|one| one.report).collect(),
+        known: Vec::new(),
         sections: Vec::new(),
         facts: None,
     }

@@ -7,6 +7,7 @@
 
 use crate::cause::{Cause, CauseId, Confidence};
 use crate::diagnosis::{Read, Verdict};
+use crate::explain::Known;
 use crate::policy::{PolicyAnswer, Vendor};
 use crate::reconcile::Contradiction;
 use crate::remedies::{NextStep, Remedy};
@@ -102,6 +103,9 @@ pub struct Report<Id = CauseId> {
     /// Statements of other programs in a pasted text about reading the time, and what they prove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<SymptomReport>,
+    /// What the pages of `explain` say of the subject of a text in prose that does not show the clocksource.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<Known>,
     /// The machines of a text that shows several, each with its diagnosis; this report is about the worst one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionReport>,

@@ -8,6 +8,7 @@ pub(crate) mod facts;
 pub(crate) mod figures;
 pub(crate) mod fix;
 pub(crate) mod html;
+pub(crate) mod known;
 pub(crate) mod migrate;
 pub(crate) mod policy;
 pub(crate) mod predict;
@@ -41,6 +42,11 @@ impl Style {
             || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
         Self { ink: (!forbidden && ui::out::is_terminal()).then(Ink::of_run) }
+    }
+
+    /// Without colour.
+    pub(crate) fn plain() -> Self {
+        Self { ink: None }
     }
 
     /// Returns whether the output has no colours.

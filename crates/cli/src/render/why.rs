@@ -27,6 +27,7 @@ pub(crate) fn print(common: &Common, report: &Report, expectation: &Expectation)
         because(&mut out, report, expectation, common, style);
         costs(&mut out, report);
         super::wall::clock(&mut out, report, common, style);
+        super::known::paragraph(&mut out, &report.known, style);
         remedies(&mut out, report, style);
         next(&mut out, report, style);
         super::policy::paragraph(&mut out, report, common, style);

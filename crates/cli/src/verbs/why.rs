@@ -5,13 +5,14 @@ use crate::args::{Common, Why};
 use crate::exit::Code;
 use crate::gather::{self, Bundled, From, Part};
 use crate::machine_id;
+use crate::prose::Subjects;
 use crate::render::{self, html::Made};
 use crate::ui::err;
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
-use clocksmith_diagnose::wall::WallState;
-use clocksmith_diagnose::{Assessment, CauseId, Report, Severity, Verdict, policy};
+use clocksmith_diagnose::wall::{WallClockReport, WallState};
+use clocksmith_diagnose::{Assessment, CauseId, Report, Severity, Verdict, explain, policy};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::utc;
 use clocksmith_measure::light;
@@ -109,14 +110,8 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     for part in parts {
         let is_older = part.is_older;
         let mut seen = clocksmith_watch::assess::of(part.facts, None);
-        // A text in prose without a clocksource: the pages have the information about its subject.
-        if let (Some(wall), None) = (&mut seen.report.wall_clock, &seen.report.clocksource.current)
-        {
-            wall.settles.extend(part.about.iter().map(|word| Settle {
-                fact: "what is known of such clocks".to_owned(),
-                how: format!("clocksmith explain '{word}'"),
-            }));
-        }
+        let subjects = part.about.with(seen.facts.wall.apart.value());
+        add_pages(&mut seen.report, &subjects);
         let (name, lines) = part.section.map_or_else(Default::default, |section| {
             let lines = section.shown();
             (section.host, lines)
@@ -151,6 +146,38 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
         seen.report.clocksource.section = Some(place);
     }
     Ok(seen)
+}
+
+/// Lines of the kernel up to which a text is not a log, and quotes one.
+const QUOTED: u64 = 4;
+
+/// Adds what the pages say of the subject of a text in prose, if the text does not show the clocksource.
+fn add_pages(report: &mut Report, about: &Subjects) {
+    if report.clocksource.current.is_some() {
+        return;
+    }
+    let lines_of_kernel = report.read.as_ref().map_or(0, |read| read.kernel_lines);
+    let words: &[&'static str] = match &report.wall_clock {
+        Some(_) => about.wall.as_slice(),
+        // A log names devices and parameters in passing, and symptoms have their own texts.
+        None if lines_of_kernel > QUOTED || !report.symptoms.is_empty() => &[],
+        None if lines_of_kernel > 0 => &about.wall,
+        None => about.first(),
+    };
+    let is_right = |wall: &WallClockReport| wall.state == WallState::Synchronised;
+    if !report.wall_clock.as_ref().is_some_and(is_right) {
+        // A verdict about a clock says what the page of all clocks does.
+        let is_new = |word: &&&str| report.wall_clock.is_none() || **word != explain::WALL_CLOCK;
+        report.known = explain::known(&words.iter().filter(is_new).copied().collect::<Vec<_>>());
+    }
+    let known = &report.known;
+    if let Some(wall) = &mut report.wall_clock {
+        let others = words.iter().filter(|word| !known.iter().any(|known| known.word == **word));
+        wall.settles.extend(others.map(|word| Settle {
+            fact: "what is known of such clocks".to_owned(),
+            how: format!("clocksmith explain '{word}'"),
+        }));
+    }
 }
 
 /// Whether the part is newer than the others, and the result of `gravity()`: the greatest one leads.

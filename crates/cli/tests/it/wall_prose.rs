@@ -41,6 +41,107 @@ fn prose_about_a_wall_clock_is_refused_with_its_pages() {
     }
 }
 
+/// The text with single blanks: the report is wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[test]
+fn prose_about_a_known_problem_gets_the_core_of_its_page() {
+    for (text, word, advice) in [
+        ("WSL 2: after the laptop slept, the system time is late.\n", "WSL", "`sudo hwclock -s`"),
+        ("Our clocksource on EC2 is xen, and gettimeofday is slow.\n", "xen", "changing to tsc"),
+        (
+            "When the host goes to sleep, the VM time is out of sync.\n",
+            "wall-clock-stale-after-restore",
+            "Set it: `chronyc makestep`.",
+        ),
+        ("The guests of Xen have a clock drift.\n", "independent_wallclock", "in each guest"),
+    ] {
+        let (code, said) = said_of(text);
+        let said = unwrapped(&said);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("more: clocksmith explain '{word}'")), "{said}");
+        assert!(said.contains(advice), "{said}");
+    }
+    let (_, said) =
+        said_of("$ sysctl kern.timecounter.hardware\nkern.timecounter.hardware: HPET\n");
+    assert!(said.contains("FreeBSD") && !said.contains("What is known"), "{said}");
+}
+
+#[test]
+fn a_report_without_the_clocksource_gets_them_too() {
+    let (code, said) = said_of(
+        "$ date -u\nWed May 31 15:52:34 UTC 2017\n$ docker run -it x date -u\nWed May 31 15:16:54 UTC 2017\n",
+    );
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("more: clocksmith explain 'Docker Desktop'"), "{said}");
+    // A clock that is right has no such problem, and a log names devices in passing.
+    for text in [
+        "WSL 2 and its wall clock:\n#* PHC0    0   3   377    12  -2082ns[  +15us] +/- 3465ns\n",
+        "[    0.100000] hpet0: at MMIO 0xfed00000, IRQs 2, 8, 0\n",
+    ] {
+        let (_, said) = said_of(text);
+        assert!(!said.contains("What is known of such problems"), "{said}");
+    }
+}
+
+#[test]
+fn outputs_of_no_machine_of_the_writer_show_nothing() {
+    let tracking = "    Reference ID    : 00000000 ()\n    Leap status     : Not synchronised\n";
+    assert!(said_of(tracking).1.contains("not synchronised"));
+    for head in [
+        "On a broken guest chronyc would print:\n\n",
+        "The docs of chrony show this for a bad system:\n",
+        "Before the update:\n",
+    ] {
+        let (_, said) = said_of(&format!("{head}{tracking}\nAfter the update:\nall is well\n"));
+        assert!(!said.contains("wall clock is not synchronised"), "{said}");
+    }
+    let invented = "A chatbot told me what would be printed on a broken one:\n\n\
+                    \x20 [   12.000000] tsc: Marking TSC unstable due to clocksource watchdog\n\nI did not try.\n";
+    let (_, said) = said_of(invented);
+    assert!(!said.contains("demoted"), "{said}");
+    let few = "% time     seconds  usecs/call     calls    errors syscall\n\
+               ------ ----------- ----------- --------- --------- ----------------\n\
+               \x20 0.00    0.000000           0         2           clock_gettime\n";
+    let (_, said) = said_of(few);
+    assert!(unwrapped(&said).contains("too few to say"), "{said}");
+}
+
+#[test]
+fn a_server_without_a_source_is_named() {
+    for text in [
+        "server 192.0.2.1, stratum 16, offset -0.000015, delay 0.02609\n",
+        "response from peer 0: packet contents:\n\tflags: 0xe4\n\t  li=3 (0xc0)\n\tstratum = 0\n",
+    ] {
+        let (_, said) = said_of(text);
+        assert!(unwrapped(&said).contains("that it is not synchronised itself"), "{said}");
+    }
+    let (_, said) = said_of("server 192.0.2.1, stratum 2, offset -0.000015, delay 0.02609\n");
+    assert!(!unwrapped(&said).contains("not synchronised itself"), "{said}");
+}
+
+#[test]
+fn steps_that_recur_and_sources_beyond_the_limit_are_named() {
+    let steps: String = (0..3)
+        .map(|hour| format!("Oct  6 1{hour}:51:23 a ntpd[7]: time reset +9{hour}.339460 s\n"))
+        .collect();
+    let (_, said) = said_of(&steps);
+    assert!(unwrapped(&said).contains("wrong again after each step"), "{said}");
+    let peers = "ind assID status  conf reach auth condition  last_event cnt\n\
+                 ===========================================================\n\
+                 \x20 1 20111  9614   yes   yes  none  sys.peer   reachable  1\n\
+                 \x20 2 20112  9014   yes   yes  none    reject   reachable  1\n";
+    assert!(said_of(peers).1.contains("is synchronised"));
+    let peer = "assID=20112 status=9014 reach, conf, 1 event, event_reach,\n\
+                srcadr=192.0.2.1, srcport=123, reach=377, unreach=0,\n\
+                flash=400 peer_dist, keyid=0, offset=-7200500.1, delay=18.1, jitter=70.1,\n";
+    let (_, said) = said_of(&format!("{peers}\n{peer}"));
+    assert!(!said.contains("clock is synchronised"), "{said}");
+    assert!(unwrapped(&said).contains("more than ntpd sets without -g"), "{said}");
+}
+
 #[test]
 fn prose_about_something_else_is_asked_for_its_log() {
     for text in ["Docker Desktop uses much memory here.\n", "My entry in the printer's logbook.\n"]

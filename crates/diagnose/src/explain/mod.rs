@@ -11,6 +11,7 @@ mod figures;
 mod find;
 mod incidents;
 mod knowledge;
+mod known;
 mod messages;
 mod parameters;
 mod policies;
@@ -19,6 +20,8 @@ mod text;
 mod wall_words;
 
 pub use entry::{Explanation, Kind};
+pub use known::Known;
+pub use wall_words::GENERAL as WALL_CLOCK;
 
 /// Explains a word, a kernel parameter, a command line, or one or more kernel messages. Empty for an unknown query:
 /// [`did_you_mean`] then has suggestions.
@@ -44,6 +47,12 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
 #[must_use]
 pub fn of_reads(text: &str) -> Vec<&'static str> {
     wall_words::of_reads(text)
+}
+
+/// The core of the pages of these words, at most three.
+#[must_use]
+pub fn known(words: &[&str]) -> Vec<Known> {
+    known::known(words)
 }
 
 /// Every explanation that a word finds, and every known message.

@@ -8,7 +8,7 @@ const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 38] = [
+const SUBJECT: [&str; 60] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -45,6 +45,28 @@ const SUBJECT: [&str; 38] = [
     "clocks drift",
     "/etc/adjtime",
     "fake-hwclock",
+    "vm time",
+    "time is not accurate",
+    "time falls behind",
+    "clock falls behind",
+    "hours in the past",
+    "days in the past",
+    "hours behind",
+    "minutes behind",
+    "issue with the clock",
+    "time skew",
+    "not valid yet",
+    "kvm_ptp",
+    "date and time",
+    "clock-drift",
+    "time goes backwards",
+    "time moved backwards",
+    "systemzeit",
+    "uhrzeit",
+    "\u{447}\u{430}\u{441}\u{43e}\u{432}",
+    "\u{432}\u{440}\u{435}\u{43c}\u{435}\u{43d}\u{438}",
+    "\u{6642}\u{523b}",
+    "\u{7cfb}\u{7edf}\u{65f6}\u{95f4}",
     "\u{65f6}\u{949f}",
     "\u{c2dc}\u{acc4}",
 ];
@@ -77,7 +99,7 @@ const HOSTS: &str = "clock difference against peer";
 const LEAP: &str = "leap second";
 
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
-const OF_TIME: [&str; 12] = [
+const OF_TIME: [&str; 18] = [
     "ntp",
     "ntpd",
     "ntpdate",
@@ -90,12 +112,22 @@ const OF_TIME: [&str; 12] = [
     "vm",
     "vms",
     "utc",
+    "token",
+    "certificate",
+    "ptp_kvm",
+    "virtuelle",
+    "\u{432}\u{438}\u{440}\u{442}\u{443}\u{430}\u{43b}\u{44c}\u{43d}",
+    "\u{865a}\u{62df}\u{673a}",
 ];
 /// The page of those.
-const GENERAL: &str = "wall clock";
+pub const GENERAL: &str = "wall clock";
+
+/// The page of guests of Xen with a clock of their own, and words of texts that name Xen as a source of the time.
+const XEN: &str = "independent_wallclock";
+const OF_SOURCES: [&str; 2] = ["clocksource", "vdso"];
 
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 44] = [
+const PAGES: [(&str, &str); 62] = [
     ("wsl 2", "WSL"),
     ("wsl2", "WSL"),
     ("wsl --shutdown", "WSL"),
@@ -104,10 +136,15 @@ const PAGES: [(&str, &str); 44] = [
     ("docker for mac", "Docker Desktop"),
     ("docker for windows", "Docker Desktop"),
     ("docker run", "Docker Desktop"),
+    ("colima", "Docker Desktop"),
+    ("lima-vm", "Docker Desktop"),
+    ("minikube", "Docker Desktop"),
+    ("hyperkit", "Docker Desktop"),
     ("firecracker", "Firecracker"),
     ("snapshot/load", "Firecracker"),
     ("podman machine", "podman machine"),
     ("podman vm", "podman machine"),
+    ("xen", XEN),
     ("vmware-toolbox-cmd", "vmware-toolbox-cmd timesync"),
     ("vmware tools", "vmware-toolbox-cmd timesync"),
     ("virtualbox", "VirtualBox"),
@@ -120,6 +157,14 @@ const PAGES: [(&str, &str); 44] = [
     ("hibernat", STALE),
     ("put to sleep", STALE),
     ("goes to sleep", STALE),
+    ("sleep mode", STALE),
+    ("from sleep", STALE),
+    ("after sleep", STALE),
+    ("host sleep", STALE),
+    ("host-sleep", STALE),
+    ("macos sleep", STALE),
+    ("sleep/wake", STALE),
+    ("time sleeping", STALE),
     ("wakes up", STALE),
     ("resumes from", STALE),
     ("after resume", STALE),
@@ -128,7 +173,11 @@ const PAGES: [(&str, &str); 44] = [
     ("paused", STALE),
     ("checkpoint", STALE),
     ("snapshot", STALE),
+    ("ptp_kvm", "ptp_kvm"),
+    ("kvm_ptp", "ptp_kvm"),
     ("not yet valid", "certificate is not yet valid"),
+    ("certificate is not valid yet", "certificate is not yet valid"),
+    ("token", "token used before issued"),
     ("leap second", LEAP),
     ("dual boot", LOCAL_RTC),
     ("dual-boot", LOCAL_RTC),
@@ -137,9 +186,10 @@ const PAGES: [(&str, &str); 44] = [
     ("set-local-rtc", LOCAL_RTC),
     ("/etc/adjtime", LOCAL_RTC),
     ("fake-hwclock", "fake-hwclock"),
+    ("raspberr", "fake-hwclock"),
     ("drifting clocks", HOSTS),
     ("clocks drift", HOSTS),
-    ("independent_wallclock", "independent_wallclock"),
+    ("independent_wallclock", XEN),
 ];
 
 /// The beginning of a text in small letters.
@@ -167,7 +217,10 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for (name, page) in PAGES {
         // Snapshots are of file systems, too.
-        let is_it = page != STALE || OF_GUESTS.into_iter().any(is_word);
+        let is_it = match name {
+            "xen" => !OF_SOURCES.iter().any(|word| small.contains(word)),
+            _ => page != STALE || OF_GUESTS.into_iter().any(is_word),
+        };
         if is_it && is_word(name) && !found.contains(&page) {
             found.push(page);
         }
@@ -180,26 +233,59 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     found
 }
 
-/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page.
-const OF_READS: [(&str, &str); 17] = [
+/// The page of programs that saw the monotonic clock go back.
+const BACK: &str = "monotonic clock went back";
+
+/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page; those that
+/// say most of a problem come first.
+const OF_READS: [(&str, &str); 40] = [
+    ("<timer name", TIMERS),
+    ("hypervclock", TIMERS),
+    ("instant is later than self", BACK),
+    ("less than the current instant", BACK),
+    ("time goes backwards", BACK),
+    ("go back in time", BACK),
+    ("backward jumps", BACK),
+    ("after sleep", "suspend"),
+    ("computer to sleep", "suspend"),
+    ("pvclock_clocksource_read", "pvclock_clocksource_read"),
+    ("read_hpet", "read_hpet"),
+    ("acpi_pm_read", "acpi_pm_read"),
     ("notsc", "notsc"),
     ("tsc=reliable", "tsc=reliable"),
     ("tsc=unstable", "tsc=unstable"),
     ("tsc=nowatchdog", "tsc=nowatchdog"),
+    ("xen", OF_XEN),
     ("clocksource=tsc", "clocksource=tsc"),
     ("clocksource=hpet", "clocksource=NAME"),
     ("clocksource=acpi_pm", "clocksource=NAME"),
     ("nohpet", "nohpet"),
     ("hpet=disable", "hpet=disable"),
     ("no-kvmclock", "no-kvmclock"),
+    ("invariant tsc", "invariant TSC"),
+    ("invtsc", "invariant TSC"),
+    ("hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page"),
     ("kvm-clock", "kvm-clock"),
+    ("kvmclock", "kvm-clock"),
     ("acpi_pm", "acpi_pm"),
     ("hpet", "hpet"),
     ("vdso", "vDSO"),
+    ("queryperformancecounter", "QueryPerformanceCounter"),
     ("gettimeofday", "gettimeofday"),
     ("clock_gettime", "clock_gettime"),
+    ("time.now", "clock_gettime"),
+    ("nanotime", "clock_gettime"),
+    ("currenttimemillis", "clock_gettime"),
+    ("clock_monotonic", "CLOCK_MONOTONIC"),
     ("clocksource", "clocksource"),
+    ("clock source", "clocksource"),
 ];
+/// The page of libvirt's timers: a domain names devices that it does not have.
+const TIMERS: &str = "libvirt timers";
+/// The page of the clocksource xen: a hypervisor of that name is in texts about other matters, too.
+const OF_XEN: &str = "xen";
+const WITH_XEN: [&str; 6] =
+    ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];
 
 /// The pages that concern a text in prose about reads of the clock.
 pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
@@ -207,9 +293,13 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let is_word = |word: &str| has(&small, word, false, |c| c.is_ascii_alphanumeric() || c == '_');
     let mut found = Vec::new();
     for (name, page) in OF_READS {
-        if is_word(name) && !found.contains(&page) {
+        let is_it = page != OF_XEN || WITH_XEN.into_iter().any(is_word);
+        if is_it && is_word(name) && !found.contains(&page) {
             found.push(page);
         }
+    }
+    if found.contains(&TIMERS) {
+        found = vec![TIMERS];
     }
     found.truncate(MOST);
     found
@@ -229,7 +319,18 @@ mod tests {
             of_reads("the vDSO is active, and gettimeofday is slow"),
             ["vDSO", "gettimeofday"]
         );
-        for other in ["does notscale", "read_hpet_count()", "what a vdsofoo is", ""] {
+        assert_eq!(
+            of_reads("the default clocksource here is Xen, slower than tsc"),
+            ["xen", "clocksource"]
+        );
+        assert_eq!(of_reads("panicked at 'supplied instant is later than self'"), [BACK]);
+        for other in [
+            "does notscale",
+            "read_hpet_count()",
+            "what a vdsofoo is",
+            "dom0 of Xen has a disk",
+            "",
+        ] {
             assert_eq!(of_reads(other), [""; 0], "{other}");
         }
     }
@@ -256,6 +357,11 @@ mod tests {
             ("the system time is that of fake-hwclock", "fake-hwclock"),
             ("time.Now() is wrong in a cluster with drifting clocks", HOSTS),
             ("I keep local time in /etc/adjtime", LOCAL_RTC),
+            ("when the laptop goes to sleep, the VM time is out of sync", STALE),
+            ("the date and time of the VM are those of its snapshot", STALE),
+            ("Auf einem virtuellen Computer geht die Systemzeit vor", GENERAL),
+            ("colima: clock drift of the VM", "Docker Desktop"),
+            ("clock drift of the PV guests of Xen", "independent_wallclock"),
         ] {
             assert!(of_text(text).contains(&page), "{text}");
         }

@@ -18,6 +18,9 @@ const SERVED: [&str; 7] = [
     "CLOCK_TAI",
 ];
 
+/// Calls of a whole run below which nothing is concluded from their number: clocks of CPU time, and the start of some programs.
+const FEW: u64 = 4;
+
 pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     let plural = if calls.count == 1 { "" } else { "s" };
     let mut says = format!("{} call{plural} of {}", calls.count, calls.call);
@@ -114,6 +117,24 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
                     format!("The traced calls read {name}, which the vDSO of x86 serves {since}: whether the kernel is older is open."),
                 ),
         };
+    }
+    // A table counts every call of a run: a program that misses the vDSO has many.
+    let is_slow = symptom.under.as_deref().is_some_and(names::is_slow_by_nature);
+    if calls.clocks.is_empty() && calls.percent.is_some() && calls.count < FEW && !is_slow {
+        return judged
+            .proves(
+                "these reads entered the kernel, and no others of this run: calls that the vDSO serves do not show in a trace",
+                "whether the program read the time more often than that, by the vDSO, and which clocks these calls read (CPU-time \
+                 clocks are system calls everywhere)",
+                MEASURE,
+            )
+            .weighs(
+                Weight::Nothing,
+                format!(
+                    "The trace has {} call{plural} of {} in the whole run: too few to say that reads do not stay in user space.",
+                    calls.count, calls.call
+                ),
+            );
     }
     let open = "why: a clocksource without a vDSO path (hpet, acpi_pm, and xen or kvm-clock on some hosts), or the \
                 program: linked statically, 32-bit, in a sandbox, or calling syscall(2) itself";

@@ -49,6 +49,19 @@ fn offered(told: &TimeSource) -> Option<f64> {
     (least.abs() >= OFFSET_S && (most - least).abs() <= most.abs() / 4.0).then_some(least)
 }
 
+/// An offset that ntpd does not set without -g, in seconds (`CLOCK_PANIC` in ntp_loopfilter.c).
+const PANIC_S: f64 = 1000.0;
+
+/// The offset of the one source that ntpd could follow beside the one that it follows, if it is beyond that limit: with more
+/// sources, the one that is far off is wrong.
+fn beyond_panic(told: &TimeSource) -> Option<f64> {
+    let few = told.sources.is_some_and(|(all, _)| all <= 2);
+    let is_it =
+        told.daemon == "ntpd" && told.follows == Some(true) && few && !told.sources_disagree();
+    let offset = *told.offered_s.first().filter(|_| is_it)?;
+    (offset.abs() >= PANIC_S).then_some(offset)
+}
+
 /// The uncertainty of the rate, in parts per million, if it exceeds any correction: after the first update of
 /// chronyd, which begins with 1000000 ppm. The time itself may be right.
 pub(super) fn vague_rate(told: &TimeSource) -> Option<f64> {
@@ -124,6 +137,19 @@ fn large(told: &TimeSource) -> Vec<&Correction> {
     told.corrections.iter().filter(|one| one.by_s.abs() >= OFFSET_S).collect()
 }
 
+/// Number of equal steps from which on they are not an accident.
+const STEPS: usize = 3;
+
+/// Whether a daemon set the clock by about the same amount again and again.
+fn again(large: &[&Correction]) -> bool {
+    let Some(first) = large.first() else { return false };
+    let alike = |one: &&Correction| {
+        let ratio = one.by_s / first.by_s;
+        one.set && one.program == first.program && (0.5..2.0).contains(&ratio)
+    };
+    large.len() >= STEPS && large.iter().all(alike)
+}
+
 /// The findings in the log of a daemon, and whether the clock was set since, or the daemon followed a source.
 ///
 /// `start`: the reason why the clock was wrong from the start, if it was.
@@ -157,7 +183,13 @@ fn of_corrections(
         words.push_str(", and set it since");
     }
     words.push_str(": ");
-    if told.sources_disagree() {
+    if again(&large) {
+        let rate = if last.by_s > 0.0 { "slow" } else { "fast" };
+        words.push_str(&format!(
+            "it was wrong again after each step, by about as much: the clock runs so {rate} that no daemon can keep it, or \
+             something else sets it back each time. Which clocksource is in use, and the kernel's log, show more"
+        ));
+    } else if told.sources_disagree() {
         words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");
     } else {
         words.push_str(&why(worst.by_s, start.as_ref().map(|(why, _)| why.as_str())));
@@ -276,6 +308,31 @@ impl View<'_> {
             summary,
             vec![evidence.clone()],
         ));
+    }
+
+    /// Two sources of ntpd that answer and are far apart; returns whether there are.
+    pub(super) fn far_apart(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) -> bool {
+        let Some((told, source)) = self.told else { return false };
+        let Some(ahead) = beyond_panic(told) else { return false };
+        report.state = WallState::Unknown;
+        let way = if ahead < 0.0 { "slow" } else { "fast" };
+        let summary = format!(
+            "ntpd follows a source, and by another one that answers the wall clock is {} {way}, more than ntpd sets without -g: one \
+             of the two is wrong, or the one that it follows is this machine's own clock (127.127.1.0)",
+            text(ahead)
+        );
+        words.push(sentence(&summary));
+        report.settles.push(settle("the right time", "date -u here and on another machine"));
+        let place = told.places.offered.as_ref().unwrap_or(source);
+        let evidence = vec![Evidence::new(place.0.clone(), format!("offset {ahead:+.3} s"))];
+        let id = CauseId::WallClockUnsynchronised;
+        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
+        true
     }
 
     /// Figures of a daemon that contradict a synchronised clock.

@@ -252,6 +252,9 @@ impl<'a> View<'a> {
             self.against(found, report, words, causes);
             return;
         }
+        if self.far_apart(report, words, causes) {
+            return;
+        }
         if synchronised == Some(true) && self.told.is_some_and(|(told, _)| told.own_clock) {
             self.own_clock(report, words, causes);
             return;

@@ -72,10 +72,14 @@ pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
 
 /// A run time that saw `CLOCK_MONOTONIC` go back.
 pub(super) fn monotonic_back(program: &str) -> String {
+    let own = match program {
+        "Erlang" => "Erlang's own (Erlang/OTP before 24.3.4.17 had one)",
+        _ => "in the program: it subtracted values of two clocks, or in the wrong order",
+    };
     format!(
         "{program} saw the clock that never goes back go back. No time daemon can do that: either the clocksource of this machine \
          went back (counters of processors that are not synchronised, a fault of the hypervisor), which the kernel's log and \
-         clocksmith verify show, or the fault is {program}'s own (Erlang/OTP before 24.3.4.17 had one)"
+         clocksmith verify show, or the fault is {own}"
     )
 }
 

@@ -241,6 +241,14 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
+            What::ServerUnsynchronised => (
+                format!(
+                    "{program} asked a time server which answers that it is not synchronised itself (stratum 16 or 0, leap \
+                     indicator 3): no client takes its time. Its own daemon follows no source: see there (ntpq -pn, chronyc \
+                     sources). An isolated server needs its own clock as a source (local in chrony.conf, orphan of ntpd)"
+                ),
+                info,
+            ),
             What::Solicits => (solicits(self.told.filter(|_| !answered).map(|(told, _)| told))?, info),
             What::CalledUnsynchronised if self.synchronised() == Some(true) => (
                 format!(
@@ -465,6 +473,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::NotSet => "the clock could not be set",
         What::NotPermitted => "Operation not permitted",
         What::NoReply => "no reply from a time server",
+        What::ServerUnsynchronised => "the time server is not synchronised",
         What::CalledUnsynchronised => "TIME_ERROR by the kernel",
         What::Solicits => "asks servers of a pool",
         What::WentBack => "the wall clock went back",

@@ -17,18 +17,23 @@ fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
 impl Pasted {
     /// Takes out of a log of the same text what is read here: the state of a time daemon, which only a text around it tells from a
     /// quotation, and what source code, or a text of examples, shows. The scan of the log reads lines one by one; what the kernel
-    /// stamped stays with it.
+    /// stamped stays with it, unless the text says that no machine printed it.
     pub fn take_over(&self, log: &mut KernelLog) {
         let quoted = |line: u64| {
             let at = usize::try_from(line).ok()?.checked_sub(1)?;
             self.quoted.get(at).copied()
+        };
+        let imagined = |line: u64| {
+            let at = usize::try_from(line).unwrap_or_default().saturating_sub(1);
+            self.imagined.iter().any(|lines| lines.contains(&at))
         };
         log.entries.retain(|entry| match quoted(entry.line) {
             // A text that is too long was not read here.
             None => true,
             Some(quoted) => {
                 let is_state = matches!(entry.event, Event::ReadSynchronized(_));
-                !is_state && (!quoted || strip_prefix(&entry.text).1)
+                let stamped = strip_prefix(&entry.text).1 && !imagined(entry.line);
+                !is_state && (!quoted || stamped)
             }
         });
     }

@@ -70,6 +70,11 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "ptp4l[",
         "Waiting for ptp4l",
         "Sending NTP request to ",
+        "System's initial offset : ",
+        "adjtime state ",
+        ", stratum 16,",
+        ", stratum **16**,",
+        "li=3 (0xc0)",
     ],
     read: daemon_log,
 };
@@ -79,6 +84,7 @@ pub(super) const PROGRAMS: Reader = Reader {
     words: &[
         "SystemTimeWarning",
         "is not yet valid",
+        "certificate is not valid yet: NotBefore: ",
         "CertificateNotYetValidException",
         "Clock skew detected.",
         "clock leap detected",
@@ -116,6 +122,8 @@ pub(super) const PROGRAMS: Reader = Reader {
         "Clock considered unsynchronized",
         "ntp_gettime() returned TIME_ERROR",
         "Monotonic time stepped backwards!",
+        "later than self",
+        "less than the current instant",
         "[timeSync] One time synchronization: stepping time",
         "Changed local time to ",
         "Clock change detected. Flushing caches.",

@@ -1,10 +1,14 @@
 //! Parts of a text that are source code, and changelogs: a string in a test or a program is not the output of a
 //! machine.
 
+use super::examples::{
+    former, is_example, is_history, is_illustration, is_lead_in, is_of_a_test, is_question,
+    output_below, shown_below,
+};
 use crate::log::strip_prefix;
 
 /// Lines of a literal whose end is looked for.
-const LITERAL: usize = 200;
+pub(super) const LITERAL: usize = 200;
 /// Lines of a call whose end is looked for.
 const CALL: usize = 12;
 
@@ -21,8 +25,15 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
         } else if calls(line) {
             end_of_call(lines, at)
         } else if is_example(line) {
-            end_of_output(lines, at)
-        } else if formats(line) || is_illustration(line) || is_question(line) {
+            output_below(lines, at)
+        } else if is_lead_in(line) {
+            shown_below(lines, at)
+        } else if formats(line)
+            || is_illustration(line)
+            || is_question(line)
+            || is_history(line)
+            || is_of_a_test(line)
+        {
             Some(at)
         } else {
             None
@@ -33,6 +44,9 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
         };
         found[at..=end].fill(true);
         at = end + 1;
+    }
+    if let Some(former) = former(lines) {
+        found[former].fill(true);
     }
     found
 }
@@ -92,69 +106,6 @@ fn formats(line: &str) -> bool {
     let Some((text, _)) = rest.split_once('"') else { return false };
     let places = ["%s", "%d", "%v", "%q", "%f", "%u", "%ld", "%lld", "%lu", "{}", "{:?}"];
     is_call && places.iter().any(|place| text.contains(place))
-}
-
-/// Words of a heading above an output, at most.
-const HEADING: usize = 6;
-
-/// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
-fn is_example(line: &str) -> bool {
-    let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
-    bare.split_ascii_whitespace().count() <= HEADING
-        && [
-            "expected output",
-            "example output",
-            "sample output",
-            "output should be",
-            "salida esperada",
-        ]
-        .iter()
-        .any(|words| bare.contains(words))
-}
-
-/// The last line of the output below a heading: the fence that ends it, or the line in front of the next blank one.
-fn end_of_output(lines: &[String], at: usize) -> Option<usize> {
-    let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
-    let (first, line) = rest.find(|(_, line)| !line.trim().is_empty())?;
-    let fenced = line.trim_start().starts_with("```");
-    let ends = |line: &str| match fenced {
-        true => line.trim_start().starts_with("```"),
-        false => line.trim().is_empty(),
-    };
-    let end = rest.find(|(_, line)| ends(line)).map(|(end, _)| end);
-    Some(end.unwrap_or(lines.len() - 1).max(first))
-}
-
-/// Whether a line is an item of a list that says what messages of a kind look like, and not that the writer saw one: `2. marker of it
-/// are messages in dmesg like `tsc: Marking TSC unstable``.
-fn is_illustration(line: &str) -> bool {
-    let line = line.trim_start();
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let is_item = digits > 0 && line[digits..].starts_with(['.', ')'])
-        || line.starts_with(['-', '*']) && line[1..].starts_with(' ');
-    let likens = [" like `", " such as `", " like \"", " such as \"", "e.g. `", "e.g. \""];
-    let own = [" I ", " my ", " we ", " our ", " me ", "I get", "I see", "we see", "we get"];
-    is_item
-        && likens.iter().any(|words| line.contains(words))
-        && !own.iter().any(|word| line.contains(word))
-}
-
-/// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.
-fn is_question(line: &str) -> bool {
-    let line = line.trim_start().trim_start_matches(['*', '_', '#', ' ']);
-    let rest = line
-        .strip_prefix("Question ")
-        .or_else(|| line.strip_prefix("Pregunta "))
-        .or_else(|| line.strip_prefix('Q'));
-    rest.is_some_and(|rest| {
-        let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-        digits > 0
-            && rest.as_bytes()[0].is_ascii_digit()
-            && rest[digits..].trim_start_matches(['*', ')']).starts_with([':', ' '])
-            && (line.starts_with("Question")
-                || line.starts_with("Pregunta")
-                || rest[..digits].ends_with('.'))
-    })
 }
 
 /// Whether a text is the changelog of a package or of a project: entries that describe the changes of a version, and no

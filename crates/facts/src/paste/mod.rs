@@ -8,6 +8,7 @@
 mod complete;
 mod cpuid;
 mod discipline;
+mod examples;
 mod files;
 mod gutter;
 mod headings;
@@ -45,6 +46,7 @@ pub use machines::machines;
 pub use mixed::mixed;
 pub use sections::{Section, older, sections};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Bytes of a text that are searched for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
@@ -242,6 +244,8 @@ pub struct Pasted {
     pub unread: u64,
     /// For each line, whether it is part of source code or of a text of examples.
     quoted: Vec<bool>,
+    /// The lines of outputs that, by the text, no machine printed.
+    imagined: Vec<Range<usize>>,
     pub(crate) symptoms: Vec<Symptom>,
     pub(crate) told: Told,
 }
@@ -267,6 +271,7 @@ impl Pasted {
         let mut at = 0;
         // A manual shows outputs of no real machine, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
+        out.imagined = examples::imagined(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };
         while at < lines.len() {
             let line = &lines[at];
@@ -387,11 +392,13 @@ const MARKS_OF_SOURCES: [&str; 8] =
 /// Such lines from which a text is the source of a manual.
 const SOURCE_LINES: usize = 3;
 /// Sentences that manuals write about an output that they show: chronyc's and that of `pg_test_timing`.
-const ABOUT_OUTPUTS: [&str; 4] = [
+const ABOUT_OUTPUTS: [&str; 6] = [
     "The fields are as follows",
     "The columns are as follows",
     "Interpreting Results",
     "Interpreting results",
+    "* The column 'Overhead' indicates",
+    "Fields explained",
 ];
 
 /// Whether a text is a page of a manual, as `man` shows it or in its source: it has the headings of every page, and no

@@ -5,7 +5,7 @@ use crate::Fact;
 use crate::wall::{Apart, TimeSource, Tools, ahead_of_utc, date_of, date_seconds};
 
 pub(super) const VARIABLES: Reader =
-    Reader { name: "ntpq -c rv", words: &["associd=", "assID="], read: variables };
+    Reader { name: "ntpq -c rv", words: &["associd=", "assID=", "srcadr="], read: variables };
 
 pub(super) const ASSOCIATIONS: Reader =
     Reader { name: "ntpq -c as", words: &["conf reach auth condition"], read: associations };
@@ -28,7 +28,8 @@ fn variables(page: &mut Page<'_>, at: usize) -> usize {
         let line = line.trim_start();
         line.starts_with("associd=") || line.starts_with("assID=")
     };
-    if !is_first(page.line(at)) {
+    // The first line may be left out.
+    if !is_first(page.line(at)) && !page.line(at).trim_start().starts_with("srcadr=") {
         return 0;
     }
     let mut end = at + 1;
@@ -70,9 +71,26 @@ fn tools(page: &mut Page<'_>, at: usize) -> usize {
 
 /// One command line that runs `date` here and inside, and its two lines of output; or two prompts with one output each.
 fn dates(page: &mut Page<'_>, at: usize) -> usize {
-    let Some(asked) = Apart::asked(command(page.line(at))) else { return two_prompts(page, at) };
-    let (inside_first, with) = asked;
-    apart(page, with, inside_first, [at + 1, at + 2], 0)
+    if let Some((inside_first, with)) = Apart::asked(command(page.line(at))) {
+        return apart(page, with, inside_first, [at + 1, at + 2], 0);
+    }
+    match Apart::asked_among(command(page.line(at))) {
+        Some((inside_first, with)) => among_others(page, at, with, inside_first),
+        None => two_prompts(page, at),
+    }
+}
+
+/// Lines of the output of a line of commands in which two dates are looked for.
+const OUTPUT: usize = 12;
+
+/// The two dates in the output of a line of several commands.
+fn among_others(page: &mut Page<'_>, at: usize, with: &'static str, inside_first: bool) -> usize {
+    let output = (at + 1..page.len().min(at + 1 + OUTPUT)).take_while(|n| !page.is_prompt(*n));
+    let dated: Vec<usize> = output.filter(|n| date_seconds(page.line(*n)).is_some()).collect();
+    match dated[..] {
+        [first, second] => apart(page, with, inside_first, [first, second], 0),
+        _ => 0,
+    }
 }
 
 /// The command of a line that is one.
@@ -161,6 +179,10 @@ mod tests {
         assert_eq!(behind(&other_zone.replace("CEST", "CST")), None);
         let same = text.replace("docker run -it fedora date -u", "date -u");
         assert_eq!(behind(&same), None);
+        let among = "$ podman machine ssh 'uname -a ; date -u' 2>/dev/null; echo ; date -u && uname\n\
+                     Linux x 5.15.6 #1 SMP Wed Dec 1 13:41:10 UTC 2021 x86_64 GNU/Linux\n\
+                     Fri Dec 10 13:04:43 UTC 2021\n\nFri Dec 10 13:06:43 UTC 2021\nDarwin\n";
+        assert_eq!(behind(among), Some(120));
         let one = "$ date -u ; docker run busybox date\nFri  3 Nov 2017 15:20:43 UTC\nFri Nov  3 15:20:10 UTC 2017\n";
         assert_eq!(behind(one), Some(33));
     }

@@ -30,10 +30,11 @@ pub use functions::Role;
 use serde::Serialize;
 
 /// The readers: one line for each kind.
-pub(crate) const READERS: [Reader; 14] = [
+pub(crate) const READERS: [Reader; 15] = [
     folded::READER,
     flat::READER,
     pprof::READER,
+    pprof::LIST,
     perf::READER,
     samples::READER,
     strace_count::READER,

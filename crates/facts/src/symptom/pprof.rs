@@ -6,6 +6,31 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader { name: "pprof top", words: &["%"], read };
 
+/// `(pprof) list NAME`: a function with its source, and its share in the head.
+pub(super) const LIST: Reader =
+    Reader { name: "pprof list", words: &["(flat, cum)"], read: read_list };
+
+/// `     2.69s      2.70s (flat, cum) 54.00% of Total`, below `ROUTINE ===== NAME in FILE`.
+fn read_list(page: &mut Page<'_>, at: usize) -> usize {
+    let Some(above) = at.checked_sub(1).map(|above| page.line(above).trim()) else { return 0 };
+    let symbol = above
+        .strip_prefix("ROUTINE =")
+        .and_then(|rest| rest.trim_start_matches('=').split_ascii_whitespace().next());
+    let share_of = |line: &str| {
+        let (_, rest) = line.split_once("(flat, cum)")?;
+        let share = rest.split_ascii_whitespace().next()?;
+        rest.contains(" of Total").then(|| percent(share)).flatten()
+    };
+    let (Some(symbol), Some(all)) = (symbol, share_of(page.line(at))) else { return 0 };
+    let mut profile = Profile { counted: Counted::above_pprof(page, at), ..Profile::default() };
+    // The share of the function's own instructions is not in this line.
+    profile.add(symbol, 0.0, Some(all));
+    if let Some(profile) = profile.finish() {
+        page.symptom(at, LIST.name, Seen::Profile(profile));
+    }
+    1
+}
+
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     if row(page.line(at)).is_none() {
         return 0;
@@ -46,4 +71,29 @@ fn row(line: &str) -> Option<(f64, f64, &str)> {
 /// A share; pprof prints a plain 0 for none.
 fn share(word: &str) -> Option<f64> {
     if word == "0" { Some(0.0) } else { percent(word) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paste::Pasted;
+    use crate::symptom::Seen;
+
+    #[test]
+    fn a_listed_function_has_its_share_in_the_head() {
+        let of = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let symptoms = Pasted::read(&lines, "text").symptoms;
+            symptoms.into_iter().find_map(|symptom| match symptom.seen {
+                Seen::Profile(profile) => {
+                    profile.functions.first().map(|one| (one.name.clone(), one.percent))
+                }
+                _ => None,
+            })
+        };
+        let text = "Total: 4s\nROUTINE ======================== time.Now in /go/src/time/time.go\n\
+                    \x20    0.7s       1.6s (flat, cum) 40.00% of Total\n";
+        assert_eq!(of(text), Some(("time.Now".to_owned(), 40.0)));
+        assert_eq!(of(&text.replace("time.Now", "main.work")), None);
+        assert_eq!(of("0.7s 1.6s (flat, cum) 40.00% of Total\n"), None);
+    }
 }

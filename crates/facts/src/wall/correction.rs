@@ -19,6 +19,9 @@ pub struct Correction {
     pub source: Source,
 }
 
+/// Of `<sys/timex.h>`: the state of a clock that is not synchronised, and the status bit that says so.
+const TIME_ERROR: i32 = 5;
+const STA_UNSYNC: i64 = 0x40;
 /// Maximum number of stored corrections of one text.
 const MOST: usize = 64;
 
@@ -56,6 +59,20 @@ impl TimeSource {
         }
         if let Some(rest) = behind(line, "System clock was stepped by ") {
             return correction("chronyd", seconds(rest, "seconds"), true);
+        }
+        // chrony's `initstepslew`: `System's initial offset : 12.5 seconds slow of true (step)`.
+        if let Some(rest) = behind(line, "System's initial offset : ") {
+            let by_s = seconds(rest, "seconds")
+                .map(|by| if rest.contains(" slow of true") { by } else { -by });
+            return correction("chronyd", by_s, rest.contains("(step)"));
+        }
+        // `process_clock_state()` of systemd's time-wait-sync.c: the return value of adjtimex(2), and the status bits.
+        if let Some(rest) = behind(line, "adjtime state ") {
+            let (state, rest) = rest.split_once(" status ")?;
+            let state: i32 = state.parse().ok()?;
+            let status = i64::from_str_radix(rest.split(' ').next()?, 16).ok()?;
+            let logged = Some(state != TIME_ERROR && status & STA_UNSYNC == 0);
+            return Some(Self { logged, ..Self::default() });
         }
         // ntpd's event (`report_event()` in ntp_control.c), NTPsec's `CLOCK: time stepped by`, and what ntpd prints with -q.
         let of = |program: &str| line.contains(program);
@@ -165,6 +182,22 @@ mod tests {
                 ("ntpd", 12.5, true),
             ]
         );
+    }
+
+    #[test]
+    fn of_log_what_chronyd_finds_at_its_start_and_what_the_kernel_says() {
+        let found =
+            read(&["chronyd: System's initial offset : 61.500000 seconds slow of true (step)"]);
+        let one = &found.corrections[0];
+        assert_eq!((one.program, one.by_s, one.set), ("chronyd", 61.5, true));
+        let found = read(&["System's initial offset : 0.250000 seconds fast of true (slew)"]);
+        assert_eq!((found.corrections[0].by_s, found.corrections[0].set), (-0.25, false));
+        let lines = [
+            "systemd-time-wait-sync[7]: adjtime state 5 status 40 time Mon 2024-01-01 00:00:00.1 UTC",
+            "systemd-time-wait-sync[7]: adjtime state 0 status 2001 time Mon 2024-01-01 00:01:00.1 UTC",
+        ];
+        assert_eq!(read(&lines[..1]).logged, Some(false));
+        assert_eq!(read(&lines).logged, Some(true));
     }
 
     #[test]

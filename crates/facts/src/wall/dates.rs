@@ -48,6 +48,58 @@ impl Apart {
     }
 }
 
+/// Most commands of a line that are looked at.
+const COMMANDS: usize = 16;
+
+impl Apart {
+    /// The same for a line with other commands, and with a command in quotes for the guest: `podman machine ssh 'uname -a; date -u';
+    /// date -u`.
+    #[must_use]
+    pub fn asked_among(command: &str) -> Option<(bool, &'static str)> {
+        let mut found: Vec<Option<&'static str>> = Vec::new();
+        for part in parts(command).into_iter().take(COMMANDS) {
+            let first = part.split_ascii_whitespace().find(|word| *word != "sudo")?;
+            match INSIDE.into_iter().find(|name| *name == first) {
+                Some(with) if runs_date(part) => found.push(Some(with)),
+                // Its output may be anything.
+                Some(_) => return None,
+                None => found.extend(date_of(part)),
+            }
+        }
+        match found[..] {
+            [None, Some(with)] => Some((false, with)),
+            [Some(with), None] => Some((true, with)),
+            _ => None,
+        }
+    }
+}
+
+/// The commands of a line, without those in quotes.
+fn parts(command: &str) -> Vec<&str> {
+    let (mut found, mut from, mut quote) = (Vec::new(), 0, None);
+    for (at, letter) in command.char_indices() {
+        match (quote, letter) {
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), _) if open == letter => quote = None,
+            (None, ';' | '&' | '|') => {
+                found.push(command[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(command[from..].trim());
+    // The target of a redirection of standard error is none: `2>&1`.
+    found.retain(|part| !part.is_empty() && *part != "1");
+    found
+}
+
+/// Whether a command for a guest runs `date` there, once.
+fn runs_date(command: &str) -> bool {
+    let inner = command.split(['\'', '"', ';', '&', '|']).flat_map(str::split_ascii_whitespace);
+    inner.filter(|word| *word == "date").count() == 1
+}
+
 /// What a command that runs `date` runs it with: `None` inside for here.
 pub(crate) fn date_of(command: &str) -> Option<Option<&'static str>> {
     let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
@@ -199,6 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn asked_among_other_commands() {
+        for (command, asked) in [
+            (
+                "podman machine ssh 'uname -a; date -u && exit' 2>/dev/null; echo; date -u && uname",
+                Some((true, "podman")),
+            ),
+            ("date -u; limactl shell x 'date'; uptime", Some((false, "limactl"))),
+            ("date -u; docker ps; docker run a date", None),
+            ("date; date; wsl date", None),
+            ("podman machine ssh 'date; date'; date", None),
+            ("uname -a", None),
+        ] {
+            assert_eq!(Apart::asked_among(command), asked, "{command}");
+        }
+    }
+
+    #[test]
     fn date_seconds_orders_and_halves_of_days() {
         let of = |text: &str| date_seconds(text).unwrap().0;
         assert_eq!(of("Fri Nov  3 15:26:26 UTC 2017"), 1_509_722_786);
@@ -216,6 +285,7 @@ mod tests {
         fn any_text(text in "\\PC{0,80}") {
             let _ = date_seconds(&text);
             let _ = Apart::asked(&text);
+            let _ = Apart::asked_among(&text);
         }
     }
 }

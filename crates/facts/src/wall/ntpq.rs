@@ -59,8 +59,12 @@ impl TimeSource {
     #[must_use]
     pub fn of_variables(text: &str) -> Option<Self> {
         let text = text.trim_start();
-        let id = text.strip_prefix("associd=").or_else(|| text.strip_prefix("assID="))?;
+        let id = ["associd=", "assID="].into_iter().find_map(|name| text.strip_prefix(name));
+        // Without its first line a peer has its tests: one that fails any of them is not followed.
+        let rejected =
+            id.is_none() && variable(text, "flash").is_some_and(|flash| !flash.starts_with("00"));
         let head = text.lines().next().unwrap_or(text);
+        let id = id.or_else(|| (rejected && text.starts_with("srcadr=")).then_some(text))?;
         let of_daemon = id.starts_with("0 ") || id.starts_with("0,");
         let mut told = Self { daemon: "ntpd", ..Self::default() };
         let ahead_s = number(text, "offset").map(|ms| -ms / 1e3);
@@ -151,6 +155,14 @@ mod tests {
         assert_eq!(TimeSource::of_variables(&swings).unwrap().drift_ppm, None);
         let few = PEER.replace("2.88", "16000.0");
         assert_eq!(TimeSource::of_variables(&few).unwrap().drift_ppm, None);
+    }
+
+    #[test]
+    fn of_variables_without_the_first_line_a_rejected_peer_is_one() {
+        let text = "srcadr=a, srcport=123, reach=377,\nflash=400 peer_dist, keyid=0, offset=912.5, delay=1.9\n";
+        let told = TimeSource::of_variables(text).unwrap();
+        assert_eq!((told.offered_s[0], told.answering, told.follows), (-0.9125, 1, None));
+        assert_eq!(TimeSource::of_variables(&text.replace("400 peer_dist", "00 ok")), None);
     }
 
     #[test]

@@ -130,8 +130,9 @@ fn went_back(line: &str) -> Option<Said> {
 /// A program that found more time between two looks than it had expected.
 fn held_up(line: &str) -> Option<Said> {
     if let Some(rest) = behind(line, "timer thread slept for ") {
-        let by_s = rest.strip_prefix('[').and_then(|rest| rest.split('/').next());
-        let by_s = by_s.and_then(short_duration);
+        // The first figure is rounded: `[1.3m/80947ms]`.
+        let figures = rest.split(']').next().unwrap_or(rest).trim_start_matches('[');
+        let by_s = figures.rsplit('/').find_map(short_duration);
         return rest
             .contains(" clock which is above")
             .then_some(("Elasticsearch", What::HeldUp { by_s }));
@@ -153,10 +154,11 @@ fn held_up(line: &str) -> Option<Said> {
     None
 }
 
-/// `6.4s`, `300ms`.
+/// `6.4s`, `300ms`, `300000000ns`.
 fn short_duration(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let factor = match &text[end..] {
+        "ns" => 1e-9,
         "ms" => 1e-3,
         "s" => 1.0,
         "m" => 60.0,
@@ -177,6 +179,15 @@ fn others(line: &str) -> Option<Said> {
     }
     if line.contains("Monotonic time stepped backwards!") {
         return Some(("Erlang", What::MonotonicBack));
+    }
+    // The panics of Rust's Instant before 1.60, in the order of the versions.
+    let of_instant = [
+        "other was less than the current instant",
+        "specified instant was later than self",
+        "supplied instant is later than self",
+    ];
+    if of_instant.iter().any(|words| line.contains(words)) {
+        return Some(("Rust's Instant", What::MonotonicBack));
     }
     if line.contains("[timeSync] One time synchronization: stepping time") {
         return Some(("VMware Tools (vmtoolsd)", What::Set));
@@ -257,6 +268,20 @@ mod tests {
             ),
             held("Elasticsearch", 6.5)
         );
+        assert_eq!(
+            said("timer thread slept for [1.5m/91250ms] on absolute clock which is above the warn"),
+            held("Elasticsearch", 91.25)
+        );
+        assert_eq!(
+            said("timer thread slept for [6.2s/6250000000ns] on relative clock which is above"),
+            held("Elasticsearch", 6.25)
+        );
+        for panicked in [
+            "thread 'a' panicked at 'supplied instant is later than self', time.rs:1",
+            "thread 'a' panicked at 'other was less than the current instant'",
+        ] {
+            assert_eq!(said(panicked), Some(("Rust's Instant", What::MonotonicBack)));
+        }
         assert_eq!(
             said("Not marking nodes down due to local pause of 128306 > 5000 (milliseconds)"),
             held("Scylla", 128.306)

@@ -21,6 +21,8 @@ pub enum What {
     NotPermitted,
     /// A daemon sent a request to a time server and received no answer in time.
     NoReply,
+    /// A time server answered that it is not synchronised itself.
+    ServerUnsynchronised,
     /// ntpd asks another server of a pool.
     Solicits,
     /// ntpd: the kernel reports the clock as unsynchronised.
@@ -229,6 +231,21 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable")
     {
         return remark("systemd-timesyncd", What::NoReply);
+    }
+    // ntpdate -q; and the packet of an answer as check_ntp_time -vv prints it: leap indicator 3, which servers without a source send.
+    let bare = line.trim();
+    if bare.starts_with("server ")
+        && bare.contains(" offset ")
+        && [", stratum 16,", ", stratum **16**,"].iter().any(|words| bare.contains(words))
+    {
+        return remark("ntpdate", What::ServerUnsynchronised);
+    }
+    if bare == "li=3 (0xc0)" {
+        return remark("check_ntp_time", What::ServerUnsynchronised);
+    }
+    // kubeadm, of its own certificates.
+    if line.contains("the certificate is not valid yet: NotBefore: ") {
+        return remark("TLS", What::NotYetValid);
     }
     // ntpdate slews offsets of less than half a second.
     if let Some(rest) = behind(line, "adjust time server ")

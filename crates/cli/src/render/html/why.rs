@@ -24,6 +24,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
         report.verdict == Verdict::Ok && reads.iter().all(|cause| cause.severity == Severity::Info);
     page.section(if healthy { "Worth knowing" } else { "Why" }, &causes(&reads));
     page.section("The wall clock", &wall_clock(report, &wall));
+    page.section("What is known of such problems", &known(report));
     page.section("What other programs say", &symptoms(report));
     page.section("Where the machine is not as expected", &differences(report));
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
@@ -48,6 +49,15 @@ fn wall_clock(report: &Report, found: &[Cause]) -> String {
         return String::new();
     }
     format!("<p>{}</p>\n{}", text(summary), causes(found))
+}
+
+/// Renders what the pages say of the subject of a text in prose.
+fn known(report: &Report) -> String {
+    let mut out = String::new();
+    for one in &report.known {
+        let _ = writeln!(out, "<p><b>{}</b>: {}</p>", text(&one.word), text(&one.text));
+    }
+    out
 }
 
 /// Renders symptoms, the machines of the text, and the parts of it that were recognised.

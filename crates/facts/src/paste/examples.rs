@@ -1,0 +1,250 @@
+//! Outputs of no machine of the writer: what a text calls an example, says of other times, or asks in an examination.
+
+use super::literal::LITERAL;
+use crate::log::strip_prefix;
+use std::ops::Range;
+
+/// Words of a heading above an output, at most.
+const HEADING: usize = 6;
+
+/// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
+pub(super) fn is_example(line: &str) -> bool {
+    let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
+    bare.split_ascii_whitespace().count() <= HEADING
+        && [
+            "expected output",
+            "example output",
+            "sample output",
+            "output should be",
+            "salida esperada",
+        ]
+        .iter()
+        .any(|words| bare.contains(words))
+}
+
+/// The last line of the output below a heading: the fence or the blank line that ends it.
+pub(super) fn output_below(lines: &[String], at: usize) -> Option<usize> {
+    let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
+    let (first, line) = rest.find(|(_, line)| !line.trim().is_empty())?;
+    let fenced = line.trim_start().starts_with("```");
+    let ends = |line: &str| match fenced {
+        true => line.trim_start().starts_with("```"),
+        false => line.trim().is_empty(),
+    };
+    let is_real = |line: &str| line.trim_start().to_lowercase().starts_with("actual ");
+    let end = rest.find_map(|(at, line)| match is_real(line) {
+        true => Some(at - 1),
+        false => ends(line).then_some(at),
+    });
+    Some(end.unwrap_or(lines.len() - 1).max(first))
+}
+
+/// Whether a line is an item of a list that says what messages of a kind look like, and not that the writer saw one: `2. marker of it
+/// are messages in dmesg like `tsc: Marking TSC unstable``.
+pub(super) fn is_illustration(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let is_item = digits > 0 && line[digits..].starts_with(['.', ')'])
+        || line.starts_with(['-', '*']) && line[1..].starts_with(' ');
+    let likens = [" like `", " such as `", " like \"", " such as \"", "e.g. `", "e.g. \""];
+    let logged =
+        ["shows up in logs as", "shows up in the log as", "appears in logs as", "is logged as"];
+    (is_item && likens.iter().any(|words| line.contains(words))
+        || logged.iter().any(|words| line.contains(words)))
+        && !is_own(line)
+        && !line.contains(" me ")
+}
+
+/// Whether a line has words of somebody who writes of a machine of his own.
+fn is_own(line: &str) -> bool {
+    let own = [" I ", " my ", " we ", " our ", "I get", "I see", "we see", "we get", "My "];
+    own.iter().any(|word| line.contains(word))
+}
+
+/// Words of a lead-in, in small letters, that say that no machine of the writer printed what follows.
+const LEAD_INS: [&str; 16] = [
+    "would print",
+    "would be printed",
+    "would show",
+    "would look like",
+    "should look like",
+    "might look like",
+    "a healthy ",
+    "a good system",
+    "a bad system",
+    "the docs of",
+    "the documentation of",
+    "the manual of",
+    "the man page of",
+    "override is successful",
+    "this message displays",
+    "\u{5c06}\u{663e}\u{793a}",
+];
+
+/// Whether a line leads in an output that no machine of the writer printed: `The docs of X show this for a bad system:`,
+/// `On a broken guest it would print:`.
+pub(super) fn is_lead_in(line: &str) -> bool {
+    let line = line.trim_end();
+    let small = line.to_lowercase();
+    line.ends_with([':', '\u{ff1a}'])
+        && LEAD_INS.iter().any(|words| small.contains(words))
+        && !is_own(line)
+}
+
+/// The longest field of `timedatectl`.
+const LONGEST_FIELD: &str = "System clock synchronized:";
+
+/// The last line of what follows a lead-in: fenced or indented blocks, which blank lines may divide; else the lines to the next
+/// blank one.
+pub(super) fn shown_below(lines: &[String], at: usize) -> Option<usize> {
+    let first = (at + 1..lines.len()).take(LITERAL).find(|at| !lines[*at].trim().is_empty())?;
+    let is_indented = |line: &str| line.starts_with("  ") || line.starts_with('\t');
+    if !is_indented(&lines[first]) {
+        return output_below(lines, at);
+    }
+    let block = (first..lines.len().min(first + LITERAL))
+        .take_while(|at| lines[*at].trim().is_empty() || is_indented(&lines[*at]));
+    let last = block.filter(|at| !lines[*at].trim().is_empty()).last()?;
+    // `timedatectl` aligns its colons: its longest field begins a line.
+    let goes_on = lines.get(last + 1).is_some_and(|line| line.starts_with(LONGEST_FIELD));
+    let rest = (last + 1..lines.len()).take_while(|at| {
+        goes_on && (is_indented(&lines[*at]) || lines[*at].starts_with(LONGEST_FIELD))
+    });
+    Some(rest.last().unwrap_or(last))
+}
+
+/// Words of a heading `Before the update:`, at most.
+const BEFORE: usize = 8;
+/// Words of lines about the clocksource in use: parts with them are told apart as states of a machine.
+const OF_CHOICE: [&str; 3] = ["clocksource0", "to clocksource ", "Marking "];
+
+/// The lines of a former state: below a heading with `Before`, up to one with `After`. Lines with the kernel's time stamps and
+/// those about a choice are not judged here.
+pub(super) fn former(lines: &[String]) -> Option<Range<usize>> {
+    let heads = |line: &str, word: &str| {
+        let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
+        let is_heading = line.trim_end().trim_end_matches(['*', '_']).ends_with(':')
+            || line.trim_start().starts_with(['#', '*']);
+        is_heading
+            && bare.split_ascii_whitespace().count() <= BEFORE
+            && bare.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
+    };
+    let from = lines.iter().position(|line| heads(line, "before"))?;
+    let to = from + lines[from..].iter().position(|line| heads(line, "after"))?;
+    let judged =
+        |line: &String| strip_prefix(line).1 || OF_CHOICE.iter().any(|words| line.contains(words));
+    (!lines[from..to].iter().any(judged)).then_some(from..to)
+}
+
+/// The lines of outputs that a lead-in says no machine printed.
+pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
+    let of = |at: usize| {
+        let end = is_lead_in(&lines[at]).then(|| shown_below(lines, at)).flatten()?;
+        Some(at..end + 1)
+    };
+    (0..lines.len()).filter_map(of).collect()
+}
+
+/// Whether a line tells of another time: `Last year we had: ...`.
+pub(super) fn is_history(line: &str) -> bool {
+    let small = line.trim_start().to_lowercase();
+    ["last year", "last month", "years ago", "some years ago", "in the past"]
+        .iter()
+        .any(|words| small.starts_with(words))
+}
+
+/// Whether a line is a comment of a program about what a test expects: `// tests expect: "..."`.
+pub(super) fn is_of_a_test(line: &str) -> bool {
+    let line = line.trim_start();
+    let comment = ["//", "/*", "# ", "--"].into_iter().find_map(|sign| line.strip_prefix(sign));
+    comment.is_some_and(|text| text.contains("expect") && text.contains(['"', '\'', '`']))
+}
+
+/// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.
+pub(super) fn is_question(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['*', '_', '#', ' ']);
+    let rest = line
+        .strip_prefix("Question ")
+        .or_else(|| line.strip_prefix("Pregunta "))
+        .or_else(|| line.strip_prefix('Q'));
+    rest.is_some_and(|rest| {
+        let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        digits > 0
+            && rest.as_bytes()[0].is_ascii_digit()
+            && rest[digits..].trim_start_matches(['*', ')']).starts_with([':', ' '])
+            && (line.starts_with("Question")
+                || line.starts_with("Pregunta")
+                || rest[..digits].ends_with('.'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lead_ins_say_that_the_output_is_not_the_writers() {
+        for line in [
+            "The docs of pgbench show this for a slow host:",
+            "On a broken guest it would print:",
+            "\u{5982}\u{679c}\u{6210}\u{529f},\u{5c06}\u{663e}\u{793a}\u{6b64}\u{6d88}\u{606f}:",
+            "A healthy machine says, for example:",
+            "Here is what a chatbot told me would be printed on a broken VM:",
+        ] {
+            assert!(is_lead_in(line), "{line}");
+        }
+        for line in [
+            "My machine prints:",
+            "the output:",
+            "On our hosts the docs of the vendor would print:",
+            "It would print something",
+        ] {
+            assert!(!is_lead_in(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_lead_in_is_its_block() {
+        let lines: Vec<String> =
+            "it would print:\n\n  a\n\n  b\n\nOurs is:\n  c".lines().map(str::to_owned).collect();
+        assert_eq!(shown_below(&lines, 0), Some(4));
+        let lines: Vec<String> =
+            "it would print:\na\nb\n\nOurs is:".lines().map(str::to_owned).collect();
+        assert_eq!(shown_below(&lines, 0), Some(3));
+        assert_eq!(shown_below(&lines, 4), None);
+        let lines: Vec<String> =
+            "it prints:\n   Time zone: x\nSystem clock synchronized: no\n   y: z\n\nOurs:\n"
+                .lines()
+                .map(str::to_owned)
+                .collect();
+        assert_eq!(shown_below(&lines, 0), Some(3));
+        let lines: Vec<String> =
+            "Expected output:\n  a\nActual output:\n  b".lines().map(str::to_owned).collect();
+        assert_eq!(output_below(&lines, 0), Some(1));
+    }
+
+    #[test]
+    fn what_was_before_a_change_is_a_former_state() {
+        let of = |text: &str| former(&text.lines().map(str::to_owned).collect::<Vec<String>>());
+        assert_eq!(of("x\nBefore (5.4):\n 31 % a\n**After the update:**\n 2 % b"), Some(1..3));
+        for other in [
+            "Before:\n 31 % a",
+            "After:\n 2 % b\nBefore:\n 31 % a",
+            "Before that I had a look\nAfter that:\n",
+            "Beforehand:\n x\nAfter:\n y",
+            "Before:\n[    0.100000] clocksource: x\nAfter:\n y",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn other_times_and_tests_are_of_no_machine() {
+        assert!(is_history("Last year (2021-02-03) we had `x`"));
+        assert!(!is_history("It is like last year: x"));
+        assert!(is_of_a_test("// the test expects \"x\""));
+        assert!(!is_of_a_test("// x"));
+        assert!(is_illustration("  * This shows up in logs as: ntpd[7]: time reset -2.5 s"));
+        assert!(!is_illustration("it shows up in logs as x on my box: I see y"));
+    }
+}
