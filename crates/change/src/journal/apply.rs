@@ -350,7 +350,7 @@ fn step(
             // The results are checked only when none of its processes writes any more.
             if matches!(action, Action::Run { rewrites, .. } if ran.is_ok() && !rewrites.is_empty())
             {
-                work.running.extend(super::run::settle(&journal.place, observer));
+                work.running.extend(super::marked::settle(&journal.place, observer));
             }
             let hidden = super::mounts::settle(journal, entry, entry.mounts.as_deref());
             let beside =

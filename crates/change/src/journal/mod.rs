@@ -47,6 +47,7 @@ mod capture;
 mod language;
 mod lock;
 mod made;
+mod marked;
 mod mounts;
 mod packages;
 mod place;

@@ -1,8 +1,8 @@
 //! Finishes or reverts the change that a killed run left.
 
 use super::entry::Phase;
+use super::marked::end_orphans;
 use super::put_back::{Former, Mode, decide, mend, put_back};
-use super::run::end_orphans;
 use super::{Journal, JournalError, Recovered, Report};
 
 impl Journal {

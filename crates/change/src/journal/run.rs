@@ -4,16 +4,16 @@
 //! (`PR_SET_PDEATHSIG`). Its children do not; so all of them have a mark in their environment, by which a later run
 //! finds and ends them before it restores anything.
 
+use super::marked::{MARK, end_orphans, mark};
 pub use super::program::find;
 use super::program::is_missing;
 use super::program::search_path;
-use super::tree::{End, errno, io};
-use super::{DIRECTORY, JournalError, Observer, Place};
+use super::tree::{errno, io};
+use super::{JournalError, Observer, Place};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -30,8 +30,6 @@ const OUTPUT: u64 = 64 << 10;
 const MAX_OUTPUT: u64 = 64 << 20;
 /// The time that a stopped program has to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
-/// The mark of a program that a change started: this, and the journal ([`mark`]).
-const MARK: &str = "CLOCKSMITH_CHANGE";
 
 /// The outcome of a program that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,124 +270,10 @@ fn end_of(output: &mut File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The value of [`MARK`]: the number of the journal's directory, which no other one of this machine has, and the root of the
-/// system.
-fn mark(place: &Place) -> Vec<u8> {
-    let directory = || {
-        let located = place.tree().locate(Path::new(DIRECTORY), End::Follow).ok()?;
-        place.tree().spot(&located.path).ok()??.stat().ok()?
-    };
-    let number = directory().map(|it| format!("{}:{}", it.st_dev, it.st_ino)).unwrap_or_default();
-    let mut mark = number.into_bytes();
-    mark.push(b' ');
-    mark.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
-    mark
-}
-
-/// Ends programs that a killed run had started for this system.
-///
-/// # Errors
-/// Returns an error if some of them do not end, or may belong to another journal.
-pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
-    let begun = Instant::now();
-    loop {
-        let Marked { ours, unclear } = marked(place);
-        let pids: Vec<u32> = ours.iter().chain(&unclear).copied().collect();
-        if pids.is_empty() {
-            return Ok(());
-        }
-        if begun.elapsed() > GRACE {
-            return Err(JournalError::Orphans { pids });
-        }
-        for pid in ours {
-            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-            if let Some(pid) = pid {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Waits for processes that a program of this system has left behind: they may still write. Returns those that have not
-/// ended in time; they are not ended, since a service may have been started in this way.
-pub(super) fn settle(place: &Place, observer: &dyn Observer) -> Vec<u32> {
-    let begun = Instant::now();
-    loop {
-        let pids = marked(place).ours;
-        if pids.is_empty() || begun.elapsed() > GRACE || observer.stop() {
-            return pids;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// Marked processes of this system.
-struct Marked {
-    /// Those that a run with this journal started.
-    ours: Vec<u32>,
-    /// Those with the same root, in the same mount namespace, whose journal was another directory: it may have been
-    /// moved. This process waits for them, and never ends them.
-    unclear: Vec<u32>,
-}
-
-/// Finds them. Processes of other mount namespaces and roots (containers, images that are being built) belong to other systems.
-fn marked(place: &Place) -> Marked {
-    let us = std::process::id();
-    let mark = mark(place);
-    let root = place.real().as_os_str().as_encoded_bytes();
-    let mut found = Marked { ours: Vec::new(), unclear: Vec::new() };
-    // Without /proc no process can be found.
-    let Ok(processes) = std::fs::read_dir("/proc") else { return found };
-    let name = format!("{MARK}=").into_bytes();
-    let processes = processes
-        .filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|&pid: &u32| pid != us);
-    for pid in processes {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let mut variables = environment.split(|&byte| byte == 0);
-        let Some(value) = variables.find_map(|it| it.strip_prefix(name.as_slice())) else {
-            continue;
-        };
-        let its_root = value.splitn(2, |&byte| byte == b' ').nth(1);
-        if its_root != Some(root) || !is_ours(pid) {
-            continue;
-        }
-        if value == mark && !value.starts_with(b" ") {
-            found.ours.push(pid);
-        } else if is_in_our_system(pid) {
-            found.unclear.push(pid);
-        }
-    }
-    found
-}
-
-/// Whether a process has the mount namespace and the root directory of this one.
-fn is_in_our_system(pid: u32) -> bool {
-    let namespace = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/mnt")).ok();
-    let root = |of: &str| {
-        let meta = std::fs::metadata(format!("/proc/{of}/root")).ok()?;
-        Some((meta.dev(), meta.ino()))
-    };
-    let pid = pid.to_string();
-    namespace(&pid) == namespace("thread-self") && root(&pid) == root("thread-self")
-}
-
-/// Whether a process runs as this user, and was started so: any user can give the mark to own programs, also to those
-/// that become root by their set-user-ID bit, and would keep this one waiting.
-fn is_ours(pid: u32) -> bool {
-    // Its name may have any bytes.
-    let status = std::fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let ours = rustix::process::geteuid().as_raw();
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    // Real, effective, saved and filesystem's.
-    line.is_some_and(|line| line.split_whitespace().take(2).all(|uid| uid.parse() == Ok(ours)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Silent;
+    use super::super::marked::marked;
+    use super::super::{DIRECTORY, Silent};
     use super::*;
     use crate::Sysfs;
     use std::path::PathBuf;
@@ -399,28 +283,6 @@ mod tests {
         std::fs::create_dir_all(dir.path().join(DIRECTORY)).unwrap();
         let place = Place::at(dir.path(), Sysfs::at(dir.path())).unwrap();
         (dir, place)
-    }
-
-    /// A process that a run with this mark started.
-    fn sleeping(mark: &[u8]) -> Child {
-        let mut command = Command::new("/bin/sleep");
-        command.arg("1000").env(MARK, OsStr::from_bytes(mark)).spawn().unwrap()
-    }
-
-    #[test]
-    fn end_orphans_program_of_another_journal_is_not_ended() {
-        let (_dir, place) = place();
-        let mut other = b"1:1 ".to_vec();
-        other.extend_from_slice(place.real().as_os_str().as_encoded_bytes());
-        let (mut theirs, mut ours) = (sleeping(&other), sleeping(&mark(&place)));
-        while marked(&place).ours.is_empty() || marked(&place).unclear.is_empty() {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let error = end_orphans(&place).unwrap_err().to_string();
-        assert!(error.contains(&theirs.id().to_string()), "{error}");
-        assert!(theirs.try_wait().unwrap().is_none() && ours.wait().unwrap().signal() == Some(9));
-        theirs.kill().unwrap();
-        theirs.wait().unwrap();
     }
 
     fn shell(
@@ -499,34 +361,6 @@ mod tests {
         // Also those in a separate session, when the program fails.
         assert!(shell(&place, "setsid sleep 1000 & sleep 0.1; exit 1", &mut Silent).is_err());
         assert!(marked(&place).ours.is_empty());
-    }
-
-    #[test]
-    fn mark_on_a_process_of_another_user_is_not_believed() {
-        if !rustix::process::geteuid().is_root() {
-            return;
-        }
-        let (_dir, place) = place();
-        let sleep = |user| {
-            let mut command = Command::new("/bin/sleep");
-            command
-                .arg("1000")
-                .env(MARK, OsStr::from_bytes(&mark(&place)))
-                .uid(user)
-                .spawn()
-                .unwrap()
-        };
-        let (mut theirs, mut ours) = (sleep(1000), sleep(0));
-        // Until both have become that program.
-        while marked(&place).ours.is_empty() {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        assert_eq!(marked(&place).ours, [ours.id()]);
-        end_orphans(&place).unwrap();
-        assert!(theirs.try_wait().unwrap().is_none());
-        theirs.kill().unwrap();
-        theirs.wait().unwrap();
-        ours.wait().unwrap();
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Boots that are not in the order of time: files of a log rotation and boots of a journal with the newest
 //! first, and the parts of a dump in pstore.
 
+use super::banner;
 use super::lines::text;
 use super::prefix::strip;
 use super::wall;
@@ -47,11 +48,11 @@ pub(super) fn step(then: f64, now: f64) -> Step {
 /// The text without the lines of boots behind the newest one that are older by their dates, and how many those boots are.
 pub(super) fn without_older(window: &[u8]) -> Option<(Vec<u8>, u32)> {
     let mut boots: Vec<(usize, f64)> = Vec::new();
-    for at in memmem::find_iter(window, b"Linux version ") {
+    for at in memmem::find_iter(window, banner::BEGIN.as_bytes()) {
         let start = memchr::memrchr(b'\n', &window[..at]).map_or(0, |end| end + 1);
         let end = memchr::memchr(b'\n', &window[at..]).map_or(window.len(), |end| at + end);
         let line = text(window, start, end);
-        if !strip(&line).message.starts_with("Linux version ") {
+        if !banner::is(strip(&line).message) {
             continue;
         }
         let date = wall::seconds(&line)?;

@@ -8,6 +8,7 @@
 
 mod again;
 mod arch;
+pub(crate) mod banner;
 mod bounds;
 mod columns;
 mod complete;

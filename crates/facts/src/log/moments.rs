@@ -1,6 +1,7 @@
 //! Separates boots without a banner by the moment of each boot, which is the date before a line minus its time stamp:
 //! the output of `grep` over the files of a log rotation, of which the newest comes first.
 
+use super::banner;
 use super::disorder::{Step, step};
 use super::lines::text;
 use super::prefix::strip;
@@ -35,9 +36,7 @@ struct Run {
 
 /// Compares the moments of the boots of a text without a banner between them.
 pub(super) fn moments(window: &[u8]) -> Option<Moments> {
-    if memmem::find(window, b"Linux version ").is_some()
-        || memmem::find(window, b"to clocksource ").is_none()
-    {
+    if banner::is_in(window) || memmem::find(window, b"to clocksource ").is_none() {
         return None;
     }
     let runs = runs(window)?;

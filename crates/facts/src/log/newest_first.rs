@@ -1,6 +1,7 @@
 //! Logs whose newest line comes first (`journalctl -r` and `-e -r`, `tac`, the consoles of log stores): blocks of lines
 //! whose stamps fall are put in the order of time.
 
+use super::banner;
 use super::lines::text;
 use super::prefix::strip;
 use super::{journal, transcript, wall};
@@ -236,7 +237,7 @@ enum Said {
 impl Said {
     fn of(message: &str) -> Option<Self> {
         let name = |text: &str| text.split_whitespace().next().map(str::to_owned);
-        if message.starts_with("Linux version ") {
+        if banner::is(message) {
             return Some(Self::Banner);
         }
         if let Some((_, rest)) = message.split_once("Switched to clocksource ") {

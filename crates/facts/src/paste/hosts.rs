@@ -2,7 +2,7 @@
 //! file of a server that collects logs, the output of a log store.
 
 use super::{Section, prompt};
-use crate::log::{Host, host_of, strip_prefix, times};
+use crate::log::{Host, banner, host_of, strip_prefix, times};
 
 /// Maximum number of separated hosts; for a text with more, one name more than this is returned.
 pub const HOSTS: usize = 64;
@@ -155,7 +155,7 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
         }
         if let Some(run) = runs.last_mut().filter(|_| of_kernel) {
             run.lines += 1;
-            run.boots |= run.lines <= HEAD && strip_prefix(line).0.starts_with("Linux version ");
+            run.boots |= run.lines <= HEAD && banner::is(strip_prefix(line).0);
             run.first = (run.first.0.or(now.0), run.first.1.or(now.1));
             run.last = (now.0.or(run.last.0), now.1.or(run.last.1));
         }

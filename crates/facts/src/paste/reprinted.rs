@@ -2,7 +2,7 @@
 //! The time stamps of a log without dates show the order within one boot, and not whether another boot begins.
 
 use super::prompt;
-use crate::log::{Event, KernelLog, times};
+use crate::log::{Event, KernelLog, banner, times};
 
 /// Lines before a banner that are searched for the command or the sentence that leads to it.
 const WITHIN: usize = 4;
@@ -42,7 +42,7 @@ pub(super) fn open(lines: &[String]) -> Option<String> {
 fn begins(line: &str) -> bool {
     super::has(line, "Linux version ")
         && times(line).0.is_some_and(|at| at < 1.0)
-        && crate::log::strip_prefix(line).0.starts_with("Linux version ")
+        && banner::is(crate::log::strip_prefix(line).0)
 }
 
 /// Whether a command that prints a log, or a sentence that announces it, is above a line.

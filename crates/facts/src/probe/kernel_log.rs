@@ -1,6 +1,7 @@
 //! The kernel log of the running machine, from a source that this user may read.
 
 use super::kmsg;
+use crate::log::banner;
 use crate::tree::from_io;
 use crate::{Missing, Why};
 use std::io::{self, Read};
@@ -38,7 +39,7 @@ impl LiveLog {
     /// Whether the log has the beginning of the boot.
     #[must_use]
     pub fn has_beginning(&self) -> bool {
-        memchr::memmem::find(&self.text, b"Linux version ").is_some()
+        banner::is_in(&self.text)
     }
 }
 

@@ -69,7 +69,7 @@ fn numbered<'a>(text: &'a str, head: &str, tail: &str) -> Option<&'a str> {
 
 /// Beginnings that only kernels print. A line without a time stamp that begins like this is a kernel
 /// message, even if its rest is truncated.
-const BEGINNINGS: [&str; 47] = [
+pub(super) const BEGINNINGS: [&str; 47] = [
     "Timer ISR/",
     "clocksource: ",
     "clocksource:\t",

@@ -9,6 +9,7 @@ mod body;
 #[cfg(test)]
 mod cut_lines;
 mod platform;
+mod process;
 mod recent;
 mod ticks;
 mod tsc;
@@ -190,6 +191,9 @@ impl Groups {
 /// its beginning, behind the kernel's own prefixes ([`body`]).
 pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
     let message = unmarked(message.trim_start());
+    if process::begins_with_name(message) {
+        return None;
+    }
     let body = body(message);
     if groups.clocksource
         && let Some(event) = watchdog::parse(message, body)

@@ -1,6 +1,7 @@
 //! Messages about the machine: banner, command line, CPUs, firmware tables, hypervisors, Arm's
 //! architected timer, tick mode, suspend.
 
+use super::super::banner;
 use super::super::event::Event;
 use super::{
     after, arch, body, find, hex, is_megahertz, number, recent, thousandths, ticks, whole_hex,
@@ -26,9 +27,8 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
 }
 
 fn identity(m: &str, b: &str) -> Option<Event> {
-    if let Some(rest) = m.strip_prefix("Linux version ") {
-        let plausible = rest.starts_with(|c: char| c.is_ascii_digit());
-        return plausible.then(|| Event::Banner(clip(rest, 512)));
+    if let Some(rest) = banner::behind(m) {
+        return Some(Event::Banner(clip(rest, 512)));
     }
     for key in ["Kernel command line: ", "Command line: "] {
         if let Some(rest) = m.strip_prefix(key) {

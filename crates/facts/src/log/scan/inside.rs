@@ -1,6 +1,7 @@
 //! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
 use super::{STAMPED, Scanner, Stripped};
+use crate::log::banner;
 use crate::log::continuation::{self, Place};
 use crate::log::inline;
 use crate::log::lines::{line_before, next_line, text};
@@ -26,7 +27,7 @@ impl Scanner {
         if continuation::behind_a_prefix(place) || raw.trim_start().starts_with('[') {
             return false;
         }
-        let banner = line.message.strip_prefix("Linux version ");
+        let banner = banner::behind(line.message);
         let other = banner.filter(|banner| banner.contains(" (") && banner.contains('#'));
         // A repetition of the same banner is `/proc/version`.
         other.is_none_or(|other| {

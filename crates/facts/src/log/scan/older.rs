@@ -7,6 +7,7 @@
 use super::Scanner;
 use super::boots::BOOTS_NOTED;
 use super::machine::{Machine, Signs};
+use crate::log::banner;
 use crate::log::continuation::LOOKAHEAD;
 use crate::log::keywords;
 use crate::log::lines::{count_lines, line_around, newlines_within};
@@ -154,7 +155,9 @@ impl<'a> Passed<'a> {
     /// Adds a line; returns `false` if it is not one that may be skipped.
     fn line(&mut self, line: &'a [u8], words: &Words) -> bool {
         let Some((at, message)) = stamp_and_message(line) else { return false };
-        if message.starts_with(b"Linux version ") && at == 0.0 {
+        if message.strip_prefix(banner::BEGIN.as_bytes()).is_some_and(banner::is_version)
+            && at == 0.0
+        {
             // The same banner again, before any switch, is the same boot.
             if !self.switched {
                 return false;
