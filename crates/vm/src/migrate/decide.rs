@@ -121,6 +121,32 @@ const GUEST_INVTSC: &str =
 /// Decides whether `guest` can migrate to `host`, and what its clock does there.
 #[must_use]
 pub fn decide(guest: &Guest, host: &Host) -> Answer {
+    let answer = by_clock(guest, host);
+    match answer.verdict.goes() {
+        Some(true) if guest.device => with_device(answer),
+        _ => answer,
+    }
+}
+
+/// Returns the answer for a guest whose clock could move, and which holds a device of its host: whether that device can
+/// be migrated is known to its driver alone. Source: QEMU `vfio_migration_realize()` (hw/vfio/migration.c).
+fn with_device(mut answer: Answer) -> Answer {
+    answer.verdict = Verdict::Unknown;
+    answer.why = format!(
+        "a device of its host is passed through to it, and most such devices cannot be migrated; as for its clock: {}",
+        answer.why
+    );
+    answer.missing.push(Missing {
+        fact: "migration of the device",
+        how: "the documentation of the device's driver in the host's kernel; a migration that is tried is refused before it \
+              begins"
+            .to_owned(),
+    });
+    answer
+}
+
+/// Decides it by the guest's clock alone.
+fn by_clock(guest: &Guest, host: &Host) -> Answer {
     if guest.emulated {
         return emulated(guest, host);
     }

@@ -20,6 +20,7 @@ fn guest(manager: Manager, invtsc: bool, frequency: Frequency) -> Guest {
         frequency,
         reenlightenment: false,
         emulated: false,
+        device: false,
     }
 }
 
@@ -105,7 +106,7 @@ proptest! {
     ) {
         let manager = if libvirt { Manager::Libvirt } else { Manager::Qemu };
         let frequency = Frequency::Set(2_500_000_000);
-        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false };
+        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false, device: false };
         let mut host = host(khz, scaling);
         host.tsc = Some(Tsc { khz, slack_khz });
         host.invariant = invariant;
@@ -141,4 +142,20 @@ fn decide_emulated_guests_go_unless_they_start_nowhere() {
         |invtsc| Guest { emulated: true, ..guest(Manager::Libvirt, invtsc, Frequency::Absent) };
     assert_eq!(decide(&emulated(false), &host).verdict, Verdict::Free);
     assert_eq!(decide(&emulated(true), &host).verdict, Verdict::Refused);
+}
+
+#[test]
+fn guest_with_a_device_of_its_host_is_not_said_to_go() {
+    let set = Frequency::Set(2_500_000_000);
+    let free = guest(Manager::Libvirt, false, Frequency::Absent);
+    for one in [free, guest(Manager::Qemu, true, set)] {
+        let host = host(2_500_000, Some(true));
+        assert_eq!(decide(&one, &host).verdict.goes(), Some(true));
+        let answer = decide(&Guest { device: true, ..one }, &host);
+        assert_eq!(answer.verdict, Verdict::Unknown);
+        assert_eq!(answer.missing.last().map(|it| it.fact), Some("migration of the device"));
+    }
+    // What its clock forbids stays forbidden.
+    let held = Guest { device: true, ..guest(Manager::Libvirt, true, Frequency::Absent) };
+    assert_eq!(decide(&held, &host(2_500_000, Some(true))).verdict, Verdict::Refused);
 }

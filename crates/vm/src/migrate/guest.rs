@@ -62,6 +62,8 @@ pub struct Guest {
     pub reenlightenment: bool,
     /// Whether QEMU emulates its processor.
     pub emulated: bool,
+    /// Whether it holds a device of its host, such as a passed-through PCI device.
+    pub device: bool,
 }
 
 /// The reason why a text describes no guest.
@@ -154,6 +156,7 @@ pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
         emulated: domain.emulated(),
+        device: domain.has_device(),
     };
     if let Some(hz) = domain.frequency() {
         guest.frequency = set(hz, hz.trim().parse().ok())?;
@@ -229,7 +232,7 @@ pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
 
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
-    Ok(Guest { emulated: line.kvm() == Some(false), ..guest })
+    Ok(Guest { emulated: line.kvm() == Some(false), device: line.hostdev, ..guest })
 }
 
 /// Returns the clock of a value of `-cpu`; parts that only a run of the script determines are unknown.
@@ -253,6 +256,7 @@ fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
         frequency,
         reenlightenment: cpu.flag("hv-reenlightenment") == Some(true),
         emulated: false,
+        device: false,
     })
 }
 
@@ -304,6 +308,7 @@ pub fn of_facts(facts: &Facts) -> Guest {
         frequency: Frequency::Unknown,
         reenlightenment: false,
         emulated: false,
+        device: false,
     }
 }
 
@@ -429,6 +434,31 @@ mod tests {
         assert_eq!(parse("#!/bin/sh\necho hello"), Err(GuestError::Kind));
         assert!(matches!(parse("-cpu host,tsc-frequency=2500000"), Err(GuestError::Broken(_))));
         assert!(matches!(parse("<capabilities/>"), Err(GuestError::Broken(_))));
+    }
+
+    #[test]
+    fn devices_of_the_host_are_seen() {
+        let of = |devices: &str| domain(&format!("<devices>{devices}</devices>")).device;
+        assert!(of("<hostdev mode='subsystem' type='pci'/>"));
+        assert!(of("<interface type='hostdev'/>"));
+        assert!(!of("<hostdev mode='subsystem' type='usb'/>"));
+        assert!(!of("<interface type='hostdev'><teaming type='transient'/></interface>"));
+        // Pinned vCPUs can be pinned on another host, too.
+        assert!(!domain("<cputune><vcpupin vcpu='0' cpuset='1'/></cputune>").device);
+        let line = "qemu-system-x86_64 -accel kvm -cpu host -m 1G";
+        assert!(!parse(line).unwrap().device);
+        assert!(parse(&format!("{line} -device vfio-pci,host=01:00.0")).unwrap().device);
+        let machine = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
+        assert!(!parse(machine).unwrap().device);
+        let held = parse(&format!("{machine}hostpci0: 01:00\nargs: -cpu host,+invtsc\n"));
+        assert!(held.unwrap().device);
+        let vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nspec:\n  domain:\n    devices:\n";
+        assert!(!parse(&format!("{vm}      disks: []\n")).unwrap().device);
+        assert!(
+            parse(&format!("{vm}      gpus:\n      - name: a\n        deviceName: b\n"))
+                .unwrap()
+                .device
+        );
     }
 
     proptest! {

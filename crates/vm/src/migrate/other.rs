@@ -54,6 +54,9 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         None if invtsc == Some(false) && !reenlightenment => Frequency::Absent,
         None => Frequency::Unknown,
     };
+    // KubeVirt itself says of such a machine that it cannot be migrated live (condition LiveMigratable).
+    let mut devices = ["gpus", "hostDevices"].iter();
+    let device = devices.any(|key| !each(domain, &["devices", key]).is_empty());
     let name = said(object, &["metadata", "name"]).map(|(name, _)| name.to_owned());
     Ok(Guest {
         name,
@@ -62,6 +65,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         frequency,
         reenlightenment,
         emulated: false,
+        device,
     })
 }
 
@@ -80,8 +84,16 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
     };
     let name = of("name").map(str::to_owned);
     let emulated = of("kvm") == Some("0");
+    let passed = |line: &str| {
+        line.strip_prefix("hostpci")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let device = text.lines().any(passed);
     match of("args").map(clock_of_qemu) {
-        Some(Ok(guest)) => return Ok(Guest { name, emulated, ..guest }),
+        Some(Ok(guest)) => {
+            let device = device || guest.device;
+            return Ok(Guest { name, emulated, device, ..guest });
+        }
         Some(Err(GuestError::Kind)) | None => {}
         Some(Err(error)) => return Err(error),
     }
@@ -93,6 +105,7 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: false,
         emulated,
+        device,
     })
 }
 

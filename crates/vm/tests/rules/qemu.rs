@@ -489,3 +489,74 @@ fn qemu_typographic_quotes_around_a_value_are_letters() {
     assert!(of("-machine \u{2018}q35\u{2019}").contains(&found));
     assert!(!of("-cpu \"host\" -name \u{201c}a\u{201d}").contains(&found));
 }
+
+/// The rules that a text has.
+fn names(text: &str) -> Vec<&'static str> {
+    ids(Kind::Qemu, text).into_iter().map(|(id, _)| id).collect()
+}
+
+#[test]
+fn options_of_other_programs_are_none_of_qemu() {
+    let told =
+        "#!/bin/sh\nseq 3 | xargs -L1 ./go.sh -b ../bin/qemu-system-x86_64 -r disk -c 2 -m 256\n";
+    assert_eq!(Kind::detect("run.sh", told), Some(Kind::Qemu));
+    assert_eq!(names(told), ["q-value-unknown"]);
+    let shrinks = "#!/bin/sh\nv=`qemu-system-aarch64 --version | head -1`\nresize2fs -M fs.img\n";
+    let document = Document::new("shrink.sh", shrinks.as_bytes());
+    assert!(document.is_err() || lint(&document.unwrap()).is_err());
+    let real = "#!/bin/sh\nif [ \"$1\" = fast ]; then\n  ./wrap.sh -- qemu-system-x86_64 -m 1G -cpu host,kvm=off -accel kvm\nfi\n";
+    assert!(names(real).contains(&"q-kvm-off"));
+}
+
+#[test]
+fn values_of_keyed_arrays_and_variables_are_options() {
+    let keyed = |machine: &str, cpu: &str| {
+        format!(
+            "#!/bin/bash\ndeclare -A PART=(\n  [\"cpu\"]=\"-cpu {cpu}\"\n  [\"machine\"]=\"-machine {machine}\"\n  [\"mem\"]=\"-m 2048\"\n)\n\
+             go \"${{PART[@]}}\"\n# qemu-system-aarch64, qemu-system-x86_64\n"
+        )
+    };
+    assert_eq!(names(&keyed("virt", "cortex-a57")), [""; 0]);
+    assert!(names(&keyed("q35", "host,kvm=off")).contains(&"q-kvm-off"));
+    // Settings of several machines, of which one is chosen elsewhere.
+    let several = "QEMU=qemu-system-x86_64\none() {\n  KVM=\"-enable-kvm -cpu host\"\n  MACHINE=\"-machine q35\"\n}\n\
+                   other() {\n  QEMU=qemu-system-aarch64\n  MACHINE=\"-machine virt -bios a.fd\"\n}\n";
+    assert!(!names(several).contains(&"q-hpet-default-on"));
+}
+
+#[test]
+fn program_whose_processor_is_in_a_variable_is_qemu() {
+    let unit = |options: &str| {
+        format!(
+            "[Service]\nEnvironmentFile=/etc/vm/%i.conf\nExecStart=/bin/sh -c 'exec /usr/bin/qemu-system-$ARCH -name %i {options}$OPTIONS'\n"
+        )
+    };
+    assert_eq!(Kind::detect("vm@.service", &unit("")), Some(Kind::Qemu));
+    assert_eq!(names(&unit("")), [""; 0]);
+    assert!(names(&unit("-machine q35 ")).contains(&"q-hpet-default-on"));
+}
+
+#[test]
+fn command_line_that_a_makefile_writes_is_read() {
+    let text = |options: &str| {
+        format!(
+            "run.sh: disk.img\n\techo \"#!/bin/sh\" > run.sh\n\t[ \"$${{NET}}\" = a ] && echo \"qemu-system-x86_64 -m 32 {options} -hda disk.img\" >> run.sh || true\n\
+             \t[ \"$${{NET}}\" = b ] && echo \"qemu-system-x86_64 -m 32 {options} -nic none -hda disk.img\" >> run.sh || true\n"
+        )
+    };
+    assert_eq!(Kind::detect("Makefile", &text("")), Some(Kind::Qemu));
+    assert!(names(&text("-accel kvm -cpu host,kvm=off")).contains(&"q-kvm-off"));
+    assert!(!names(&text("")).contains(&"q-kvm-off"));
+}
+
+#[test]
+fn words_that_only_a_run_tells_may_disable_the_hpet() {
+    let summary = |more: &str| {
+        let text = format!("#!/bin/sh\nexec qemu-system-x86_64 -accel kvm -cpu host -m 1G{more}\n");
+        let report = lint(&document(Kind::Qemu, &text)).unwrap();
+        let finding = report.findings.into_iter().find(|it| it.rule.id == "q-hpet-default-on");
+        finding.unwrap().summary.unwrap_or_default()
+    };
+    assert!(summary(" $OPTIONS").contains("unless words that only a run tells"));
+    assert_eq!(summary(" -smp 4 -hda disk-$N.img"), "");
+}

@@ -47,6 +47,7 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             frequency: Frequency::Set(host::frequency(hz).context("--frequency")?),
             reenlightenment: false,
             emulated: false,
+            device: false,
         }),
         // A guest that is made for this fleet.
         (None, None) => fleet.as_ref().and_then(|fleet| fleet.best.as_ref()).map(|best| Guest {
@@ -56,6 +57,7 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             frequency: Frequency::Set(u64::from(best.khz) * 1000),
             reenlightenment: false,
             emulated: false,
+            device: false,
         }),
     };
     let answers: Vec<Answer> =

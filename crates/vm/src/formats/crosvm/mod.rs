@@ -27,6 +27,9 @@ pub(super) const FORMAT: Format = Format {
     qemu: None,
 };
 
+/// Options that only `crosvm run` has.
+const OPTIONS: &str = "--cpus --mem --params --rwdisk --rwroot --block --initrd --serial";
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let keys = ["params", "block", "serial", "kernel", "initrd", "net"];
     let json = clues.quotes("mem")
@@ -47,7 +50,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
             if line.contains("cargo run") {
                 words.next_if_eq(&"--");
             }
-            if words.peek() == Some(&"run") {
+            // The command may be in a variable; then its options show it.
+            let verb = words.peek().copied().unwrap_or_default().trim_start_matches('"');
+            let runs = || line.split_whitespace().any(|word| crate::words::listed(OPTIONS, word));
+            if verb == "run" || verb.starts_with('$') && runs() {
                 return true;
             }
         }

@@ -44,3 +44,13 @@ fn a_crosvm_that_cargo_runs_is_one() {
         assert_eq!(Kind::detect("a.sh", text), None, "{text}");
     }
 }
+
+#[test]
+fn command_in_a_variable_is_seen_by_its_options() {
+    let text =
+        "#!/bin/sh\nLD_LIBRARY_PATH=$L $BIN/crosvm $VERB --cpus 4 -p \"notsc\" $DIR/vmlinux\n";
+    assert_eq!(Kind::detect("run.sh", text), Some(Kind::Crosvm));
+    assert_eq!(testing::bad(Kind::Crosvm, "run.sh", text), ["cmdline-notsc"]);
+    let other = "#!/bin/sh\nchmod +x $BIN/crosvm $BIN/vmlinux\n";
+    assert_eq!(Kind::detect("run.sh", other), None);
+}

@@ -40,11 +40,14 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
-    // A script that uses the socket with `curl`; it may also start QEMU machines.
-    let sends = ["/boot-source", "\"boot_args\"", "curl"];
+    // A script that uses the socket with `curl`; it may start machines of QEMU, too. The quotes in what it sends may be
+    // escaped, or what it sends is in another file.
+    let sends = ["/boot-source", "boot_args", "curl"];
+    let socket = ["boot-source", "--unix-socket", "curl"];
     let text = clues.text;
     let alone = !text.contains("qemu-system-");
-    if alone && sends.iter().all(|mark| text.contains(mark)) {
+    let all = |marks: [&str; 3]| marks.iter().all(|mark| text.contains(mark));
+    if alone && (all(sends) || all(socket)) {
         return Some(Sign::Lines);
     }
     if loads || keys.iter().any(|key| clues.quotes(key)) {

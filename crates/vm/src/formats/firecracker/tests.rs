@@ -110,3 +110,17 @@ fn script_that_sends_boot_args_with_curl_is_of_firecracker() {
     let other = format!("{text}qemu-system-x86_64 -enable-kvm -cpu host -hda a.img\n");
     assert_eq!(Kind::detect("run.sh", &other), Some(Kind::Qemu));
 }
+
+#[test]
+fn script_that_sends_escaped_quotes_or_a_file_is_of_firecracker() {
+    let escaped = "#!/bin/sh\ncurl --unix-socket \"$S\" -X PUT 'http://localhost/boot-source' \\\n  \
+                   -d \"{ \\\"kernel_image_path\\\": \\\"$K\\\", \\\"boot_args\\\": \\\"console=ttyS0 notsc\\\" }\"\n";
+    assert_eq!(Kind::detect("run.sh", escaped), Some(Kind::Firecracker));
+    assert_eq!(testing::bad(Kind::Firecracker, "run.sh", escaped), ["cmdline-notsc"]);
+    let file = "#!/bin/sh\nput() { curl --unix-socket $S -X PUT \"http://localhost/$1\" -d \"@$2\"; }\n\
+                put boot-source boot.json\nput machine-config machine.json\n";
+    assert_eq!(Kind::detect("run.sh", file), Some(Kind::Firecracker));
+    assert_eq!(testing::bad(Kind::Firecracker, "run.sh", file), [""; 0]);
+    let docker = "#!/bin/sh\ncurl --unix-socket /run/docker.sock http://localhost/images/json\n";
+    assert_eq!(Kind::detect("run.sh", docker), None);
+}

@@ -139,10 +139,17 @@ impl<'a> Domain<'a> {
 
     /// Returns whether the domain cannot migrate anyway: it has a device of the host, or its vCPUs are pinned.
     pub(crate) fn stays(&self) -> bool {
+        let pinned = |domain: &Element| {
+            self.tree.within(domain).iter().any(|element| element.local() == "vcpupin")
+        };
+        self.has_device() || self.element.is_some_and(pinned)
+    }
+
+    /// Returns whether the domain has a device of the host that prevents its migration.
+    pub(crate) fn has_device(&self) -> bool {
         let Some(domain) = self.element else { return false };
         let mut inside = self.tree.within(domain).iter();
         inside.any(|element| match element.local() {
-            "vcpupin" => true,
             "hostdev" => self.holds(element),
             "interface" => element.value("type") == Some("hostdev") && self.holds(element),
             _ => false,

@@ -63,6 +63,8 @@ fn commented(document: &Document, at: usize) -> bool {
     line.split_once('#').is_some_and(|(_, comment)| comment.to_ascii_lowercase().contains("hpet"))
 }
 
+/// The message about an HPET of a command line with words of which nothing is known.
+const UNLESS: &str = "the machine has an HPET unless words that only a run tells disable it: QEMU gives one to pc and q35";
 /// The reason why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
 /// The first remedy where the HPET is the best clock.
@@ -161,10 +163,15 @@ pub(crate) fn x86(command: &Command) -> bool {
     let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
     match program.split_once("qemu-system-") {
         Some((_, target)) => {
-            target.starts_with("x86_64") || target.starts_with("i386") || target.contains('\u{1}')
+            target.starts_with("x86_64") || target.starts_with("i386") || is_open(target)
         }
         None => true,
     }
+}
+
+/// Whether only a run shows the processor in the name of a program: a variable, also one that an inner shell expands.
+fn is_open(target: &str) -> bool {
+    target.contains(['\u{1}', '$'])
 }
 
 /// Returns whether a program emulates the processor of a PC by default; wrappers such as `qemu-kvm` do not.
@@ -238,8 +245,11 @@ fn hpet(
         }
         return out;
     }
-    // A pool, a default or a list of names may belong to this machine.
-    if place.unseen {
+    // A pool, a default or a list of names may belong to this machine; and collected words may be of several machines.
+    let collected = command.program.is_none() && line.machines.len() > 1;
+    let target = command.program.as_ref().and_then(|it| it.as_str().split_once("qemu-system-"));
+    let open = target.is_some_and(|(_, target)| is_open(target));
+    if place.unseen || collected || open && line.machine().is_empty() {
         return out;
     }
     let machine = line.machines.last();
@@ -252,7 +262,10 @@ fn hpet(
     }
     // A guest that uses the HPET has no better clock, and the removal of that clock is a separate finding; if it has a
     // better one, the HPET is harmless. So nothing is changed: a saved state needs the HPET, too.
-    let finding = Finding::new(rule!("q-hpet-default-on"), span);
+    let mut finding = Finding::new(rule!("q-hpet-default-on"), span);
+    if super::may_ask_for_more(&command.words) {
+        finding = finding.summary(UNLESS);
+    }
     let mut clocks = Clocks::of_line(line);
     clocks.emulated |= place.emulated;
     out.push(match clocks.lack(guest) {

@@ -5,6 +5,7 @@
 //! command lines that other tools generate from their own files are in `libvirt` and `proxmox`.
 
 mod appended;
+mod argument;
 pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
@@ -91,7 +92,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     // A plain start of a machine has none of these; the reader distinguishes it from prose.
     let runs = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
-    if text.contains("qemu-system-") && runs(&Script::read(text)) {
+    // Nor has a script that another one writes, or that is told which QEMU to use.
+    let read = || Script::read(text);
+    let told = |script: &Script| runs(script) || script.helper.is_some();
+    if text.contains("qemu-system-") && (told(&read()) || clues.has(written::writes)) {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)

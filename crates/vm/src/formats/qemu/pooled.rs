@@ -3,8 +3,10 @@
 //! and a text belongs to the variables in it; lines that consist of options continue the line before. Two separate
 //! variables may be of two machines, whatever variables both include.
 
-use super::script::{begin, end, tests};
+use super::script::{begin, end, strong, tests};
+use crate::placed::Placed;
 use crate::shell::{Piece, Statement, Word, name_length};
+use crate::words::listed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -12,6 +14,30 @@ use std::ops::Range;
 const MOST: usize = 256;
 /// The limit of statements in one of them.
 const MOST_PARTS: usize = 32;
+
+/// Options of QEMU that other programs have, too: `resize2fs -M`, `mkfs -m`.
+const OF_OTHERS: &str = "-m -M -device -kernel -global -rtc -bios -append";
+
+/// Returns whether collected words are options of QEMU: one that no other program has, or several different ones.
+pub(super) fn enough(words: &[Placed]) -> bool {
+    let mut found: Vec<&str> =
+        words.iter().map(Placed::as_str).filter(|word| strong(word)).collect();
+    let own = found.iter().any(|word| !listed(OF_OTHERS, word));
+    found.sort_unstable();
+    found.dedup();
+    own || found.len() > 1
+}
+
+/// Returns the words of a value that begins with an option of QEMU: of a variable (`NAME="-cpu host"`), or of a key of an
+/// array (`["cpu"]="-cpu host"`).
+pub(super) fn value(word: &Placed) -> Option<Vec<Placed>> {
+    let text = word.as_str();
+    let key = text.strip_prefix('[').and_then(|_| text.find("]=")).map(|at| at + 2);
+    let named = text.find("=-").filter(|at| name_length(text) == *at).map(|at| at + 1);
+    let words = word.slice(key.or(named).unwrap_or(0)..text.len()).words();
+    let several = words.len() > 1 && words.first().is_some_and(|first| strong(first.as_str()));
+    several.then_some(words)
+}
 
 /// The statements, grouped by command line.
 #[derive(Clone, Debug, Default)]

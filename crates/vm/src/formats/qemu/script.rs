@@ -1,10 +1,11 @@
 //! Finds the command lines in statements.
 
 use super::appended::Helpers;
+use super::argument;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
-use super::pooled::Pooled;
+use super::pooled::{self, Pooled};
 use super::variables::Variables;
 use super::{manifest, python};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -169,6 +170,7 @@ impl Script {
             true => Helpers::of(text, &statements),
             false => Helpers::default(),
         };
+        let mut told = None;
         for (number, statement) in statements.iter().enumerate() {
             if helpers.inside(number) {
                 continue;
@@ -184,7 +186,12 @@ impl Script {
             if helpers.any() && helpers.take(&mut variables, rest) {
                 continue;
             }
-            script.take(&variables.expand(rest, None));
+            let expanded = variables.expand(rest, None);
+            if let Some(at) = argument::of_script(&expanded) {
+                told.get_or_insert(at);
+                continue;
+            }
+            script.take(&expanded);
             script.in_strings(&variables, statement);
             let named = variables.named(rest);
             // A branch may give values to several variables.
@@ -201,7 +208,7 @@ impl Script {
         for written in helpers.written() {
             script.written(written);
         }
-        script.helper = helpers.unknown(&statements);
+        script.helper = helpers.unknown(&statements).or(told);
         if script.commands.is_empty() {
             script.pool(text, &variables, &statements);
         }
@@ -268,13 +275,19 @@ impl Script {
         let constants = constants::of(text);
         self.pooled = Pooled::of(statements);
         for statement in statements.iter().filter(|statement| !tests(statement)) {
+            let prints = talks(statement.words.iter().map(|it| it.literal().unwrap_or_default()));
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
                 // Options in one string, as in files of variables for a unit.
                 let options = |word: &&Placed| {
                     word.words().iter().filter(|w| strong(w.as_str())).count() >= 3
                 };
-                let whole = expanded.iter().find(options).map(Placed::words).unwrap_or(expanded);
+                let split = expanded.iter().find(options).map(Placed::words);
+                let split = split.or_else(|| match expanded.as_slice() {
+                    [one] if !prints => pooled::value(one),
+                    _ => None,
+                });
+                let whole = split.unwrap_or(expanded);
                 // After `"-cpu",` of another language a name without quotes is a variable.
                 let source = text.get(word.span.clone()).unwrap_or_default();
                 let quoted = source.starts_with(['"', '\'', '`']);
@@ -296,7 +309,7 @@ impl Script {
                 }
             }
         }
-        if words.iter().any(|word| strong(word.as_str())) {
+        if pooled::enough(&words) {
             self.commands.push(Command { program: None, words, apart: false, written: false });
         }
     }
@@ -351,7 +364,8 @@ fn begins(words: &[Placed]) -> bool {
     };
     let named = |word: &Placed| {
         let machine = base(word.as_str()).strip_prefix("qemu-system-");
-        machine.is_some_and(|it| letters(it.trim_end_matches(".exe"), "_"))
+        // The processor may be in a variable: `qemu-system-$ARCH`.
+        machine.is_some_and(|it| letters(it.trim_end_matches(".exe"), "_${}\u{1}"))
     };
     let option =
         |word: &Placed| word.as_str().strip_prefix('-').is_some_and(|it| letters(it, "-_"));

@@ -14,6 +14,16 @@ use std::ops::Range;
 /// The limit of files in one document that are read.
 const MOST: usize = 8;
 
+/// Returns whether a line writes a command line of QEMU to a file.
+pub(super) fn writes(line: &str) -> bool {
+    let Some(at) = line.find("qemu-system-") else { return false };
+    let (before, rest) = line.split_at(at);
+    let mut words = rest.split_whitespace().skip(1);
+    before.contains("echo ")
+        && words.next().is_some_and(|option| option.starts_with('-'))
+        && words.any(|word| word == ">>")
+}
+
 /// Adds the findings for such scripts. Returns whether there is one.
 pub(super) fn add(document: &Document, report: &mut Report) -> bool {
     let text = document.text.as_str();

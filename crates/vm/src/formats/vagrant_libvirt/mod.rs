@@ -169,14 +169,28 @@ fn here_documents(line: &str) -> Vec<String> {
     line.split("<<").skip(1).filter_map(name).collect()
 }
 
-/// Returns whether a line declares a Windows guest: only Windows is reached by WinRM or WinSSH.
+/// Returns whether a line shows a Windows guest: only Windows is reached by WinRM or WinSSH, and has drives with letters
+/// as the destination of a file.
 fn windows(line: &str) -> bool {
+    if let Some(to) = destination(line) {
+        let drive = to.starts_with(|c: char| c.is_ascii_alphabetic());
+        return drive
+            && to.get(1..).is_some_and(|rest| rest.starts_with(":\\") || rest.starts_with(":/"));
+    }
     let Some((key, value)) = line.split_once('=') else { return false };
     let value = value.trim().trim_start_matches(['"', '\'', ':']);
     let is = |name: &str| value.starts_with(name);
     let key = key.trim_end();
     key.ends_with(".vm.communicator") && (is("winssh") || is("winrm"))
         || key.ends_with(".vm.guest") && is("windows")
+}
+
+/// Returns where in the guest a file is put: `destination: "PATH"`, `:destination => "PATH"`.
+fn destination(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("destination")?;
+    let rest = rest.trim_start_matches([':', '=', '>', ' ']);
+    let quote = rest.chars().next().filter(|c| ['"', '\''].contains(c))?;
+    rest.get(1..)?.split(quote).next()
 }
 
 /// Returns the quoted value of a setting.

@@ -87,3 +87,18 @@ fn vagrantfile_arguments_of_qemu_are_read() {
     }
     assert!(has(&of("", &cpu(",-kvmclock")), "lv-kvmclock-off-no-invtsc"));
 }
+
+#[test]
+fn file_on_a_drive_with_a_letter_is_of_windows() {
+    let of = |to: &str| {
+        let text = format!(
+            "Vagrant.configure('2') do |c|\n  c.vm.provider :libvirt do |v|\n    v.cpus = 2\n  end\n  \
+             c.vm.synced_folder 'C:/src', '/src'\n  c.vm.provision 'file', source: 'C:/a', {to}\nend\n"
+        );
+        testing::report(Kind::VagrantLibvirt, "Vagrantfile", &text).guest
+    };
+    assert_eq!(of("destination: \"C:\\\\a\""), Guest::Windows);
+    assert_eq!(of(":destination => 'd:/a'"), Guest::Windows);
+    assert_eq!(of("destination: '/tmp/a'"), Guest::Unknown);
+    assert_eq!(of("destination: '~/a:b'"), Guest::Unknown);
+}

@@ -14,6 +14,7 @@ use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::nothing;
 use crate::lint::{LintError, Report};
+use crate::template::in_plain_value;
 use crate::text::offset;
 use std::ops::Range;
 
@@ -98,7 +99,9 @@ const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse 
 fn guest(id: &str) -> Guest {
     let id = id.to_ascii_lowercase();
     let has = |names: &str| names.split(' ').any(|name| id.starts_with(name));
-    if id.is_empty() {
+    // What replaces a placeholder is not known yet.
+    let open = in_plain_value(&id) || id.starts_with("__") && id.ends_with("__");
+    if id.is_empty() || open {
         Guest::Unknown
     } else if id.contains("linux") || has(LINUX) {
         Guest::Linux

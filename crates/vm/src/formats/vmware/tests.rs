@@ -78,3 +78,13 @@ fn guests_and_other_files() {
     let part = testing::report(Kind::Vmware, "x", "tools.syncTime = \"TRUE\"\n");
     assert!(part.partial);
 }
+
+#[test]
+fn placeholder_is_no_system() {
+    for os in ["__OS__", "{{ guest_os }}", "${OS}", "@OS@", "<%= os %>"] {
+        let text = format!("config.version = \"8\"\nguestOS = \"{os}\"\n");
+        let report = testing::report(Kind::Vmware, "m.vmx", &text);
+        assert_eq!(report.guest, Guest::Unknown, "{os}");
+        assert!(report.findings.iter().all(|it| it.rule.id != "vmx-guestos-other"), "{os}");
+    }
+}

@@ -1,0 +1,56 @@
+//! A script that is told which QEMU to use: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
+//! that script, and what it gives QEMU is known only there.
+
+use super::script::is_program;
+use crate::placed::Placed;
+use crate::words::base;
+use std::ops::Range;
+
+/// Returns where a command names a script that gets the name of QEMU as the value of an option.
+pub(super) fn of_script(words: &[Placed]) -> Option<Range<usize>> {
+    let named = |word: &Placed| is_program(word.as_str()) && !word.as_str().starts_with('-');
+    let at = words.iter().position(named)?;
+    let (option, before) = words.get(..at)?.split_last()?;
+    let option = option.as_str();
+    let takes = option.starts_with('-') && option.len() > 1 && !option.contains('=');
+    let script = before.iter().find(|word| is_script(word.as_str()))?;
+    // Behind two dashes the command line of QEMU itself follows.
+    (takes && option != "--").then(|| script.span())
+}
+
+/// Whether a word names a script that lies beside this one, or a script by its ending.
+fn is_script(word: &str) -> bool {
+    let beside = word.starts_with("./") || word.starts_with("../");
+    let ending = base(word).rsplit_once('.').map_or("", |(_, ending)| ending);
+    !is_program(word) && (beside || matches!(ending, "sh" | "bash" | "py" | "pl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<&str> {
+        of_script(&Placed::new(text, 0).words()).and_then(|at| text.get(at))
+    }
+
+    #[test]
+    fn script_that_gets_the_name_of_qemu_writes_the_command_line() {
+        let own = "./go.sh -b ../bin/qemu-system-x86_64 -r disk -m 256";
+        assert_eq!(of(own), Some("./go.sh"));
+        assert_eq!(of("xargs -L1 ../tools/go -b qemu-system-x86_64 -m 1"), Some("../tools/go"));
+        assert_eq!(of("python3 run.py --qemu qemu-system-aarch64"), Some("run.py"));
+    }
+
+    #[test]
+    fn wrapper_before_a_command_line_is_none() {
+        for text in [
+            "qemu-system-x86_64 -m 1G -cpu host",
+            "sudo -u vm qemu-system-x86_64 -m 1G",
+            "./wrapper.sh qemu-system-x86_64 -m 1G",
+            "./wrapper.sh -- qemu-system-x86_64 -m 1G",
+            "taskset -c 0 ./qemu-system-x86_64 -m 1G",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+}
