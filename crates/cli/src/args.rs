@@ -100,16 +100,16 @@ const GLOBAL: &str = "Global options";
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Common {
     /// Print one JSON document instead of text
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long, global = true, overrides_with = "json", help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// Print only the result
-    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    #[arg(short, long, global = true, overrides_with = "quiet", help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Print every fact and every rule
-    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    #[arg(short, long, global = true, overrides_with = "verbose", help_heading = GLOBAL)]
     pub(crate) verbose: bool,
     /// Do not use colour, even on a terminal
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long, global = true, overrides_with = "no_color", help_heading = GLOBAL)]
     pub(crate) no_color: bool,
     /// Read another system under this directory: a mirror of its /proc and /sys, a sosreport, or a container's mounts
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
@@ -176,7 +176,7 @@ pub(crate) struct Why {
     /// Read a kernel log or any pasted text (plain, gzip, xz or zstd); `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "bundle"])]
     pub(crate) log: Option<PathBuf>,
-    /// Read a bundle that `collect` wrote
+    /// Read a bundle that `collect` wrote; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "root")]
     pub(crate) bundle: Option<PathBuf>,
     /// Do not measure the read cost
@@ -198,7 +198,7 @@ pub(crate) struct Why {
 /// Options of `predict`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Predict {
-    /// Start from a bundle that `collect` wrote
+    /// Start from a bundle that `collect` wrote; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "log"])]
     pub(crate) bundle: Option<PathBuf>,
     /// Start from a kernel log; `-` is standard input
@@ -443,7 +443,8 @@ such process, 3 nothing could be measured.";
 
 /// Options of `who`.
 #[derive(ClapArgs, Debug, Clone, Default)]
-#[command(group = clap::ArgGroup::new("target").required(true).multiple(true)
+#[command(override_usage = "clocksmith who [OPTIONS] <--pid PID|--all|--name NAME|...|COMMAND>",
+    group = clap::ArgGroup::new("target").required(true).multiple(true)
     .args(["pid", "all", "name", "user", "cgroup", "container", "pod", "command"]))]
 pub(crate) struct Who {
     /// Watch this process, its threads and its children; may be repeated

@@ -1,12 +1,14 @@
 //! The sources of facts: this machine, a mirrored root, a bundle, a kernel log alone.
 
+mod unread;
+
 use crate::prose::{Subjects, Unread};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clocksmith_diagnose::Measured;
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
-use clocksmith_facts::tree::bundle::Manifest;
+use clocksmith_facts::tree::bundle::{MANIFEST, Manifest};
 use clocksmith_facts::tree::holes::Dense;
 use clocksmith_facts::tree::{BundleError, BundleTree, DirTree, LiveTree, Tree as _};
 use clocksmith_facts::{Facts, Origin, Why, collect};
@@ -22,7 +24,19 @@ pub(crate) struct From<'a> {
     pub(crate) log: Option<&'a Path>,
 }
 
-impl From<'_> {
+impl<'a> From<'a> {
+    /// The source that a user named. A bundle is one, whichever option names it: as text, most of it would be lost.
+    pub(crate) fn named(
+        root: Option<&'a Path>,
+        bundle: Option<&'a Path>,
+        log: Option<&'a Path>,
+    ) -> Self {
+        match log.filter(|path| is_bundle(path)) {
+            Some(path) => Self { root, bundle: Some(path), log: None },
+            None => Self { root, bundle, log },
+        }
+    }
+
     /// Whether the facts are those of the machine that runs this program.
     pub(crate) fn is_live(&self) -> bool {
         self.root.is_none_or(is_this_machine) && self.bundle.is_none() && self.log.is_none()
@@ -136,11 +150,38 @@ fn from_bundle(path: &Path) -> Result<Facts> {
 }
 
 fn read_bundle(path: &Path) -> Result<Bundled> {
-    let tree = BundleTree::open(path).map_err(|error| not_a_bundle(path, error))?;
-    facts_of(&tree, path)
+    let opened = if is_stdin(path) {
+        BundleTree::read(stdin().lock(), "standard input")
+    } else {
+        BundleTree::open(path)
+    };
+    facts_of(&opened.map_err(|error| not_a_bundle(path, error))?, path)
+}
+
+/// Whether a file is a bundle, or a packed mirror of a machine, and not a packed log.
+fn is_bundle(path: &Path) -> bool {
+    // Of another file only the first block is read; standard input can be read once.
+    if is_stdin(path) {
+        return false;
+    }
+    let Ok(tree) = BundleTree::open(path) else { return false };
+    let has_facts = || {
+        let facts = collect::collect(&tree, Origin::Bundle(String::new()));
+        facts.clocksources.reason().is_none() || facts.log.reason().is_none()
+    };
+    tree.manifest().is_some() || has_facts()
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 fn not_a_bundle(path: &Path, error: BundleError) -> Error {
+    if matches!(error, BundleError::NotTar(_)) {
+        return anyhow!(
+            "{error}. `clocksmith collect` writes bundles; `clocksmith why FILE` reads a log"
+        );
+    }
     let error = match error {
         // These errors name the file themselves.
         BundleError::Read { .. } | BundleError::NotTar(_) => anyhow!(error),
@@ -268,7 +309,7 @@ fn part(section: Section, is_older: bool, whole: &Text) -> Result<Option<Part>> 
 }
 
 fn read_text(path: &Path) -> Result<Text> {
-    let standard = path == Path::new("-");
+    let standard = is_stdin(path);
     let shown = if standard { "standard input".into() } else { path.to_string_lossy() };
     let (name, reader): (String, Box<dyn Read>) = if standard {
         ("stdin".to_owned(), Box::new(stdin().lock()))
@@ -299,6 +340,12 @@ fn read_text(path: &Path) -> Result<Text> {
         // The scan reports the error, after the part that could be read.
         Err(error) => Box::new(Failed(Some(error))),
     };
+    if standard && head.starts_with(format!("{MANIFEST}\0").as_bytes()) {
+        bail!("standard input is a bundle: `clocksmith why --bundle -` reads it");
+    }
+    if let Some(error) = unread::own_report(&shown, &head) {
+        return Err(error);
+    }
     let log = KernelLog::scan(Cursor::new(&head).chain(rest), &name).map_err(|error| match error {
         LogError::Read { error, .. } => anyhow!(
             "cannot read the kernel log {shown} to its end: {error}. It may be cut off or damaged: \
@@ -315,6 +362,10 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
+        if let Some(error) = unread::configuration(&shown, &lines.join("
+")) {
+            return Err(error);
+        }
         return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());
     }
     Ok(Text { log, lines, depths, name })

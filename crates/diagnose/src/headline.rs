@@ -2,7 +2,7 @@
 
 use crate::causes::Case;
 use crate::wall::{WallClockReport, WallState};
-use crate::{Cause, CauseId, Read, Severity, Verdict};
+use crate::{Cause, CauseId, Confidence, Read, Severity, Verdict};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_facts::names::is_known;
@@ -263,7 +263,7 @@ pub(crate) fn with_wall_clock(
         (None, None) if headline == NOTHING_KNOWN && (!causes.is_empty() || wall.is_some()) => {
             format!("{NOT_IN_USE}: it is about the wall clock.")
         }
-        (None, Some(fine)) if causes.iter().any(may_be_behind) => {
+        (None, Some(fine)) if !is_kept && causes.iter().any(leaves_it_open) => {
             format!("{fine} Nothing to fix there; whether the wall clock is right is unknown.")
         }
         _ => headline,
@@ -279,8 +279,14 @@ const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksour
 /// Seconds from which on a wall clock is reported as ahead.
 const AHEAD_S: f64 = 0.5;
 
-fn may_be_behind(cause: &Cause) -> bool {
-    cause.id == CauseId::WallClockStaleAfterRestore
+/// Whether a cause leaves open if the wall clock is right. A sign of a restore is in the kernel log alone: without it the
+/// sentence must not become more certain.
+fn leaves_it_open(cause: &Cause) -> bool {
+    match cause.id {
+        CauseId::WallClockStaleAfterRestore => true,
+        CauseId::WallClockUnsynchronised => cause.confidence >= Confidence::Medium,
+        _ => false,
+    }
 }
 
 /// The open inputs as a list, and the verb that follows it.
@@ -351,7 +357,6 @@ fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
 }
 
 fn hedged(clause: &str, cause: &Cause) -> String {
-    use crate::Confidence;
     match cause.confidence {
         Confidence::High => clause.to_owned(),
         Confidence::Medium => format!("(likely) {clause}"),

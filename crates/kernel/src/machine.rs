@@ -8,7 +8,7 @@ use crate::processor;
 use crate::{Assumed, Input};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::cpu::CpuVendor;
-use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
+use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind, names_guest};
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Event, KernelLog};
 use clocksmith_facts::version::{Kernel, Vendor, Version};
@@ -304,8 +304,13 @@ impl Machine {
     }
 
     fn platform(&mut self, facts: &Facts) {
-        self.hypervisor =
-            Input::of(&facts.hypervisor, Clone::clone, None, "no sign of a hypervisor");
+        let named = facts.dmi.value().is_some_and(|text| names_guest(text));
+        let why = if named {
+            "the firmware's name is of a virtual machine, and nothing shows which hypervisor it has"
+        } else {
+            "no sign of a hypervisor"
+        };
+        self.hypervisor = Input::of(&facts.hypervisor, Clone::clone, None, why);
         let off = self.cmdline.value.last("acpi") == Some("off");
         let unseen = "acpi=off: this kernel does not look whether firmware describes one";
         let (hpet, pm_timer) = if off {

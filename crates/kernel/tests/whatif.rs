@@ -88,3 +88,24 @@ fn predict_on_hyperv_page_leaves_its_sequence_open() {
     );
     assert_eq!(sequence(&[]), ("tsc".to_owned(), false));
 }
+
+#[test]
+fn hypervisor_is_not_called_absent_where_the_firmware_names_a_guest() {
+    let why = |dmi: &str| {
+        let log = format!(
+            "[    0.000000] Linux version 5.15.0-91-generic (build@example.org)\n\
+             [    0.000000] DMI: {dmi}\n\
+             [    1.000000] clocksource: Switched to clocksource tsc\n"
+        );
+        let facts = Facts::from_log(KernelLog::scan(log.as_bytes(), "dmesg").unwrap());
+        let assumed = predict(&Machine::of(&facts)).assumed;
+        let found = assumed.into_iter().find(|one| one.fact == "hypervisor");
+        found.map(|one| one.why).unwrap_or_default()
+    };
+    let named = why("QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.14.0-2 04/01/2014");
+    assert!(named.contains("of a virtual machine"), "{named}");
+    assert_eq!(
+        why("Dell Inc. PowerEdge R640/0H28RR, BIOS 2.10.2 02/24/2021"),
+        "no sign of a hypervisor"
+    );
+}

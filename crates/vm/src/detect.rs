@@ -87,6 +87,19 @@ impl<'a> Clues<'a> {
         self.lines.iter().any(|line| test(line.trim_start()))
     }
 
+    /// Returns whether most lines are those of a kernel log, which names parameters and files as scripts do.
+    pub(crate) fn is_log(&self) -> bool {
+        let logged = self.lines.iter().filter(|line| is_logged(line)).count();
+        2 * logged > self.lines.len()
+    }
+
+    /// Returns whether the text is a document that this program wrote: it quotes the words of what it is about.
+    pub(crate) fn is_report(&self) -> bool {
+        let begin = self.text.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+        let value = begin.strip_prefix("\"schema\":").unwrap_or_default().trim_start();
+        value.starts_with("\"clocksmith.")
+    }
+
     /// Returns how many of these keys begin a line.
     pub(crate) fn keys(&self, keys: &[&str], separator: char) -> usize {
         let is = |line: &str, key: &str| {
@@ -94,6 +107,19 @@ impl<'a> Clues<'a> {
         };
         keys.iter().filter(|key| self.has(|line| is(line, key))).count()
     }
+}
+
+/// Whether a line has the stamp of a kernel message, or the name that syslog gives to the kernel.
+fn is_logged(line: &str) -> bool {
+    let stamp = line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let is_stamp = |text: &str| {
+        let has = |sign: char| text.contains(sign);
+        let seconds = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
+        (has('.') && text.chars().all(seconds)) || text.matches(':').count() == 2
+    };
+    let stamped = stamp
+        .is_some_and(|(text, _)| text.contains(|c: char| c.is_ascii_digit()) && is_stamp(text));
+    stamped || line.contains(" kernel: ")
 }
 
 #[cfg(test)]
@@ -138,6 +164,31 @@ mod tests {
             ("a", "#cloud-config\nbootcmd:\n", Some(Kind::Persistence)),
             ("old.vmx", "x = 1", Some(Kind::Vmware)),
             ("a.txt", "to be or not to be", None),
+            (
+                "dmesg.txt",
+                "[    0.000000] Command line: root=/dev/vda1 clocksource=hpet\n\
+                 [    1.500000] clocksource: Switched to clocksource hpet\n",
+                None,
+            ),
+            (
+                "messages",
+                "Nov  1 10:00:00 db1 kernel: Command line: root=/dev/vda1 notsc\n\
+                 Nov  1 10:00:01 db1 kernel: clocksource: Switched to clocksource hpet\n",
+                None,
+            ),
+            (
+                "dmesg-t.txt",
+                "[Sa Nov 28 17:02:11 2026] Kernel command line: clocksource=hpet\n",
+                None,
+            ),
+            ("a.json", "{\n  \"schema\": \"clocksmith.why.v1\",\n \"a\": \"notsc\"\n}\n", None),
+            // One line of a log in a script does not make a log of it.
+            (
+                "a.sh",
+                "# [    1.500000] clocksource: Switched to clocksource hpet\nset -e\n\
+                 echo tsc >/sys/devices/system/clocksource/clocksource0/current_clocksource\n",
+                Some(Kind::Persistence),
+            ),
         ];
         for (name, text, kind) in cases {
             assert_eq!(Kind::detect(name, text), kind, "{text}");

@@ -171,6 +171,9 @@ const REFUSED: [(&str, &[&str]); 9] = [
 /// Options of `why` that the program's own short help leaves to that of `why`.
 const FOR_WHY: [&str; 3] = ["no_measure", "html", "host_name"];
 
+/// The first line of the help of `who` in a program that has only its help.
+const WITHOUT_WHO: &str = "This program was built without who (`--features full` adds it).";
+
 /// The definition of the command line with all that help shows.
 pub(crate) fn command() -> Command {
     complete(without_refused(Args::command()), "")
@@ -190,6 +193,9 @@ pub(super) fn without_refused(mut program: Command) -> Command {
         let hidden: Vec<_> = hidden.map(|arg| arg.clone().hide(true)).collect();
         // An option that a verb defines itself is not replaced by the common one.
         program = program.mut_subcommand(verb, |verb| verb.args(hidden));
+    }
+    if cfg!(not(feature = "who")) {
+        program = program.mut_subcommand("who", |verb| verb.before_help(WITHOUT_WHO));
     }
     for name in FOR_WHY {
         program = program.mut_arg(name, |arg| arg.hide_short_help(true));
@@ -261,7 +267,7 @@ mod tests {
             let long = verb.clone().render_long_help().to_string();
             for line in short.lines().chain(long.lines()) {
                 let length = line.chars().count();
-                assert!(length <= 80 || line.starts_with("Usage:"), "{name}: {length}: {line}");
+                assert!(length <= 80, "{name}: {length}: {line}");
             }
             let has = short.contains("Examples:");
             assert!(

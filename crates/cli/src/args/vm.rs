@@ -22,7 +22,9 @@ pub(crate) enum VmVerb {
     #[command(long_about = FIX)]
     Fix(Fix),
     /// Check whether a guest can move to other hosts, and its clock there
-    #[command(after_help = MIGRATE)]
+    // clap's own usage has the guest last, where --to takes it for a host.
+    #[command(after_help = MIGRATE,
+        override_usage = "clocksmith vm migrate [OPTIONS] [GUEST] --to <HOST>...")]
     Migrate(Migrate),
 }
 

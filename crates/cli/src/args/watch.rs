@@ -94,19 +94,19 @@ pub(crate) struct Thresholds {
     #[arg(long, value_name = "NS", value_parser = nanoseconds)]
     pub(crate) critical_cost: Option<f64>,
     /// Set the state for slow reads [default: warning]
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) slow: Option<Grade>,
     /// Set the state for a clocksource that the kernel demoted in this boot [default: warning]
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) demoted: Option<Grade>,
     /// Set the state for time that may be wrong [default: critical]
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) untrustworthy: Option<Grade>,
     /// Set the state for a wall clock that is stale, unsynchronised or has two masters [default: warning]
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) wall_clock: Option<Grade>,
     /// Set the state for a clocksource that --expect does not list [default: critical]
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) unexpected: Option<Grade>,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct Watch {
     #[arg(long)]
     pub(crate) once: bool,
     /// Serve the page and the metrics at this address; may be repeated [default: 127.0.0.1:9988]
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["no_listen", "once"])]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with_all = ["no_listen", "once"])]
     pub(crate) listen: Vec<SocketAddr>,
     /// Do not serve a page or metrics
     #[arg(long)]
@@ -210,6 +210,19 @@ pub(crate) struct Watch {
     pub(crate) stall: Option<Duration>,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+}
+
+/// An address of `--listen`. A port alone is not taken: exporters serve all addresses then, and this one only those that
+/// were named.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+        let port = port.unwrap_or(9988);
+        format!(
+            "{text:?} is not an address with a port; expected one such as 127.0.0.1:{port}, or 0.0.0.0:{port} for \
+             clients elsewhere"
+        )
+    })
 }
 
 /// A file that node_exporter reads: it ignores names with another end.

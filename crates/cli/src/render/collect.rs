@@ -19,13 +19,24 @@ pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) ->
         } else {
             "the host's name (without it: --anonymous)"
         };
-        let measured =
-            report.files.iter().any(|file| file.path == clocksmith_facts::collect::MEASURED);
-        let costs = if measured { "read costs, " } else { "" };
+        let has = |path: &str, what: &'static str| {
+            report.files.iter().any(|file| file.path == path).then_some(what)
+        };
+        let parts = [
+            report
+                .files
+                .iter()
+                .any(|file| file.path.ends_with("dmesg") || file.path.starts_with("var/log/"))
+                .then_some("the kernel log"),
+            has("cpuid", "CPUID"),
+            Some("clock-related files of /proc and /sys"),
+            has(clocksmith_facts::collect::MEASURED, "read costs"),
+        ];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
         out.push_str(&wrap(
             &format!(
-                "It contains the kernel log, CPUID, clock-related files of /proc and /sys, {costs}and {name}; \
-                 no serial numbers. To list the files: clocksmith collect --list"
+                "It contains {}, and {name}; no serial numbers. To list the files: clocksmith collect --list",
+                parts.join(", ")
             ),
             "",
             "",

@@ -34,7 +34,8 @@ pub(crate) fn print(common: &Common, expectation: &Expectation, defaults: &Defau
         if !expectation.assumed.is_empty() {
             out.push_str("\nAssumed (set with --set, --kernel, --cmdline, --cpus, --hypervisor)\n");
             for item in &expectation.assumed {
-                let line = format!("{} = {}: {}", item.fact, item.value, item.why);
+                let value = if item.value.is_empty() { "none" } else { &item.value };
+                let line = format!("{} = {value}: {}", item.fact, item.why);
                 out.push_str(&wrap(&line, "  - ", "    "));
             }
         }

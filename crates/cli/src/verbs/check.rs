@@ -8,6 +8,7 @@ use crate::render::{self, Style};
 use crate::report::check::CheckReport;
 use crate::ui::{err, out};
 use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
 use clap::error::ErrorKind;
 use clocksmith_diagnose::{Assessment, policy};
 use clocksmith_facts::visible;
@@ -20,12 +21,12 @@ use std::time::Instant;
 pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
     let begun = Instant::now();
     let format = match check.format {
+        _ if common.json => CheckFormat::Json,
         Some(format) => format,
-        None if common.json => CheckFormat::Json,
         None => CheckFormat::Nagios,
     };
     let thresholds = check.resolved();
-    let seen = in_time(common, check).map(|mut seen| {
+    let seen = one_format(common, check).and_then(|()| in_time(common, check)).map(|mut seen| {
         let asked = |vendor| policy::answer(vendor, &seen.facts, &seen.report);
         seen.report.policy = check.policy.map(asked);
         seen
@@ -60,6 +61,16 @@ pub(crate) fn run(common: &Common, check: &Check) -> Result<Code> {
         }
         // A program that does not read to the end still sees the exit code.
         _ => Ok(Code::Monitoring(code(state, format))),
+    }
+}
+
+/// Refuses two formats at once: what reads the output expects one of them.
+fn one_format(common: &Common, check: &Check) -> Result<()> {
+    match check.format.and_then(|format| format.to_possible_value()) {
+        Some(name) if common.json && check.format != Some(CheckFormat::Json) => {
+            bail!("--json and --format {}: choose one", name.get_name())
+        }
+        _ => Ok(()),
     }
 }
 

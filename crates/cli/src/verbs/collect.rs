@@ -32,6 +32,14 @@ pub(crate) fn run(common: &Common, args: &Collect) -> Result<Code> {
         None => Box::new(LiveTree::new()),
     };
     let path = args.output.clone().unwrap_or_else(default_name);
+    // Before the measurement, which takes a moment.
+    if path.is_dir() {
+        bail!(
+            "{} is a directory: name a file in it, such as {}",
+            path.display(),
+            path.join(default_name()).display()
+        );
+    }
     let mut packed = Vec::new();
     let id = machine_id::of(tree.as_ref());
     let name = match &id {

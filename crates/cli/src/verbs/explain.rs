@@ -6,7 +6,9 @@ use crate::render;
 use crate::report::ExplainReport;
 use anyhow::Result;
 use clocksmith_diagnose::explain::{Explanation, Kind, did_you_mean, explain};
+use clocksmith_facts::{shell, visible};
 use clocksmith_vm::{Rule, Severity};
+use std::path::Path;
 
 pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
     if args.words.is_empty() {
@@ -26,8 +28,19 @@ pub(crate) fn run(common: &Common, args: &Explain) -> Result<Code> {
         render::json(&report)?;
     } else {
         render::explain::print(common, &report)?;
+        if code == Code::Undetermined
+            && let Some(file) = file(&report.query)
+        {
+            render::text(&format!("\nTo read that file: clocksmith why {file}\n"))?;
+        }
     }
     Ok(code)
+}
+
+/// The name of a file, or of standard input, that was given in place of a word.
+fn file(query: &str) -> Option<String> {
+    let is_input = query == "-" || Path::new(query).is_file();
+    is_input.then(|| visible::line(&shell::quote(query)).into_owned())
 }
 
 /// Prints all entries, if no word is given.

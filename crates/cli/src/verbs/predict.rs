@@ -11,11 +11,7 @@ use clocksmith_kernel::defaults::defaults;
 use clocksmith_kernel::{Machine, predict};
 
 pub(crate) fn run(common: &Common, args: &Predict) -> Result<Code> {
-    let from = From {
-        root: common.root.as_deref(),
-        bundle: args.bundle.as_deref(),
-        log: args.log.as_deref(),
-    };
+    let from = From::named(common.root.as_deref(), args.bundle.as_deref(), args.log.as_deref());
     let facts = if args.blank { Facts::empty(Origin::Stated) } else { gather::facts(from)? };
     let mut machine = Machine::of(&facts);
     change(&mut machine, args)?;

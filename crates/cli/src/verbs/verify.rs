@@ -180,7 +180,7 @@ fn save(args: &Verify, facts: &Facts, outcome: &Outcome) -> Option<Kept> {
         Ok(kept) => Some(kept),
         Err(error) => {
             let error = render::error(&error);
-            err::line(&format!("{error} (the result above is still valid)"));
+            err::line(&format!("{error} (the result itself is valid)"));
             None
         }
     }

@@ -32,12 +32,8 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
         Some(Policy::Of(vendor)) => Some(vendor),
         None => None,
     };
-    let from = From {
-        root: common.root.as_deref(),
-        bundle: why.bundle.as_deref(),
-        log: why.log.as_deref(),
-    };
-    let (Assessment { facts, expectation, report, .. }, manifest) = match (&why.log, &why.bundle) {
+    let from = From::named(common.root.as_deref(), why.bundle.as_deref(), why.log.as_deref());
+    let (Assessment { facts, expectation, report, .. }, manifest) = match (from.log, from.bundle) {
         (Some(log), _) => (of_text(gather::text(log)?)?, None),
         (_, Some(bundle)) => {
             let Bundled { facts, manifest, measured } = gather::bundle(bundle)?;
@@ -219,6 +215,7 @@ fn of(from: From<'_>) -> String {
     match (from.log, from.bundle, from.root) {
         (Some(path), _, _) if path == Path::new("-") => "a kernel log".to_owned(),
         (Some(path), _, _) => format!("the kernel log {}", name(path)),
+        (_, Some(path), _) if path == Path::new("-") => "a bundle".to_owned(),
         (_, Some(path), _) => format!("the bundle {}", name(path)),
         (_, _, Some(path)) if !gather::is_this_machine(path) => {
             format!("the files in {}", path.display())

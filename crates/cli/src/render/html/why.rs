@@ -195,6 +195,7 @@ fn costs(report: &Report) -> String {
 
 fn causes(causes: &[Cause]) -> String {
     let mut out = String::new();
+    let mut before: Option<&Cause> = None;
     for cause in causes {
         let (class, word) = match cause.severity {
             Severity::Critical => ("critical", "critical"),
@@ -209,7 +210,14 @@ fn causes(causes: &[Cause]) -> String {
             cause.confidence,
             text(&cause.summary)
         );
-        quotes(&mut out, &cause.evidence);
+        // As in the text: causes that rest on the same lines show them once.
+        match before {
+            Some(other) if !cause.evidence.is_empty() && other.evidence == cause.evidence => {
+                out.push_str("<p class=\"note\">The same lines.</p>\n");
+            }
+            _ => quotes(&mut out, &cause.evidence),
+        }
+        before = Some(cause);
         out.push_str("</article>\n");
     }
     if !causes.is_empty() {

@@ -26,6 +26,20 @@ const DEMOTED: &str = "\
 ";
 
 #[test]
+fn causes_on_the_same_lines_show_them_once() {
+    // A jump of 180 ms: of the TSC, or of the HPET.
+    let jump = DEMOTED.replace("cs_nsec: 522000000", "cs_nsec: 692000000");
+    let report = report(&jump, Vec::new());
+    let alike =
+        report.causes.windows(2).filter(|pair| pair[0].evidence == pair[1].evidence).count();
+    assert!(alike > 0, "{:?}", report.causes);
+    let page = shown(&report);
+    assert_eq!(page.matches("The same lines.").count(), alike);
+    let figures = report.causes.iter().map(|cause| cause.evidence.len()).sum::<usize>();
+    assert!(page.matches("<figure>").count() < figures);
+}
+
+#[test]
 fn everything_of_the_document_is_on_the_page() {
     let read = Read {
         clock: "CLOCK_MONOTONIC".into(),

@@ -98,7 +98,7 @@ fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> 
         any = true;
         match judged(&file, &document, args) {
             Ok(report) => files.push(report),
-            Err(error) => err::line(&format!("clocksmith: left out: {}", render::error(&error))),
+            Err(error) => err::line(&render::error(&error.context("left out"))),
         }
     }
     if !any {

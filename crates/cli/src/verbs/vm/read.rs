@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
-use clocksmith_facts::visible;
+use clocksmith_facts::log::KernelLog;
+use clocksmith_facts::{shell, visible};
 use clocksmith_vm::document::{DocumentError, MAX_BYTES, is_archive};
 use clocksmith_vm::{Document, Guest, Kind};
 use std::fs::File;
@@ -83,8 +84,18 @@ fn document(name: &str, bytes: &[u8], kind: Option<&str>, guest: Option<&str>) -
         Some(kind) => Document::of_kind(name, bytes, kind),
         None => Document::new(name, bytes),
     };
-    let document = document.map_err(|error| anyhow!("cannot use {name}: {error}"))?;
+    let document = document.map_err(|error| match error {
+        DocumentError::UnknownKind if is_log(bytes) => anyhow!(
+            "cannot use {name}: it is a kernel log, and no configuration; `clocksmith why {}` reads it",
+            shell::quote(name)
+        ),
+        error => anyhow!("cannot use {name}: {error}"),
+    })?;
     Ok(document.with_guest(guest.and_then(Guest::of_name)))
+}
+
+fn is_log(bytes: &[u8]) -> bool {
+    KernelLog::scan(bytes, "").is_ok_and(|log| log.looks_like_kernel)
 }
 
 /// The beginning of an OVA, whose first member is the OVF; the disks behind it may be of any size.

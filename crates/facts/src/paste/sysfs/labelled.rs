@@ -134,6 +134,19 @@ mod tests {
     }
 
     #[test]
+    fn metrics_of_both_exporters_name_the_clocksource() {
+        for line in [
+            "node_time_clocksource_current_info{clocksource=\"hpet\",device=\"0\"} 1",
+            "clocksmith_clocksource_current_info{device=\"0\",clocksource=\"hpet\"} 1",
+        ] {
+            assert_eq!(told(&format!("{line}\n")).0.as_deref(), Some("hpet"), "{line}");
+        }
+        let available =
+            "clocksmith_clocksource_available_info{device=\"0\",clocksource=\"hpet\"} 1";
+        assert_eq!(told(&format!("{available}\n")).0, None);
+    }
+
+    #[test]
     fn directory_as_a_tree_is_read() {
         let text = "    clocksource0:\n      available: tsc hpet acpi_pm\n      current: tsc\n    release: 6.1\n";
         let (current, available) = told(text);

@@ -1,5 +1,5 @@
 //! The files of `/sys/devices/system/clocksource` in transcripts: `cat`, `head` and `tail` with `==> f <==`, `grep -r`,
-//! several files at once; and the metric of node_exporter.
+//! several files at once; and the metric of node_exporter or of `watch`.
 
 mod answers;
 mod labelled;
@@ -38,7 +38,8 @@ const OUTPUT: usize = 6;
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at);
     // Sentences of kernel messages and of scripts have other words around it.
-    if let Some(rest) = line.trim().strip_prefix("node_time_clocksource_") {
+    let metrics = ["node_time_clocksource_", "clocksmith_clocksource_"];
+    if let Some(rest) = metrics.iter().find_map(|name| line.trim().strip_prefix(name)) {
         return metric(page, at, rest);
     }
     if let Some((name, taken)) = write_at(page, at) {

@@ -64,6 +64,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.starts("#cloud-config") {
         return Some(Sign::Declared);
     }
+    if clues.is_log() || clues.is_report() {
+        return None;
+    }
     WORDS.iter().any(|word| clues.text.contains(word)).then_some(Sign::Words)
 }
 

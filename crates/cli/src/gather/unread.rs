@@ -1,0 +1,62 @@
+//! The errors for documents and configurations that were given as a log, and what to do instead.
+
+use anyhow::{Error, anyhow};
+use clocksmith_facts::{shell, visible};
+use clocksmith_vm::Kind;
+
+/// Returns the error for a document that this program wrote. It quotes evidence, but lacks most of what it was made from.
+pub(super) fn own_report(shown: &str, bytes: &[u8]) -> Option<Error> {
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let mut documents =
+        serde_json::Deserializer::from_slice(bytes).into_iter::<serde_json::Value>();
+    let document = documents.next()?.ok()?;
+    let schema = document.get("schema")?.as_str()?.strip_prefix("clocksmith.")?;
+    let verb = visible::line(schema.split('.').next()?).into_owned();
+    let says = document.get("headline").and_then(serde_json::Value::as_str);
+    let says = says.map(|text| format!(" It says: {}", visible::line(text))).unwrap_or_default();
+    let reads = if verb == "why" { "; `clocksmith fleet` reads such documents" } else { "" };
+    Some(anyhow!(
+        "{shown} is a document that `clocksmith {verb} --json` wrote, and no evidence.{says} Give the log or the bundle \
+         that it was made from{reads}"
+    ))
+}
+
+/// Returns the error for the configuration of a virtual machine. The extension alone decides nothing: a log may have any
+/// name.
+pub(super) fn configuration(shown: &str, text: &str) -> Option<Error> {
+    let kind = Kind::detect("", text).filter(|kind| *kind != Kind::Persistence)?;
+    Some(anyhow!(
+        "{shown} is not a log but a configuration ({}): `clocksmith vm lint {}` shows what it does to the guest's clock",
+        kind.name(),
+        shell::quote(shown)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_documents_are_no_evidence_and_say_what_they_say() {
+        let why = b"{\n \"schema\": \"clocksmith.why.v1\",\n \"headline\": \"Reading the time is slow here.\"\n}\n";
+        let error = own_report("a.json", why).unwrap().to_string();
+        assert!(error.contains("`clocksmith why --json` wrote"), "{error}");
+        assert!(error.contains("It says: Reading the time is slow here."), "{error}");
+        assert!(error.contains("clocksmith fleet"), "{error}");
+        let check = b"{\"schema\":\"clocksmith.check.v1\"}";
+        assert!(!own_report("c", check).unwrap().to_string().contains("fleet"));
+        for other in ["{\"schema\": \"other.v1\"}", "[1]", "{ tsc", "", "{\"MESSAGE\": \"tsc\"}"] {
+            assert!(own_report("x", other.as_bytes()).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn configurations_lead_to_the_verb_that_reads_them() {
+        let script = "#!/bin/sh\nexec qemu-system-x86_64 -cpu host -machine q35,hpet=on\n";
+        let error = configuration("start vm.sh", script).unwrap().to_string();
+        assert!(error.contains("(qemu): `clocksmith vm lint 'start vm.sh'`"), "{error}");
+        assert!(configuration("a", "").is_none());
+    }
+}
