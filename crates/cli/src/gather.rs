@@ -362,8 +362,13 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
-        if let Some(error) = unread::configuration(&shown, &lines.join("
-")) {
+        if let Some(error) = unread::configuration(
+            &shown,
+            &lines.join(
+                "
+",
+            ),
+        ) {
             return Err(error);
         }
         return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());
