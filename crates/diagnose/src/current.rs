@@ -2,6 +2,7 @@
 
 mod alone;
 mod idle;
+mod marked;
 mod pending;
 mod rivals;
 mod silent;
@@ -18,6 +19,7 @@ use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{Machine, predict};
 use idle::{may_be_watched, may_halt};
+use marked::marked;
 use pending::{has_figures_of_nobody, is_pending};
 use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
 pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
@@ -196,6 +198,9 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         ));
     }
     if let Some((entry, name)) = &switched {
+        if let Some(why) = marked(log, entry.line, name) {
+            return unknown(&why);
+        }
         let tsc = name.starts_with("tsc");
         let overtaken = demoted.as_ref().is_some_and(|(d, _)| d.line > entry.line);
         if !(tsc && overtaken) {
@@ -270,6 +275,9 @@ fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
         _ => None,
     })?;
     let name = name.filter(|name| !name.starts_with("tsc") && !name.contains("jiffies"))?;
+    if let Some(why) = marked(log, 0, &name) {
+        return Some(unknown(&why));
+    }
     Some(known(name, Confidence::High, log.source(entry).0))
 }
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
-use clocksmith_diagnose::{CauseId, Measured, Report, assess};
+use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::KernelLog;
 
@@ -27,6 +27,23 @@ fn demoted_counter_of_another_architecture_is_not_a_matter_of_the_tsc() {
     assert!(
         all.contains("arch_sys_counter was demoted") || all.contains("demoted arch_sys_counter")
     );
+}
+
+#[test]
+fn marked_counter_of_another_architecture_may_not_be_in_use() {
+    let marked = "clocksource: timekeeping watchdog on CPU0: Marking clocksource 'MIPS' as unstable because the skew is too large:\n\
+                  clocksource:                       'jiffies' wd_nsec: 500000000 wd_now: ffff8bde wd_last: ffff8bac mask: ffffffff\n\
+                  clocksource:                       'MIPS' cs_nsec: 940634468 cs_now: 310181c4 cs_last: 28090a09 mask: ffffffff\n\
+                  clocksource:                       'MIPS' is current clocksource.\n";
+    for front in ["", "clocksource: Switched to clocksource MIPS\n"] {
+        let seen = why(&format!("{front}{marked}"));
+        assert_eq!(seen.verdict, Verdict::Unknown);
+        assert_eq!(seen.clocksource.current, None, "{}", seen.headline);
+        assert!(!seen.headline.contains("The clocksource is MIPS"), "{}", seen.headline);
+    }
+    // What the kernel chose then.
+    let seen = why(&format!("{marked}clocksource: Switched to clocksource GIC\n"));
+    assert_eq!(seen.clocksource.current.as_deref(), Some("GIC"), "{}", seen.headline);
 }
 
 #[test]

@@ -106,6 +106,9 @@ const KINDS_OF_A_BOOT: usize = 12;
 /// The beginning of the line that names the chosen clocksource.
 const CHOICE: &str = "clocksource: Switched to clocksource ";
 
+/// The number of the first block of indented code: those between fences have lower ones.
+const INDENTED: u32 = 1 << 20;
+
 /// Lines at the end of a text that are searched for its last date.
 const LAST_LINES: usize = 32;
 
@@ -117,8 +120,9 @@ pub struct Extent {
     /// The last date before a line, in seconds, as `wall::seconds` counts them.
     #[serde(skip)]
     pub(super) last_date: Option<f64>,
-    /// Separate blocks of code without time stamps name different clocksources as chosen, or lines with placeholder
-    /// time stamps name another one than the rest: examples, or several machines.
+    /// Separate blocks of code (between fences, or indented below sentences) without time stamps name different
+    /// clocksources as chosen, or lines with placeholder time stamps name another one than the rest: examples, or
+    /// several machines.
     #[serde(skip)]
     pub examples: bool,
     /// Lines that were examined.
@@ -278,7 +282,7 @@ impl Gather {
         let mut common: Option<Vec<&str>> = None;
         let (mut late, mut last) = (0, 0);
         let (mut with_stamp, mut bare) = (0, 0);
-        let mut fences = 0;
+        let (mut fences, mut prose) = (0, 0);
         let mut last_at = LastStamp::default();
         let mut chosen: Vec<(u32, String)> = Vec::new();
         // Names that are chosen after a placeholder time stamp, and after others.
@@ -316,7 +320,11 @@ impl Gather {
                 && stripped.message.trim_start().starts_with(CHOICE)
                 && let Some(name) = stripped.message.split_whitespace().last()
             {
-                chosen.push((fences, name.to_owned()));
+                let indented = fences % 2 == 0 && is_indented(&line);
+                let block = if indented { 2 * prose + 1 + INDENTED } else { fences };
+                chosen.push((block, name.to_owned()));
+            } else if stripped.kernel.is_none() && !is_indented(&line) && is_prose(&line) {
+                prose += 1;
             }
             if let Some(message) = behind_form(&line) {
                 note_choice(&mut in_form, fences, message);
@@ -387,11 +395,35 @@ impl Gather {
     }
 }
 
+/// Whether a line is indented like a block of code.
+fn is_indented(line: &str) -> bool {
+    line.starts_with("    ") || line.starts_with('\t')
+}
+
+/// Whether a line is a sentence, or a part of one.
+fn is_prose(line: &str) -> bool {
+    line.starts_with(char::is_alphabetic) && line.split_ascii_whitespace().count() >= 3
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::log::KernelLog;
+
+    #[test]
+    fn indented_blocks_that_differ_are_examples() {
+        let examples =
+            |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap().extent.examples;
+        let block = |name: &str| format!("    clocksource: Switched to clocksource {name}\n\n");
+        let (hpet, tsc) = (block("hpet"), block("tsc"));
+        let text = format!(
+            "If the kernel prints\n\n{hpet}reads are slow. If it prints\n\n{tsc}all is well.\n"
+        );
+        assert!(examples(&text));
+        assert!(!examples(&format!("My log says this:\n\n{hpet}{tsc}That is all.\n")));
+        assert!(!examples(&format!("My log says this:\n\n{tsc}and again it says\n\n{tsc}")));
+    }
 
     #[test]
     fn forms_of_lines_that_differ_are_examples() {

@@ -2,6 +2,7 @@
 //! the formats of log stores, containers and clouds.
 
 use super::prefix::strip;
+use super::wall;
 use serde_json::Value;
 
 /// Names of the field that contains the message or the line; the first one is used.
@@ -27,6 +28,8 @@ const PROGRAM: [&str; 8] = [
     "syslogtag",
     "process_name",
 ];
+/// Names of fields, beside those of journald, that have the date as text.
+const DATES: [&str; 4] = ["@timestamp", "timestamp", "ts", "time"];
 /// Maximum depth of nested objects.
 const DEPTH: usize = 4;
 
@@ -37,6 +40,8 @@ pub(super) struct Message {
     pub(super) message: String,
     /// Seconds since boot.
     pub(super) at: Option<f64>,
+    /// Its date in seconds: it shows the order of records, and is not comparable with dates in lines.
+    pub(super) written: Option<f64>,
     /// Whether the record can be of the kernel.
     pub(super) kernel: bool,
     /// Whether the record states that it is of the kernel.
@@ -54,6 +59,9 @@ pub(super) struct Record {
     program: Option<String>,
     priority: Option<u64>,
     monotonic_us: Option<u64>,
+    realtime_us: Option<u64>,
+    /// The date as text, of log stores.
+    date: Option<String>,
     time: Option<f64>,
 }
 
@@ -73,8 +81,10 @@ impl Record {
             "SYSLOG_IDENTIFIER" => self.identifier = text(),
             "SYSLOG_FACILITY" | "fac" => self.facility = text(),
             "pri" => self.priority = value.parse().ok(),
-            "time" => self.time = value.trim().parse().ok(),
+            "time" if value.trim().parse::<f64>().is_ok() => self.time = value.trim().parse().ok(),
             "_SOURCE_MONOTONIC_TIMESTAMP" => self.monotonic_us = value.parse().ok(),
+            "__REALTIME_TIMESTAMP" => self.realtime_us = value.parse().ok(),
+            _ if DATES.contains(&name) => self.date = text(),
             _ if PROGRAM.contains(&name) => self.program = text(),
             _ => {}
         }
@@ -102,8 +112,11 @@ impl Record {
             && (sure || of_journal.is_none())
             && !(program && !sure && strip(&message).kernel.is_none());
         #[allow(clippy::cast_precision_loss)]
-        let at = self.monotonic_us.map(|us| us as f64 / 1e6);
-        Some(Message { message, at: at.or(self.time.filter(|_| of_dmesg)), kernel, sure })
+        let seconds = |us: u64| us as f64 / 1e6;
+        let at = self.monotonic_us.map(seconds).or(self.time.filter(|_| of_dmesg));
+        let dated = || wall::of_date(self.date.as_deref()?);
+        let written = self.realtime_us.map(seconds).or_else(dated);
+        Some(Message { message, at, written, kernel, sure })
     }
 
     fn object(&mut self, value: &Value, depth: usize) {

@@ -12,6 +12,7 @@ pub(crate) mod banner;
 mod bounds;
 mod columns;
 mod complete;
+pub(crate) mod configured;
 mod continuation;
 mod cut;
 mod diff;
@@ -53,7 +54,7 @@ pub use event::Event;
 pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
-pub(crate) use transcript::{broken_write, inxi, is_expected, is_setting};
+pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_setting};
 
 /// The message of a line, and whether a time stamp of the kernel or its name in a header precedes it.
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {

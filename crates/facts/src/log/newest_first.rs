@@ -34,7 +34,7 @@ struct Stamp {
 impl Stamp {
     fn of(raw: &[u8]) -> Option<Self> {
         // Records of journals may have it anywhere; in other lines it is at the beginning.
-        let is_record = raw.trim_ascii_start().starts_with(b"{");
+        let is_record = is_record(raw);
         let front = if is_record { raw } else { &raw[..raw.len().min(FRONT)] };
         let may_have = is_record
             || memchr::memchr(b'[', front).is_some()
@@ -43,8 +43,10 @@ impl Stamp {
             return None;
         }
         let line = text(front, 0, front.len());
-        let boot = journal::message(&line).map_or_else(|| strip(&line).at, |record| record.at);
-        let stamp = Self { wall: wall::seconds(&line), boot };
+        let stamp = match journal::message(&line) {
+            Some(record) => Self { wall: wall::seconds(&line).or(record.written), boot: record.at },
+            None => Self { wall: wall::seconds(&line), boot: strip(&line).at },
+        };
         (stamp.wall.is_some() || stamp.boot.is_some()).then_some(stamp)
     }
 
@@ -59,6 +61,11 @@ impl Stamp {
         };
         order(self.wall, next.wall).then_with(|| order(self.boot, next.boot))
     }
+}
+
+/// Whether a line may be a record in JSON, alone or in a list.
+fn is_record(raw: &[u8]) -> bool {
+    raw.trim_ascii_start().starts_with(b"{")
 }
 
 /// Rising time stamps from which on a block is in order, whatever follows: the rest of it is skipped.
@@ -154,6 +161,8 @@ fn order_of_messages(lines: &[&[u8]]) -> (usize, usize) {
     let mut said: Vec<(usize, Said)> = Vec::new();
     for (index, raw) in lines.iter().enumerate() {
         let line = text(raw, 0, raw.len());
+        let record = if is_record(raw) { journal::message(&line) } else { None };
+        let line = record.map_or(line, |record| record.message.into());
         let message = strip(&line).message;
         said.extend(Said::of(message).map(|said| (index, said)));
     }
@@ -330,6 +339,31 @@ mod tests {
         let stamps: Vec<&str> = stamps.iter().map(String::as_str).collect();
         let text = reversed(stamps.try_into().unwrap());
         assert_eq!(shown(&switches(&text)), [("tsc-early", "log:5"), ("tsc", "log:1")]);
+    }
+
+    #[test]
+    fn reversed_records_are_read_in_the_order_of_their_dates() {
+        let lines = ["Switched to clocksource tsc", "Switched to clocksource hpet"];
+        for dates in [
+            [
+                "\"__REALTIME_TIMESTAMP\":\"1700100002000000\"",
+                "\"__REALTIME_TIMESTAMP\":\"1700100900000000\"",
+            ],
+            [
+                "\"@timestamp\":\"2024-03-05T10:00:02.1Z\"",
+                "\"@timestamp\":\"2024-03-05T10:15:00.1Z\"",
+            ],
+        ] {
+            let record = |at: usize| {
+                format!(
+                    "{{{},\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"clocksource: {}\"}}\n",
+                    dates[at], lines[at]
+                )
+            };
+            let last = |text: &str| switches(text).last().map(|(name, _)| name.clone());
+            assert_eq!(last(&format!("{}{}", record(1), record(0))).as_deref(), Some("hpet"));
+            assert_eq!(last(&format!("{}{}", record(0), record(1))).as_deref(), Some("hpet"));
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
         return;
     }
     again::part(log, prompted);
+    if let Some(why) = of_one_moment(log) {
+        log.mixed = log.mixed.take().or(Some(why));
+    }
     part_by_dates(log);
     part_by_marks(log);
     let Some((given_up, chosen)) = impossible(&log.entries) else { return };
@@ -33,6 +36,29 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     let begin = log.entries.iter().filter(|entry| entry.line > given_up.line).find(back);
     let begin = begin.map_or(chosen.line, |entry| entry.line);
     keep_from(log, begin);
+}
+
+/// The reason why choices are of several machines, or examples, if two different ones have the same time stamp. Clocks
+/// that tick in milliseconds are left out: with them a boot may have both.
+fn of_one_moment(log: &KernelLog) -> Option<String> {
+    let mut former: Option<(&Entry, f64, &str)> = None;
+    for entry in &log.entries {
+        let Event::Switched(name) = &entry.event else { continue };
+        let at = entry.at.filter(|at| (at * 1e6).round() % 1000.0 != 0.0);
+        if let Some((first, then, one)) = former
+            && at.is_some_and(|at| (at - then).abs() < 1e-7)
+            && one != name
+        {
+            return Some(format!(
+                "the choices of {one} ({}) and of {name} ({}) have the same time stamp: these are examples, or lines of \
+                 several machines",
+                log.source(first),
+                log.source(entry)
+            ));
+        }
+        former = at.map(|at| (entry, at, name.as_str()));
+    }
+    None
 }
 
 /// Seconds between two lines with dates beyond which boot messages are of another boot.
@@ -283,6 +309,19 @@ mod tests {
         ] {
             assert_eq!(scan(&text).mixed, None, "{text}");
         }
+    }
+
+    #[test]
+    fn choices_of_one_moment_are_of_no_single_machine() {
+        let text = |stamp: &str, name: &str| {
+            format!(
+                "[    1.730021] clocksource: Switched to clocksource hpet\nA healthy machine prints\n\
+                 [    {stamp}] clocksource: Switched to clocksource {name}\n"
+            )
+        };
+        assert!(scan(&text("1.730021", "tsc")).mixed.is_some());
+        assert_eq!(scan(&text("1.730021", "hpet")).mixed, None);
+        assert_eq!(scan(&text("2.730021", "tsc")).mixed, None);
     }
 
     #[test]

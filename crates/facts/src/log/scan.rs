@@ -5,6 +5,7 @@
 //! keywords at once), which makes the scan fast; memory is one window plus the kept events.
 
 mod boots;
+mod forwarded;
 mod input;
 mod inside;
 mod machine;
@@ -31,7 +32,7 @@ use super::{KernelLog, LogError, cut, journal, order, transcript};
 use boots::Boot;
 use input::Input;
 use machine::Machine;
-use shell::{is_expected, is_of_command_above};
+use shell::{is_configured, is_expected, is_of_command_above};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
@@ -126,6 +127,8 @@ struct Scanner {
     went_back: Option<String>,
     /// The line of a switch before which the time stamps of this boot are higher.
     stamp_back: Option<u64>,
+    /// The lines of other kernels.
+    forwarded: forwarded::Forwarded,
 }
 
 impl Scanner {
@@ -162,6 +165,7 @@ impl Scanner {
             newest: None,
             went_back: None,
             stamp_back: None,
+            forwarded: forwarded::Forwarded::default(),
         }
     }
 
@@ -286,6 +290,9 @@ impl Scanner {
         if line.program && self.own {
             return end;
         }
+        if json.is_none() && self.is_forwarded(place, &raw, &line) {
+            return end;
+        }
         // A line of this boot that is quoted after the log does not begin another boot.
         if self.is_quoted(&line) {
             return end;
@@ -360,7 +367,7 @@ impl Scanner {
             let read = read.filter(|(event, _)| !is_of_command_above(place, event));
             if let Some((read, to)) = read {
                 used_to = used_to.max(to);
-                if is_expected(place, &read) {
+                if is_expected(place, &read) || is_configured(place, &raw, &read) {
                     return used_to;
                 }
                 event = Some(read);
@@ -478,6 +485,9 @@ impl Scanner {
                  the log of the kernel that crashed, or of the boot behind it",
                 self.log.source(entry)
             ));
+        }
+        if let Some(why) = self.forwarded.mostly(&self.log.name) {
+            self.log.mixed.get_or_insert(why);
         }
         if self.log.first_at.is_some_and(|at| at < 0.01) {
             self.log.from_boot = true;

@@ -69,13 +69,21 @@ pub(super) fn reading<'a>(
         return None;
     }
     let tail = raw[at + 12..].trim();
-    let command = head.contains("cat ") || head.contains("more ") || head.contains("head ");
+    let command = head.contains("cat ")
+        || head.contains("more ")
+        || head.contains("head ")
+        || is_of_talos(head);
     let label = head.trim_start().starts_with('/') && (tail.is_empty() || tail == ":");
     if !(command && tail.is_empty() || label) {
         return None;
     }
     let (line, end) = next()?;
     Some((reads(current, &line, is_prompt(raw))?, end))
+}
+
+/// `talosctl -n NODE read FILE`.
+pub(crate) fn is_of_talos(head: &str) -> bool {
+    find(head, "talosctl ").is_some_and(|at| head[at..].contains(" read "))
 }
 
 /// The event of a value from a file of sysfs. `printed`: the text is only the file's content, as after a prompt that

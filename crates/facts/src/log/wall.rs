@@ -10,7 +10,11 @@ pub(super) fn seconds(line: &str) -> Option<f64> {
     let line = line.trim_end();
     let message = strip(line).message.len();
     let front = line.get(..line.len().checked_sub(message)?)?;
-    let front = front.get(..front.len().min(96)).unwrap_or(front);
+    of_date(front.get(..front.len().min(96)).unwrap_or(front))
+}
+
+/// Seconds of a date with a time of day, as [`seconds`] counts them.
+pub(super) fn of_date(front: &str) -> Option<f64> {
     let (time_at, of_day) = time_of_day(front)?;
     let date = &front[..time_at];
     let (year, month, day) = iso(date).unwrap_or_else(|| named(front, time_at));

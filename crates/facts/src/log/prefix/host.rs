@@ -111,13 +111,13 @@ fn labelled(line: &str) -> Option<Host<'_>> {
     Some(Host { name: name(&value[..end])?, of_kernel: true })
 }
 
-/// `web1: [    0.000000] ...` (pdsh, clush, dsh), `web1 | [    0.000000] ...`.
+/// `web1: [    0.000000] ...` (pdsh, clush, dsh), `web1 | [    0.000000] ...`, `web1: kern: info: [DATE]: ` (talosctl).
 fn in_front(line: &str) -> Option<Host<'_>> {
     let end = line.find([':', ' ', '|'])?;
     let rest = line[end..].trim_start();
     let rest = rest.strip_prefix([':', '|'])?.strip_prefix(' ')?.trim_start();
-    super::printk_stamp(rest)?;
-    Some(Host { name: name(&line[..end])?, of_kernel: true })
+    let is_kernels = super::printk_stamp(rest).is_some() || super::vendor::is_of_talos(rest);
+    is_kernels.then(|| Some(Host { name: name(&line[..end])?, of_kernel: true }))?
 }
 
 /// The file that `grep -r` prints before a line, if its name distinguishes machines: `web1/dmesg:[    0.000000] ...`.
@@ -207,6 +207,8 @@ mod tests {
             let line = format!("{front}{message}");
             assert_eq!(of(&line), Some(Host { name, of_kernel: true }), "{line}");
         }
+        let talos = "web1: kern:    info: [2024-09-12T07:14:03.100Z]: tsc: x";
+        assert_eq!(of(talos), Some(Host { name: "web1", of_kernel: true }));
         let other = Some(Host { name: "web1", of_kernel: false });
         assert_eq!(of("Nov 24 01:10:01 web1 ntpd[77]: time reset"), other);
         for line in [

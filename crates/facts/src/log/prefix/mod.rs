@@ -148,6 +148,7 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             foreign_word(rest)
         }
         b'0'..=b'9' => record(rest, out)
+            .or_else(|| vendor::behind_node(rest))
             .or_else(|| syslog::rfc5424(rest, out))
             .or_else(|| date::take(rest).and_then(|date| syslog::behind_date(date, out))),
         b'(' | b'A'..=b'Z' if out.kernel == Some(true) && vendor::of_task(rest).is_some() => {
@@ -157,6 +158,7 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             .and_then(|date| syslog::behind_date(date, out))
             .or_else(|| syslog::host_kernel(rest, out))
             .or_else(|| syslog::android_brief(rest, out))
+            .or_else(|| vendor::behind_node(rest))
             .or_else(|| container(rest)),
     }
 }
@@ -438,6 +440,10 @@ mod tests {
     #[test]
     fn tools_prefixes_are_taken_off() {
         let m = "clocksource: Switched to clocksource tsc";
+        for node in ["", "10.5.0.2: ", "worker-1: ", "fd00::2: "] {
+            let line = format!("{node}kern:    info: [2024-09-12T07:14:03.100Z]: {m}");
+            check(&line, m, None, Some(true));
+        }
         for prefix in [
             "- ",
             "* ",

@@ -66,6 +66,22 @@ pub(super) fn source(rest: &str) -> Option<&str> {
     Some(if identifier && kernel { message } else { after })
 }
 
+/// The line behind the node that `talosctl dmesg` prints before each: `10.5.0.2: kern:    info: [DATE]: `.
+pub(super) fn behind_node(rest: &str) -> Option<&str> {
+    let (node, line) = rest.split_once(": ")?;
+    let is_node = (1..=64).contains(&node.len())
+        && node.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
+    (is_node && is_of_talos(line)).then_some(line)
+}
+
+/// `kern:    info: [2021-11-04T19:09:39.462Z]: `.
+pub(super) fn is_of_talos(line: &str) -> bool {
+    let level = line.strip_prefix("kern:").map(str::trim_start);
+    let date = level.and_then(|rest| rest.split_once(": [")).map(|(_, rest)| rest);
+    date.and_then(|rest| rest.split_once("]:"))
+        .is_some_and(|(date, _)| date.len() < 40 && date.contains('T') && date.ends_with('Z'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{of_cpu, source};

@@ -2,6 +2,7 @@
 //! reading.
 
 use super::Scanner;
+use crate::log::configured;
 use crate::log::continuation::Place;
 use crate::log::event::Event;
 use crate::log::lines::{line_before, next_line, text};
@@ -50,6 +51,21 @@ pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
         _ => return false,
     };
     transcript::is_expected(above(place), &value)
+}
+
+/// The lines below one, the nearest first.
+fn below(place: Place<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut end = place.end;
+    std::iter::from_fn(move || {
+        let (line, to) = next_line(place.window, end, place.complete)?;
+        end = to;
+        Some(line)
+    })
+}
+
+/// Whether a reading is an entry of a program's configuration.
+pub(super) fn is_configured(place: Place<'_>, raw: &str, read: &Event) -> bool {
+    matches!(read, Event::ReadCurrent(_)) && configured::is_entry(raw, above(place), below(place))
 }
 
 /// Whether one name after a command that lists the clocksources may be the output of the command above it: two commands

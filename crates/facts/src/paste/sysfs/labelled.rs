@@ -1,6 +1,7 @@
 //! A clocksource with a label before it: the output of a script or of inxi, and the metric of node_exporter.
 
 use super::value::{File, told};
+use crate::log::configured;
 use crate::names;
 use crate::paste::{Page, Reader, has};
 
@@ -97,6 +98,12 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         _ => false,
     };
     if of_others {
+        return 0;
+    }
+    let lines = page.lines();
+    let above = lines[..at].iter().rev().map(|line| line.as_str().into());
+    let below = lines.iter().skip(at + 1).map(|line| line.as_str().into());
+    if configured::is_entry(page.line(at), above, below) {
         return 0;
     }
     // The begin of the line with which the kernel registers it, of which another copy is whole.

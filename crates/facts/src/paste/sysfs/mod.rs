@@ -81,9 +81,10 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         return taken;
     }
     let is_label = line.trim().starts_with("==>") || line.trim().ends_with(':');
-    let is_command = ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
-        line.split(['$', '#', '%', ' ', '\t', '|', '(', '&', ';']).any(|word| word == *name)
-    });
+    let is_command = crate::log::is_of_talos(line)
+        || ["cat", "head", "tail", "more", "less", "grep", "sysctl"].iter().any(|name| {
+            line.split(['$', '#', '%', ' ', '\t', '|', '(', '&', ';']).any(|word| word == *name)
+        });
     let is_path = line.trim().starts_with('/') && !line.trim().contains(' ');
     if !(is_label || is_command || is_path) || line.contains('>') && line.contains("echo") {
         return 0;
@@ -171,6 +172,13 @@ mod tests {
             let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
             assert_eq!(told(&text).0, None, "{text}");
         }
+    }
+
+    #[test]
+    fn file_that_talosctl_reads_is_a_reading() {
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let text = format!("$ talosctl -n 10.5.0.2 read {path}\ntsc\n");
+        assert_eq!(told(&text).0.as_deref(), Some("tsc"));
     }
 
     #[test]
