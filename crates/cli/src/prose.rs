@@ -5,8 +5,9 @@ use clocksmith_facts::wall::Apart;
 use std::fmt;
 
 /// Words that only another system prints, with its name.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 5] = [
     ("kern.timecounter.", "FreeBSD or a relative of it"),
+    ("Timecounter \"", "FreeBSD or a relative of it"),
     ("kern.clockrate", "a BSD or macOS"),
     ("w32tm /query", "Windows"),
     ("NetBSD", "NetBSD"),
