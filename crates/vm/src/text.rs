@@ -14,10 +14,15 @@ pub struct Place {
 pub struct Text {
     text: String,
     starts: Vec<usize>,
+    /// The characters before each [`STEP`] bytes, so that a place in a long line takes no longer than one in a short line.
+    characters: Vec<usize>,
     encoding: Encoding,
     /// Whether the line ends are those of Windows.
     crlf: bool,
 }
+
+/// The distance of the offsets whose characters are counted once, in bytes.
+const STEP: usize = 1024;
 
 /// The encoding of the file. A changed file is written in the same encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +60,13 @@ impl Text {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
         let crlf = text.contains("\r\n");
-        Self { text, starts, encoding: Encoding::default(), crlf }
+        let count = |sum: &mut usize, piece: &[u8]| {
+            let before = *sum;
+            *sum += characters(piece);
+            Some(before)
+        };
+        let characters = text.as_bytes().chunks(STEP).scan(0, count).collect();
+        Self { text, starts, characters, encoding: Encoding::default(), crlf }
     }
 
     pub(crate) fn encoding(&self) -> Encoding {
@@ -172,11 +183,17 @@ impl Text {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
-        // Characters are counted by their first bytes, so an offset inside one is not an error.
-        let column = before.iter().filter(|byte| **byte & 0xc0 != 0x80).count() + 1;
+        let column = self.before(offset) - self.before(start) + 1;
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Place { line: clamp(line), column: clamp(column) }
+    }
+
+    /// The number of characters before an offset.
+    fn before(&self, offset: usize) -> usize {
+        // The end of the text can be the begin of a step that has no characters.
+        let step = (offset / STEP).min(self.characters.len().saturating_sub(1));
+        let known = self.characters.get(step).copied().unwrap_or(0);
+        known + characters(self.text.as_bytes().get(step * STEP..offset).unwrap_or_default())
     }
 
     /// The lines with the offset at which each begins; the line ends (`\n`, `\r\n`) are not part of
@@ -189,6 +206,11 @@ impl Text {
             Some((start, line.strip_suffix('\r').unwrap_or(line)))
         })
     }
+}
+
+/// Counts characters by their first bytes, so an offset inside one is not an error.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
 /// Returns the offset of a borrowed part in the text that it was borrowed from.
@@ -246,6 +268,21 @@ mod tests {
         assert_eq!(text.place(usize::MAX), Place { line: 4, column: 4 });
         let lines: Vec<_> = text.lines().map(|(_, line)| line).collect();
         assert_eq!(lines, ["ab", "zürich=1", "", "end"]);
+    }
+
+    #[test]
+    fn places_in_a_long_line_are_counted_in_steps() {
+        for length in [STEP - 1, STEP, 3 * STEP, 3 * STEP + 1] {
+            let line = "a\u{fc}".repeat(length / 2);
+            let text = Text::new(format!("x\n{line}\ny"));
+            for offset in 0..=text.as_str().len() {
+                let before = &text.as_str().as_bytes()[..offset];
+                let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                let column = characters(&before[start..]) + 1;
+                assert_eq!(text.place(offset).column as usize, column, "{length} {offset}");
+            }
+        }
+        assert_eq!(Text::new(String::new()).place(5), Place { line: 1, column: 1 });
     }
 
     proptest! {

@@ -117,7 +117,17 @@ impl FindingReport {
 
 /// A piece of a file, on one line.
 fn quote(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        // A finding can be about most of a long file.
+        if line.len() > 4 * QUOTED {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(QUOTED + 1));
+    }
     let cut: String = line.chars().take(QUOTED).collect();
     if cut.len() < line.len() { cut + "..." } else { cut }
 }

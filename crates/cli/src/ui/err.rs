@@ -11,9 +11,10 @@ pub(crate) fn is_terminal() -> bool {
     stderr().is_terminal()
 }
 
-/// Prints text, made visible.
+/// Prints text, made visible, without the middle of words that are longer than any path.
 pub(crate) fn text(text: &str) {
-    let _ = super::put(stderr().lock(), visible::terminal(text, Some(Ink::of_run())).as_bytes());
+    let text = super::long::shortened(text);
+    let _ = super::put(stderr().lock(), visible::terminal(&text, Some(Ink::of_run())).as_bytes());
 }
 
 /// Prints a line, made visible; a line break in it is one of a name.

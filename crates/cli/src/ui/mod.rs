@@ -13,6 +13,7 @@ use std::os::fd::AsFd;
 
 pub(crate) mod err;
 pub(crate) mod file;
+mod long;
 pub(crate) mod out;
 pub(crate) mod panic;
 pub(crate) mod screen;

@@ -142,6 +142,40 @@ fn an_engine_does_not_go_on_when_a_signal_ends_the_program() {
 }
 
 #[test]
+fn a_signal_leaves_no_temporary_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (engine, begun) = (dir.path().join("engine"), dir.path().join("begun"));
+    let script =
+        format!("#!/bin/sh\ntrap '' INT TERM HUP QUIT\n: >'{}'\nexec sleep 60\n", text(&begun));
+    std::fs::write(&engine, script).unwrap();
+    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let file = dir.path().join("docs.jsonl");
+    std::fs::write(&file, "{}\n").unwrap();
+    let bundle = bundle(dir.path(), "one.tar.gz");
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
+        for input in [&file, &bundle] {
+            let temporary = tempfile::tempdir().unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+            let mut run = crate::signals::with_default_signals(&mut command)
+                .args(["fleet", text(input), "--engine", text(&engine)])
+                .env("TMPDIR", temporary.path())
+                .stdin(Stdio::null())
+                .spawn()
+                .unwrap();
+            while !begun.exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            std::fs::remove_file(&begun).unwrap();
+            assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 1);
+            crate::signals::send(&run, signal);
+            let status = run.wait().unwrap();
+            assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
+            assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{signal}");
+        }
+    }
+}
+
+#[test]
 fn without_the_engine_it_says_what_to_install() {
     // A directory in which a link to the program can be made: a copy that is still open in a child of another test
     // cannot be run.

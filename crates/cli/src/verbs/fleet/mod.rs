@@ -3,6 +3,7 @@
 //! this program stays small.
 
 mod bundles;
+mod engine_run;
 mod inputs;
 
 use super::ends_with_this_thread;
@@ -12,9 +13,11 @@ use crate::ui::err;
 use crate::ui::out::JsonLines;
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::trusted::{self, Untrusted};
+use clocksmith_measure::interrupt;
+use engine_run::Ended;
 use inputs::Inputs;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,7 +36,8 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     let engine = engine(args)?;
     let mut command = Command::new(&engine);
     command.args(options(common, args));
-    // Its files are removed with this value, however it ends.
+    // Its files are removed with this value, also by a signal.
+    interrupt::listen_with_quit();
     let temporary = tempfile::TempDir::with_prefix("clocksmith-fleet-").with_context(|| {
         let place = std::env::temp_dir();
         format!("cannot write into {}; TMPDIR names another place", place.display())
@@ -58,23 +62,18 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     ends_with_this_thread(&mut command);
     let mut child =
         command.spawn().with_context(|| format!("cannot start {}", engine.display()))?;
-    if let Some(pipe) = child.stdin.take() {
-        let mut pipe = io::BufWriter::with_capacity(1 << 16, pipe);
-        let sent = bundles::each(&inputs.bundles, |line| {
-            serde_json::to_writer(&mut pipe, &line).map_err(io::Error::from)?;
-            pipe.write_all(b"\n")
-        });
-        match sent.and_then(|()| pipe.flush()) {
-            // The engine has ended early, and has printed the reason.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                drop(pipe);
-                let _ = child.wait();
-                return Err(error).with_context(|| format!("cannot write to {}", engine.display()));
-            }
-            _ => {}
+    let pipe = child.stdin.take();
+    let status = match engine_run::feed(&mut child, pipe, &inputs.bundles) {
+        Ok(Ended::Itself(status)) => status,
+        Ok(Ended::By(signal)) => {
+            drop(list);
+            drop(temporary);
+            return Err(engine_run::end_by(signal));
         }
-    }
-    let status = child.wait().with_context(|| format!("cannot wait for {}", engine.display()))?;
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot write to {}", engine.display()));
+        }
+    };
     Ok(match status.code() {
         Some(0) => Code::Done,
         Some(2) => Code::Usage,

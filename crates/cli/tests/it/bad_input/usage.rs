@@ -53,3 +53,23 @@ fn control_characters_of_a_word_are_named_in_the_message_about_it() {
         assert_eq!(said.matches("<ESC>").count(), said.matches("<ESC>[31m").count(), "{said}");
     }
 }
+
+#[test]
+fn names_that_no_file_has_are_not_printed_whole() {
+    let name = "a".repeat(100_000);
+    for arguments in [
+        &["why", &name][..],
+        &["why", "--bundle", &name],
+        &["predict", "--kernel", &name],
+        &["vm", "lint", &name],
+        &["vm", "lint", "--kind", &name, "x"],
+        &["fleet", "--lines", &name],
+        &["collect", "-o", &name],
+        &[&name],
+    ] {
+        let outcome = super::run(arguments);
+        assert_eq!(outcome.code, Some(2), "{:?}", arguments.first());
+        let length = outcome.stderr.len();
+        assert!(length < 4096 && outcome.stderr.contains("characters)..."), "{length}");
+    }
+}
