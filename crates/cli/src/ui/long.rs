@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
-/// The length up to which a word is printed whole, in bytes: `PATH_MAX` of `<linux/limits.h>`, so each path that exists is.
-const WHOLE: usize = 4096;
+/// The length up to which a word is printed whole, in bytes: `PATH_MAX` of `<linux/limits.h>`, so each path that exists is,
+/// with the marks around it.
+const WHOLE: usize = 4096 + 64;
 /// The characters of the begin and of the end of a longer word.
 const BEGIN: usize = 200;
 const END: usize = 50;
@@ -38,10 +39,10 @@ mod tests {
 
     #[test]
     fn shortened_keeps_every_path_and_both_ends_of_longer_words() {
-        let path = "/a".repeat(WHOLE / 2);
-        let text = format!("cannot read {path}: {path}\n");
-        assert_eq!(shortened(&text), text.as_str());
-        let long = format!("b{}e", "\u{fc}".repeat(WHOLE));
+        let path = "/a".repeat(2048);
+        let text = format!("cannot read `{path}`: {path}\n");
+        assert!(shortened(&text) == text, "a path is cut");
+        let long = format!("b{}e", "\u{fc}".repeat(4096));
         let text = format!("cannot read {long}: no such file\nor {long}\n{path}");
         let short = shortened(&text);
         assert!(short.starts_with("cannot read b\u{fc}"), "{short}");
