@@ -522,6 +522,8 @@ fn values_of_keyed_arrays_and_variables_are_options() {
     let several = "QEMU=qemu-system-x86_64\none() {\n  KVM=\"-enable-kvm -cpu host\"\n  MACHINE=\"-machine q35\"\n}\n\
                    other() {\n  QEMU=qemu-system-aarch64\n  MACHINE=\"-machine virt -bios a.fd\"\n}\n";
     assert!(!names(several).contains(&"q-hpet-default-on"));
+    let windows = several.replace("-cpu host", "-cpu host,hv_time");
+    assert_eq!(lint(&document(Kind::Qemu, &windows)).unwrap().guest, clocksmith_vm::Guest::Unknown);
 }
 
 #[test]
@@ -534,6 +536,12 @@ fn program_whose_processor_is_in_a_variable_is_qemu() {
     assert_eq!(Kind::detect("vm@.service", &unit("")), Some(Kind::Qemu));
     assert_eq!(names(&unit("")), [""; 0]);
     assert!(names(&unit("-machine q35 ")).contains(&"q-hpet-default-on"));
+    let later = |options: &str| {
+        unit(options).replace("'exec", "'TAP=/dev/tap$(cat /sys/class/net/$DEV/ifindex); exec")
+    };
+    assert_eq!(Kind::detect("vm@.service", &later("")), Some(Kind::Qemu));
+    assert_eq!(names(&later("")), [""; 0]);
+    assert!(names(&later("-machine q35 ")).contains(&"q-hpet-default-on"));
 }
 
 #[test]
@@ -547,6 +555,9 @@ fn command_line_that_a_makefile_writes_is_read() {
     assert_eq!(Kind::detect("Makefile", &text("")), Some(Kind::Qemu));
     assert!(names(&text("-accel kvm -cpu host,kvm=off")).contains(&"q-kvm-off"));
     assert!(!names(&text("")).contains(&"q-kvm-off"));
+    let report = lint(&document(Kind::Qemu, &text(""))).unwrap();
+    let first = report.findings.first().unwrap();
+    assert!(text("").get(first.span.clone()).unwrap().contains("qemu-system-x86_64"), "{first:?}");
 }
 
 #[test]
@@ -558,5 +569,5 @@ fn words_that_only_a_run_tells_may_disable_the_hpet() {
         finding.unwrap().summary.unwrap_or_default()
     };
     assert!(summary(" $OPTIONS").contains("unless words that only a run tells"));
-    assert_eq!(summary(" -smp 4 -hda disk-$N.img"), "");
+    assert_eq!(summary(" -smp \"$CPUS\" -hda $DISK"), "");
 }

@@ -3,11 +3,11 @@
 use super::clocks::Clocks;
 use super::confidential::leave;
 use super::line::Line;
-use super::script::{Command, Script};
+use super::script::{Command, Script, strong};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
-use crate::placed::Placed;
+use crate::placed::{Placed, UNKNOWN};
 use crate::words::{base, listed};
 use std::ops::Range;
 
@@ -169,6 +169,26 @@ pub(crate) fn x86(command: &Command) -> bool {
     }
 }
 
+/// Options with a value that is not an option itself.
+const WITH_VALUE: &str = "-m -smp -cpu -hda -hdb -hdc -hdd -fda -cdrom -drive -device -net -netdev -nic -name -kernel -initrd -append \
+    -dtb -bios -boot -vnc -vga -display -monitor -serial -k -rtc -pidfile -uuid -chardev -object -global -smbios -D -L -spice";
+
+/// Whether words of which nothing is known may be options: those that are not the value of one.
+fn may_disable(words: &[Placed]) -> bool {
+    let before = std::iter::once("").chain(words.iter().map(Placed::as_str));
+    words.iter().zip(before).any(|(word, before)| {
+        let text = word.as_str();
+        let nothing = text.chars().all(|c| c == UNKNOWN || c == '$' || c.is_whitespace());
+        let before = before.strip_prefix('-').filter(|it| it.starts_with('-')).unwrap_or(before);
+        word.unknown() && nothing && !listed(WITH_VALUE, before)
+    })
+}
+
+/// Returns whether collected words are of several machines.
+pub(super) fn of_several(command: &Command, line: &Line) -> bool {
+    command.program.is_none() && line.machines.len() > 1
+}
+
 /// Whether only a run shows the processor in the name of a program: a variable, also one that an inner shell expands.
 fn is_open(target: &str) -> bool {
     target.contains(['\u{1}', '$'])
@@ -246,16 +266,16 @@ fn hpet(
         return out;
     }
     // A pool, a default or a list of names may belong to this machine; and collected words may be of several machines.
-    let collected = command.program.is_none() && line.machines.len() > 1;
     let target = command.program.as_ref().and_then(|it| it.as_str().split_once("qemu-system-"));
     let open = target.is_some_and(|(_, target)| is_open(target));
-    if place.unseen || collected || open && line.machine().is_empty() {
+    if place.unseen || of_several(command, line) || open && line.machine().is_empty() {
         return out;
     }
     let machine = line.machines.last();
     let span = machine
         .map(|machine| machine.whole.span())
         .or_else(|| command.program.as_ref().map(Placed::span))
+        .or_else(|| command.words.iter().find(|it| strong(it.as_str())).map(Placed::span))
         .unwrap_or_default();
     if machine.is_some_and(|machine| machine.whole.unknown()) && line.machine().is_empty() {
         return out;
@@ -263,7 +283,7 @@ fn hpet(
     // A guest that uses the HPET has no better clock, and the removal of that clock is a separate finding; if it has a
     // better one, the HPET is harmless. So nothing is changed: a saved state needs the HPET, too.
     let mut finding = Finding::new(rule!("q-hpet-default-on"), span);
-    if super::may_ask_for_more(&command.words) {
+    if may_disable(&command.words) {
         finding = finding.summary(UNLESS);
     }
     let mut clocks = Clocks::of_line(line);

@@ -116,6 +116,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             "no command line of QEMU is in it; if it is of another kind, say so with --kind",
         ));
     };
+    // Words that were collected are those of a script that the file writes.
+    let mut report = nothing(Guest::Unknown);
+    if first.program.is_none() && written::add(document, &mut report) {
+        return Ok(report);
+    }
     let mut report =
         Report::of(Known::default(), first.program.is_none() || script.cut, Vec::new());
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
@@ -124,7 +129,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     for command in &script.commands {
         let line = Line::of_words(&command.words);
         let file = &file;
-        let system = line.system(document, file);
+        let system = match machine::of_several(command, &line) {
+            true => document.system(None, None, []),
+            false => line.system(document, file),
+        };
         let guest = system.guest;
         report.guessed |= system.guessed;
         // The system of a command in one branch does not apply to all others.

@@ -261,9 +261,17 @@ impl Script {
             let opens = value.len() - value.trim_start_matches(['[', '{']).len();
             let words = text.slice(assigned + opens..text.as_str().len()).words();
             let words: Vec<Placed> = words.iter().map(unquoted).collect();
-            let begins = words.iter().take(4).any(|word| is_program(word.as_str()));
+            let program = words.iter().position(|word| is_program(word.as_str()));
+            // `cd DIR; exec qemu-system-x86_64 ...`
+            let behind = |at: usize| {
+                let before =
+                    at.checked_sub(1).and_then(|n| words.get(n)).map_or("", Placed::as_str);
+                matches!(before, "exec" | "&&" | "||") || before.ends_with(';')
+            };
+            let begins = program.is_some_and(|at| at < 4 || behind(at));
+            let from = program.filter(|at| behind(*at)).unwrap_or_default();
             if begins && words.len() <= MOST_WORDS {
-                self.take(&words);
+                self.take(words.get(from..).unwrap_or_default());
             }
         }
     }
