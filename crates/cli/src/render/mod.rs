@@ -99,7 +99,7 @@ pub(crate) fn error(error: &anyhow::Error) -> String {
 }
 
 /// A message without the numbers of the system's errors, which their words repeat.
-fn without_numbers(text: &str) -> String {
+pub(crate) fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

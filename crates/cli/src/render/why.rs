@@ -161,7 +161,7 @@ fn symptoms(out: &mut String, report: &Report, style: Style) {
 pub(crate) const DIFF: &str = "is a diff of two logs; this is about the new one (+, ! or >)";
 
 /// The TSC's frequency, as far as it is known.
-fn frequency(tsc: Tsc) -> String {
+pub(crate) fn frequency(tsc: Tsc) -> String {
     let mhz = f64::from(tsc.khz) / 1000.0;
     match f64::from(tsc.slack_khz) / 1000.0 {
         0.0 => format!("{mhz:.3} MHz"),

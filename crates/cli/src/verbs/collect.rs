@@ -93,7 +93,7 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
             "{0} is there already, and is not overwritten: name a file that is not there (--output FILE), or remove {0}",
             path.display()
         ),
-        Err(_) => error.context(format!("cannot create {}", path.display())),
+        Err(_) => error,
     })
 }
 

@@ -232,9 +232,10 @@ fn refused(why: &str) -> Code {
 
 fn not_run(error: &io::Error, command: &Command) -> Code {
     let shown = command.get_program().display();
+    let says = render::without_numbers(&error.to_string());
     match program::refused_by_the_kernel(error) {
-        Some(why) => err::line(&format!("clocksmith: {shown}: {error}: {why}")),
-        None => err::line(&format!("clocksmith: {shown}: {error}")),
+        Some(why) => err::line(&format!("clocksmith: {shown}: {says}: {why}")),
+        None => err::line(&format!("clocksmith: {shown}: {says}")),
     }
     Code::NotRun(match error.kind() {
         io::ErrorKind::NotFound => NotRun::NotFound,

@@ -68,9 +68,10 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
         if quiet && state == State::Ok {
             return;
         }
+        let text = render::without_numbers(text);
         // The watch continues after its reader has gone, because it still serves metrics.
         let _ = if json {
-            render::json_line(&WatchLine::new(state, text, event))
+            render::json_line(&WatchLine::new(state, &text, event))
         } else {
             render::text(&format!("{}{text}\n", if journal { priority(state) } else { "" }))
         };

@@ -104,6 +104,15 @@ fn collect_says_what_is_in_the_bundle_and_takes_no_directory() {
     assert_eq!(ran.status.code(), Some(2));
     assert!(said(&ran).contains("is a directory: name a file in it"), "{}", said(&ran));
     assert!(!said(&ran).contains("remove"), "{}", said(&ran));
+    let ran = clocksmith(&["collect", "--no-measure", "-o", "/no/such/b.tar.gz"]);
+    assert_eq!(said(&ran).matches("/no/such/b.tar.gz").count(), 1, "{}", said(&ran));
+}
+
+#[test]
+fn errors_of_the_system_have_no_numbers() {
+    let ran = clocksmith(&["run", "--", "/no/such/program"]);
+    assert_eq!(ran.status.code(), Some(127));
+    assert_eq!(said(&ran), "clocksmith: /no/such/program: No such file or directory\n");
 }
 
 #[test]

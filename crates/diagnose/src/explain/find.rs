@@ -169,7 +169,9 @@ fn several(query: &str) -> Vec<Explanation> {
         let each: Vec<Vec<Explanation>> =
             tokens.iter().map(|token| word(token)).take_while(|found| !found.is_empty()).collect();
         if each.len() == tokens.len() {
-            return unique(each.into_iter().flatten());
+            let mut found = unique(each.into_iter().flatten());
+            found.sort_by_key(|entry| of_little_use(entry, query));
+            return found;
         }
     }
     let line = CommandLine::parse(query);
@@ -178,6 +180,18 @@ fn several(query: &str) -> Vec<Explanation> {
         return parameters::line(query);
     }
     Vec::new()
+}
+
+/// Whether an entry of several belongs to a word that only describes the others (`slow`), or to a parameter with a value
+/// that the query does not have (`clock`).
+fn of_little_use(entry: &Explanation, query: &str) -> bool {
+    let general = ["verdict", "layer"].contains(&entry.title.as_str());
+    let half = entry.kind == Kind::Parameter && has_value(&entry.title) && !query.contains('=');
+    general || half
+}
+
+fn has_value(title: &str) -> bool {
+    title.split_once('=').is_some_and(|(_, value)| !value.is_empty())
 }
 
 /// Explains a paste of several lines.

@@ -488,6 +488,17 @@ fn words_of_every_kind() {
     assert_eq!(kinds("tsc"), [Kind::Clocksource, Kind::Parameter]);
     let several: Vec<String> = explain("tsc hpet acpi_pm").into_iter().map(|e| e.title).collect();
     assert_eq!(several, ["tsc", "tsc=", "hpet", "acpi_pm"]);
+    // The word that describes the other comes last, and so does a parameter that nobody wrote.
+    for (query, first) in [
+        ("slow hpet", "hpet"),
+        ("clock skew", "skew"),
+        ("clock drift", "ppm"),
+        ("slow gettimeofday", "gettimeofday"),
+        ("postgresql", "pg_test_timing"),
+        ("monotonic_ordered_ns", "monotonic_ns"),
+    ] {
+        assert_eq!(explain(query)[0].title, first, "{query}");
+    }
 }
 
 #[test]

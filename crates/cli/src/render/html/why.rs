@@ -149,6 +149,9 @@ fn machine(report: &Report) -> String {
     if let Some(hypervisor) = &machine.hypervisor {
         row(&mut rows, "Hypervisor", &text(hypervisor));
     }
+    if let Some(tsc) = machine.as_host.tsc {
+        row(&mut rows, "TSC", &crate::render::why::frequency(tsc));
+    }
     if let Some(words) = machine.boots() {
         row(&mut rows, "Kernel log", &words);
     }

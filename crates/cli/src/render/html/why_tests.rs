@@ -58,6 +58,8 @@ fn everything_of_the_document_is_on_the_page() {
         "SLOW".into(),
         "1.30 us".into(),
         "clocksmith.why.v1".into(),
+        // The frequency, which turns the figures of the evidence into time.
+        "2400.000 MHz".into(),
     ];
     for cause in &report.causes {
         wanted.extend([cause.id.name().to_owned(), cause.summary.clone()]);
