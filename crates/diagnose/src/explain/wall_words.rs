@@ -6,8 +6,8 @@ const LIMIT: usize = 64 << 10;
 /// Maximum number of pages that are named.
 const MOST: usize = 4;
 
-/// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
-/// alike.
+/// Words in small letters; a text about a wall clock has at least one of them. The names of programs are the same
+/// in other languages.
 const SUBJECT: [&str; 38] = [
     "wall clock",
     "wall-clock",
@@ -49,7 +49,7 @@ const SUBJECT: [&str; 38] = [
     "\u{c2dc}\u{acc4}",
 ];
 
-/// The page of guests that were restored, and words of which a text about their clocks has one.
+/// The page about restored guests, and words; a text about their clocks has one of them.
 const STALE: &str = "wall-clock-stale-after-restore";
 const OF_GUESTS: [&str; 13] = [
     "guest clock",
@@ -76,7 +76,8 @@ const HOSTS: &str = "clock difference against peer";
 /// The page of leap seconds.
 const LEAP: &str = "leap second";
 
-/// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
+/// A text about a wall clock that has none of the names below has one of these words: other texts are about clock skew
+/// in circuits.
 const OF_TIME: [&str; 12] = [
     "ntp",
     "ntpd",
