@@ -37,7 +37,7 @@ pub enum Loader {
     Limine,
     /// U-Boot with a script of its own, which takes words from a file.
     Script,
-    /// Others; one of them is recognised only by its file.
+    /// Others, of which one is known by its file only.
     Other,
 }
 
