@@ -50,7 +50,7 @@ pub(crate) fn is_this_machine(root: &Path) -> bool {
 }
 
 /// Whether standard input has content that a diagnosis of this machine does not read: a pipe with bytes in it, or a file
-/// of which nothing was read yet. The input of a loop of a shell (`while read`) is a file that was read in part.
+/// from which nothing has been read yet. The input of a loop of a shell (`while read`) is a file that was read in part.
 pub(crate) fn has_unread_input() -> bool {
     use rustix::fs::FileType;
     let input = rustix::stdio::stdin();

@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(search_for(&memory, TIMES), Searched::Nothing);
         // A page of a file.
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        // SAFETY: a page of this test, of which nothing is read here.
+        // SAFETY: a page of this test, from which nothing is read here.
         let made = unsafe {
             let at = ptr::with_exposed_provenance_mut(memory.page(1));
             let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);

@@ -26,7 +26,7 @@ pub fn apart(name: &str) -> String {
     format!("apart {name}")
 }
 
-/// The name of a loop of calls of which each waits for the one before.
+/// The name of a loop of calls, each of which waits for the previous one.
 #[must_use]
 pub fn chained(name: &str) -> String {
     format!("chained {name}")

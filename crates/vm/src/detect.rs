@@ -16,7 +16,7 @@ pub(crate) enum Sign {
     Declared,
     /// Keys or sections that no other kind has.
     Keys,
-    /// Several lines of which a file of another kind may have one.
+    /// Several lines; a file of another kind may have one of them.
     Lines,
     /// Words that a file of another kind may mention.
     Words,

@@ -177,7 +177,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// Returns the OVF in an OVA, of which only the beginning is needed.
+/// Returns the OVF in an OVA; only the beginning of the OVA is needed.
 fn of_archive(bytes: &[u8]) -> Result<Vec<u8>, DocumentError> {
     let none = || {
         DocumentError::Binary("it is an archive (tar) that does not begin with an OVF".to_owned())

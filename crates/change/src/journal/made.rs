@@ -237,7 +237,8 @@ pub(super) fn script_check(
     Ok(())
 }
 
-/// The `grub.cfg` that the program of a step made: not those that it must leave as they are, of which most do not exist.
+/// The `grub.cfg` that the program of a step made: not those that it must leave as they are, most of which do not
+/// exist.
 fn scripts(records: &[Record], step: usize) -> Vec<PathBuf> {
     records
         .iter()

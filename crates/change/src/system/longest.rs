@@ -8,7 +8,7 @@ use super::root::{Case, Root};
 
 /// Longest configuration of a kernel, in bytes.
 const LIMIT: u64 = 4 << 20;
-/// Programs of which most systems have one.
+/// Programs; most systems have one of them.
 const PROGRAMS: [&str; 4] = ["/bin/sh", "/usr/bin/env", "/bin/busybox", "/sbin/init"];
 
 /// The longest command line that a kernel reads.

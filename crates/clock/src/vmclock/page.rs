@@ -79,7 +79,7 @@ pub(super) fn consistent<W: Words, T>(page: &W, take: impl Fn(&W) -> T) -> Optio
     None
 }
 
-/// `seq_count`: the upper half of a word, of which each half is loaded in one piece.
+/// `seq_count`: the upper half of a word, each half of which is loaded in one piece.
 #[inline(always)]
 fn sequence<W: Words>(page: &W) -> u32 {
     (page.word(1) >> 32) as u32

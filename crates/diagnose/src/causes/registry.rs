@@ -80,7 +80,7 @@ registry! {
     RuntimeOverride = "runtime-override" in runtime_override,
     /// A paravirtual clock outranks a usable TSC.
     ParavirtClockPreferred = "paravirt-clock-preferred" in paravirt_clock_preferred,
-    /// The hypervisor does not expose an invariant TSC, so a paravirtual clock is used.
+    /// The hypervisor does not expose an invariant TSC, so a paravirtual clock serves.
     InvariantTscWithheld = "invariant-tsc-withheld" in invariant_tsc_withheld,
     /// The hypervisor's own clock page or time scale is wrong.
     ParavirtClockBroken = "paravirt-clock-broken" in paravirt_clock_broken,

@@ -71,7 +71,7 @@ const SUBJECT: [&str; 60] = [
     "\u{c2dc}\u{acc4}",
 ];
 
-/// The page of guests that were restored, and words of which a text about their clocks has one.
+/// The page about restored guests, and words; a text about their clocks has one of them.
 const STALE: &str = "wall-clock-stale-after-restore";
 const OF_GUESTS: [&str; 13] = [
     "guest clock",

@@ -8,7 +8,7 @@ use clocksmith_facts::version::Kernel;
 use clocksmith_facts::{Arch, Fact, Facts, Origin};
 use proptest::prelude::*;
 
-/// A machine of which everything is known that rules are about.
+/// A machine about which everything is known that the rules use.
 #[derive(Clone, Debug)]
 struct Made {
     arch: Arch,

@@ -13,7 +13,7 @@ use clocksmith_facts::wall::{
 };
 use clocksmith_facts::{Arch, Fact, Facts, Origin, Source};
 
-/// A machine on tsc of which every process is seen.
+/// A machine on tsc, all of whose processes are seen.
 struct Made(Facts);
 
 const UNSYNC: i64 = 0x40;

@@ -10,7 +10,7 @@ use memchr::memmem;
 const DAY_S: f64 = 86_400.0;
 /// Seconds by which a clock is set back without a word: one that is kept in a file begins at its last state.
 const SET_BACK_S: f64 = 120.0;
-/// Days, of which each month has 31 here, beyond which a step back of dates without a year is that to a new year.
+/// If dates without a year step back by more than this many days, a new year began. Each month counts as 31 days here.
 const NEW_YEAR_DAYS: f64 = 340.0;
 /// Days below which such a step is none to a new year.
 const SAME_YEAR_DAYS: f64 = 300.0;

@@ -1,5 +1,5 @@
 //! Separates boots without a banner by the moment of each boot, which is the date before a line minus its time stamp:
-//! the output of `grep` over the files of a log rotation, of which the newest comes first.
+//! the output of `grep` over rotated log files, the newest of which comes first.
 
 use super::banner;
 use super::disorder::{Step, step};

@@ -156,7 +156,8 @@ fn is_reversed(block: &Block, lines: &[&[u8]]) -> bool {
         || falls >= FALLS && backward >= forward
 }
 
-/// How many pairs of messages, of which a boot writes one before the other, are in that order, and in the other one.
+/// How many pairs of messages that a boot writes in a fixed order are in that order, and how many in the opposite
+/// order.
 fn order_of_messages(lines: &[&[u8]]) -> (usize, usize) {
     let mut said: Vec<(usize, Said)> = Vec::new();
     for (index, raw) in lines.iter().enumerate() {
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn log_in_order_is_left_alone() {
-        // A clock that was set back while the machine booted, and boots of which one line each was selected.
+        // A clock that was set back while the machine booted, and boots from each of which one line was selected.
         let set_back = "Apr 09 08:49:26 pc kernel: clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x23f45126d86, max_idle_ns: 440795256522 ns\n\
                         Apr 09 08:49:20 pc kernel: clocksource: Switched to clocksource tsc\n";
         let selected = "[    3.9] x\n[    3.700000] clocksource: Switched to clocksource tsc\n\

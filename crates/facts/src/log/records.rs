@@ -141,7 +141,7 @@ impl<R: Read> Lines<R> {
         true
     }
 
-    /// Writes the record: one line for each of its lines, of which one has the message.
+    /// Writes the record: one line for each of its lines, one of which has the message.
     fn flush(&mut self, out: &mut Vec<u8>) {
         let message = std::mem::take(&mut self.record).message().filter(|message| message.kernel);
         for (number, line) in self.held.drain(..).enumerate() {

@@ -68,7 +68,7 @@ const COMMAND_WITHIN: usize = 40;
 pub(crate) struct Reader {
     /// The kind, as the report lists it.
     pub(crate) name: &'static str,
-    /// Words of which the first line of such a text has at least one.
+    /// Words; the first line of such a text has at least one of them.
     pub(crate) words: &'static [&'static str],
     /// Reads from a line on; returns the number of lines that it took, 0 if the text is not of this kind.
     pub(crate) read: fn(&mut Page<'_>, usize) -> usize,

@@ -21,7 +21,7 @@ const PROCESSES: usize = 65_536;
 const SMALL: u64 = 16 << 10;
 /// Maximum number of PTP clocks.
 const PTP_CLOCKS: usize = 16;
-/// Number of readings of the host's clock, of which the one with the narrowest bounds is used.
+/// Number of readings of the host's clock; the one with the narrowest bounds is used.
 const READINGS: usize = 5;
 /// The capability that a process needs to set the clock: `CAP_SYS_TIME` of `<linux/capability.h>`.
 const CAP_SYS_TIME: u32 = 25;

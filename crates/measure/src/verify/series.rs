@@ -6,7 +6,7 @@ use super::samples::{Agreement, Point};
 use super::source::{ClockId, Source};
 use std::time::Duration;
 
-/// Readings of which the narrowest is taken.
+/// The number of readings; the narrowest one is used.
 const TRIES: u32 = 5;
 /// The most points that are kept; beyond, every second one is dropped.
 pub(crate) const MOST: usize = 512;

@@ -1,4 +1,4 @@
-//! systemd units: settings line by line, of which `ExecStart=` runs a command.
+//! systemd units: settings line by line; `ExecStart=` runs a command.
 
 use super::looked_for::{looked_for, may_look_for};
 use super::script::Guard;

@@ -28,7 +28,7 @@ pub enum Verdict {
     Goes,
     /// It has no `invtsc` and no frequency: it goes anywhere, its paravirtual clock follows.
     Free,
-    /// It can migrate unless something checks, and its clock is wrong there.
+    /// It goes if nobody looks, and its clock is wrong there.
     Unsafe,
     /// It does not go.
     Refused,
@@ -62,7 +62,7 @@ pub struct Clock {
     pub frac_bits: Option<u32>,
     /// How much faster than believed the TSC runs, in parts per billion; rounded.
     pub error_ppb: i64,
-    /// How far an uncorrected clock is off after a day, in ns; rounded.
+    /// How far a clock that nobody corrects is off after a day, in ns; rounded.
     pub day_ns: i64,
     /// And after 365.25 days.
     pub year_ns: i64,

@@ -40,7 +40,7 @@ impl Ratio {
     /// One to one.
     pub const ONE: Self = Self { multiplier: 1 << 48, frac_bits: 48 };
 
-    /// Returns the guest's counter without its offset: `(host * multiplier) >> frac_bits`, of which the low 64 bits are
+    /// Returns the guest's counter without its offset: `(host * multiplier) >> frac_bits`, the low 64 bits of which are
     /// kept (`kvm_scale_tsc()`, `mul_u64_u64_shr()`).
     #[must_use]
     pub fn scale(self, host_tsc: u64) -> u64 {

@@ -119,7 +119,7 @@ fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
 fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> {
     let pieces = pieces(old, new, change)?;
     let of_change: BTreeSet<&str> = pieces.iter().map(|piece| piece.new).collect();
-    // Lines that look like the change's, of which some are not.
+    // Lines that look like the change's, some of which are not.
     let alike = |piece: &Piece<'_>| {
         let wrote = pieces.iter().filter(|it| it.new == piece.new);
         wrote.clone().count() != new.lines().filter(|line| *line == piece.new).count()

@@ -68,7 +68,7 @@ impl UnstableReason {
         }
     }
 
-    /// The reason of which a text is the beginning, where the kernel has one such alone: the line was cut.
+    /// The reason that begins with a text, if the kernel has only one such reason: the line was cut.
     fn of_cut(text: &str) -> Option<Self> {
         const ALL: [(&str, UnstableReason); 10] = [
             ("TSCs unsynchronized", UnstableReason::Unsynchronized),

@@ -286,12 +286,12 @@ pub(crate) fn behind_figure(text: &str, digit: fn(u8) -> bool) -> Option<&str> {
     shown.then_some(rest)
 }
 
-/// A decimal number of which the text shows the end.
+/// A decimal number whose end the text shows.
 pub(crate) fn whole_number(text: &str) -> Option<i64> {
     behind_figure(text, |byte| byte.is_ascii_digit()).and_then(|_| number(text))
 }
 
-/// A hexadecimal number of which the text shows the end.
+/// A hexadecimal number whose end the text shows.
 pub(crate) fn whole_hex(text: &str) -> Option<u64> {
     behind_figure(text, |byte| byte.is_ascii_hexdigit()).and_then(|_| hex(text))
 }

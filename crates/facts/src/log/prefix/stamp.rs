@@ -9,7 +9,7 @@ pub(in crate::log) fn printk_stamp(text: &str) -> Option<f64> {
 }
 
 /// The time stamp at the beginning of a line, as `[ 9217.400000] `, and the message after it. It works on bytes, for
-/// lines of which nothing else is parsed.
+/// lines in which nothing else is parsed.
 pub(in crate::log) fn stamp_and_message(raw: &[u8]) -> Option<(f64, &[u8])> {
     let rest = raw.strip_prefix(b"[")?;
     let end = memchr::memchr(b']', rest.get(..24.min(rest.len()))?)?;

@@ -296,7 +296,7 @@ mod tests {
         let log = scan(&format!("{works}{captures}{}", boot("ro", "tsc")));
         assert_eq!((last(&log).as_deref(), log.boots), (Some("tsc"), 3));
         assert!(scan(&captures).mixed.is_some());
-        // Many boots, of which the older ones are skipped.
+        // Many boots, the older ones of which are skipped.
         let many = works.repeat(800);
         assert_eq!(last(&scan(&format!("{many}{captures}{captures}"))).as_deref(), Some("hpet"));
     }

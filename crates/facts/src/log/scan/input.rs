@@ -16,7 +16,7 @@ const WINDOW: usize = 1 << 20;
 /// The text that was read, followed by the rest.
 type Text<'a> = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
 
-/// A text of any size, of which one window is in memory.
+/// A text of any size, with only one window of it in memory.
 pub(super) struct Input<'a> {
     reader: Box<dyn Read + 'a>,
     name: &'a str,

@@ -56,7 +56,7 @@ impl Words {
 enum Plain {
     /// Whole boots: the number that begin in it, and the time stamp of its last line.
     Boots { boots: u32, last_at: Option<f64> },
-    /// Boots of which data is kept.
+    /// Boots whose data is kept.
     Later,
     /// Other lines are in between.
     Mixed,

@@ -241,8 +241,8 @@ fn without_kvm(command: &Command, line: &Line) -> bool {
     emulates && !host && line.kvm().is_none() && !may_ask_for_more(&command.words)
 }
 
-/// Whether a word that only a run tells may choose what runs the guest: one of which nothing is known, an option, or the value
-/// of one that chooses it. A number or the name of a disk does not.
+/// Whether a word that is known only at run time may choose what runs the guest: a word about which nothing is known,
+/// an option, or the value of an option that chooses it. A number or the name of a disk does not.
 fn may_ask_for_more(words: &[Placed]) -> bool {
     let before = std::iter::once("").chain(words.iter().map(Placed::as_str));
     words.iter().zip(before).any(|(word, before)| {

@@ -45,7 +45,7 @@ pub(crate) struct Command {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub(crate) commands: Vec<Command>,
-    /// The branches, of which only one of each condition runs.
+    /// The branches; only one of each condition runs.
     pub(crate) branches: Branches,
     /// The ranges that run only under a condition.
     conditional: Vec<Range<usize>>,

@@ -69,7 +69,7 @@ pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Findin
     finding(at.clone(), words)
 }
 
-/// Values of `-cpu` and `-machine` of which no part is known.
+/// Values of `-cpu` and `-machine` no part of which is known.
 fn values(document: &Document, script: &Script) -> Vec<Finding> {
     let of = |command: &Command| {
         let options = command.words.windows(2).filter_map(|two| match two {

@@ -115,7 +115,7 @@ impl Domain {
     }
 
     /// Returns whether `cpuid` turns a feature on or off. It has two forms: `"host,tm=0,invtsc=1"` and
-    /// `[ '0x80000007:edx=...' ]`, of which only the first is read, since it has names.
+    /// `[ '0x80000007:edx=...' ]`, only the first of which is read, because it has names.
     fn feature(&self, names: &[&str]) -> Option<bool> {
         let setting = self.get("cpuid")?;
         let mut state = None;
