@@ -42,7 +42,7 @@ pub(super) fn mark(place: &Place) -> Vec<u8> {
 /// Ends programs that a killed run had started for this system.
 ///
 /// # Errors
-/// Some do not end, or may be those of another journal.
+/// Returns an error if some of them do not end, or may belong to another journal.
 pub(super) fn end_orphans(place: &Place) -> Result<(), JournalError> {
     let begun = Instant::now();
     loop {
@@ -131,7 +131,7 @@ fn value(process: &Path) -> Option<Vec<u8>> {
     variables.find_map(|it| it.strip_prefix(name.as_slice())).map(<[u8]>::to_vec)
 }
 
-/// The begin of a file, of at most so many bytes.
+/// The beginning of a file, at most this many bytes.
 fn begin(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
@@ -238,7 +238,7 @@ mod tests {
         };
         let ours = rustix::process::geteuid().as_raw();
         let environment = dir.path().join("environ");
-        // Nobody writes into it: opening it would never end.
+        // A FIFO without a writer: opening it would never end.
         let made = Command::new("mkfifo").arg(&environment).status().unwrap();
         assert!(made.success());
         of(ours + 1).unwrap();

@@ -122,7 +122,7 @@ const OF_TIME: [&str; 18] = [
 /// The page of those.
 pub const GENERAL: &str = "wall clock";
 
-/// The page of guests of Xen with a clock of their own, and words of texts that name Xen as a source of the time.
+/// The page of Xen guests with a clock of their own, and words of texts that name Xen as a source of the time.
 const XEN: &str = "independent_wallclock";
 const OF_SOURCES: [&str; 2] = ["clocksource", "vdso"];
 

@@ -55,7 +55,7 @@ pub(super) fn is_illustration(line: &str) -> bool {
         && !line.contains(" me ")
 }
 
-/// Whether a line has words of somebody who writes of a machine of his own.
+/// Whether a line has words with which an author writes of an own machine.
 fn is_own(line: &str) -> bool {
     let own = [" I ", " my ", " we ", " our ", "I get", "I see", "we see", "we get", "My "];
     own.iter().any(|word| line.contains(word))
@@ -115,7 +115,7 @@ pub(super) fn shown_below(lines: &[String], at: usize) -> Option<usize> {
 
 /// Words of a heading `Before the update:`, at most.
 const BEFORE: usize = 8;
-/// Words of lines about the clocksource in use: parts with them are told apart as states of a machine.
+/// Words of lines about the clocksource in use: parts with them are separate states of a machine.
 const OF_CHOICE: [&str; 3] = ["clocksource0", "to clocksource ", "Marking "];
 
 /// The lines of a former state: below a heading with `Before`, up to one with `After`. Lines with the kernel's time stamps and

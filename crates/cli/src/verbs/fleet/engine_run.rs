@@ -24,7 +24,7 @@ pub(super) enum Ended {
 /// Writes the documents of bundles to the engine, and waits for its end.
 ///
 /// # Errors
-/// The documents cannot be written.
+/// Returns an error if the documents cannot be written.
 pub(super) fn feed(
     child: &mut Child,
     pipe: Option<ChildStdin>,

@@ -40,7 +40,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "reg_modifiers",
     ];
     let loads = clues.quotes("snapshot_path") && MEMORY.iter().any(|key| clues.quotes(key));
-    // A script that uses the socket with `curl`; it may start machines of QEMU, too. The quotes in what it sends may be
+    // A script that uses the socket with `curl`; it may also start QEMU machines. The quotes in what it sends may be
     // escaped, or what it sends is in another file.
     let sends = ["/boot-source", "boot_args", "curl"];
     let socket = ["boot-source", "--unix-socket", "curl"];

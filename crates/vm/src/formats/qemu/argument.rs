@@ -1,4 +1,4 @@
-//! A script that is told which QEMU to use: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
+//! A script that is given which QEMU to use: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
 //! that script, and what it gives QEMU is known only there.
 
 use super::script::is_program;
@@ -14,7 +14,7 @@ pub(super) fn of_script(words: &[Placed]) -> Option<Range<usize>> {
     let option = option.as_str();
     let takes = option.starts_with('-') && option.len() > 1 && !option.contains('=');
     let script = before.iter().find(|word| is_script(word.as_str()))?;
-    // Behind two dashes the command line of QEMU itself follows.
+    // Behind two dashes the QEMU command line itself follows.
     (takes && option != "--").then(|| script.span())
 }
 

@@ -92,7 +92,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     // A plain start of a machine has none of these; the reader distinguishes it from prose.
     let runs = |script: &Script| script.commands.iter().any(|command| command.program.is_some());
-    // Nor has a script that another one writes, or that is told which QEMU to use.
+    // Nor has a script that another one writes, or that gets the name of the QEMU to use.
     let read = || Script::read(text);
     let told = |script: &Script| runs(script) || script.helper.is_some();
     if text.contains("qemu-system-") && (told(&read()) || clues.has(written::writes)) {

@@ -15,10 +15,10 @@ const MOST: usize = 256;
 /// The limit of statements in one of them.
 const MOST_PARTS: usize = 32;
 
-/// Options of QEMU that other programs have, too: `resize2fs -M`, `mkfs -m`.
+/// QEMU options that other programs also have: `resize2fs -M`, `mkfs -m`.
 const OF_OTHERS: &str = "-m -M -device -kernel -global -rtc -bios -append";
 
-/// Returns whether collected words are options of QEMU: one that no other program has, or several different ones.
+/// Returns whether collected words are QEMU options: one that no other program has, or several different ones.
 pub(super) fn enough(words: &[Placed]) -> bool {
     let mut found: Vec<&str> =
         words.iter().map(Placed::as_str).filter(|word| strong(word)).collect();
@@ -28,7 +28,7 @@ pub(super) fn enough(words: &[Placed]) -> bool {
     own || found.len() > 1
 }
 
-/// Returns the words of a value that begins with an option of QEMU: of a variable (`NAME="-cpu host"`), or of a key of an
+/// Returns the words of a value that begins with a QEMU option: of a variable (`NAME="-cpu host"`), or of a key of an
 /// array (`["cpu"]="-cpu host"`).
 pub(super) fn value(word: &Placed) -> Option<Vec<Placed>> {
     let text = word.as_str();

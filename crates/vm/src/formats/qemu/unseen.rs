@@ -60,7 +60,7 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
     Finding::new(rule!("q-value-unknown"), at).summary(summary)
 }
 
-/// Reports a function that gets options of QEMU, or a script that gets its name.
+/// Reports a function that gets QEMU options, or a script that gets its name.
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
     let what = if name.contains(['/', '.']) { "script" } else { "function" };

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// The limit of files in one document that are read.
 const MOST: usize = 8;
 
-/// Returns whether a line writes a command line of QEMU to a file.
+/// Returns whether a line writes a QEMU command line to a file.
 pub(super) fn writes(line: &str) -> bool {
     let Some(at) = line.find("qemu-system-") else { return false };
     let (before, rest) = line.split_at(at);
