@@ -1,4 +1,4 @@
-//! A script that is given which QEMU to use: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
+//! A script that gets the QEMU to use as an argument: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
 //! that script, and what it gives QEMU is known only there.
 
 use super::script::is_program;
