@@ -133,7 +133,7 @@ fn leave_meant(findings: &mut [Finding]) {
         if !finding.edits.is_empty() {
             finding.edits.clear();
             finding.left =
-                Some("it may have been set for a reason that the file does not tell".to_owned());
+                Some("it may have been set for a reason that is not in the file".to_owned());
         }
     }
 }

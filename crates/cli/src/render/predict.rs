@@ -63,7 +63,7 @@ fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
     if defaults.alternatives.is_empty() && defaults.together.is_empty() {
         return "\nNo other value of what is assumed changes the answer.\n".to_owned();
     }
-    let mut out = String::from("\nThe answer would be another one with\n");
+    let mut out = String::from("\nThe result would differ with\n");
     // Values of one fact with the same result are on one line.
     let mut rest: Vec<&Alternative> = defaults.alternatives.iter().collect();
     while let Some(first) = rest.first().copied() {

@@ -57,7 +57,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CounterTrappedCompat,
             Severity::Info,
             Confidence::High,
-            "a hardware erratum takes the vDSO from 32-bit programs; 64-bit programs are not affected",
+            "the workaround for a hardware erratum disables the vDSO for 32-bit programs; 64-bit programs are not affected",
             evidence,
         );
     }

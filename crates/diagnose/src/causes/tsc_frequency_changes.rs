@@ -11,7 +11,7 @@ use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::processor::may_change_rate;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("its TSC changes rate with the CPU frequency"),
+    clause: Some("the TSC changes rate with the CPU frequency"),
     blame: Blame::Always,
     gave_up: true,
     returns: true,

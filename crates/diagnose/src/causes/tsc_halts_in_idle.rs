@@ -8,7 +8,7 @@ use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("its TSC stops in deep idle states"),
+    clause: Some("the TSC stops in deep idle states"),
     blame: Blame::Likely,
     gave_up: true,
     returns: true,

@@ -16,7 +16,7 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, _| {
         Some(
             "nothing guarantees that the TSCs of these CPUs are synchronised, and nothing has tested it; if \
-             they do not, time goes backwards between CPUs"
+             they are not, time goes backwards between CPUs"
                 .to_owned(),
         )
     }),

@@ -34,9 +34,10 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         _ => return None,
     };
     let end = log.extent.last_at.or(log.last_at);
+    // A boot may take minutes, and stop before the choice: seconds alone prove it where the beginning was left out only.
     let chosen = log.extent.reaches_user_space
         || log.extent.reaches_login
-        || end.is_some_and(|end| end >= SETTLED_BY);
+        || !log.from_boot && end.is_some_and(|end| end >= SETTLED_BY);
     // A few lines without the first one were selected from the log of a running machine.
     let is_log = log.any(|event| matches!(event, Event::Banner(_))) || log.extent.is_ordinary();
     if is_log && !chosen && *arch != Arch::S390 {

@@ -36,7 +36,7 @@ pub const HOST_CLOCK: Advice = Advice {
     id: "wall-host-clock",
     layer: Layer::Runtime,
     summary: "let chrony follow the host's clock (ptp_kvm): it needs no network and is right within seconds after each resume",
-    risk: "the guest is as right as its host: keep the host synchronised",
+    risk: "the guest is as accurate as its host: keep the host synchronised",
     source: "Firecracker FAQ.md, \"My guest wall-clock is drifting\" \
              (github.com/firecracker-microvm/firecracker, 2026-08); \
              drivers/ptp/ptp_kvm_common.c (x86 4.11, arm64 5.14)",
@@ -48,7 +48,7 @@ pub const HYPERV_CLOCK: Advice = Advice {
     id: "wall-hyperv-clock",
     layer: Layer::Runtime,
     summary: "let chrony follow the host's clock (/dev/ptp_hyperv), which Hyper-V and Azure give to their guests",
-    risk: "the guest is as right as its host; beside it no other time source should be preferred",
+    risk: "the guest is as accurate as its host; beside it no other time source should be preferred",
     source: "Microsoft, Time sync for Linux VMs in Azure \
              (learn.microsoft.com/azure/virtual-machines/linux/time-sync, read 2026); drivers/hv/hv_util.c",
     offer: hyperv_clock,

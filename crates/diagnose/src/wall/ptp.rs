@@ -137,8 +137,8 @@ pub(super) fn port(port: &PtpPort) -> Option<String> {
         Some(PortState::Slave) | None => {
             let by = port.rms_ns?;
             format!(
-                "ptp4l follows a master, by its last line within {} (rms): that is the clock of the network card. Whether the wall \
-                 clock follows that clock, phc2sys shows.",
+                "ptp4l follows a master, by its last line within {} (rms): that is the clock of the network card. The \
+                 output of phc2sys shows whether the wall clock follows it.",
                 small(by / 1e9)
             )
         }

@@ -45,7 +45,7 @@ impl View<'_> {
         };
         let summary = format!(
             "the clock below {} is {} {way} that of the machine on which the command was given: containers have the clock of \
-             their kernel, so this is the clock of a virtual machine between the two, which nothing keeps",
+             their kernel, so this is the clock of a virtual machine between the two, which no program synchronises",
             apart.with,
             text(seconds)
         );
@@ -175,8 +175,8 @@ impl View<'_> {
             _ => String::new(),
         };
         format!(
-            "{program} found that the wall clocks of its hosts differ{figures}: nothing keeps one of them, or one was set wrong, \
-             slept or was paused. Which of them is wrong the line does not say, and no clocksource is meant"
+            "{program} found that the wall clocks of its hosts differ{figures}: one of them is not synchronised, was set \
+             wrong, slept or was paused. The line does not say which of them is wrong, and it is not about a clocksource"
         )
     }
 

@@ -84,6 +84,19 @@ fn a_cut_never_turns_a_definite_verdict_round() {
     }
 }
 
+/// Under emulation a boot takes minutes; one that stops before the choice shows none.
+#[test]
+fn only_counter_of_a_boot_that_stopped_is_not_in_use_yet() {
+    let head = "[    0.000000] Linux version 5.4.0 (b@h) (powerpc64le-linux-gnu-gcc (GCC) 8.3.0) #1 SMP\n\
+                [    0.000000] clocksource: timebase: mask: 0xffffffffffffffff max_cycles: 0x761537d007, max_idle_ns: \
+                440795202126 ns\n\
+                [    9.100000] smp: Brought up 1 node, 2 CPUs\n";
+    let stopped = format!("{head}[  208.000000] EDAC MC: Ver: 3.0.0\n");
+    assert_eq!(report(&stopped).verdict, Verdict::Unknown, "{}", report(&stopped).headline);
+    let finished = format!("{stopped}[  240.000000] Run /sbin/init as init process\n");
+    assert_eq!(report(&finished).verdict, Verdict::Ok, "{}", report(&finished).headline);
+}
+
 #[test]
 fn every_known_name_alone_says_what_it_depends_on() {
     for known in names::NAMES {

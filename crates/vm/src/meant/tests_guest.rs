@@ -105,7 +105,7 @@ fn kvmclock_stays_off_for_a_guest_that_may_be_any_system() {
     let text =
         "#!/bin/sh\nqemu-system-x86_64 -accel kvm -cpu host,kvmclock=off -m 1G -hda disk.qcow2\n";
     let why = left(Kind::Qemu, "run.sh", text, ID);
-    assert!(why.is_some_and(|why| why.contains("does not tell which system")));
+    assert!(why.is_some_and(|why| why.contains("does not state which system")));
     // The user specifies it.
     let known = document(Kind::Qemu, "run.sh", text).with_guest(Some(crate::Guest::Linux));
     assert!(lint(&known).unwrap().findings.iter().any(|it| !it.edits.is_empty()));

@@ -140,7 +140,7 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
 /// Appends how late waits ended.
 fn timers(out: &mut String, report: &BenchReport, style: Style) {
     let Some(asked) = report.timers.first().map(|late| late.asked_ns) else { return };
-    let title = format!("Waits of {}: later than asked by", duration(asked as f64));
+    let title = format!("Waits of {}: late by", duration(asked as f64));
     heading(out, style, &title);
     out.push_str(&format!(
         "{:<34}{:>9}{:>9}{:>9}{:>9}{:>9}\n",

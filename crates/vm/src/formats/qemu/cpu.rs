@@ -52,7 +52,7 @@ pub(crate) struct Context<'a> {
 }
 
 /// The reason why a disabled kvm-clock is left if the guest may be any system.
-pub(crate) const ANY_SYSTEM: &str = "the file does not tell which system the guest has: one that is not Linux may need it so; \
+pub(crate) const ANY_SYSTEM: &str = "the file does not state which system the guest has: one that is not Linux may need it so; \
     --guest says it";
 
 /// Whether the model is one for which `migratable` is a property.

@@ -330,7 +330,7 @@ fn mode(judge: &mut Judge<'_>, refuses: bool) {
 
 /// The reason why RealTSCOffset is left to be set by hand: it needs such a host, and a state that is saved with it
 /// belongs to that host.
-const OF_THE_HOST: &str = "whether the TSCs of the host's CPUs agree, and whether a saved state moves, the file does not tell";
+const OF_THE_HOST: &str = "whether the TSCs of the host's CPUs agree, and whether a saved state moves, is not in the file";
 
 fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &str) {
     let machine = judge.machine;
