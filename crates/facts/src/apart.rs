@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The length that marks a process that was not queried.
@@ -24,19 +24,32 @@ const ANSWER: u32 = 1 << 20;
 /// The children that were left behind, by the process that did not answer them.
 static LEFT: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 
-fn left() -> MutexGuard<'static, BTreeMap<u32, i32>> {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+/// The time within which any thread releases that list.
+const HELD: Duration = Duration::from_secs(1);
+
+/// Locks that list. `None` in a child that was forked while another thread held the lock, which then stays locked: such a
+/// child has left no children behind.
+fn left() -> Option<MutexGuard<'static, BTreeMap<u32, i32>>> {
+    let begun = Instant::now();
+    let mut left = loop {
+        match LEFT.try_lock() {
+            Ok(left) => break left,
+            Err(TryLockError::Poisoned(left)) => break left.into_inner(),
+            Err(TryLockError::WouldBlock) if begun.elapsed() > HELD => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(100)),
+        }
+    };
     left.retain(|_, child| {
         // SAFETY: a child of this process, which is waited for only here; nothing is written.
         unsafe { libc::waitpid(*child, std::ptr::null_mut(), libc::WNOHANG) == 0 }
     });
-    left
+    Some(left)
 }
 
 /// The processes with an open query, in order.
 #[must_use]
 pub fn silent() -> Vec<u32> {
-    left().keys().copied().collect()
+    left().map(|left| left.keys().copied().collect()).unwrap_or_default()
 }
 
 /// Makes the same query about each of these processes, in the given order. The result is `None` for a process that did
@@ -177,7 +190,7 @@ fn stop(child: i32, pid: u32) -> bool {
             return false;
         }
         if begun.elapsed() > END && pid != 0 {
-            left().insert(pid, child);
+            left().map(|mut left| left.insert(pid, child));
             return true;
         }
         std::thread::sleep(Duration::from_micros(100));
@@ -187,6 +200,25 @@ fn stop(child: i32, pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn child_of_a_process_whose_lock_was_held_still_answers() {
+        let held = left();
+        // SAFETY: the child queries one process and ends by _exit.
+        let child = match unsafe { libc::fork() } {
+            0 => {
+                let answers = each(&Patience::new(5_000), &[1], |_| vec![7]);
+                // SAFETY: ends the child without running the exit handlers of the tests.
+                unsafe { libc::_exit(i32::from(answers != [Some(vec![7])])) }
+            }
+            child => child,
+        };
+        drop(held);
+        let mut status = -1;
+        // SAFETY: waits for the child that was started above.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
+    }
 
     #[test]
     fn processes_that_do_not_answer_are_left_out() {
