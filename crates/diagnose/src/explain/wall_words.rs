@@ -127,10 +127,9 @@ const XEN: &str = "independent_wallclock";
 const OF_SOURCES: [&str; 2] = ["clocksource", "vdso"];
 
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 62] = [
-    ("wsl 2", "WSL"),
+const PAGES: [(&str, &str); 64] = [
     ("wsl2", "WSL"),
-    ("wsl --shutdown", "WSL"),
+    ("wsl", "WSL"),
     ("docker desktop", "Docker Desktop"),
     ("dockerdesktop", "Docker Desktop"),
     ("docker for mac", "Docker Desktop"),
@@ -157,6 +156,9 @@ const PAGES: [(&str, &str); 62] = [
     ("hibernat", STALE),
     ("put to sleep", STALE),
     ("goes to sleep", STALE),
+    ("host sleeps", STALE),
+    ("laptop sleeps", STALE),
+    ("mac sleeps", STALE),
     ("sleep mode", STALE),
     ("from sleep", STALE),
     ("after sleep", STALE),
@@ -358,6 +360,7 @@ mod tests {
             ("time.Now() is wrong in a cluster with drifting clocks", HOSTS),
             ("I keep local time in /etc/adjtime", LOCAL_RTC),
             ("when the laptop goes to sleep, the VM time is out of sync", STALE),
+            ("After my laptop sleeps, the clock in the WSL VM is hours behind", "WSL"),
             ("the date and time of the VM are those of its snapshot", STALE),
             ("Auf einem virtuellen Computer geht die Systemzeit vor", GENERAL),
             ("colima: clock drift of the VM", "Docker Desktop"),
