@@ -162,7 +162,7 @@ fn is_ours(process: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::Sysfs;
     use std::ffi::OsStr;
@@ -170,7 +170,8 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command};
 
-    fn place() -> (tempfile::TempDir, Place) {
+    /// A system in a directory of its own, with a journal.
+    pub(in super::super) fn place() -> (tempfile::TempDir, Place) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join(DIRECTORY)).unwrap();
         let place = Place::at(dir.path(), Sysfs::at(dir.path())).unwrap();

@@ -272,18 +272,10 @@ fn end_of(output: &mut File) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::marked::marked;
-    use super::super::{DIRECTORY, Silent};
+    use super::super::Silent;
+    use super::super::marked::{marked, tests::place};
     use super::*;
-    use crate::Sysfs;
     use std::path::PathBuf;
-
-    fn place() -> (tempfile::TempDir, Place) {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join(DIRECTORY)).unwrap();
-        let place = Place::at(dir.path(), Sysfs::at(dir.path())).unwrap();
-        (dir, place)
-    }
 
     fn shell(
         place: &Place,

@@ -488,7 +488,7 @@ fn words_of_every_kind() {
     assert_eq!(kinds("tsc"), [Kind::Clocksource, Kind::Parameter]);
     let several: Vec<String> = explain("tsc hpet acpi_pm").into_iter().map(|e| e.title).collect();
     assert_eq!(several, ["tsc", "tsc=", "hpet", "acpi_pm"]);
-    // The word that describes the other comes last, and so does a parameter that nobody wrote.
+    // The word that describes the other comes last, and so does a parameter that the user did not write.
     for (query, first) in [
         ("slow hpet", "hpet"),
         ("clock skew", "skew"),

@@ -86,6 +86,20 @@ fn verbs_in_usage(error: &Error, program: &Command) -> Vec<String> {
     path
 }
 
+/// The one name from which a word differs by typing errors, at most this many; `None` where two are as near.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, allowed: usize) -> Option<String> {
+    let mut found: Vec<(usize, &str)> = names
+        .map(|name| (strsim::osa_distance(word, name), name))
+        .filter(|(errors, _)| *errors <= allowed)
+        .collect();
+    found.sort_unstable();
+    match found[..] {
+        [(_, name)] => Some(name.to_owned()),
+        [(best, name), (second, _), ..] if best < second => Some(name.to_owned()),
+        _ => None,
+    }
+}
+
 /// The definition of a verb by its words.
 fn at<'a>(program: &'a Command, path: &[String]) -> Option<&'a Command> {
     path.iter().try_fold(program, |parent, verb| parent.find_subcommand(verb))

@@ -1,6 +1,6 @@
 //! An option that a verb does not take.
 
-use super::{at, with_tip};
+use super::{at, nearest, with_tip};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, Error};
 use clocksmith_facts::{shell, visible};
@@ -100,17 +100,7 @@ fn begins(given: &str, own: &[String]) -> Option<String> {
 /// The one option that differs by a typing error.
 fn typed_wrongly(given: &str, own: &[String]) -> Option<String> {
     let allowed = if given.chars().count() < 8 { 1 } else { 2 };
-    let mut found: Vec<(usize, &String)> = own
-        .iter()
-        .map(|name| (strsim::osa_distance(given, name), name))
-        .filter(|(errors, _)| *errors <= allowed)
-        .collect();
-    found.sort();
-    match found[..] {
-        [(_, name)] => Some(name.clone()),
-        [(best, name), (second, _), ..] if best < second => Some(name.clone()),
-        _ => None,
-    }
+    nearest(given, own.iter().map(String::as_str), allowed)
 }
 
 /// The verbs that have this option.

@@ -85,14 +85,5 @@ fn below(word: &str, parent: &Command) -> Option<String> {
 fn near(word: &str, parent: &Command) -> Option<String> {
     let verbs = parent.get_subcommands().filter(|verb| !verb.is_hide_set());
     let allowed = if word.chars().count() < 5 { 1 } else { 2 };
-    let mut found: Vec<_> = verbs
-        .map(|verb| (strsim::osa_distance(word, verb.get_name()), verb.get_name()))
-        .filter(|(errors, _)| *errors <= allowed)
-        .collect();
-    found.sort_unstable();
-    match found[..] {
-        [(_, name)] => Some(name.to_owned()),
-        [(best, name), (second, _), ..] if best < second => Some(name.to_owned()),
-        _ => None,
-    }
+    super::nearest(word, verbs.map(Command::get_name), allowed)
 }
