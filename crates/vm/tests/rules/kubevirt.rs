@@ -219,3 +219,24 @@ fn kubevirt_key_that_stands_twice_is_named_and_the_last_one_counts() {
     let labels = labels.replace("  name: a\n", "  name: a\n  labels: {b: c, b: d}\n");
     assert!(!ids(Kind::Kubevirt, &labels).contains(&twice));
 }
+
+/// A no-break space looks like an indentation, and is none.
+#[test]
+fn kubevirt_no_break_spaces_are_refused() {
+    let text = manifest("            hpet:\n              present: true\n", "", "fedora");
+    let copied: String = text
+        .lines()
+        .map(|line| {
+            let inside = line.trim_start();
+            format!("{}{inside}\n", "\u{a0}".repeat(line.len() - inside.len()))
+        })
+        .collect();
+    let error = lint(&document(Kind::Kubevirt, &copied)).unwrap_err().to_string();
+    assert!(error.contains("no-break space") && error.contains("line 4"), "{error}");
+    // In a text that the manifest contains they are what they are.
+    let held = text.replace(
+        "  name: fedora\n",
+        "  name: fedora\n  annotations:\n    a: |\n      x\n      \u{a0}b: c\n",
+    );
+    assert_eq!(ids(Kind::Kubevirt, &held), ids(Kind::Kubevirt, &text));
+}

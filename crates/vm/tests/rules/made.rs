@@ -21,11 +21,7 @@ fn commands_of_proxmox_are_read() {
     let args = "qm set \"$vmid\" --args \"-cpu host,kvmclock=off -uuid $U\"";
     for (options, more, expected) in [
         ("--cpu host --ostype $system", "", vec![("pve-host-no-invtsc", Severity::Info)]),
-        (
-            "--cpu host,hidden=1 --ostype=l26",
-            "",
-            vec![("pve-host-no-invtsc", Severity::Info), ("pve-kvm-hidden", Severity::Warn)],
-        ),
+        ("--cpu host,hidden=1 --ostype=l26", "", vec![("pve-kvm-hidden", Severity::Warn)]),
         ("--cpu $CPU --ostype win11", "qm start $vmid", vec![]),
         ("--ostype l26 -kvm 0", "", vec![("pve-kvm-disabled", Severity::Warn)]),
         (

@@ -7,6 +7,7 @@ mod comments;
 mod declared;
 mod every;
 mod files;
+mod hidden;
 mod kubevirt;
 mod libvirt;
 mod lists;

@@ -73,3 +73,14 @@ fn proxmox_name_of_windows_contradicts_an_ostype_of_linux() {
     let said = document(Kind::Proxmox, &text).with_guest(Some(clocksmith_vm::Guest::Linux));
     assert!(!lint(&said).unwrap().findings.iter().any(|finding| finding.rule.id == id));
 }
+
+/// A container has some keys of a machine, and no clock of its own.
+#[test]
+fn proxmox_container_is_no_machine() {
+    let text = "arch: amd64\ncores: 2\nhostname: web\nmemory: 512\nnet0: name=eth0,bridge=vmbr0\nostype: debian\nrootfs: local:100/disk.raw,size=8G\n\
+                swap: 512\nlxc.mount.entry: /dev/dri dev/dri none bind\n";
+    let error = lint(&document(Kind::Proxmox, text)).unwrap_err().to_string();
+    assert!(error.contains("container") && error.contains("host"), "{error}");
+    let machine = "cores: 2\nmemory: 512\nnet0: virtio=1,bridge=vmbr0\nostype: l26\nname: web\n";
+    assert!(lint(&document(Kind::Proxmox, machine)).is_ok());
+}

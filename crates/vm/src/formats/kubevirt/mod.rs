@@ -2,6 +2,7 @@
 //!
 //! [`crate::yaml`] returns a tree with places.
 
+mod blanks;
 mod twice;
 
 use crate::detect::{Clues, Sign};
@@ -123,6 +124,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
             report.findings.extend(findings);
         }
+    }
+    if found == 0
+        && let Some(at) = blanks::no_break_indent(document.text.as_str())
+    {
+        return Err(LintError::within(&document.text, at, blanks::NO_BREAK));
     }
     report.partial |= found == 0;
     Ok(report)
@@ -316,6 +322,18 @@ impl<'a> Machine<'a> {
         Some((key, node, present))
     }
 
+    /// The value with which KVM is hidden from the guest.
+    fn hidden(&self) -> Option<&'a Node> {
+        self.domain.at(&["features", "kvm", "hidden"]).filter(|it| it.truth() == Some(true))
+    }
+
+    /// Returns whether a Linux guest finds kvm-clock: neither KVM nor the clock is hidden from it.
+    fn finds_kvmclock(&self) -> bool {
+        let off = matches!(self.timer("kvm"), Some((_, _, Some(false))))
+            || matches!(self.feature("hypervisor"), Some((false, _)));
+        !off && self.hidden().is_none()
+    }
+
     fn check(&self, guest: Guest) -> Vec<Finding> {
         let mut out = Vec::new();
         let invtsc = self.feature("invtsc");
@@ -330,7 +348,9 @@ impl<'a> Machine<'a> {
                 );
             }
             None => {
-                if let (Some((key, _)), Guest::Linux) = (self.domain.entry("cpu"), guest) {
+                if let (Some((key, _)), Guest::Linux) = (self.domain.entry("cpu"), guest)
+                    && self.finds_kvmclock()
+                {
                     out.push(Finding::new(rule!("kv-no-invtsc"), key.span.clone()));
                 }
             }
@@ -344,9 +364,7 @@ impl<'a> Machine<'a> {
         {
             out.push(Finding::new(rule!("kv-reenlightenment-frequency"), key.span.clone()));
         }
-        if let Some(hidden) =
-            self.domain.at(&["features", "kvm", "hidden"]).filter(|h| h.truth() == Some(true))
-        {
+        if let Some(hidden) = self.hidden() {
             let severity = match guest {
                 Guest::Windows | Guest::Macos => Severity::Info,
                 _ => Severity::Warn,

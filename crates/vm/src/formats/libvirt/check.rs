@@ -313,7 +313,9 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                     )),
                     // Other systems do not use kvm-clock.
                     None if !matches!(domain.guest, Guest::Linux | Guest::Unknown) => {}
-                    None if domain.pc() => out.push(Finding::new(rule!("lv-no-invtsc"), place)),
+                    None if domain.pc() && finds_kvmclock(domain) => {
+                        out.push(Finding::new(rule!("lv-no-invtsc"), place));
+                    }
                     None => {}
                 }
             }
@@ -321,6 +323,13 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         _ => {}
     }
     out
+}
+
+/// Returns whether a Linux guest finds kvm-clock: neither KVM nor the clock is hidden from it.
+fn finds_kvmclock(domain: &Domain<'_>) -> bool {
+    let shown = !matches!(domain.feature("hypervisor"), Some((_, false)))
+        && !matches!(domain.switched("kvm", "hidden"), Some((_, true)));
+    shown && domain.present("kvmclock") != Some(false)
 }
 
 fn removed(domain: &Domain<'_>, finding: Finding, element: &Element, can: bool) -> Finding {

@@ -79,6 +79,16 @@ pub(crate) fn is_machine(text: &str) -> bool {
         || text.lines().any(models::begins))
 }
 
+/// The message about a container.
+const CONTAINER: &str = "this is a container of Proxmox VE, and no virtual machine: it has no clock of its own, and uses the clocksource \
+    of its host (`clocksmith why` there)";
+
+/// Returns whether a file is a container's (`/etc/pve/lxc/NNN.conf`), which has keys of a machine, too.
+fn is_container(text: &str) -> bool {
+    let has = |key: &str| text.lines().any(|line| line.starts_with(key));
+    has("rootfs:") && (has("hostname:") || has("lxc.") || has("unprivileged:") || has("swap:"))
+}
+
 /// A machine, or a snapshot of it.
 struct Section {
     entries: Vec<(String, Placed)>,
@@ -230,6 +240,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
              `key: value`",
         ));
     }
+    if is_container(document.text.as_str()) {
+        return Err(LintError::whole(CONTAINER));
+    }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
         return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
@@ -372,12 +385,16 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
     let model = cpu.value("cputype").map_or_else(|| cpu.head_name(), str::to_ascii_lowercase);
     let mut invtsc = false;
     let mut reported = model.clone();
+    let hidden = cpu.get("hidden").filter(|p| p.value.as_ref().is_some_and(|v| v.as_str() == "1"));
+    // Without KVM's leaves a Linux guest does not find kvm-clock.
+    let mut hides = hidden.is_some();
     if let (Some(name), Some(models)) = (model.strip_prefix("custom-"), models) {
         match models::find(models, name) {
             Some(model) => {
                 reported = model.reported;
                 invtsc = model.invtsc;
                 if model.hidden && cpu.get("hidden").is_none() {
+                    hides = true;
                     let severity =
                         if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
                     out.push(
@@ -394,12 +411,10 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
         }
     }
     let may_use = !matches!(guest, Guest::Windows | Guest::Macos);
-    if (reported == "host" || reported == "max") && !invtsc && may_use {
+    if (reported == "host" || reported == "max") && !invtsc && may_use && !hides {
         out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
     }
-    if let Some(hidden) =
-        cpu.get("hidden").filter(|p| p.value.as_ref().is_some_and(|v| v.as_str() == "1"))
-    {
+    if let Some(hidden) = hidden {
         let severity = if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("pve-kvm-hidden"), hidden.span())

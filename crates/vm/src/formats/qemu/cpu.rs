@@ -310,9 +310,11 @@ fn invariant_tsc(
             } else if let Some(frequency) = frequency {
                 out.push(Finding::new(rule!("q-frequency-without-invtsc"), frequency.span()));
             } else if let Some(rule) = context.names.no_invtsc.filter(|_| {
+                // Without any of these the guest does not find kvm-clock.
+                let found = ["kvmclock", "kvm", "hypervisor"];
                 context.kvm == Some(true)
                     && matches!(context.guest, Guest::Linux | Guest::Unknown)
-                    && cpu.flag("kvmclock") != Some(false)
+                    && found.iter().all(|name| cpu.flag(name) != Some(false))
             }) {
                 out.push(Finding::new(rule, model.clone()));
             }
