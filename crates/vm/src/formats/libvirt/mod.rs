@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod choice;
 pub(crate) mod domain;
 pub(crate) mod made;
+pub(crate) mod own;
 mod pieces;
 mod place;
 pub(crate) mod predict;
@@ -52,12 +53,15 @@ const SILENT: &str = "capabilities domainCapabilities sysinfo network networkpor
 /// The message about a script without a domain that can be read.
 const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
     (`virsh dumpxml NAME`)";
+/// The message about an element of the same name that another program has.
+const OTHER_DOMAIN: &str = "its <domain> is not one of libvirt, which has a type= and the parts of a machine (<os>, <memory>, <devices>)";
 /// The message about a file that describes a host.
 const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
     compares a machine with them";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
+    let is = |root: &str| clues.element(root) && (root != "<domain" || own::any(clues.text));
+    let any = |roots: &str| roots.split_whitespace().any(is);
     let foreign = foreign(clues.text);
     // Such files get a message that names them.
     if matches!(foreign, Some((_, "capabilities" | "domainCapabilities"))) {
@@ -124,9 +128,12 @@ fn foreign(text: &str) -> Option<(usize, &str)> {
     let (at, name) = root(text)?;
     let local = name.rsplit(':').next().unwrap_or(name);
     let own = |list: &str| list.split_whitespace().any(|one| one.trim_start_matches('<') == local);
-    let within = || WHOLE.split(' ').any(|name| tags(text, name).next().is_some());
+    let has = |name: &str| tags(text, name).next().is_some();
+    let machine = own::any(text);
+    let within = || machine || WHOLE.split(' ').any(|name| name != "<domain" && has(name));
     // A stylesheet generates a part of a domain.
-    let known = own(ROOTS) || own(SILENT) || matches!(local, "stylesheet" | "transform");
+    let generates = matches!(local, "stylesheet" | "transform");
+    let known = generates || own(SILENT) || own(ROOTS) && (local != "domain" || machine);
     // A host has a `<cpu>`, too, which does not describe a machine.
     let host = matches!(name, "capabilities" | "domainCapabilities");
     (host || !known && !within()).then_some((at, name))
@@ -169,7 +176,10 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
         if matches!(name, "capabilities" | "domainCapabilities") {
             return Err(LintError::within(text, at, CAPABILITIES));
         }
-        let words = "its first element is not one of libvirt; a machine is a <domain>";
+        let words = match name {
+            "domain" => OTHER_DOMAIN,
+            _ => "its first element is not one of libvirt; a machine is a <domain>",
+        };
         return Err(LintError::within(text, at, words));
     }
     let alone = documents_alone(text.as_str(), from);

@@ -3,6 +3,7 @@
 //! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
 
 mod paths;
+mod strings;
 
 #[cfg(test)]
 mod tests;
@@ -12,9 +13,10 @@ use crate::document::Document;
 use crate::finding::Severity;
 use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
+use crate::formats::libvirt::own;
 use crate::guest::Guest;
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Statement, Word, statements};
+use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::{base, only_named};
 use std::ops::Range;
 
@@ -30,13 +32,22 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    // The value of a variable begins with a quote.
+    let quoted = |word: &str| {
+        let (name, program) = word.split_once('=').unwrap_or_default();
+        name_length(name) == name.len() && is_program(program.trim_start_matches(['"', '\'']))
+    };
     let command = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(is_program)
+        words.any(|word| is_program(word) || quoted(word))
     };
-    let domain = clues.element("<domain");
+    let domain = clues.element("<domain") && own::any(clues.text);
     let may = !domain && clues.has(command) && clues.text.contains("--");
-    (may && statements(clues.text).iter().any(|it| !only_package(it))).then_some(Sign::Words)
+    let started = || {
+        let all = statements(clues.text);
+        all.iter().any(|it| !only_package(it)) || !strings::commands(clues.text, &all).is_empty()
+    };
+    (may && started()).then_some(Sign::Words)
 }
 
 /// Returns whether a statement does not start the program: a package has the same name.
@@ -57,26 +68,38 @@ fn is_program(word: &str) -> bool {
     matches!(base(word), "virt-install" | "virt-xml")
 }
 
+/// A word of a command line, and its place in the file.
+type Placed = (String, Range<usize>);
+
 /// Returns the text of a word; a variable stays as it is written, so that it is treated as a placeholder.
-fn text(document: &Document, word: &Word) -> String {
+fn text(source: &str, word: &Word) -> String {
     let mut out = String::new();
     for piece in &word.pieces {
         match piece {
             Piece::Literal(text) => out.push_str(text.as_str()),
             Piece::Variable { .. } | Piece::Opaque { .. } => {
-                return document.text.slice(word.span.clone()).trim_matches(['"', '\'']).to_owned();
+                let whole = source.get(word.span.clone()).unwrap_or_default();
+                return whole.trim_matches(['"', '\'']).to_owned();
             }
         }
     }
     out
 }
 
+/// Returns the words of each statement, and of those in strings that the script runs, with whether it is in one.
+fn commands(source: &str) -> Vec<(Vec<Placed>, bool)> {
+    let all = statements(source);
+    let words = |statement: &Statement| -> Vec<Placed> {
+        statement.words.iter().map(|word| (text(source, word), word.span.clone())).collect()
+    };
+    let own = all.iter().map(|statement| (words(statement), false));
+    own.chain(strings::commands(source, &all).into_iter().map(|words| (words, true))).collect()
+}
+
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut all: Option<Report> = None;
-    for statement in statements(document.text.as_str()) {
-        let words: Vec<(String, Range<usize>)> =
-            statement.words.iter().map(|word| (text(document, word), word.span.clone())).collect();
-        let program = |(word, _): &(String, Range<usize>)| is_program(word);
+    for (words, in_string) in commands(document.text.as_str()) {
+        let program = |(word, _): &Placed| is_program(word);
         let Some(first) = words.iter().position(program) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let before = words.iter().take(first).map(|(word, _)| word.as_str());
@@ -87,6 +110,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let at = words.get(first).map_or(0..0, |(_, at)| at.clone());
         let (made, understood) = made(options, at, edits);
         let mut report = made.judge(document, say)?;
+        if in_string {
+            for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
+                finding.edits.clear();
+                finding.left = Some("a variable holds the command line".to_owned());
+            }
+        }
         if !understood {
             report.partial = true;
             report.findings.retain(|finding| finding.severity == Severity::Info);

@@ -81,6 +81,30 @@ fn virt_xml_changes_a_part() {
 }
 
 #[test]
+fn virt_install_in_a_string_that_is_run_is_a_command() {
+    let script = |run: &str| {
+        format!(
+            "#!/bin/bash\nCMD=\"virt-install \\\n  --name $1 \\\n  --clock hpet_present=yes --import \\\n  --metadata title=\\\"$T\\\" $@\"\n{run}\n"
+        )
+    };
+    for run in ["eval ${CMD}", "$CMD", "if [ $dry ]; then echo $CMD; else eval \"$CMD\"; fi"] {
+        let text = script(run);
+        assert_eq!(Kind::detect("vm.sh", &text), Some(Kind::VirtInstall), "{text}");
+        assert_eq!(bad(&text), ["lv-hpet-on"], "{text}");
+        assert_eq!(testing::mended(Kind::VirtInstall, "vm.sh", &text), text);
+    }
+    for run in ["echo $CMD", "", "$OTHER"] {
+        assert_eq!(Kind::detect("vm.sh", &script(run)), None, "{run}");
+    }
+    let sudo = script("$CMD").replace("=\"virt", "=\"sudo virt");
+    assert_eq!(bad(&sudo), ["lv-hpet-on"]);
+    // A word in brackets of a message is no domain.
+    let usage =
+        "echo \"usage: $0 <domain>\"\nvirt-install --name a --clock hpet_present=yes --import\n";
+    assert_eq!(Kind::detect("vm.sh", usage), Some(Kind::VirtInstall));
+}
+
+#[test]
 fn virt_install_name_of_a_package_is_no_machine() {
     for text in [
         "sudo pacman -S --needed libvirt virt-install virt-viewer\n",
