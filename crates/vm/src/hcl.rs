@@ -46,6 +46,16 @@ pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
     Ok(reader.body(&body))
 }
 
+/// Returns the first label of a block, from the text behind the block's type. A label may be without quotes; then
+/// only the brace distinguishes the block from other languages' commands.
+pub(crate) fn first_label(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    match text.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').map(|(label, _)| label),
+        None => text.split([' ', '\t', '{', '"']).next().filter(|_| text.contains('{')),
+    }
+}
+
 struct Reader {
     /// The values of variables and locals.
     known: HashMap<(&'static str, String), Expression>,
@@ -207,6 +217,21 @@ impl Reader {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn first_label_may_stand_without_quotes() {
+        for (text, label) in [
+            (" \"qemu\" \"a\" {", Some("qemu")),
+            (" qemu a {", Some("qemu")),
+            (" qemu \"a\" {", Some("qemu")),
+            ("\tqemu{", Some("qemu")),
+            (" qemu", None),
+            (" = \"qemu\"", None),
+            ("", None),
+        ] {
+            assert_eq!(first_label(text), label, "{text}");
+        }
+    }
 
     #[test]
     fn parse_a_block_is_what_the_same_in_json_is() {

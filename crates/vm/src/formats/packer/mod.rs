@@ -58,8 +58,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Json);
     }
     let source = |line: &str| {
-        let rest = line.strip_prefix("source").map(str::trim_start).unwrap_or_default();
-        rest.strip_prefix('"').and_then(|rest| rest.split('"').next()).is_some_and(is)
+        let rest = line.strip_prefix("source").filter(|rest| rest.starts_with([' ', '\t', '"']));
+        // A label may be without quotes; `source = ...` is an attribute.
+        hcl::first_label(rest.unwrap_or_default()).is_some_and(is)
     };
     clues.has(source).then_some(Sign::Declared)
 }
@@ -314,7 +315,14 @@ fn virtualbox(source: &Source<'_>) -> Result<Report, LintError> {
     let document = source.document;
     let mut inner = source.inner(Kind::Virtualbox);
     inner.name = "template.sh".to_owned();
-    inner.own("VBoxManage createvm --name vm --register\n");
+    // A machine that is imported, or that is there already, has settings that the template does not show.
+    let exists =
+        source.object.starts_with("virtualbox-ovf.") || source.object.starts_with("virtualbox-vm.");
+    inner.partial |= exists;
+    inner.own(match exists {
+        true => "VBoxManage modifyvm vm\n",
+        false => "VBoxManage createvm --name vm --register\n",
+    });
     for (option, path) in [("--ostype", "guest_os_type"), ("--cpus", "cpus")] {
         if let Some((value, at)) = source.value(&[path]) {
             inner.own(&format!("VBoxManage modifyvm vm {option} \""));

@@ -83,6 +83,33 @@ fn other_builders_are_judged_as_their_machines() {
     assert_eq!(bad(&source("proxmox-clone", "cpu_type = \"host\"")), [""; 0]);
 }
 
+/// The type of a machine that is imported, or that exists already, is not in the template.
+#[test]
+fn machine_that_another_tool_made_has_no_known_default() {
+    let cpus = "vboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--cpus\", \"2\"]]";
+    assert_eq!(bad(&source("virtualbox-iso", cpus)), ["vb-smp-tsc-emulated"]);
+    for builder in ["virtualbox-ovf", "virtualbox-vm"] {
+        let text = source(builder, cpus);
+        assert_eq!(bad(&text), [""; 0], "{builder}");
+        assert!(testing::report(Kind::Packer, "a.pkr.hcl", &text).partial);
+        let tied = format!(
+            "{}, [\"setextradata\", \"{{{{.Name}}}}\", \"VBoxInternal/TM/TSCTiedToExecution\", \"1\"]]",
+            cpus.trim_end_matches(']').to_owned() + "]"
+        );
+        assert!(bad(&source(builder, &tied)).contains(&"vb-tied-smp"), "{builder}");
+    }
+}
+
+/// A label of a block may be without quotes.
+#[test]
+fn labels_without_quotes() {
+    let rows = "{\n cd_files = [\"Autounattend.xml\"]\n qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=off\"], [\"-cpu\", \"host\"]]\n}\n";
+    for labels in ["qemu server", "\"qemu\" server", "qemu \"server\""] {
+        assert_eq!(bad(&format!("source {labels} {rows}")), ["q-hv-time-missing"], "{labels}");
+    }
+    assert_eq!(Kind::detect("a.sh", "#!/bin/sh\nsource qemu\n"), None);
+}
+
 #[test]
 fn json_is_read_with_its_variables() {
     let text = "{\"variables\": {\"accel\": \"none\"}, \"builders\": [{\"type\": \"qemu\", \"accelerator\": \"{{user `accel`}}\"}, {\"type\": \"amazon-ebs\"}]}";

@@ -46,8 +46,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
     let json = clues.quotes("resource") && kinds.iter().any(|kind| clues.quotes(kind));
     let resource = |line: &str| {
-        let rest = line.strip_prefix("resource").map(str::trim_start).unwrap_or_default();
-        kinds.iter().any(|kind| rest.starts_with(&format!("\"{kind}\"")))
+        let rest = line.strip_prefix("resource").filter(|rest| rest.starts_with([' ', '\t', '"']));
+        hcl::first_label(rest.unwrap_or_default()).is_some_and(|label| kinds.contains(&label))
     };
     (json || clues.has(resource)).then_some(if json { Sign::Json } else { Sign::Declared })
 }

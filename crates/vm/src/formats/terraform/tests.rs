@@ -81,6 +81,14 @@ fn proxmox_resources_are_judged_as_the_machine_that_they_make() {
 }
 
 #[test]
+fn terraform_labels_may_stand_without_quotes() {
+    let text = "resource libvirt_domain a {\n  name = \"a\"\n  type = \"qemu\"\n}\n";
+    assert_eq!(Kind::detect("main.tf", text), Some(Kind::Terraform));
+    assert_eq!(all(text), all(&text.replace("libvirt_domain a", "\"libvirt_domain\" \"a\"")));
+    assert!(all(text).iter().any(|it| it.starts_with("lv-emulated")));
+}
+
+#[test]
 fn json_is_read_as_hcl_is() {
     let text =
         "{\"resource\": {\"libvirt_domain\": {\"a\": [{\"name\": \"a\", \"type\": \"qemu\"}]}}}";

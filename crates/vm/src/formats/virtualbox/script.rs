@@ -23,6 +23,13 @@ fn is_comment(line: &str) -> bool {
         || lower.starts_with("rem ")
 }
 
+/// Returns whether a word is only the sign of a shell that the line goes on in the next one.
+fn is_continuation(word: &Word<'_>, text: &str) -> bool {
+    let behind = text.get(word.span.end..).unwrap_or_default();
+    let ends = behind.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    !word.quoted && matches!(word.text, "\\" | "^" | "`") && ends
+}
+
 /// The machines of a script, in the order of their first lines.
 #[derive(Default)]
 struct Machines {
@@ -167,7 +174,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
                 own.1 = is_comment(text.get(from..).unwrap_or_default());
             }
             own.0 = word.span.start.max(own.0);
-            !own.1
+            !own.1 && !is_continuation(word, text)
         });
         let mut known = false;
         for (index, word) in words.iter().enumerate() {

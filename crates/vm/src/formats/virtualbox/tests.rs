@@ -48,6 +48,19 @@ fn a_linux_with_the_default_provider_is_well() {
     assert_eq!(ids(&text), expected);
 }
 
+/// The sign at the end of a line that goes on is no machine's name.
+#[test]
+fn command_over_several_lines_names_its_machine() {
+    let of = |text: &str| testing::ids(Kind::Virtualbox, "vm.sh", text);
+    let one = "VBoxManage createvm --name $m --ostype Ubuntu_64 --register\nVBoxManage modifyvm $m --cpus 2\n";
+    for (name, mark) in [("a.sh", "\\"), ("a.sh", "\\ "), ("a.bat", "^"), ("a.ps1", "`")] {
+        let several = one.replace("modifyvm ", &format!("modifyvm {mark}\n    "));
+        let found = testing::ids(Kind::Virtualbox, name, &several);
+        assert_eq!(found, of(one), "{several}");
+    }
+    assert!(of(one).iter().all(|(id, _)| *id != "vb-up-dynamic-tsc"));
+}
+
 #[test]
 fn several_vcpus_of_others_trap() {
     // The default for Windows is Hyper-V's interface, which disables the trapping like KVM's.
