@@ -133,3 +133,69 @@ fn items_of_a_list_are_one_command_line() {
         report.findings.iter().any(|it| it.rule.id == "q-hv-time-missing" && it.edits.is_empty())
     );
 }
+
+/// Options beside the name of an emulator of another processor are not of a PC.
+#[test]
+fn options_of_another_processor_have_no_hpet() {
+    let make = |target: &str| {
+        format!(
+            "SIM = qemu-system-{target}\nSIMFLAGS = -M board -nographic -cpu x -m 64 -kernel\n\ncheck: test.elf\n\t$(SIM) $(SIMFLAGS) $<\n"
+        )
+    };
+    let hpet = |target: &str| {
+        ids(Kind::Qemu, &make(target)).iter().any(|(id, _)| *id == "q-hpet-default-on")
+    };
+    for target in ["lm32", "mips64el", "or1k", "riscv64", "aarch64"] {
+        assert!(!hpet(target), "{target}");
+    }
+    assert!(hpet("x86_64") && hpet("$(ARCH)"));
+    let both = format!("{}OTHER = qemu-system-i386\n", make("lm32"));
+    assert!(ids(Kind::Qemu, &both).iter().any(|(id, _)| *id == "q-hpet-default-on"));
+}
+
+/// A QEMU whose options another script sets is one, though nothing of it is known.
+#[test]
+fn options_in_variables_of_another_script() {
+    let of = |rest: &str| format!("#!/bin/bash\n. ./config.sh\n{rest}\n");
+    for rest in [
+        "exec qemu-system-x86_64 $ARGS",
+        "Q=qemu-system-x86_64\nexec $Q ${ARGS:+ $ARGS}",
+        "if [ -z \"$D\" ]; then sudo qemu-system-x86_64 $A $B; fi",
+    ] {
+        let text = of(rest);
+        assert_eq!(Kind::detect("vm.sh", &text), Some(Kind::Qemu), "{text}");
+        assert_eq!(ids(Kind::Qemu, &text), [("q-value-unknown", Severity::Info)], "{text}");
+    }
+    for rest in [
+        "apt-get install -y qemu-system-x86 $MORE",
+        "qemu-system-x86_64 --version",
+        "for q in qemu-system-x86_64 $OTHER; do which $q; done",
+        "echo qemu-system-x86_64 $ARGS",
+        "qemu-system-x86_64",
+    ] {
+        assert_eq!(Kind::detect("vm.sh", &of(rest)), None, "{rest}");
+    }
+}
+
+/// NixOS writes the command line, and a list of options is a part of it.
+#[test]
+fn options_of_nixos_are_a_part() {
+    let own =
+        |list: &str| format!("{{ ... }}:\n{{\n  virtualisation.qemu.options = [ {list} ];\n}}\n");
+    let micro = |list: &str| {
+        format!(
+            "{{\n  microvm = {{\n    vcpu = 2;\n    mem = 512;\n    qemu.extraArgs = [ {list} ];\n  }};\n}}\n"
+        )
+    };
+    let files: [&dyn Fn(&str) -> String; 2] = [&own, &micro];
+    for file in files {
+        let text = file("\"-acpitable\" \"file=a.aml\"");
+        assert_eq!(Kind::detect("vm.nix", &text), Some(Kind::Qemu), "{text}");
+        assert_eq!(ids(Kind::Qemu, &text), [("q-value-unknown", Severity::Info)], "{text}");
+        let text = file("\"-cpu\" \"host,kvmclock=off\"");
+        assert_eq!(Kind::detect("vm.nix", &text), Some(Kind::Qemu), "{text}");
+        let found = ids(Kind::Qemu, &text);
+        assert!(found.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{found:?}");
+        assert!(found.contains(&("q-value-unknown", Severity::Info)), "{found:?}");
+    }
+}

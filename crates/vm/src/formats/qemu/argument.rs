@@ -1,9 +1,10 @@
 //! A script that gets the QEMU to use as an argument: `./start.sh -b /usr/bin/qemu-system-x86_64 -c 2`. The other options are of
-//! that script, and what it gives QEMU is known only there.
+//! that script, and what it gives QEMU is known only there. The same is true of a command line that consists of variables
+//! of another script: `qemu-system-x86_64 $ARGS`.
 
 use super::script::is_program;
-use crate::placed::Placed;
-use crate::words::base;
+use crate::placed::{Placed, UNKNOWN};
+use crate::words::{base, listed};
 use std::ops::Range;
 
 /// Returns where a command names a script that gets the name of QEMU as the value of an option.
@@ -16,6 +17,19 @@ pub(super) fn of_script(words: &[Placed]) -> Option<Range<usize>> {
     let script = before.iter().find(|word| is_script(word.as_str()))?;
     // Behind two dashes the QEMU command line itself follows.
     (takes && option != "--").then(|| script.span())
+}
+
+/// Returns the program of a command line each option of which is in variables whose values are not known: another file
+/// sets them.
+pub(super) fn in_variables(words: &[Placed]) -> Option<Range<usize>> {
+    const BEFORE: &str = "exec sudo env nice nohup command time then else do {";
+    let at = words.iter().position(|word| !listed(BEFORE, word.as_str()))?;
+    let program = words.get(at).filter(|word| is_program(word.as_str()) && !word.unknown())?;
+    let options = words.get(at + 1..).unwrap_or_default();
+    let nothing = |word: &Placed| {
+        word.unknown() && word.as_str().chars().all(|c| c == UNKNOWN || c.is_whitespace())
+    };
+    (!options.is_empty() && options.iter().all(nothing)).then(|| program.span())
 }
 
 /// Whether a word names a script that lies beside this one, or a script by its ending.

@@ -147,7 +147,7 @@ impl Branches {
             let cpu = words.iter().any(|word| matches!(word.as_str(), "-cpu" | "--cpu"));
             if cpu && !out.iter().any(|other| same(&other.words, &words)) {
                 let program = command.program.clone();
-                out.push(Command { program, words, apart: true, written: command.written });
+                out.push(Command { program, words, apart: true, ..command });
             }
         }
         match out.as_slice() {

@@ -165,8 +165,41 @@ pub(crate) fn x86(command: &Command) -> bool {
         Some((_, target)) => {
             target.starts_with("x86_64") || target.starts_with("i386") || is_open(target)
         }
-        None => true,
+        None => !command.foreign,
     }
+}
+
+/// Returns whether a text names emulators of other processors, and none of x86. Packages have similar names.
+pub(super) fn names_only_foreign(text: &str) -> bool {
+    const TARGETS: [&str; 20] = [
+        "aarch64",
+        "alpha",
+        "arm",
+        "avr",
+        "cris",
+        "hppa",
+        "lm32",
+        "loongarch",
+        "m68k",
+        "microblaze",
+        "mips",
+        "nios2",
+        "or1k",
+        "ppc",
+        "riscv",
+        "rx",
+        "s390x",
+        "sh4",
+        "sparc",
+        "xtensa",
+    ];
+    let mut named = text.match_indices("qemu-system-").peekable();
+    let foreign = |at: usize| {
+        let target = text.get(at..).unwrap_or_default();
+        TARGETS.iter().any(|name| target.starts_with(name))
+    };
+    let kvm = text.contains("qemu-kvm");
+    named.peek().is_some() && !kvm && named.all(|(at, mark)| foreign(at + mark.len()))
 }
 
 /// Options with a value that is not an option itself.

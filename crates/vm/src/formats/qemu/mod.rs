@@ -17,6 +17,7 @@ mod guards;
 pub(crate) mod line;
 pub(crate) mod machine;
 mod manifest;
+mod nix;
 mod pooled;
 pub(crate) mod property;
 mod python;
@@ -96,6 +97,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let read = || Script::read(text);
     let told = |script: &Script| runs(script) || script.helper.is_some();
     if text.contains("qemu-system-") && (told(&read()) || clues.has(written::writes)) {
+        return Some(Sign::Words);
+    }
+    if nix::options(text).is_some() {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)

@@ -7,7 +7,7 @@ use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
 use super::pooled::{self, Pooled};
 use super::variables::Variables;
-use super::{manifest, python};
+use super::{machine, manifest, nix, python};
 use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
@@ -39,6 +39,8 @@ pub(crate) struct Command {
     pub(crate) apart: bool,
     /// Whether a function of the script writes it, so that nothing of it is changed.
     pub(crate) written: bool,
+    /// Whether the file names only emulators of other processors than x86, for a program of another name.
+    pub(crate) foreign: bool,
 }
 
 /// The command lines of a file.
@@ -127,6 +129,7 @@ impl Script {
                     words,
                     apart: false,
                     written: false,
+                    foreign: machine::names_only_foreign(text),
                 });
             }
         }
@@ -170,7 +173,7 @@ impl Script {
             true => Helpers::of(text, &statements),
             false => Helpers::default(),
         };
-        let mut told = None;
+        let (mut told, mut alone) = (None, None);
         for (number, statement) in statements.iter().enumerate() {
             if helpers.inside(number) {
                 continue;
@@ -191,6 +194,7 @@ impl Script {
                 told.get_or_insert(at);
                 continue;
             }
+            alone = alone.or_else(|| argument::in_variables(&expanded));
             script.take(&expanded);
             script.in_strings(&variables, statement);
             let named = variables.named(rest);
@@ -212,6 +216,14 @@ impl Script {
         if script.commands.is_empty() {
             script.pool(text, &variables, &statements);
         }
+        if script.commands.is_empty() {
+            script.helper = script.helper.or(alone);
+        }
+        if script.commands.iter().all(|command| command.program.is_none()) {
+            script.helper = script.helper.or_else(|| nix::options(text));
+        }
+        let foreign = machine::names_only_foreign(text);
+        script.commands.iter_mut().for_each(|command| command.foreign = foreign);
         script.cut |= variables.exhausted();
         script
     }
@@ -318,7 +330,8 @@ impl Script {
             }
         }
         if pooled::enough(&words) {
-            self.commands.push(Command { program: None, words, apart: false, written: false });
+            let (program, apart, written, foreign) = (None, false, false, false);
+            self.commands.push(Command { program, words, apart, written, foreign });
         }
     }
 }
@@ -541,5 +554,6 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
         words: options,
         apart: false,
         written: false,
+        foreign: false,
     })
 }

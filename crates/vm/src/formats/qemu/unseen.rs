@@ -3,8 +3,8 @@
 //! nothing is guessed.
 
 use super::property::Properties;
-use super::python;
 use super::script::{Command, Script, begin, end, is_program};
+use super::{nix, python};
 use crate::certain::{is_python, is_shell};
 use crate::comments;
 use crate::document::Document;
@@ -60,9 +60,17 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
     Finding::new(rule!("q-value-unknown"), at).summary(summary)
 }
 
-/// Reports a function that gets QEMU options, or a script that gets its name.
+/// Reports a function that gets QEMU options, a script that gets its name, or a program whose options are in variables.
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
+    if is_program(name) {
+        let words = "every option of this QEMU is in a variable that is set elsewhere; what it holds, only a run tells";
+        return finding(at.clone(), words.to_owned());
+    }
+    if nix::is_option(name) {
+        let words = "NixOS writes the command line from such options; what else is in it, only a build tells";
+        return finding(at.clone(), words.to_owned());
+    }
     let what = if name.contains(['/', '.']) { "script" } else { "function" };
     let words =
         format!("the {what} {name} writes the command line; what it writes, only a run tells");
