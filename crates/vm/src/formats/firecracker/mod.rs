@@ -15,7 +15,7 @@ use crate::inner::written;
 use crate::json::{self, Json};
 use crate::lint::{LintError, Report};
 use crate::parameters;
-use crate::words::here_documents;
+use crate::words::{base, here_documents, listed};
 use std::ops::Range;
 
 /// The registry entry of this kind.
@@ -46,8 +46,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let socket = ["boot-source", "--unix-socket", "curl"];
     let text = clues.text;
     let alone = !text.contains("qemu-system-");
+    // A function of the script may send it.
+    let function = ["boot-source", "boot_args", "kernel_image_path"];
     let all = |marks: [&str; 3]| marks.iter().all(|mark| text.contains(mark));
-    if alone && (all(sends) || all(socket)) {
+    if alone && (all(sends) || all(socket) || is_shell_script(text) && all(function)) {
         return Some(Sign::Lines);
     }
     if loads || keys.iter().any(|key| clues.quotes(key)) {
@@ -55,6 +57,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     let written = || here_documents(text).into_iter().any(|it| text.get(it).is_some_and(is_json));
     (alone && text.contains("\"boot-source\"") && written()).then_some(Sign::Part)
+}
+
+/// Whether the first line of a text names a shell. Programs that use the socket have the same strings.
+fn is_shell_script(text: &str) -> bool {
+    let program = text.lines().next().and_then(|line| line.strip_prefix("#!")).unwrap_or_default();
+    program.split_whitespace().any(|word| listed("sh bash dash ksh zsh ash", base(word)))
 }
 
 /// Whether a text is the configuration of a machine.

@@ -33,6 +33,22 @@ fn parameters() {
 }
 
 #[test]
+fn script_whose_function_sends_the_configuration() {
+    let script = |shell: &str| {
+        format!(
+            "#!/usr/bin/env {shell}\n. ./functions.sh\nARGS=\"console=ttyS0 notsc\"\nput \"boot-source\" \"{{\n  \\\"kernel_image_path\\\": \\\"$K\\\",\n  \
+             \\\"boot_args\\\": \\\"$ARGS\\\"\n}}\"\n"
+        )
+    };
+    assert_eq!(Kind::detect("vm.sh", &script("bash")), Some(Kind::Firecracker));
+    assert_eq!(testing::bad(Kind::Firecracker, "vm.sh", &script("bash")), ["cmdline-notsc"]);
+    // A program in another language has the same strings.
+    assert_ne!(Kind::detect("vm", &script("node")), Some(Kind::Firecracker));
+    let other = script("bash").replace("boot_args", "args");
+    assert_ne!(Kind::detect("vm.sh", &other), Some(Kind::Firecracker));
+}
+
+#[test]
 fn templates() {
     let edx = |bit: usize| {
         let mut digits = ['x'; 32];
