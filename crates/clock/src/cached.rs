@@ -6,6 +6,7 @@ use crate::instant::Instant;
 #[cfg(feature = "std")]
 use crate::slots;
 use crate::slots::Slots;
+use crate::timestamp::Timestamp;
 #[cfg(feature = "std")]
 use crate::updater::Updater;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -109,6 +110,13 @@ impl CachedClock {
         Instant::from_nanos(self.monotonic_ns())
     }
 
+    /// [`realtime_ns`](Self::realtime_ns) as a [`Timestamp`].
+    #[inline]
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        Timestamp::from_unix_nanos(self.realtime_ns())
+    }
+
     /// Starts a thread that updates this clock at that interval, until the [`Updater`] is dropped.
     /// The clock is updated once before this returns.
     ///
@@ -117,10 +125,14 @@ impl CachedClock {
     ///
     /// # Errors
     ///
-    /// Returns an error if the thread cannot be started, or if there is no memory that the kernel clears in a child:
+    /// Returns an error if the interval is zero (`InvalidInput`), if the thread cannot be started, or if there is no memory that the kernel clears in a child:
     /// `Unsupported` or `InvalidInput` on Linux before 4.14.
     #[cfg(feature = "std")]
     pub fn spawn_updater(&'static self, interval: Duration) -> io::Result<Updater> {
+        if interval.is_zero() {
+            // The thread would run without a pause.
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         Updater::spawn(self, interval, Box::new(|| self.update()))
     }
 
@@ -208,6 +220,7 @@ mod tests {
         sleep(Duration::from_millis(5));
         assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), (ns, wall));
         assert_eq!(clock.now(), Instant::from_nanos(ns));
+        assert_eq!(clock.timestamp(), Timestamp::from_unix_nanos(wall));
         clock.update();
         assert!(clock.monotonic_ns() >= ns + 5_000_000);
         assert!(clock.realtime_ns() > wall);
@@ -222,6 +235,13 @@ mod tests {
         // The wall clock may be set back.
         clock.remember(11, 500);
         assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), (11, 500));
+    }
+
+    #[test]
+    fn an_updater_needs_an_interval() {
+        static CLOCK: CachedClock = CachedClock::new();
+        let error = CLOCK.spawn_updater(Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 
     // (Miri does not know MADV_WIPEONFORK.)
