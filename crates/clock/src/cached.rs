@@ -9,7 +9,7 @@ use crate::slots::Slots;
 use crate::timestamp::Timestamp;
 #[cfg(feature = "std")]
 use crate::updater::Updater;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering, fence};
 #[cfg(feature = "std")]
 use core::time::Duration;
 #[cfg(feature = "std")]
@@ -74,11 +74,13 @@ impl CachedClock {
     }
 
     pub(crate) fn remember(&self, monotonic: u64, realtime: u64) {
+        // The clock's own slots first: a time that a reader has seen in the others is there, too, when these are cleared
+        // (in a child) or emptied.
+        self.own.fill(monotonic, realtime);
         let slots = self.slots();
         if !core::ptr::eq(slots, &self.own) {
             slots.fill(monotonic, realtime);
         }
-        self.own.fill(monotonic, realtime);
     }
 
     /// The remembered `CLOCK_MONOTONIC` in nanoseconds; the kernel's coarse one if none is
@@ -162,6 +164,8 @@ impl CachedClock {
 
     #[cold]
     fn unkept_monotonic(&self) -> u64 {
+        // What was filled before a time that this thread has seen: see `Slots::fill`.
+        fence(Ordering::Acquire);
         // The tick may be older than the time that was remembered last. (In a child: by the parent.)
         clocks::monotonic_coarse_ns().max(self.own.monotonic.load(Ordering::Relaxed))
     }
@@ -242,6 +246,26 @@ mod tests {
         static CLOCK: CachedClock = CachedClock::new();
         let error = CLOCK.spawn_updater(Duration::ZERO).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[cfg(not(miri))]
+    #[test]
+    fn time_that_was_seen_outlives_the_updater_s_slots() {
+        static CLOCK: CachedClock = CachedClock::new();
+        let slots = CLOCK.kept().unwrap();
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for ns in 1..500_000 {
+                    CLOCK.remember(ns, ns);
+                }
+                over.store(true, Ordering::Release);
+            });
+            while !over.load(Ordering::Acquire) {
+                let seen = slots.monotonic.load(Ordering::Acquire);
+                assert!(seen <= CLOCK.own.monotonic.load(Ordering::Acquire));
+            }
+        });
     }
 
     // (Miri does not know MADV_WIPEONFORK.)
