@@ -116,6 +116,12 @@ for compiler in c++ clang++; do
         # The C header alone, as the oldest C++ sees it.
         echo '#include <clocksmith.h>' | "$compiler" -x c++ -std=c++98 -Wall -Wextra -Werror -Wno-long-long \
             -fsyntax-only $cflags - || wrong "$compiler: C++98 does not take clocksmith.h"
+        # Programs without exceptions, and with a warning that not every compiler has.
+        printf '#include <clocksmith.hpp>\nstd::time_t now(clocksmith::cached_clock& clock, std::error_code& error) {
+            const clocksmith::cached_clock::updater updater(clock, std::chrono::milliseconds(1), error);
+            return clocksmith::system_clock::to_time_t(clock.system());\n}\n' |
+            "$compiler" -x c++ -std=c++11 "${strict[@]}" -Wno-unknown-warning-option -Wuseless-cast -fno-exceptions -fno-rtti \
+                -fsyntax-only $cflags - || wrong "$compiler: a program without exceptions does not take clocksmith.hpp"
     else
         echo "$compiler: not here, not tried"
     fi

@@ -141,8 +141,8 @@ uint64_t clocksmith_cached_realtime_ns(const struct clocksmith_cached_clock *clo
 
 /* Starts a thread that updates the clock at that interval, for programs without a loop. The clock is updated once
  * before this returns; a clock may have several updaters. The thread has all signals blocked, so that no handler runs
- * in it. Returns 0 and writes the updater to `updater`; EINVAL if the interval is 0; or another number of errno: no
- * thread or no memory, or a kernel before 4.14, which cannot clear memory in a child.
+ * in it. Returns 0 and writes the updater to `updater`; EINVAL if the interval is 0 or `updater` is null; or another
+ * number of errno: no thread or no memory, or a kernel before 4.14, which cannot clear memory in a child.
  *
  * A forked child does not have the thread. There, reads return the kernel's coarse clock until the child updates
  * the clock or starts an updater of its own. */

@@ -16,6 +16,11 @@
 #include <ctime>
 #include <system_error>
 
+// Programs that are compiled without exceptions (-fno-exceptions) have all clocks, too.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define CLOCKSMITH_EXCEPTIONS 1
+#endif
+
 namespace clocksmith {
 
 namespace detail {
@@ -98,8 +103,7 @@ struct system_clock : detail::clock_base<system_clock, false> {
 
     // Whole seconds; the fraction is truncated.
     static std::time_t to_time_t(const time_point& time) noexcept {
-        return static_cast<std::time_t>(
-            std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+        return std::chrono::duration_cast<std::chrono::duration<std::time_t>>(time.time_since_epoch()).count();
     }
     static time_point from_time_t(std::time_t time) noexcept {
         return time_point(std::chrono::seconds(time));
@@ -132,21 +136,32 @@ public:
     // A thread that updates a clock until this is destroyed. The clock must live longer: declare it first.
     class updater {
     public:
+        // Sets `error`; if it is not zero there is no thread.
+        updater(cached_clock& clock, std::chrono::nanoseconds interval, std::error_code& error) noexcept
+            : updater_(nullptr) {
+            error.assign(start(clock, interval), std::generic_category());
+        }
+#ifdef CLOCKSMITH_EXCEPTIONS
         // Throws std::system_error.
         updater(cached_clock& clock, std::chrono::nanoseconds interval) : updater_(nullptr) {
-            const int error = interval.count() <= 0
-                                  ? EINVAL
-                                  : clocksmith_cached_start(&clock.state_, static_cast<std::uint64_t>(interval.count()),
-                                                            &updater_);
+            const int error = start(clock, interval);
             if (error != 0) {
                 throw std::system_error(error, std::generic_category(), "clocksmith: cannot keep a clock up to date");
             }
         }
+#endif
         updater(const updater&) = delete;
         updater& operator=(const updater&) = delete;
         ~updater() { clocksmith_cached_stop(updater_); }
 
     private:
+        int start(cached_clock& clock, std::chrono::nanoseconds interval) noexcept {
+            if (interval.count() <= 0) {
+                return EINVAL;
+            }
+            return clocksmith_cached_start(&clock.state_, static_cast<std::uint64_t>(interval.count()), &updater_);
+        }
+
         clocksmith_updater* updater_;
     };
 
@@ -155,5 +170,7 @@ private:
 };
 
 }  // namespace clocksmith
+
+#undef CLOCKSMITH_EXCEPTIONS
 
 #endif

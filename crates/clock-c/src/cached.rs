@@ -54,14 +54,15 @@ pub unsafe extern "C" fn clocksmith_cached_realtime_ns(clock: *const Cached) -> 
 /// # Safety
 ///
 /// As of [`clocksmith_cached_update`], and the clock stays where it is until the updater has been stopped. `updater` is
-/// to a pointer that may be written.
+/// null, which is refused, or to a pointer that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_cached_start(
     clock: *mut Cached,
     interval_ns: u64,
     updater: *mut *mut Updater,
 ) -> c_int {
-    if interval_ns == 0 {
+    // Without a place for the updater nothing could stop the thread.
+    if interval_ns == 0 || updater.is_null() {
         return INVALID;
     }
     // SAFETY: by the contract: the thread has ended before the clock does.
@@ -155,15 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_zero_is_refused() {
+    fn an_interval_of_zero_and_no_place_for_the_updater_are_refused() {
         let mut updater = core::ptr::null_mut();
-        // SAFETY: a clock and a pointer of this test; null is nothing to stop.
-        let result = unsafe {
+        // SAFETY: a clock and a pointer of this test; null is nothing to stop, and no place.
+        let results = unsafe {
             let mut clock = core::mem::zeroed::<Cached>();
             clocksmith_cached_stop(updater);
-            clocksmith_cached_start(&raw mut clock, 0, &raw mut updater)
+            [
+                clocksmith_cached_start(&raw mut clock, 0, &raw mut updater),
+                clocksmith_cached_start(&raw mut clock, 1_000_000, core::ptr::null_mut()),
+            ]
         };
-        assert_eq!(result, INVALID);
+        assert_eq!(results, [INVALID; 2]);
         assert!(updater.is_null());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::clocks;
 use crate::instant::Instant;
+use crate::timestamp::Timestamp;
 use core::time::Duration;
 use std::time::SystemTime;
 
@@ -23,7 +24,7 @@ const READINGS: u32 = 8;
 ///
 /// let moment = Instant::now();
 /// let anchor = Anchor::now();
-/// println!("it was {} ns after 1970", anchor.unix_ns(moment));
+/// println!("it was {}", anchor.timestamp(moment));
 /// assert_eq!(anchor.of_unix_ns(anchor.unix_ns(moment)), moment);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +118,19 @@ impl Anchor {
         Instant::from_nanos(moved(self.at.as_nanos(), self.unix_ns, ns))
     }
 
+    /// The wall clock at a moment: [`unix_ns`](Self::unix_ns) as a [`Timestamp`].
+    #[must_use]
+    pub const fn timestamp(&self, moment: Instant) -> Timestamp {
+        Timestamp::from_unix_nanos(self.unix_ns(moment))
+    }
+
+    /// The moment at which the wall clock, as it was at the moment of the anchor, shows that time:
+    /// [`of_unix_ns`](Self::of_unix_ns).
+    #[must_use]
+    pub const fn of_timestamp(&self, time: Timestamp) -> Instant {
+        self.of_unix_ns(time.as_unix_nanos())
+    }
+
     /// The wall clock at a moment: [`unix_ns`](Self::unix_ns) as a `SystemTime`.
     #[must_use]
     pub fn system_time(&self, moment: Instant) -> SystemTime {
@@ -171,6 +185,8 @@ mod tests {
             let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(x);
             prop_assert_eq!(anchor.of_system_time(time), anchor.of_unix_ns(x));
             let moment = Instant::from_nanos(x);
+            prop_assert_eq!(anchor.timestamp(moment).as_unix_nanos(), anchor.unix_ns(moment));
+            prop_assert_eq!(anchor.of_timestamp(Timestamp::from_unix_nanos(x)), anchor.of_unix_ns(x));
             prop_assert_eq!(
                 anchor.system_time(moment),
                 SystemTime::UNIX_EPOCH + Duration::from_nanos(anchor.unix_ns(moment))

@@ -6,9 +6,10 @@ use crate::instant::Instant;
 #[cfg(feature = "std")]
 use crate::slots;
 use crate::slots::Slots;
+use crate::timestamp::Timestamp;
 #[cfg(feature = "std")]
 use crate::updater::Updater;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering, fence};
 #[cfg(feature = "std")]
 use core::time::Duration;
 #[cfg(feature = "std")]
@@ -73,11 +74,13 @@ impl CachedClock {
     }
 
     pub(crate) fn remember(&self, monotonic: u64, realtime: u64) {
+        // The clock's own slots first: a time that a reader has seen in the others is there, too, when these are cleared
+        // (in a child) or emptied.
+        self.own.fill(monotonic, realtime);
         let slots = self.slots();
         if !core::ptr::eq(slots, &self.own) {
             slots.fill(monotonic, realtime);
         }
-        self.own.fill(monotonic, realtime);
     }
 
     /// The remembered `CLOCK_MONOTONIC` in nanoseconds; the kernel's coarse one if none is
@@ -109,6 +112,13 @@ impl CachedClock {
         Instant::from_nanos(self.monotonic_ns())
     }
 
+    /// [`realtime_ns`](Self::realtime_ns) as a [`Timestamp`].
+    #[inline]
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        Timestamp::from_unix_nanos(self.realtime_ns())
+    }
+
     /// Starts a thread that updates this clock at that interval, until the [`Updater`] is dropped.
     /// The clock is updated once before this returns.
     ///
@@ -117,10 +127,14 @@ impl CachedClock {
     ///
     /// # Errors
     ///
-    /// Returns an error if the thread cannot be started, or if there is no memory that the kernel clears in a child:
+    /// Returns an error if the interval is zero (`InvalidInput`), if the thread cannot be started, or if there is no memory that the kernel clears in a child:
     /// `Unsupported` or `InvalidInput` on Linux before 4.14.
     #[cfg(feature = "std")]
     pub fn spawn_updater(&'static self, interval: Duration) -> io::Result<Updater> {
+        if interval.is_zero() {
+            // The thread would run without a pause.
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         Updater::spawn(self, interval, Box::new(|| self.update()))
     }
 
@@ -150,6 +164,8 @@ impl CachedClock {
 
     #[cold]
     fn unkept_monotonic(&self) -> u64 {
+        // What was filled before a time that this thread has seen: see `Slots::fill`.
+        fence(Ordering::Acquire);
         // The tick may be older than the time that was remembered last. (In a child: by the parent.)
         clocks::monotonic_coarse_ns().max(self.own.monotonic.load(Ordering::Relaxed))
     }
@@ -208,6 +224,7 @@ mod tests {
         sleep(Duration::from_millis(5));
         assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), (ns, wall));
         assert_eq!(clock.now(), Instant::from_nanos(ns));
+        assert_eq!(clock.timestamp(), Timestamp::from_unix_nanos(wall));
         clock.update();
         assert!(clock.monotonic_ns() >= ns + 5_000_000);
         assert!(clock.realtime_ns() > wall);
@@ -222,6 +239,33 @@ mod tests {
         // The wall clock may be set back.
         clock.remember(11, 500);
         assert_eq!((clock.monotonic_ns(), clock.realtime_ns()), (11, 500));
+    }
+
+    #[test]
+    fn an_updater_needs_an_interval() {
+        static CLOCK: CachedClock = CachedClock::new();
+        let error = CLOCK.spawn_updater(Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[cfg(not(miri))]
+    #[test]
+    fn time_that_was_seen_outlives_the_updater_s_slots() {
+        static CLOCK: CachedClock = CachedClock::new();
+        let slots = CLOCK.kept().unwrap();
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for ns in 1..500_000 {
+                    CLOCK.remember(ns, ns);
+                }
+                over.store(true, Ordering::Release);
+            });
+            while !over.load(Ordering::Acquire) {
+                let seen = slots.monotonic.load(Ordering::Acquire);
+                assert!(seen <= CLOCK.own.monotonic.load(Ordering::Acquire));
+            }
+        });
     }
 
     // (Miri does not know MADV_WIPEONFORK.)

@@ -2,6 +2,8 @@
 
 use crate::instant::Instant;
 use core::time::Duration;
+#[cfg(feature = "std")]
+use std::{rc::Rc, sync::Arc};
 
 /// A source of [`Instant`]s.
 ///
@@ -51,13 +53,28 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
-#[cfg(feature = "std")]
-impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
+impl<C: Clock + ?Sized> Clock for &mut C {
     #[inline(always)]
     fn now(&self) -> Instant {
         C::now(self)
     }
 }
+
+/// Whatever holds a clock is a clock: `Box<dyn Clock>` is chosen when the program runs.
+#[cfg(feature = "std")]
+macro_rules! held {
+    ($($holder:ident),*) => {$(
+        impl<C: Clock + ?Sized> Clock for $holder<C> {
+            #[inline(always)]
+            fn now(&self) -> Instant {
+                C::now(self)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "std")]
+held!(Arc, Box, Rc);
 
 /// [`Instant::now`]: exact, and ordered between threads. A clock that is a value goes into caches, limiters
 /// and queues, whose moments come from several threads.
@@ -124,6 +141,13 @@ mod tests {
         reads_forward(std::sync::Arc::new(CoarseClock));
         let clock: &dyn Clock = &SystemClock;
         reads_forward(clock);
+        let clock: Box<dyn Clock> = Box::new(SystemClock);
+        reads_forward(clock);
+        let clock: Rc<dyn Clock> = Rc::new(SystemClock);
+        reads_forward(clock);
+        let mut clock = SystemClock;
+        let borrowed: &mut dyn Clock = &mut clock;
+        reads_forward(borrowed);
         assert_eq!(size_of::<(SystemClock, OrderedClock, CoarseClock)>(), 0);
     }
 }

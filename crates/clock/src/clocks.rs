@@ -64,59 +64,7 @@ mod served {
 }
 
 #[cfg(all(not(engine), feature = "std"))]
-mod served {
-    use crate::source::Source;
-    use crate::synchrony::{Refused, Synchrony};
-    pub(crate) use clocksmith_raw::clock_id::ClockId;
-    use std::sync::OnceLock;
-    use std::time::{Duration, Instant, SystemTime};
-
-    #[inline]
-    pub(crate) fn monotonic() -> u64 {
-        // Rust's `Instant` has no number; the first one of the process is the origin. One second,
-        // so that an instant a little before it is not lost.
-        static ORIGIN: OnceLock<Instant> = OnceLock::new();
-        let passed = ORIGIN.get_or_init(Instant::now).elapsed().as_nanos();
-        u64::try_from(passed).unwrap_or(u64::MAX).saturating_add(1_000_000_000)
-    }
-
-    #[inline]
-    pub(crate) fn monotonic_ordered() -> u64 {
-        monotonic()
-    }
-
-    #[inline]
-    pub(crate) fn exact<const ORDERED: bool>(id: ClockId) -> u64 {
-        match id {
-            ClockId::Realtime | ClockId::RealtimeCoarse | ClockId::Tai => SystemTime::now()
-                .duration_since(SystemTime::UNIX_EPOCH)
-                .map_or(0, |passed| u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)),
-            _ => monotonic(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn coarse(id: ClockId) -> u64 {
-        exact::<false>(id)
-    }
-
-    pub(crate) fn source() -> Source {
-        Source::Std
-    }
-
-    pub(crate) fn restrict(_best: Source) {}
-
-    pub(crate) fn trust(_limit: Duration) -> Result<Synchrony, Refused> {
-        Err(Refused::Unsupported)
-    }
-
-    pub(crate) fn distrust() {}
-
-    pub(crate) fn rate() -> Option<(u32, u32)> {
-        None
-    }
-}
-
+use crate::elsewhere as served;
 use served::ClockId;
 
 /// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock there is.
@@ -238,7 +186,8 @@ pub fn restrict(best: Source) {
 /// acpi_pm or another slow clocksource, when **you** know that the TSC is good.
 ///
 /// First the counters of all processors are tested against each other, for at most about `limit` (100
-/// ms is plenty on a quiet machine). Then [`monotonic_ns`] follows the kernel's clock with a line
+/// ms is plenty on a quiet machine). These are the processors that the calling thread may run on: call this
+/// in a thread that is not bound to some of them. Then [`monotonic_ns`] follows the kernel's clock with a line
 /// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
 /// counter that jumps or changes its rate is noticed then, and not used any more.
 ///

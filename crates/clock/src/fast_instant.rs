@@ -1,7 +1,7 @@
 //! A moment of the monotonic clock, read unordered.
 
 use crate::instant::Instant;
-use core::ops::{Add, AddAssign, Sub, SubAssign};
+use core::ops::Sub;
 use core::time::Duration;
 
 /// An [`Instant`] that is read unordered: the cheapest way to measure how long something took, where
@@ -27,6 +27,11 @@ use core::time::Duration;
 pub struct FastInstant(Instant);
 
 impl FastInstant {
+    /// The earliest moment.
+    pub const ZERO: Self = Self(Instant::ZERO);
+    /// The latest moment.
+    pub const MAX: Self = Self(Instant::MAX);
+
     /// Now, read unordered: [`monotonic_ns`](crate::monotonic_ns).
     #[inline(always)]
     #[must_use]
@@ -95,6 +100,20 @@ impl FastInstant {
             None => None,
         }
     }
+
+    /// A later moment, [`MAX`](Self::MAX) at the latest.
+    #[inline]
+    #[must_use]
+    pub const fn saturating_add(&self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration))
+    }
+
+    /// An earlier moment, [`ZERO`](Self::ZERO) at the earliest.
+    #[inline]
+    #[must_use]
+    pub const fn saturating_sub(&self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration))
+    }
 }
 
 impl From<FastInstant> for Instant {
@@ -111,41 +130,7 @@ impl From<Instant> for FastInstant {
     }
 }
 
-impl Add<Duration> for FastInstant {
-    type Output = Self;
-
-    /// Saturates at the latest moment.
-    #[inline]
-    fn add(self, duration: Duration) -> Self {
-        Self(self.0 + duration)
-    }
-}
-
-impl AddAssign<Duration> for FastInstant {
-    /// Saturates at the latest moment.
-    #[inline]
-    fn add_assign(&mut self, duration: Duration) {
-        self.0 += duration;
-    }
-}
-
-impl Sub<Duration> for FastInstant {
-    type Output = Self;
-
-    /// Saturates at the earliest moment.
-    #[inline]
-    fn sub(self, duration: Duration) -> Self {
-        Self(self.0 - duration)
-    }
-}
-
-impl SubAssign<Duration> for FastInstant {
-    /// Saturates at the earliest moment.
-    #[inline]
-    fn sub_assign(&mut self, duration: Duration) {
-        self.0 -= duration;
-    }
-}
+crate::operators::duration_operators!(FastInstant);
 
 impl Sub for FastInstant {
     type Output = Duration;
@@ -175,6 +160,9 @@ mod tests {
             prop_assert_eq!(Instant::from(fast_x - d), x - d);
             prop_assert_eq!(fast_x.checked_add(d).map(Instant::from), x.checked_add(d));
             prop_assert_eq!(fast_x.checked_sub(d).map(Instant::from), x.checked_sub(d));
+            prop_assert_eq!(Instant::from(fast_x.saturating_add(d)), x.saturating_add(d));
+            prop_assert_eq!(Instant::from(fast_x.saturating_sub(d)), x.saturating_sub(d));
+            prop_assert!(FastInstant::ZERO <= fast_x && fast_x <= FastInstant::MAX);
             prop_assert_eq!(fast_x.cmp(&fast_y), a.cmp(&b));
         }
     }

@@ -43,8 +43,11 @@
 ///
 /// # What `std` programs should know
 ///
-/// [`Instant`](crate::Instant) saturates where std's panics (`+`, `-`); the `checked_` functions
-/// return `None`. [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
+/// [`Instant`](crate::Instant) saturates where std's may panic (`+`, `-`); the `checked_` functions
+/// return `None`. There is no moment before the zero of the clock, which on Linux is the start of the machine: a machine that has run
+/// for a minute has no `now() - hour`, and gives the zero instead, an interval that is too short. Where something is to be due at once,
+/// `Option<Instant>` says so.
+/// [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
 /// time.
 ///
 /// # Times of other crates
@@ -166,10 +169,10 @@ pub mod design {}
 /// | problem | behaviour |
 /// |---|---|
 /// | `fork`, `vfork`, raw `clone` | the kernel's page is the same in the child; the library's own line is in memory that is cleared in a child (`MADV_WIPEONFORK`), so a child never finds a lock held by a thread of its parent |
-/// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read |
+/// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read. A [`CachedClock`](crate::CachedClock) that was updated before shows its time until the clock of an earlier namespace has reached it |
 /// | a signal handler interrupts any code | waits of reads are short and bounded; while a line is being written, reads use the kernel instead of waiting |
 /// | seccomp, calls refused with an error | a source that needs a refused call is not used; the vDSO needs no call |
-/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call |
+/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call, nor do [`Ticks`](crate::Ticks). Others do: [`realtime_bounded`](crate::realtime_bounded) once a second (`adjtimex`), [`is_slow`](crate::is_slow) each time (`clock_gettime`, `prctl`, `openat`), the first `VmClock::open` (`openat` and `mmap`), and what starts threads |
 /// | `PR_SET_TSC` before the first read | system calls only, and `is_slow` does not test. What uses std's clock is fatal there as std's clock is: `Anchor::now`, `spawn_updater` |
 /// | `PR_SET_TSC` after the first read, or in some threads only; seccomp's strict mode, which does the same | the next counter read is fatal, as it is in the vDSO |
 /// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and checks the behaviour of reads as well |

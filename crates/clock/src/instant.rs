@@ -8,13 +8,16 @@ use core::time::Duration;
 /// It is used like `std::time::Instant`, and is likewise ordered between threads: a moment that is taken
 /// after another thread's moment has been seen is not earlier than that moment. So it may be handed from
 /// thread to thread, and from task to task of an async runtime. [`FastInstant`](crate::FastInstant) is the
-/// unordered one, for intervals that begin and end in one thread. Two things differ from std's:
+/// unordered one, for intervals that begin and end in one thread. Three things differ from std's:
 ///
 /// - It is a number, [`as_nanos`](Self::as_nanos): nanoseconds since some moment at or before the
 ///   start of the machine, up to 584 years of them.
 /// - The operators never panic. They saturate: a sum that is too late is the latest moment, and a
 ///   difference that would be negative is zero, or the earliest moment. The `checked_` methods
 ///   report such cases.
+/// - There is no moment before [`ZERO`](Self::ZERO), which on Linux is the start of the machine; std's has such moments there.
+///   `Instant::now() - month` is `ZERO` in a machine that has run for a day, and a day has elapsed since then, not a month.
+///   To make something due at once use `Option<Instant>`, or [`checked_sub`](Self::checked_sub).
 ///
 /// Moments of different machines, or from before a restart, must not be compared. Nor must those
 /// of different time namespaces.

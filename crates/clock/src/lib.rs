@@ -79,6 +79,10 @@ pub mod compat;
 mod discover;
 #[cfg(engine)]
 mod eligible;
+// Tests compile it everywhere.
+#[cfg(all(feature = "std", any(not(engine), test)))]
+#[cfg_attr(engine, allow(dead_code, reason = "this target has better clocks"))]
+mod elsewhere;
 #[cfg(engine)]
 mod engine;
 mod fast_instant;
@@ -137,12 +141,14 @@ pub use instant::Instant;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub use mock::MockClock;
 pub use slow::{Slowness, is_slow};
-pub use source::Source;
+pub use source::{NotASource, Source};
 #[cfg(all(engine, feature = "std"))]
 pub use synchrony::test_counters;
 pub use synchrony::{Refused, Synchrony};
 pub use tick_scale::{TickAnchor, TickScale};
 pub use ticks::Ticks;
+#[cfg(feature = "serde")]
+pub use timestamp::unix_nanos;
 pub use timestamp::{Backward, NotATimestamp, OutOfRange, Rfc3339Text, Timestamp};
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub use updater::Updater;

@@ -39,7 +39,8 @@ impl Slots {
     pub(crate) fn fill(&self, monotonic: u64, realtime: u64) {
         let mut there = self.monotonic.load(Ordering::Relaxed);
         if there < monotonic {
-            there = self.monotonic.fetch_max(monotonic, Ordering::Relaxed);
+            // A thread that sees it, and fences, sees what this thread has filled before.
+            there = self.monotonic.fetch_max(monotonic, Ordering::Release);
         }
         if there <= monotonic {
             self.realtime.store(realtime, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use core::cmp::Ordering;
 use core::fmt;
+use core::str::FromStr;
 
 /// The source that serves reads of the clock, from the lowest read cost to the highest.
 ///
@@ -31,6 +32,17 @@ pub enum Source {
 }
 
 impl Source {
+    /// All of them, in the order of preference.
+    const ALL: [Self; 7] = [
+        Self::Vvar,
+        Self::Pvclock,
+        Self::HypervPage,
+        Self::Disciplined,
+        Self::Vdso,
+        Self::Syscall,
+        Self::Std,
+    ];
+
     /// Its name, in lower case, without spaces.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -95,5 +107,50 @@ impl Ord for Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+impl FromStr for Source {
+    type Err = NotASource;
+
+    /// The source with that [`name`](Self::name), for settings such as that of [`restrict`](crate::restrict).
+    fn from_str(name: &str) -> Result<Self, NotASource> {
+        Self::ALL.into_iter().find(|source| source.name() == name).ok_or(NotASource(()))
+    }
+}
+
+/// A text is not the name of a [`Source`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotASource(());
+
+impl fmt::Display for NotASource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the text is not the name of a source of the time; there are")?;
+        for (index, source) in Source::ALL.iter().enumerate() {
+            write!(f, "{}{source}", if index == 0 { " " } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for NotASource {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_return_and_the_order_is_that_of_preference() {
+        for source in Source::ALL {
+            assert_eq!(source.name().parse(), Ok(source));
+        }
+        assert!(Source::ALL.is_sorted());
+        for text in ["", "VVAR", "vvar ", "unknown"] {
+            let error = text.parse::<Source>().unwrap_err();
+            assert!(
+                error.to_string().contains("vvar, pvclock, hyperv-page, disciplined"),
+                "{error}"
+            );
+        }
     }
 }

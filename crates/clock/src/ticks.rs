@@ -132,8 +132,10 @@ mod unit {
     fn decide() -> u8 {
         // A counter that the kernel does not use may differ between processors.
         let serves = kernel::keep_errno(|| {
-            kernel::counter_is_allowed()
-                && (clocks::source().is_counter() || eligible::by_behaviour::<Hardware>())
+            // A source that is the counter was found to be allowed at the first read of a clock. The kernel is not asked
+            // again: by now a filter may kill the process for that.
+            clocks::source().is_counter()
+                || kernel::counter_is_allowed() && eligible::by_behaviour::<Hardware>()
         });
         let unit = if serves { CYCLES } else { NANOSECONDS };
         // If another thread has a different result, that one was first and is used.

@@ -56,8 +56,8 @@ impl Uptime {
         Self::since(Instant::now(), Precision::default())
     }
 
-    /// Since that moment, with this precision. From [`Instant::ZERO`] on it is the time since the
-    /// machine started, less the time that it slept.
+    /// Since that moment, with this precision. From [`Instant::ZERO`] on it is, on Linux, the time since
+    /// the machine started, less the time that it slept.
     #[must_use]
     pub const fn since(begin: Instant, precision: Precision) -> Self {
         Self { begin, precision }

@@ -382,9 +382,18 @@ const fn statement(code: u32, k: u32) -> libc::sock_filter {
 
 /// Allows only these system calls; the filter returns `otherwise` for the others. `false` if the kernel has no filters.
 fn filter(allowed: &[libc::c_long], otherwise: u32) -> bool {
+    install(allowed, libc::SECCOMP_RET_ALLOW, otherwise)
+}
+
+/// Allows all system calls but these, for which the filter returns `instead`.
+fn filter_out(refused: &[libc::c_long], instead: u32) -> bool {
+    install(refused, instead, libc::SECCOMP_RET_ALLOW)
+}
+
+fn install(listed: &[libc::c_long], result: u32, otherwise: u32) -> bool {
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
-    for (index, call) in allowed.iter().enumerate() {
-        let left = u8::try_from(allowed.len() - index).unwrap();
+    for (index, call) in listed.iter().enumerate() {
+        let left = u8::try_from(listed.len() - index).unwrap();
         program.push(libc::sock_filter {
             code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
             jt: left,
@@ -393,7 +402,7 @@ fn filter(allowed: &[libc::c_long], otherwise: u32) -> bool {
         });
     }
     program.push(statement(libc::BPF_RET | libc::BPF_K, otherwise));
-    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
+    program.push(statement(libc::BPF_RET | libc::BPF_K, result));
     let program = libc::sock_fprog {
         len: u16::try_from(program.len()).unwrap(),
         filter: program.as_mut_ptr(),
@@ -401,12 +410,12 @@ fn filter(allowed: &[libc::c_long], otherwise: u32) -> bool {
     // SAFETY: installs a filter for this thread; the kernel copies it.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let result =
+        let installed =
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program);
-        if result != 0 {
+        if installed != 0 {
             eprintln!("skipped: PR_SET_SECCOMP: {}", std::io::Error::last_os_error());
         }
-        result == 0
+        installed == 0
     }
 }
 
@@ -451,9 +460,30 @@ fn a_filter_that_kills() {
             wait(in_child(|| {
                 if filter(&LEAST, libc::SECCOMP_RET_KILL_PROCESS) {
                     check(kernel, EXACTLY, 500);
+                    // The first ticks, too.
+                    let (first, last) =
+                        (clocksmith::TickAnchor::now(), clocksmith::TickAnchor::now());
+                    assert!(clocksmith::TickScale::of_kernel().is_some());
+                    assert!(first.ticks() <= last.ticks());
                 }
             }));
         }
+    });
+}
+
+/// A program that cannot list its processors cannot test their counters.
+#[test]
+fn counters_that_cannot_be_tested_are_not_trusted() {
+    alone("counters_that_cannot_be_tested_are_not_trusted", || {
+        wait(in_child(|| {
+            if filter_out(
+                &[libc::SYS_sched_getaffinity],
+                libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+            ) {
+                let refused = clocksmith::trust_counter(Duration::from_millis(100)).unwrap_err();
+                assert!(!matches!(refused, clocksmith::Refused::TooBusy { .. }), "{refused}");
+            }
+        }));
     });
 }
 

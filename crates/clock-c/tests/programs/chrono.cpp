@@ -134,6 +134,15 @@ void remembers() {
         refused = error.code().value() == EINVAL;
     }
     CHECK(refused);
+    std::error_code error;
+    {
+        const cs::cached_clock::updater updater(kept, std::chrono::nanoseconds(-1), error);
+    }
+    CHECK(error == std::errc::invalid_argument);
+    {
+        const cs::cached_clock::updater updater(kept, std::chrono::milliseconds(1), error);
+    }
+    CHECK(!error);
 }
 
 }  // namespace

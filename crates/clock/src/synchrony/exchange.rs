@@ -20,10 +20,13 @@ pub fn test_counters(limit: Duration) -> Result<Synchrony, Refused> {
     if !is_invariant() {
         return Err(Refused::NotInvariant);
     }
-    let processors = allowed_processors();
+    let processors = allowed_processors()?;
     let mut found =
-        Synchrony { processors: processors.len().max(1), exchanges: 0, undetectable_cycles: 0 };
-    let Some((first, others)) = processors.split_first() else { return Ok(found) };
+        Synchrony { processors: processors.len(), exchanges: 0, undetectable_cycles: 0 };
+    // Without any processor nothing would be tested, and nothing untested is used.
+    let Some((first, others)) = processors.split_first() else {
+        return Err(Refused::NotListed { error: 0 });
+    };
     let each = limit / u32::try_from(others.len()).unwrap_or(u32::MAX).max(1);
     for other in others {
         let pair = exchange(*first, *other, each)?;
@@ -53,26 +56,42 @@ fn is_invariant() -> bool {
     true
 }
 
-fn allowed_processors() -> Vec<usize> {
-    // SAFETY: zeros are an empty set; the call writes the set and nothing beyond.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
-            return Vec::new();
-        }
-        set
+/// Processors that a mask holds: eight times as many as the kernel of a distribution. `cpu_set_t` holds 1,024, and the
+/// kernel refuses a mask that is too small for the machine.
+const MOST: usize = 65_536;
+const BITS: usize = usize::BITS as usize;
+type Mask = [usize; MOST / BITS];
+
+fn allowed_processors() -> Result<Vec<usize>, Refused> {
+    let mut mask: Mask = [0; MOST / BITS];
+    // SAFETY: the call writes the mask and nothing beyond.
+    let result = unsafe {
+        libc::sched_getaffinity(0, size_of::<Mask>(), (&raw mut mask).cast::<libc::cpu_set_t>())
     };
-    let size = 8 * size_of::<libc::cpu_set_t>();
-    // SAFETY: reads a bit of the set, below its size.
-    (0..size).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+    if result == 0 {
+        Ok(members(&mask))
+    } else {
+        Err(Refused::NotListed { error: kernel::last_error() })
+    }
+}
+
+fn members(mask: &Mask) -> Vec<usize> {
+    let words = mask.iter().enumerate();
+    words
+        .flat_map(|(at, word)| {
+            (0..BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * BITS + bit)
+        })
+        .collect()
 }
 
 fn bind(processor: usize) -> Result<(), Refused> {
-    // SAFETY: a local set with one bit below its size; binds only this thread.
+    let mut mask: Mask = [0; MOST / BITS];
+    if let Some(word) = mask.get_mut(processor / BITS) {
+        *word = 1 << (processor % BITS);
+    }
+    // SAFETY: a local mask; binds only this thread. (The kernel ignores what is beyond its own masks.)
     let result = unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+        libc::sched_setaffinity(0, size_of::<Mask>(), (&raw const mask).cast::<libc::cpu_set_t>())
     };
     if result == 0 {
         Ok(())
@@ -115,9 +134,10 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
         let answering = answering.map_err(|error| no_thread(&error))?;
         let asking = Builder::new().spawn_scoped(scope, || {
             // The other one may have failed to start: it is not waited for beyond the limit.
-            let end = Instant::now() + limit;
-            let asked =
-                bind(one).map(|()| meeting.ask(counter::read_ordered, || || Instant::now() < end));
+            let asked = bind(one).map(|()| {
+                let in_time = within(limit);
+                meeting.ask(counter::read_ordered, || in_time)
+            });
             over.store(true, Ordering::Relaxed);
             asked
         });
@@ -135,6 +155,12 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
     })?;
     let known = |least: Option<i64>| least.unwrap_or(i64::MAX);
     judge(one, other, Pair { exchanges, there: known(there), back: known(back) })
+}
+
+/// Whether the limit, which begins now, is not over yet. One beyond the clock's range is none.
+fn within(limit: Duration) -> impl Fn() -> bool + Copy {
+    let end = Instant::now().checked_add(limit);
+    move || end.is_none_or(|end| Instant::now() < end)
 }
 
 fn no_thread(error: &std::io::Error) -> Refused {
@@ -187,8 +213,29 @@ mod tests {
     }
 
     #[test]
+    fn processors_beyond_1024_are_members() {
+        let mut mask: Mask = [0; MOST / BITS];
+        for processor in [0, 63, 1_023, 1_024, 8_191, MOST - 1] {
+            mask[processor / BITS] |= 1 << (processor % BITS);
+        }
+        assert_eq!(members(&mask), [0, 63, 1_023, 1_024, 8_191, MOST - 1]);
+        assert!(members(&[0; MOST / BITS]).is_empty());
+    }
+
+    #[test]
+    fn limit_beyond_the_range_of_the_clock_is_none() {
+        assert!(within(Duration::MAX)() && within(Duration::from_secs(3600))());
+        assert!(!within(Duration::ZERO)());
+    }
+
+    #[test]
     fn a_processor_that_is_not_there() {
-        let refused = std::thread::spawn(|| bind(1_000)).join().unwrap().unwrap_err();
-        assert!(matches!(refused, Refused::NotBound { processor: 1_000, .. }), "{refused}");
+        for missing in [60_000, MOST + 7] {
+            let refused = std::thread::spawn(move || bind(missing)).join().unwrap().unwrap_err();
+            assert!(
+                matches!(refused, Refused::NotBound { processor, .. } if processor == missing),
+                "{refused}"
+            );
+        }
     }
 }

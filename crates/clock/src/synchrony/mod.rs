@@ -17,7 +17,8 @@ pub use exchange::test_counters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Synchrony {
-    /// Processors that took part: those that this thread may run on.
+    /// Processors that took part: those that this thread may run on. If it is bound to some, the counters of the others
+    /// are not tested.
     pub processors: usize,
     /// Exchanges in all.
     pub exchanges: u64,
@@ -36,6 +37,12 @@ pub enum Refused {
     /// The processor does not guarantee that its counter runs at one rate in all states (CPUID
     /// 0x80000007, edx, bit 8). In a virtual machine, the hypervisor does not guarantee it.
     NotInvariant,
+    /// The kernel does not list the processors that this thread may run on, so they cannot be tested; the error number of
+    /// `sched_getaffinity(2)`.
+    NotListed {
+        /// The error number.
+        error: i32,
+    },
     /// A thread could not be bound to a processor; the error number of `sched_setaffinity(2)`.
     NotBound {
         /// The processor.
@@ -71,6 +78,11 @@ impl fmt::Display for Refused {
             Self::Forbidden => f.write_str("reading the counter is forbidden here (PR_SET_TSC)"),
             Self::NotInvariant => f.write_str(
                 "the processor does not say that its TSC is invariant (CPUID 0x80000007)",
+            ),
+            Self::NotListed { error } => write!(
+                f,
+                "listing the processors of this thread, whose counters are to be tested: error {error}; allow \
+                 sched_getaffinity in the filter of system calls"
             ),
             Self::NotBound { processor, error } => {
                 write!(f, "binding a thread to processor {processor}: error {error}")

@@ -12,6 +12,8 @@ mod convert;
 mod serde;
 mod text;
 
+#[cfg(feature = "serde")]
+pub use self::serde::unix_nanos;
 pub use text::{NotATimestamp, Rfc3339Text};
 
 use crate::instant::nanos;
@@ -29,7 +31,8 @@ use core::time::Duration;
 ///
 /// It converts to and from `std::time::SystemTime`, and with the features of their names `jiff::Timestamp`,
 /// `chrono::DateTime<Utc>` and `time::OffsetDateTime`. The feature `serde` reads and writes it: as text (RFC 3339, with nine
-/// digits) in formats that people read, such as JSON, and as a `u64` of nanoseconds in others.
+/// digits) in formats that people read, such as JSON, and as a `u64` of nanoseconds in others. Behind `#[serde(flatten)]` and in
+/// untagged enums a format of the second kind needs `#[serde(with = "clocksmith::unix_nanos")]`.
 ///
 /// # What it promises
 ///

@@ -43,6 +43,77 @@ impl Visitor<'_> for Text {
     }
 }
 
+/// A [`Timestamp`] as a number of nanoseconds since 1970, in every format: `#[serde(with = "clocksmith::unix_nanos")]`.
+///
+/// For fields behind `#[serde(flatten)]` and in enums that are untagged or tagged internally, in formats that people do not
+/// read: serde keeps such fields in memory before it gives them to their types, and the memory says of itself that people
+/// read it. A number is then taken for one of JSON, without a unit, and refused.
+///
+/// For JSON, if its readers want numbers. They have 19 digits: JavaScript rounds them.
+///
+/// ```
+/// use clocksmith::{Timestamp, unix_nanos};
+/// use serde::de::value::{Error, U64Deserializer};
+/// use serde::de::IntoDeserializer as _;
+///
+/// let number: U64Deserializer<Error> = 7u64.into_deserializer();
+/// assert_eq!(unix_nanos::deserialize(number)?, Timestamp::from_unix_nanos(7));
+/// # Ok::<(), Error>(())
+/// ```
+pub mod unix_nanos {
+    use super::{Deserialize, Deserializer, Serializer, Timestamp};
+
+    /// Writes the number.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the format.
+    pub fn serialize<S: Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(moment.as_unix_nanos())
+    }
+
+    /// Reads the number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no number of 64 bits.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        u64::deserialize(deserializer).map(Timestamp::from_unix_nanos)
+    }
+
+    /// The same for an `Option`: `#[serde(with = "clocksmith::unix_nanos::option")]`.
+    pub mod option {
+        use super::{Deserialize, Deserializer, Serializer, Timestamp};
+
+        /// Writes the number, or nothing.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the format.
+        pub fn serialize<S: Serializer>(
+            moment: &Option<Timestamp>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            match moment {
+                Some(moment) => serializer.serialize_some(&moment.as_unix_nanos()),
+                None => serializer.serialize_none(),
+            }
+        }
+
+        /// Reads the number, if there is one.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if there is something else than a number of 64 bits.
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Timestamp>, D::Error> {
+            let number = Option::<u64>::deserialize(deserializer)?;
+            Ok(number.map(Timestamp::from_unix_nanos))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +159,30 @@ mod tests {
     fn number_of_a_binary_format_is_nanoseconds() {
         let moment = Timestamp::deserialize(Binary(7)).unwrap();
         assert_eq!(moment, Timestamp::from_unix_nanos(7));
+        assert_eq!(unix_nanos::deserialize(Binary(7)).unwrap(), moment);
+    }
+
+    /// What serde has kept of a binary format for `flatten` says that people read it.
+    #[test]
+    fn kept_number_needs_a_fixed_form() {
+        let kept = || -> U64Deserializer<Error> { 7u64.into_deserializer() };
+        assert!(kept().is_human_readable() && Timestamp::deserialize(kept()).is_err());
+        assert_eq!(unix_nanos::deserialize(kept()).unwrap(), Timestamp::from_unix_nanos(7));
+    }
+
+    #[test]
+    fn numbers_return_in_json() {
+        for moment in [Timestamp::from_unix_nanos(1_772_355_907_123_456_789), Timestamp::MAX] {
+            let json = unix_nanos::serialize(&moment, serde_json::value::Serializer).unwrap();
+            assert_eq!(json, moment.as_unix_nanos());
+            assert_eq!(unix_nanos::deserialize(json).unwrap(), moment);
+            for option in [Some(moment), None] {
+                let json =
+                    unix_nanos::option::serialize(&option, serde_json::value::Serializer).unwrap();
+                assert_eq!(json.is_null(), option.is_none());
+                assert_eq!(unix_nanos::option::deserialize(json).unwrap(), option);
+            }
+        }
+        assert!(unix_nanos::deserialize(serde_json::Value::from(-1)).is_err());
     }
 }
