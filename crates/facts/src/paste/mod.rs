@@ -6,6 +6,7 @@
 //! messages (`log`), the output of profilers and benchmarks (`symptom`), the meaning of any of them.
 
 mod complete;
+mod consoles;
 mod cpuid;
 mod discipline;
 mod examples;
@@ -26,6 +27,7 @@ mod sections;
 mod service;
 mod set_back;
 mod sysfs;
+mod table;
 mod timedatectl;
 mod virt;
 mod wall;
@@ -39,6 +41,7 @@ use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
+pub use consoles::consoles;
 pub(crate) use files::label;
 pub use headings::headed;
 pub use hosts::{HOSTS, hosts};
