@@ -18,8 +18,7 @@ struct Console<'a> {
 
 /// The session of a host and the consoles of its guests. Empty if the text has no console with kernel messages, has
 /// nothing about the host, or has the sessions of several hosts.
-#[must_use]
-pub fn consoles(lines: &[String]) -> Vec<Section> {
+pub(super) fn consoles(lines: &[String]) -> Vec<Section> {
     let mut host: Option<&str> = None;
     let mut session = Section::default();
     let mut guests: Vec<Section> = Vec::new();

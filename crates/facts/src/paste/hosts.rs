@@ -139,7 +139,9 @@ fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
 /// The runs of the text. A line without a host belongs to the current run.
 fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
+    let mut set: Option<(usize, &str)> = None;
     for (number, line) in lines.iter().enumerate() {
+        set = set_name(line).map(|name| (number, name)).or(set);
         let host = found[number].and_then(|host| names.iter().position(|name| *name == host.name));
         let of_kernel = found[number].is_some_and(|host| host.of_kernel);
         let now = if of_kernel { times(line) } else { (None, None) };
@@ -153,8 +155,8 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
                     lines[before].starts_with("-- Boot ") || lines[before].starts_with("-- Reboot")
                 });
                 let none = (None, None);
-                let before = &lines[number.saturating_sub(NAMED_WITHIN)..number];
-                let is_set = before.iter().any(|line| sets_name(line, names[host]));
+                let is_set = set
+                    .is_some_and(|(at, name)| number - at <= NAMED_WITHIN && name == names[host]);
                 runs.push(Run {
                     is_set,
                     host,
@@ -178,10 +180,10 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
     runs
 }
 
-/// Whether a line reports that systemd sets this name: `systemd[1]: Hostname set to <web1>.`
-fn sets_name(line: &str, name: &str) -> bool {
-    let set = line.split_once("Hostname set to <").and_then(|(_, rest)| rest.split_once('>'));
-    set.is_some_and(|(set, _)| set.split('.').next() == Some(name))
+/// The name that systemd reports to set: `systemd[1]: Hostname set to <web1>.`
+fn set_name(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once("Hostname set to <")?.1.split_once('>')?;
+    name.split('.').next()
 }
 
 /// General host names, which machines have before they know their own name or without one.

@@ -41,7 +41,6 @@ use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
-pub use consoles::consoles;
 pub(crate) use files::label;
 pub use headings::headed;
 pub use hosts::{HOSTS, hosts};
