@@ -1,9 +1,8 @@
 //! From evidence to a judgement; the same for every verb.
 
 use crate::diagnosis::judge;
-use crate::elsewhere;
 use crate::reconcile::reconcile;
-use crate::{Read, Report};
+use crate::{Read, Report, elsewhere, outlived};
 use clocksmith_facts::{Facts, log};
 use clocksmith_kernel::arch_vdso::has_sysfs_directory;
 use clocksmith_kernel::feature::Feature;
@@ -75,6 +74,7 @@ pub fn assess(mut facts: Facts, measured: Measured) -> Assessment {
     log::complete(&mut facts);
     let mut contradictions = reconcile(&mut facts);
     contradictions.extend(elsewhere::set_aside(&mut facts));
+    contradictions.extend(outlived::set_aside(&mut facts));
     let machine = Machine::of(&facts);
     let mut expectation = predict(&machine);
     let report = judge(&facts, &machine, &expectation, measured, contradictions);

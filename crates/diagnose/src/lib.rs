@@ -16,6 +16,7 @@ pub mod diagnosis;
 mod elsewhere;
 pub mod explain;
 mod headline;
+mod outlived;
 pub mod policy;
 pub use clocksmith_kernel::names;
 pub mod reconcile;

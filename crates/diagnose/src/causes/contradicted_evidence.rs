@@ -3,7 +3,7 @@
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Severity};
-use crate::elsewhere;
+use crate::{elsewhere, outlived};
 
 pub(super) const CAUSE: Definition = Definition { find, ..PLAIN };
 
@@ -13,12 +13,19 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::ContradictedEvidence,
             Severity::Info,
             Confidence::High,
-            if contradiction.fact == elsewhere::FACT {
-                "the watchdog's reference in these lines, or the clock of their guest, is not among the clocksources that \
-                 this machine lists: they are of another machine or of another boot, and are left out"
-            } else {
-                "the kernel log says that the kernel gave up a clocksource which sysfs still offers: any user can \
-                 write such a line into the log, and only the kernel writes sysfs, so the line is left out"
+            match contradiction.fact.as_str() {
+                elsewhere::FACT => {
+                    "the watchdog's reference in these lines, or the clock of their guest, is not among the clocksources that \
+                     this machine lists: they are of another machine or of another boot, and are left out"
+                }
+                outlived::FACT => {
+                    "a later reading shows the TSC in use, and a kernel that has given the TSC up does not use it again \
+                     before the next boot: these lines are of another boot or of another machine, and are left out"
+                }
+                _ => {
+                    "the kernel log says that the kernel gave up a clocksource which sysfs still offers: any user can \
+                     write such a line into the log, and only the kernel writes sysfs, so the line is left out"
+                }
             },
             vec![contradiction.weaker.clone(), contradiction.stronger.clone()],
         );

@@ -98,3 +98,33 @@ fn reference_that_was_demoted_later_need_not_be_listed() {
     let report = pasted(&format!("{}{lines}{later}", read("acpi_pm", "acpi_pm")));
     assert!(blames_a_demotion(&report), "{} {:?}", report.headline, report.causes);
 }
+
+/// A kernel that gave the TSC up does not use it again before the next boot.
+#[test]
+fn demotion_in_front_of_a_reading_of_the_tsc_is_of_another_boot() {
+    let is_contradicted = |report: &Report| {
+        report.causes.iter().any(|cause| cause.id == CauseId::ContradictedEvidence)
+    };
+    let own = read("tsc", "tsc hpet acpi_pm");
+    let guest = "[    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n\
+                 [    0.041223] tsc: Marking TSC unstable due to TSCs unsynchronized\n\
+                 [    0.512377] clocksource: Switched to clocksource hpet\n";
+    let mut texts: Vec<String> = demotions("hpet").into();
+    texts.push(guest.to_owned());
+    for lines in texts {
+        for text in [format!("{lines}\n{own}"), format!("{own}{lines}\n{own}")] {
+            let report = pasted(&text);
+            assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{text}");
+            assert_eq!(report.verdict, Verdict::Ok, "{text}: {}", report.headline);
+            assert!(report.headline.contains("Nothing to fix"), "{text}: {}", report.headline);
+            assert!(!blames_a_demotion(&report), "{text}: {:?}", report.causes);
+            assert!(is_contradicted(&report), "{text}: {:?}", report.causes);
+        }
+        // A reading from before the demotion does not contradict it, and a user can ask for the TSC again.
+        let write = format!("# echo tsc > {DIR}/current_clocksource\n");
+        for text in [format!("{own}{lines}"), format!("{lines}\n{write}{own}")] {
+            let report = pasted(&text);
+            assert!(!is_contradicted(&report), "{text}: {:?}", report.causes);
+        }
+    }
+}

@@ -68,7 +68,7 @@ pub(crate) fn family_of(message: &str) -> Option<&'static str> {
 }
 
 /// The host name before the message of a line.
-pub(crate) use prefix::host::{Host, of as host_of};
+pub(crate) use prefix::host::{Host, name as host_name, of as host_of};
 
 /// The times before a message of the kernel: seconds since boot, and the date.
 pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {

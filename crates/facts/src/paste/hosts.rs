@@ -1,6 +1,7 @@
 //! Separates the machines of one log by the host before each line: the journal of several machines, the
 //! file of a server that collects logs, the output of a log store.
 
+use super::table::Column;
 use super::{Section, prompt};
 use crate::log::{Host, banner, host_of, strip_prefix, times};
 
@@ -8,6 +9,8 @@ use crate::log::{Host, banner, host_of, strip_prefix, times};
 pub const HOSTS: usize = 64;
 /// Number of lines of a run in which a boot must begin.
 const HEAD: usize = 8;
+/// Lines before a run that are searched for the line by which systemd reports the name that it sets.
+const NAMED_WITHIN: usize = 64;
 /// Maximum seconds since boot of a boot's first lines.
 const BEGIN: f64 = 0.5;
 /// Maximum seconds by which the time stamps of neighbouring lines are out of order.
@@ -30,6 +33,8 @@ struct Run {
     last: (Option<f64>, Option<f64>),
     /// Whether a boot begins with it.
     boots: bool,
+    /// Whether systemd reports right before it that the machine gets this name.
+    is_set: bool,
     /// Number of kernel lines in it.
     lines: usize,
 }
@@ -49,7 +54,14 @@ enum Step {
 #[must_use]
 pub fn hosts(lines: &[String]) -> Vec<Section> {
     let mut names: Vec<&str> = Vec::new();
-    let mut found: Vec<Option<Host<'_>>> = lines.iter().map(|line| host_of(line)).collect();
+    let column = Column::find(lines);
+    let mut found: Vec<Option<Host<'_>>> = lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| {
+            column.and_then(|column| column.host(number, line)).or_else(|| host_of(line))
+        })
+        .collect();
     leave_out_devices(lines, &mut found);
     let named = |names: &[&str]| {
         let section =
@@ -127,7 +139,9 @@ fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
 /// The runs of the text. A line without a host belongs to the current run.
 fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
+    let mut set: Option<(usize, &str)> = None;
     for (number, line) in lines.iter().enumerate() {
+        set = set_name(line).map(|name| (number, name)).or(set);
         let host = found[number].and_then(|host| names.iter().position(|name| *name == host.name));
         let of_kernel = found[number].is_some_and(|host| host.of_kernel);
         let now = if of_kernel { times(line) } else { (None, None) };
@@ -141,7 +155,10 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
                     lines[before].starts_with("-- Boot ") || lines[before].starts_with("-- Reboot")
                 });
                 let none = (None, None);
+                let is_set = set
+                    .is_some_and(|(at, name)| number - at <= NAMED_WITHIN && name == names[host]);
                 runs.push(Run {
+                    is_set,
                     host,
                     begin,
                     end: number + 1,
@@ -161,6 +178,12 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
         }
     }
     runs
+}
+
+/// The name that systemd reports to set: `systemd[1]: Hostname set to <web1>.`
+fn set_name(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once("Hostname set to <")?.1.split_once('>')?;
+    name.split('.').next()
 }
 
 /// General host names, which machines have before they know their own name or without one.
@@ -231,6 +254,7 @@ fn step(before: &Run, after: &Run) -> Step {
     }
     match passed {
         Some(passed) if (0.0..=GOES_ON_WITHIN).contains(&passed) => Step::Smooth,
+        None if after.is_set => Step::Smooth,
         _ => Step::Other,
     }
 }
@@ -287,6 +311,24 @@ mod tests {
     }
 
     #[test]
+    fn column_and_labels_name_machines() {
+        is(
+            "time,host,message\n1,db,\"clocksource: Switched to clocksource hpet\"\n\
+             2,web,\"clocksource: Switched to clocksource tsc\"\n3,db,\"usb 1-1: x\"\n",
+            &[("db", "1-2, 4-4"), ("web", "3-3")],
+        );
+        is("time,host,message\n1,db,tsc: x\n2,db,tsc: y\n", &[]);
+        is(
+            "[db] [   42.886518] x\n[web] [   41.430694] x\n[db] [   43.500000] x\n",
+            &[("db", "1-1, 3-3"), ("web", "2-2")],
+        );
+        is(
+            "[pod/dmesg-x2/reader] node=db [   42.886518] x\n[pod/dmesg-y7/reader] node=web [    1.430694] x\n",
+            &[("db", "1-1"), ("web", "2-2")],
+        );
+    }
+
+    #[test]
     fn names_of_boots_of_their_own_are_two_machines() {
         is(
             "Nov 24 01:00:03 web kernel: [  400.886518] x\nNov 24 01:05:03 db kernel: [    0.300000] x\n\
@@ -318,6 +360,18 @@ mod tests {
         is(&format!("{log}root@db:~# cat /x\ntsc\n"), &[("web", "1-2"), ("db", "3-4")]);
         is(&format!("{log}root@web:~# cat /x\ntsc\n"), &[]);
         is(&format!("{log}root@localhost:~# cat /x\ntsc\n"), &[]);
+    }
+
+    #[test]
+    fn name_that_systemd_sets_is_of_the_same_machine_without_dates() {
+        let boot = "localhost kernel: Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n\
+                    localhost kernel: clocksource: Switched to clocksource tsc-early\n";
+        let set = "web systemd[1]: Hostname set to <web.example.org>.\n";
+        let rest = "web kernel: EXT4-fs (sda1): mounted\n";
+        is(&format!("{boot}{set}{rest}"), &[]);
+        is(&format!("{boot}{rest}"), &[("localhost", "1-2"), ("web", "3-3")]);
+        let other = set.replace("web", "db");
+        is(&format!("{boot}{other}{rest}"), &[("localhost", "1-3"), ("web", "4-4")]);
     }
 
     #[test]

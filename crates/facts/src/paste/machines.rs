@@ -2,6 +2,7 @@
 //! vendor, the board, the processor, the host before the lines.
 
 use super::Section;
+use super::consoles::consoles;
 use crate::log::{family_of, strip_prefix};
 
 /// Maximum number of separated machines; a text with more is read as one.
@@ -100,6 +101,10 @@ impl Names {
 /// `depths`: the quotation depth of each line; empty if it was not counted.
 #[must_use]
 pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
+    let consoles = consoles(lines);
+    if consoles.len() > 1 {
+        return consoles;
+    }
     let banners: Vec<usize> =
         lines.iter().enumerate().filter(|(_, line)| is_banner(line)).map(|(at, _)| at).collect();
     if banners.len() < 2 {
@@ -384,6 +389,16 @@ mod tests {
         let x86 = "[    0.500000] tsc: Marking TSC unstable due to TSCs unsynchronized\n";
         assert_eq!(shown(&format!("{FIRST}{x86}{OTHER}{arm}")).len(), 2);
         assert_eq!(shown(&format!("{FIRST}{x86}{OTHER}{x86}")).len(), 1);
+    }
+
+    #[test]
+    fn console_of_a_guest_is_no_boot_of_its_host() {
+        let text = format!(
+            "root@kvm1:~# dmesg\n{FIRST}root@kvm1:~# virsh console web3\n{OTHER}root@kvm1:~# \n"
+        );
+        let (host, guest) = (Some("kvm1".to_owned()), Some("web3".to_owned()));
+        let found = [(host, "1-3, 5-5".to_owned()), (guest, "4-4".to_owned())];
+        assert_eq!(shown(&text), found);
     }
 
     #[test]

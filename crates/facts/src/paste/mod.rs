@@ -6,6 +6,7 @@
 //! messages (`log`), the output of profilers and benchmarks (`symptom`), the meaning of any of them.
 
 mod complete;
+mod consoles;
 mod cpuid;
 mod discipline;
 mod examples;
@@ -26,6 +27,7 @@ mod sections;
 mod service;
 mod set_back;
 mod sysfs;
+mod table;
 mod timedatectl;
 mod virt;
 mod wall;

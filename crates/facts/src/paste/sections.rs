@@ -1,6 +1,7 @@
 //! Separates the machines of one text: by the hosts in prompts, and by readings that contradict each other
 //! without a write between them, as before and after a reboot.
 
+use super::consoles::consoles;
 use super::{identity, prompt};
 use crate::names;
 
@@ -94,6 +95,10 @@ impl State {
 /// Separates the machines of a text. One section for a text of one machine.
 #[must_use]
 pub fn sections(lines: &[String]) -> Vec<Section> {
+    let consoles = consoles(lines);
+    if consoles.len() > 1 {
+        return consoles;
+    }
     let mut found: Vec<(Section, State)> = vec![(Section::default(), State::default())];
     let mut active = 0;
     for (from, to) in paragraphs(lines) {
@@ -279,6 +284,17 @@ mod tests {
             .map(str::to_owned)
             .collect();
         assert_eq!(sections(&again).len(), 1);
+    }
+
+    #[test]
+    fn console_of_a_guest_is_a_section_of_its_own() {
+        let read = "root@kvm1:~# cat /sys/devices/system/clocksource/clocksource0/current_clocksource\ntsc\n";
+        let text = format!(
+            "{read}root@kvm1:~# virsh console web3\n[    0.512377] clocksource: Switched to clocksource hpet\n{read}"
+        );
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let found: Vec<String> = sections(&lines).iter().map(Section::shown).collect();
+        assert_eq!(found, ["1-3, 5-6", "4-4"]);
     }
 
     #[test]

@@ -42,10 +42,12 @@ pub(crate) fn of(line: &str) -> Option<Host<'_>> {
         .or_else(|| in_front(line))
         .or_else(|| undated(line))
         .or_else(|| sender(line))
+        .or_else(|| tagged(line))
         .or_else(|| of_file(line))
 }
 
-fn name(text: &str) -> Option<&str> {
+/// The first label of a host's name, or its address.
+pub(crate) fn name(text: &str) -> Option<&str> {
     let text = text.trim_matches('"');
     if text.parse::<IpAddr>().is_ok() {
         return Some(text);
@@ -170,6 +172,36 @@ fn sender(line: &str) -> Option<Host<'_>> {
     Some(Host { name, of_kernel: true })
 }
 
+/// Bytes before a time stamp that are searched for a tag.
+const TAGS: usize = 160;
+
+/// A tag before a time stamp: `[web1] [    0.000000] ...`, `node=web1 [    0.000000] ...`, `[pod/web1/CONTAINER] ...` of
+/// `kubectl logs --prefix`. A tag that names the host ranks above the others.
+fn tagged(line: &str) -> Option<Host<'_>> {
+    let stamp = line
+        .match_indices('[')
+        .map(|(at, _)| at)
+        .take_while(|at| *at <= TAGS)
+        .find(|at| super::printk_stamp(&line[*at..]).is_some())?;
+    let front = line[..stamp].trim_end();
+    let field = front.split_ascii_whitespace().find_map(|word| {
+        let (key, value) = word.split_once('=')?;
+        if FIELDS.contains(&key) { name(value) } else { None }
+    });
+    let pod = || {
+        let rest = front.strip_prefix("[pod/")?;
+        name(rest.split('/').next()?)
+    };
+    let alone = || {
+        let word = front.strip_prefix('[')?.strip_suffix(']')?;
+        // Levels of loggers.
+        let level = word.len() < 2 || OTHERS.iter().any(|other| word.eq_ignore_ascii_case(other));
+        if level { None } else { name(word) }
+    };
+    let name = field.or_else(pod).or_else(alone)?;
+    Some(Host { name, of_kernel: true })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +232,10 @@ mod tests {
             ("i-0abc12\t", "i-0abc12"),
             ("i-0abc12 ", "i-0abc12"),
             ("web1\t", "web1"),
+            ("[web1] ", "web1"),
+            ("node=web1 ", "web1"),
+            ("[pod/web1/reader] ", "web1"),
+            ("[pod/reader-7f/reader] node=web1.example.org ", "web1"),
             ("web1/dmesg:", "web1"),
             ("logs/web1/dmesg.txt:12:", "logs/web1"),
             ("web1/messages:Nov 24 01:10:01 db kernel: ", "db"),
@@ -220,6 +256,11 @@ mod tests {
             "[    1.430694] usb 1-1: x",
             "web1: tsc",
             "info\t[    1.430694] tsc: x",
+            "[info] [    1.430694] tsc: x",
+            "[I] [    1.430694] tsc: x",
+            "[2026-01-01T00:00:00Z] [    1.430694] tsc: x",
+            "[    1.430694] [    2.430694] tsc: x",
+            "[usb 1-1] [    1.430694] tsc: x",
             "1.2.3: [    1.430694] tsc: x",
             "web1 [    1.430694] tsc: x",
             "/var/log/dmesg.0:[    1.430694] tsc: x",

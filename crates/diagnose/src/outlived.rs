@@ -1,0 +1,49 @@
+//! Demotions of the TSC in a text whose later reading shows the TSC in use: they are of another boot, or of another
+//! machine.
+//!
+//! The kernel rates a clocksource that it has marked unstable 0, and cannot choose it while the tick is one-shot
+//! (`__clocksource_unstable()`, `clocksource_find_best()` in `kernel/time/clocksource.c`). With a periodic tick it uses the
+//! TSC again only if an administrator asks for it.
+
+use crate::cause::Evidence;
+use crate::demotion::{self, takes_tsc};
+use crate::reconcile::{Contradiction, is_figure};
+use clocksmith_facts::log::Event;
+use clocksmith_facts::{Fact, Facts};
+
+/// The fact that such a contradiction names.
+pub(crate) const FACT: &str = "boot of a demotion";
+
+/// Removes the demotions of the TSC before such a reading from the log of a text, and returns the contradiction.
+pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
+    // A log beside a sysfs directory has no order in time with it.
+    if demotion::reads_directory(facts) || facts.current_clocksource().value() != Some(&"tsc") {
+        return None;
+    }
+    let asked = facts.cmdline.value().and_then(|line| line.clocksource_override());
+    let log = facts.kernel_log()?;
+    let wrote = log.any(|event| matches!(event, Event::WroteCurrent(name) if name == "tsc"));
+    if wrote || asked.is_some_and(|name| name == "tsc") {
+        return None;
+    }
+    let (read, name) = log.last(|event| match event {
+        Event::ReadCurrent(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let last = demotion::last_of_tsc(log).filter(|last| last.line < read.line && name == "tsc")?;
+    let found = Contradiction {
+        fact: FACT.to_owned(),
+        stronger: Evidence::new(log.source(read).0, "current tsc"),
+        weaker: Evidence::line(log, last),
+    };
+    let end = read.line;
+    if let Fact::Known { value: log, .. } = &mut facts.log {
+        log.entries.retain(|entry| {
+            let goes = takes_tsc(&entry.event)
+                || is_figure(&entry.event)
+                || matches!(entry.event, Event::SchedClockUnstable | Event::TraceClockGlobal);
+            entry.line > end || !goes
+        });
+    }
+    Some(found)
+}
