@@ -287,6 +287,59 @@ fn lint_of_a_tree_of_proxmox_resolves_models() {
 }
 
 #[test]
+fn lint_uses_no_models_of_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (mine, theirs) = (dir.path().join("mine"), dir.path().join("virtual-guest"));
+    fs::create_dir(&mine).unwrap();
+    fs::create_dir(&theirs).unwrap();
+    let (_, machine) = file(&mine, "100.conf", "ostype: l26\ncores: 2\ncpu: custom-quick\n");
+    let (models, _) = file(&theirs, "cpu-models.conf", "cpu-model: quick\n    hidden 1\n");
+    let ids = |name: &str| text(&run(&["vm", "lint", name]).stdout).contains("pve-kvm-hidden");
+    assert!(ids(&machine));
+    for path in [&models, &theirs] {
+        chown(path, Some(1000), None).unwrap();
+        for name in [machine.as_str(), mine.to_str().unwrap()] {
+            let out = run(&["vm", "lint", name]);
+            assert!(!text(&out.stdout).contains("pve-"), "{}", text(&out.stdout));
+            let said = text(&out.stderr).to_owned();
+            assert!(said.contains("is not used: it belongs to another user (1000)"), "{said}");
+        }
+        chown(path, Some(0), None).unwrap();
+    }
+    // Their own machine, and their own models.
+    for path in [&models, &theirs, &mine.join("100.conf")] {
+        chown(path, Some(1000), None).unwrap();
+    }
+    assert!(ids(&machine));
+}
+
+#[test]
+fn lint_of_a_directory_fails_for_files_that_it_cannot_use() {
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "good.xml", GOOD);
+    let long = format!("<domain><name>{}</name></domain>\n", "x".repeat(5 << 20));
+    file(dir.path(), "long.xml", &long);
+    file(dir.path(), "long.txt", &"text\n".repeat(1 << 20));
+    let name = dir.path().to_str().unwrap();
+    let out = run(&["vm", "lint", name]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    let said = text(&out.stderr).to_owned();
+    assert!(said.contains("long.xml: it has more than 4 MiB"), "{said}");
+    assert!(!said.contains("long.txt") && text(&out.stdout).contains("good.xml"), "{said}");
+    fs::remove_file(dir.path().join("long.xml")).unwrap();
+    assert_eq!(run(&["vm", "lint", name]).status.code(), Some(0));
+    let deep = dir.path().join("d/".repeat(17));
+    fs::create_dir_all(&deep).unwrap();
+    file(&deep, "bad.xml", BAD);
+    let out = run(&["vm", "lint", name]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("deeper than 16 directories"), "{}", text(&out.stderr));
+}
+
+#[test]
 fn lint_of_an_ova_reads_its_beginning() {
     let dir = tempfile::tempdir().unwrap();
     let ovf = "<Envelope><VirtualSystem><OperatingSystemSection vmw:osType=\"ubuntu64Guest\"/><VirtualHardwareSection><System><VirtualSystemType>vmx-19</VirtualSystemType></System><vmw:Config vmw:key=\"tools.syncTimeWithHost\" vmw:value=\"true\"/></VirtualHardwareSection></VirtualSystem></Envelope>\n";

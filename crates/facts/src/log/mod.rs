@@ -20,6 +20,7 @@ mod disorder;
 mod encoding;
 pub mod event;
 pub mod extent;
+mod further;
 pub mod incident;
 mod inline;
 mod journal;

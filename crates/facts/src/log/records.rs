@@ -5,6 +5,7 @@ use super::journal::Record;
 use super::lines::text;
 use super::pieces::Pieces;
 use super::prefix::strip;
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Maximum bytes of one record.
@@ -40,7 +41,7 @@ pub(super) fn found(window: &[u8]) -> Option<Style> {
             return Some(Style::Container);
         }
         match line.first() {
-            Some(b'M') => message |= line.starts_with(b"MESSAGE="),
+            Some(b'M') => message |= line == b"MESSAGE" || line.starts_with(b"MESSAGE="),
             Some(b'_') => {
                 journal |= [&b"_TRANSPORT="[..], b"__CURSOR=", b"_BOOT_ID="]
                     .iter()
@@ -82,10 +83,36 @@ fn begins_a_string(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start(), [b'"' | b'\'' | b'{', ..] | [b'b', b'"' | b'\'', ..])
 }
 
+/// Whether a byte may be in the name of a field of journald.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
 /// `"name" : value,`: the name and the value, in a line of JSON.
 fn member(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().strip_prefix('"')?.split_once('"')?;
     Some((name, rest.trim_start().strip_prefix(':')?.trim().trim_end_matches(',')))
+}
+
+/// How the further lines of a record are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// As its fields.
+    Fields,
+    /// As fields that show nothing: some were lost, perhaps those that name another writer.
+    Unsure,
+    /// As text: the length of a value with line breaks was lost, so that its end is not known.
+    Text,
+}
+
+/// A value that is read by its length.
+struct Value {
+    name: String,
+    /// The index of the line of its name.
+    at: usize,
+    /// The bytes that are still to be read.
+    left: u64,
+    text: Vec<u8>,
 }
 
 /// Reads records as lines.
@@ -93,10 +120,18 @@ pub(super) struct Lines<R> {
     inner: BufReader<R>,
     style: Style,
     line: Vec<u8>,
-    /// The lines of the current record.
-    held: Vec<Vec<u8>>,
+    /// Bytes that were read as a length, and are a part of the next lines.
+    ahead: VecDeque<u8>,
+    /// A value that is being read by its length.
+    value: Option<Value>,
+    /// For each line of the current record, whether it has an end.
+    held: Vec<bool>,
     size: usize,
     record: Record,
+    /// The indentation of the current record's fields.
+    indent: usize,
+    /// How the rest of the current record is read.
+    rest: Rest,
     /// The index of the stored line that has the message.
     message: usize,
     /// Whether the previous piece ended inside a string.
@@ -107,7 +142,103 @@ impl<R: Read> Lines<R> {
     pub(super) fn new(inner: R, style: Style) -> Self {
         let inner = BufReader::new(inner);
         let (line, held, record) = (Vec::new(), Vec::new(), Record::default());
-        Self { inner, style, line, held, size: 0, record, message: 0, in_string: false }
+        Self {
+            inner,
+            style,
+            line,
+            ahead: VecDeque::new(),
+            value: None,
+            held,
+            size: 0,
+            record,
+            indent: 0,
+            rest: Rest::Fields,
+            message: 0,
+            in_string: false,
+        }
+    }
+
+    /// Reads the next line, or a part of an overlong one; returns the number of its bytes.
+    fn next(&mut self) -> io::Result<usize> {
+        self.line.clear();
+        while let Some(byte) = self.ahead.pop_front() {
+            self.line.push(byte);
+            if byte == b'\n' {
+                return Ok(self.line.len());
+            }
+        }
+        (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
+        Ok(self.line.len())
+    }
+
+    /// Reads the value of a field whose name is alone on its line: its length in 8 bytes, and the text with line breaks
+    /// (`journalctl -o export`). Users choose that text, so none of its lines is read as a field.
+    fn binary(&mut self) -> io::Result<()> {
+        let mut length = Vec::new();
+        while length.len() < 8 && !self.ahead.is_empty() {
+            length.extend(self.ahead.pop_front());
+        }
+        let missing = 8 - length.len() as u64;
+        (&mut self.inner).take(missing).read_to_end(&mut length)?;
+        let number = <[u8; 8]>::try_from(length.as_slice()).map(u64::from_le_bytes);
+        // A paste without the bytes of the length.
+        let Some(left) = number.ok().filter(|number| *number < 1 << 32) else {
+            self.ahead = length.into();
+            self.rest = Rest::Text;
+            return Ok(());
+        };
+        let name = String::from_utf8_lossy(&self.line).trim().to_owned();
+        self.value = Some(Value { name, at: self.held.len() - 1, left, text: Vec::new() });
+        self.hold(&length);
+        Ok(())
+    }
+
+    /// Reads a part of that value.
+    fn part(&mut self, mut value: Value, out: &mut Vec<u8>) -> io::Result<()> {
+        let mut part = Vec::new();
+        (&mut self.inner).take(value.left.min(64 << 10)).read_to_end(&mut part)?;
+        value.left -= part.len() as u64;
+        self.hold(&part);
+        self.size += part.len();
+        self.bound(out);
+        if self.rest != Rest::Unsure {
+            value.text.extend_from_slice(&part);
+        }
+        if value.left > 0 && !part.is_empty() {
+            self.value = Some(value);
+            return Ok(());
+        }
+        if self.record.set(&value.name, &String::from_utf8_lossy(&value.text)) {
+            self.message = value.at;
+        }
+        // A line break ends the value.
+        self.next()?;
+        if self.line.ends_with(b"\n") {
+            self.held.push(true);
+        }
+        Ok(())
+    }
+
+    /// Stores the line breaks of a part of the record.
+    fn hold(&mut self, bytes: &[u8]) {
+        self.held.extend(std::iter::repeat_n(true, memchr::memchr_iter(b'\n', bytes).count()));
+    }
+
+    /// Gives up a record that is too long.
+    fn bound(&mut self, out: &mut Vec<u8>) {
+        if self.size > RECORD {
+            self.rest = Rest::Unsure;
+            self.flush(out);
+        }
+    }
+
+    /// Whether the current line is the name of a field alone, which a length follows.
+    fn is_name_alone(&self) -> bool {
+        let name = self.line.strip_suffix(b"\n").unwrap_or_default();
+        self.style == Style::Fields
+            && !self.held.is_empty()
+            && name.first().is_some_and(|byte| byte.is_ascii_uppercase() || *byte == b'_')
+            && name.iter().all(|byte| is_of_name(*byte))
     }
 
     /// Stores a field, if the current line is one.
@@ -116,9 +247,7 @@ impl<R: Read> Lines<R> {
         let is_message = match self.style {
             Style::Fields => {
                 let Some((name, value)) = line.trim().split_once('=') else { return false };
-                let is_name =
-                    |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-                if name.is_empty() || !name.bytes().all(is_name) {
+                if name.is_empty() || !name.bytes().all(is_of_name) {
                     return false;
                 }
                 self.record.set(name, value)
@@ -143,8 +272,9 @@ impl<R: Read> Lines<R> {
 
     /// Writes the record: one line for each of its lines, one of which has the message.
     fn flush(&mut self, out: &mut Vec<u8>) {
-        let message = std::mem::take(&mut self.record).message().filter(|message| message.kernel);
-        for (number, line) in self.held.drain(..).enumerate() {
+        let message = std::mem::take(&mut self.record).message();
+        let message = message.filter(|message| message.kernel && self.rest != Rest::Unsure);
+        for (number, has_end) in self.held.drain(..).enumerate() {
             if let Some(message) = message.as_ref().filter(|_| number == self.message) {
                 let prefix = match message.at {
                     Some(at) => format!("[{at:12.6}] "),
@@ -154,7 +284,7 @@ impl<R: Read> Lines<R> {
                 out.extend_from_slice(prefix.as_bytes());
                 out.extend_from_slice(message.message.as_bytes());
             }
-            if line.ends_with(b"\n") {
+            if has_end {
                 out.push(b'\n');
             }
         }
@@ -211,10 +341,12 @@ impl<R: Read> Lines<R> {
 
 impl<R: Read> Pieces for Lines<R> {
     fn piece(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
-        self.line.clear();
+        if let Some(value) = self.value.take() {
+            self.part(value, out)?;
+            return Ok(true);
+        }
         // A part of an overlong line is treated as a line here.
-        let got = (&mut self.inner).take(1 << 20).read_until(b'\n', &mut self.line)?;
-        if got == 0 {
+        if self.next()? == 0 {
             self.flush(out);
             return Ok(false);
         }
@@ -226,17 +358,38 @@ impl<R: Read> Pieces for Lines<R> {
             self.unwrap(out);
             return Ok(true);
         }
+        let ends = self.line.ends_with(b"\n");
         let begins =
             self.style == Style::Fields && self.line.trim_ascii_start().starts_with(b"__CURSOR=");
-        if begins || self.size > RECORD {
+        if begins {
             self.flush(out);
+            self.rest = Rest::Fields;
+        } else {
+            self.bound(out);
         }
-        if self.field() {
-            self.size += got;
-            self.held.push(std::mem::take(&mut self.line));
+        if self.rest == Rest::Text {
+            self.held.push(ends);
+            self.size += 1;
+            return Ok(true);
+        }
+        if self.is_name_alone() {
+            self.held.push(ends);
+            self.binary()?;
+            return Ok(true);
+        }
+        let indent = self.line.iter().take_while(|byte| **byte == b' ').count();
+        if self.held.is_empty() {
+            self.indent = indent;
+        }
+        // `journalctl -o verbose` indents the further lines of a value by more than its fields.
+        let further = self.style == Style::Fields && indent > self.indent;
+        if further && !self.held.is_empty() || self.field() {
+            self.size += self.line.len();
+            self.held.push(ends);
             return Ok(true);
         }
         self.flush(out);
+        self.rest = Rest::Fields;
         // The punctuation around JSON records is not part of a message.
         let frame = self.style == Style::Json
             && self.line.iter().all(|byte| b"{}[], \t\r\n".contains(byte));
@@ -267,6 +420,56 @@ mod tests {
         assert_eq!(read(verbose), "Tue x [s=0]\n\n\n\n");
         let json = "{\n \"pri\": 4,\n \"time\": 9.100000,\n \"msg\": \"tsc: \\\"x\\\"\"\n},{\n \"pri\": 12,\n \"time\": 9.2,\n \"msg\": \"tsc: y\"\n}";
         assert_eq!(read(json), "\n\n\n[    9.100000] tsc: \"x\"\n\n\n\n\n}");
+    }
+
+    /// A record of `journalctl -o export` whose message has line breaks.
+    fn exported(message: &str, transport: &str) -> String {
+        let length = (message.len() as u64).to_le_bytes();
+        let length = std::str::from_utf8(&length).unwrap();
+        format!("__CURSOR=a\nMESSAGE\n{length}{message}\n_TRANSPORT={transport}\n\n")
+    }
+
+    #[test]
+    fn lines_of_a_value_are_no_messages_and_no_fields() {
+        // One that makes its length a line break, too.
+        let forged = [
+            "x\ntsc: y",
+            "x\n_TRANSPORT=kernel\nMESSAGE=tsc: y",
+            "x\n\n__CURSOR=b\nMESSAGE=tsc: y",
+            "xyz\ntsc: y",
+        ];
+        for message in forged {
+            let text = exported(message, "kernel");
+            let first = message.lines().next().unwrap();
+            // In the line of its name.
+            assert_eq!(read(&text).trim_end(), format!("\nkernel: {first}"), "{text}");
+            assert_eq!(read(&text).matches('\n').count(), text.matches('\n').count());
+            assert_eq!(read(&exported(message, "stdout")).trim(), "", "{message}");
+        }
+        // A paste, in which the bytes of the length are lost.
+        let text = "__CURSOR=a\n_TRANSPORT=stdout\nMESSAGE\nx\n_TRANSPORT=kernel\nMESSAGE=tsc: y\n";
+        assert_eq!(read(text).trim(), "");
+        let verbose = "Tue x [s=0]\n    MESSAGE=x\n            _TRANSPORT=kernel\n            MESSAGE=tsc: y\n    _TRANSPORT=stdout\n";
+        assert_eq!(read(verbose).trim(), "Tue x [s=0]");
+    }
+
+    #[test]
+    fn record_of_which_a_part_is_lost_is_not_the_kernels() {
+        let long = "y".repeat(RECORD);
+        for rest in ["", "MESSAGE=tsc: z\n"] {
+            let text = format!(
+                "__CURSOR=a\nMESSAGE=tsc: x\nJUNK={long}\nMORE=1\n{rest}_TRANSPORT=stdout\n"
+            );
+            assert_eq!(read(&text).trim(), "");
+        }
+        // A value of line breaks, which is as long as that.
+        let breaks = "\n".repeat(3 * RECORD);
+        let text = exported(&breaks, "stdout").replace("MESSAGE", "MESSAGE=tsc: x\nJUNK");
+        assert_eq!(read(&text).trim(), "");
+        assert_eq!(read(&text).len(), text.matches('\n').count());
+        let next = "__CURSOR=b\nMESSAGE=tsc: x\n_TRANSPORT=kernel\n";
+        let text = format!("__CURSOR=a\nJUNK={long}\nMORE=1\nMESSAGE=y\n{next}");
+        assert_eq!(read(&text).trim(), "kernel: tsc: x");
     }
 
     #[test]

@@ -28,7 +28,7 @@ use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
-use super::{KernelLog, LogError, cut, journal, order, transcript};
+use super::{KernelLog, LogError, cut, further, journal, order, transcript};
 use boots::Boot;
 use input::Input;
 use machine::Machine;
@@ -274,6 +274,9 @@ impl Scanner {
         }
         let prompt = transcript::is_prompt(&raw);
         let json = journal::message(&raw);
+        if further::is_of_record(window, start) {
+            return end;
+        }
         let mut line = match &json {
             Some(entry) if !entry.kernel => return end,
             Some(entry) if entry.sure => Stripped::of_the_kernel(&entry.message, entry.at),

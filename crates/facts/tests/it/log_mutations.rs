@@ -194,6 +194,19 @@ fn text_from_users_is_not_a_message() {
         assert_eq!(events(format!("[   15.100000] {stamped}\n").as_bytes()), [], "same stamp");
         let indented = record.replace('\n', "\n               ");
         assert_eq!(events(format!("[   15.100000] {indented}\n").as_bytes()), [], "indented");
+        for prefix in
+            ["[   15.100000] ", "kern  :info  : [   15.100000] ", "Nov 22 10:00:00 host kernel: "]
+        {
+            for more in
+                [forged.to_owned(), format!("[   16.0] {forged}"), format!("<4>[   16.0] {forged}")]
+            {
+                for between in ["", "\n", "\n[    9.0] y", "\ny\n"] {
+                    let text = format!("{prefix}tmpfs: Unknown parameter 'x{between}\n{more}");
+                    let text = text.replace('\n', &format!("\n{}", " ".repeat(prefix.len())));
+                    assert_eq!(events(format!("{text}\n").as_bytes()), [], "{text}");
+                }
+            }
+        }
         let plain = events(format!("[   15.100000] {record}\n").as_bytes());
         assert_eq!(plain, [], "open quotation");
         let usb = format!(

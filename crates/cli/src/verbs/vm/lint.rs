@@ -1,7 +1,7 @@
 //! `vm lint`: the effect of files on the guest's clock.
 
 use super::living;
-use super::read::{is_stdin, known, read, shown};
+use super::read::{Found, found, is_stdin, read, shown};
 use crate::args::Common;
 use crate::args::vm::{Format, Lint};
 use crate::exit::Code;
@@ -10,6 +10,7 @@ use crate::report::vm::{LintFile, LintReport, RulesReport};
 use crate::ui::err;
 use anyhow::{Result, anyhow, bail};
 use clocksmith_vm::{Document, Finding, Kind, Severity};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The most names of a directory, and how deep it is looked into.
@@ -57,11 +58,32 @@ pub(crate) fn run(common: &Common, args: &Lint) -> Result<Code> {
     Ok(code)
 }
 
-/// The Proxmox VE CPU models that a file may name: those of the tree that it is in, such as /etc/pve.
+/// The Proxmox VE CPU models that a file may name: those of the tree that it is in, such as /etc/pve. Of a file in a
+/// directory where others may make names, other users could have made them.
 fn models(path: &Path) -> Option<String> {
     let beside = |above: &Path| above.join("virtual-guest/cpu-models.conf");
-    let file = path.ancestors().skip(1).map(beside).find(|file| file.is_file())?;
-    Some(known(&file, Some("proxmox"), None)?.text.as_str().to_owned())
+    let models = path.ancestors().skip(1).map(beside).find(|file| file.is_file())?;
+    let owner = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| meta.uid());
+    // A directory is looked at by a name in it that is not there.
+    let theirs = owner(path).or_else(|| owner(path.parent()?));
+    let trusted = |user: u32| {
+        user == 0 || user == rustix::process::geteuid().as_raw() || Some(user) == theirs
+    };
+    let ways = [Some(models.as_path()), models.parent()];
+    if let Some(user) =
+        ways.into_iter().flatten().find_map(|way| owner(way).filter(|it| !trusted(*it)))
+    {
+        err::line(&format!(
+            "clocksmith: {} is not used: it belongs to another user ({user}) than {}",
+            shown(&models),
+            shown(path)
+        ));
+        return None;
+    }
+    match found(&models, Some("proxmox"), None) {
+        Found::Known(document) => Some(document.text.as_str().to_owned()),
+        Found::Unusable(_) | Found::Other => None,
+    }
 }
 
 fn one(path: &Path, args: &Lint) -> Result<LintFile> {
@@ -83,16 +105,27 @@ pub(super) fn judged(path: &Path, document: &Document, args: &Lint) -> Result<Li
 }
 
 /// Every file of a directory whose kind is recognised. A file that cannot be parsed may be of another kind: it is named,
-/// and is not an error.
+/// and is not an error. One that cannot be looked at is: what it does to a clock is not known.
 fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> {
-    let mut found = Vec::new();
-    walk(path, 0, &mut found)?;
-    found.sort();
+    let mut names = Names::default();
+    walk(path, 0, &mut names)?;
+    names.files.sort();
     let mut any = false;
+    for deep in &names.deep {
+        let why = anyhow!("{} is deeper than {DEEPEST} directories", shown(deep));
+        files.push(LintFile::unusable(shown(deep), render::error(&why)));
+        any = true;
+    }
     let models = models(&path.join("file"));
-    for file in found {
-        let Some(mut document) = known(&file, args.kind.as_deref(), args.guest.as_deref()) else {
-            continue;
+    for file in names.files {
+        let mut document = match found(&file, args.kind.as_deref(), args.guest.as_deref()) {
+            Found::Known(document) => *document,
+            Found::Unusable(why) => {
+                files.push(LintFile::unusable(shown(&file), render::error(&why)));
+                any = true;
+                continue;
+            }
+            Found::Other => continue,
         };
         document.models.clone_from(&models);
         any = true;
@@ -107,8 +140,16 @@ fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> 
     Ok(())
 }
 
+/// What is below a directory.
+#[derive(Default)]
+struct Names {
+    files: Vec<PathBuf>,
+    /// Directories that are not looked into.
+    deep: Vec<PathBuf>,
+}
+
 /// The regular files below a directory; hidden directories and links are left out.
-fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(path: &Path, depth: usize, names: &mut Names) -> Result<()> {
     let entries =
         std::fs::read_dir(path).map_err(|error| anyhow!("cannot list {}: {error}", shown(path)))?;
     for entry in entries {
@@ -116,11 +157,13 @@ fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && !hidden && depth < DEEPEST {
-            walk(&entry.path(), depth + 1, found)?;
+            walk(&entry.path(), depth + 1, names)?;
+        } else if kind.is_dir() && !hidden {
+            names.deep.push(entry.path());
         } else if kind.is_file() {
-            found.push(entry.path());
+            names.files.push(entry.path());
         }
-        if found.len() > MOST_NAMES {
+        if names.files.len() + names.deep.len() > MOST_NAMES {
             bail!("{} has more than {MOST_NAMES} files; name the directories in it", shown(path));
         }
     }

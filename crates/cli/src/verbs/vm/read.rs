@@ -4,10 +4,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::{shell, visible};
-use clocksmith_vm::document::{DocumentError, MAX_BYTES, is_archive};
+use clocksmith_vm::document::{DocumentError, MAX_BYTES, MAX_BYTES_OF_ONE, is_archive};
 use clocksmith_vm::{Document, Guest, Kind};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Whether a path means standard input.
@@ -44,7 +44,7 @@ pub(super) fn read(
         match begin_of_archive(path) {
             Some(bytes) => bytes,
             None => match given::read(path, Kinds::Streams, MAX_BYTES as u64) {
-                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                     bail!("cannot use {name}: {}", DocumentError::TooLarge { most: MAX_BYTES })
                 }
                 read => read.with_context(|| format!("cannot read {name}"))?,
@@ -107,14 +107,88 @@ fn begin_of_archive(path: &Path) -> Option<Vec<u8>> {
     is_archive(&bytes).then_some(bytes)
 }
 
-/// A file of a directory, if it is of a kind that is known.
-pub(super) fn known(path: &Path, kind: Option<&str>, guest: Option<&str>) -> Option<Document> {
-    let bytes = begin_of_archive(path)
-        .or_else(|| given::read(path, Kinds::Regular, MAX_BYTES as u64).ok())?;
+/// A file of a directory.
+pub(super) enum Found {
+    /// It is of a kind that is known.
+    Known(Box<Document>),
+    /// It is of such a kind, or may be: why it cannot be used.
+    Unusable(anyhow::Error),
+    /// It is of another kind.
+    Other,
+}
+
+/// Looks at a file of a directory.
+pub(super) fn found(path: &Path, kind: Option<&str>, guest: Option<&str>) -> Found {
     let name = shown(path);
-    let document = match kind.and_then(Kind::of_name) {
-        Some(kind) => Document::of_kind(&name, &bytes, kind),
-        None => Document::new(&name, &bytes),
+    let document = |bytes: &[u8]| match kind.and_then(Kind::of_name) {
+        Some(kind) => Document::of_kind(&name, bytes, kind),
+        None => Document::new(&name, bytes),
     };
-    Some(document.ok()?.with_guest(guest.and_then(Guest::of_name)))
+    let read = begin_of_archive(path)
+        .map_or_else(|| given::read(path, Kinds::Regular, MAX_BYTES as u64), std::io::Result::Ok);
+    let (read, most) = match read {
+        // Its beginning tells the kind of a file that is too long: an image of a disk is of another kind.
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            (begin(path).map(|bytes| document(&bytes)), Some(MAX_BYTES))
+        }
+        read => (read.map(|bytes| document(&bytes)), None),
+    };
+    match (read, most) {
+        (Err(error), _) => {
+            Found::Unusable(anyhow::Error::new(error).context(format!("cannot read {name}")))
+        }
+        (Ok(Err(DocumentError::TooLarge { most })), _) | (Ok(Ok(_)), Some(most)) => {
+            Found::Unusable(anyhow!("cannot use {name}: {}", DocumentError::TooLarge { most }))
+        }
+        (Ok(Ok(document)), None) => {
+            Found::Known(Box::new(document.with_guest(guest.and_then(Guest::of_name))))
+        }
+        (Ok(Err(_)), _) => Found::Other,
+    }
+}
+
+/// The first lines of a file, up to the length that one of any kind may have.
+fn begin(path: &Path) -> std::io::Result<Vec<u8>> {
+    let most = MAX_BYTES_OF_ONE as u64;
+    let mut bytes = given::all(given::open(path, Kinds::Regular)?.take(most), most)?;
+    // Not a part of a sign.
+    while bytes.last().is_some_and(|byte| !byte.is_ascii()) {
+        bytes.pop();
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_that_cannot_be_looked_at_is_not_one_of_another_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |name: &str, bytes: &[u8]| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            found(&path, None, None)
+        };
+        let domain = |before: usize, after: usize| {
+            let (before, after) = ("x".repeat(before), "x".repeat(after));
+            format!("<domain><name>{before}\u{e9}{after}</name></domain>\n")
+        };
+        assert!(matches!(of("a.xml", domain(1, 1).as_bytes()), Found::Known(_)));
+        let begin = MAX_BYTES_OF_ONE - "<domain><name>".len();
+        // In the last ones the sign of two bytes is around the end of what is read.
+        for before in [begin, begin - 2, begin - 1] {
+            for after in [1, 5 << 20] {
+                let Found::Unusable(error) = of("b.xml", domain(before, after).as_bytes()) else {
+                    panic!()
+                };
+                assert!(error.to_string().contains("b.xml: it has more than"), "{error}");
+            }
+        }
+        assert!(matches!(of("c.txt", "text\n".repeat(2 << 20).as_bytes()), Found::Other));
+        assert!(matches!(of("c.img", &vec![7; 5 << 20]), Found::Other));
+        // Any error but that of another kind.
+        let Found::Unusable(error) = found(dir.path(), None, None) else { panic!() };
+        assert!(format!("{error:#}").contains("it is a directory"), "{error:#}");
+    }
 }
