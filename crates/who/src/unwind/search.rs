@@ -39,7 +39,7 @@ pub(super) fn search(memory: &[u8], stack: &mut Vec<u64>, code: &dyn Code) {
 }
 
 /// The offset behind the last known return address.
-fn known_end(memory: &[u8], stack: &[u64]) -> usize {
+pub(super) fn known_end(memory: &[u8], stack: &[u64]) -> usize {
     let Some(last) = stack.get(1..).and_then(<[u64]>::last) else { return 0 };
     let all = memory.chunks_exact(8).enumerate();
     let mut found = all.filter(|(at, _)| word(memory, at * 8) == last.checked_add(1));
