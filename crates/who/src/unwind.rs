@@ -280,17 +280,21 @@ impl Unwinder {
             let frame =
                 *self.frames.entry(below).or_insert_with(|| prologue::frame(code, function, below));
             let Some(frame) = frame else { return };
-            // The stack pointer there, above that of the sample.
-            let above = search::known_end(&sample.stack, stack);
-            let at = |bytes: u64| above.checked_add(usize::try_from(bytes).ok()?);
-            let Some(place) = at(frame.size) else { return };
-            let Some(address) = word(&sample.stack, place) else { return };
-            let caller = address.wrapping_sub(1);
-            if !code.is_code(caller)
-                || search::fit(address, below, Some(function), code) == search::Fit::No
-            {
+            // The stack pointer there, above that of the sample. An earlier call may have left the same return address
+            // below the valid one.
+            let leads = |above: usize| {
+                let place = above.checked_add(usize::try_from(frame.size).ok()?)?;
+                let address = word(&sample.stack, place)?;
+                let caller = address.wrapping_sub(1);
+                let other = code.is_code(caller) && code.function(caller) != Some(function);
+                let fits = || search::fit(address, below, Some(function), code) != search::Fit::No;
+                (other && fits()).then_some((above, place, caller))
+            };
+            let ends = search::known_ends(&sample.stack, stack);
+            let Some((above, place, caller)) = ends.into_iter().rev().find_map(leads) else {
                 return;
-            }
+            };
+            let at = |bytes: u64| above.checked_add(usize::try_from(bytes).ok()?);
             let rbp = match frame.rbp {
                 Some(saved) => at(saved).and_then(|place| word(&sample.stack, place)).unwrap_or(0),
                 // Nothing has changed it since, if this is the function of the sample.
