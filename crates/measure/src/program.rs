@@ -41,6 +41,26 @@ impl Words {
 /// the file. To be called when the arguments and the environment of the command are complete.
 pub fn by_the_kernel_alone(command: &mut Command) {
     let Some(path) = find(command.get_program()).filter(|path| !is_text(path)) else { return };
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    // A zero byte in one of them causes an error of the standard library, before the program is run.
+    let (Ok(path), Some(words)) =
+        (CString::new(path.as_os_str().as_bytes()), Words::new(words.map(OsStr::to_owned)))
+    else {
+        return;
+    };
+    if command.get_envs().next().is_none() {
+        // With the very list of this process: a map of names would sort it, and would lose doubled names and entries
+        // without a name or a value.
+        let run = move || -> io::Result<()> {
+            let words = &words;
+            // SAFETY: strings that end with a zero, in a list that ends with a null; they live as long as this closure.
+            unsafe { libc::execv(path.as_ptr(), words.addresses.as_ptr()) };
+            Err(io::Error::last_os_error())
+        };
+        // SAFETY: it makes one system call and allocates nothing.
+        unsafe { command.pre_exec(run) };
+        return;
+    }
     let mut variables: std::collections::BTreeMap<OsString, OsString> =
         std::env::vars_os().collect();
     for (name, value) in command.get_envs() {
@@ -49,21 +69,13 @@ pub fn by_the_kernel_alone(command: &mut Command) {
             None => variables.remove(name),
         };
     }
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
     let variables = variables.into_iter().map(|(name, value)| {
         let mut pair = name;
         pair.push("=");
         pair.push(value);
         pair
     });
-    // A zero byte in one of them causes an error of the standard library, before the program is run.
-    let (Ok(path), Some(words), Some(variables)) = (
-        CString::new(path.as_os_str().as_bytes()),
-        Words::new(words.map(OsStr::to_owned)),
-        Words::new(variables),
-    ) else {
-        return;
-    };
+    let Some(variables) = Words::new(variables) else { return };
     let run = move || -> io::Result<()> {
         let (words, variables) = (&words, &variables);
         // SAFETY: strings that end with a zero, and two lists of such that end with a null; all live as long as this closure.
@@ -165,5 +177,58 @@ mod tests {
         command.args(["-c", "exit $#", "a", "b", "c"]);
         by_the_kernel_alone(&mut command);
         assert_eq!(command.status().unwrap().code(), Some(2));
+    }
+
+    #[test]
+    fn environment_without_changes_is_passed_on_in_its_order() {
+        let own: Vec<OsString> = std::env::vars_os()
+            .map(|(mut name, value)| {
+                name.push("=");
+                name.push(value);
+                name
+            })
+            .collect();
+        let mut command = Command::new("cat");
+        command.arg("/proc/self/environ");
+        by_the_kernel_alone(&mut command);
+        let out = command.output().unwrap().stdout;
+        let passed: Vec<&[u8]> =
+            out.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).collect();
+        assert_eq!(passed, own.iter().map(|entry| entry.as_bytes()).collect::<Vec<_>>());
+    }
+
+    /// A program that starts another one, from an environment that no map of names can hold.
+    #[test]
+    fn environment_keeps_doubled_names_and_entries_without_a_value() {
+        const AGAIN: &str = "CLOCKSMITH_TEST_ENVIRONMENT";
+        if std::env::var_os(AGAIN).is_some() {
+            let mut command = Command::new("cat");
+            command.arg("/proc/self/environ");
+            by_the_kernel_alone(&mut command);
+            let _ = command.exec();
+            panic!("not run");
+        }
+        let strings = ["B=2", "A=1", "A=3", "bare", "=nameless"].map(str::to_owned);
+        let mark = format!("{AGAIN}=1");
+        let variables = Words::new(strings.iter().chain([&mark]).map(OsString::from)).unwrap();
+        let this = CString::new(std::env::current_exe().unwrap().as_os_str().as_bytes()).unwrap();
+        let test = "program::tests::environment_keeps_doubled_names_and_entries_without_a_value";
+        let words = ["test", test, "--exact", "--nocapture", "-q"].map(OsString::from);
+        let words = Words::new(words.into_iter()).unwrap();
+        let mut command = Command::new("true");
+        let run = move || -> io::Result<()> {
+            let (words, variables) = (&words, &variables);
+            // SAFETY: strings that end with a zero, and two lists of such that end with a null.
+            unsafe {
+                libc::execve(this.as_ptr(), words.addresses.as_ptr(), variables.addresses.as_ptr())
+            };
+            Err(io::Error::last_os_error())
+        };
+        // SAFETY: it makes one system call and allocates nothing.
+        unsafe { command.pre_exec(run) };
+        let out = String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned();
+        let passed: Vec<&str> = out.split(['\0', '\n']).collect();
+        let wanted = ["B=2", "A=1", "A=3", "bare", "=nameless"];
+        assert!(passed.windows(wanted.len()).any(|part| part == wanted), "{passed:?}");
     }
 }

@@ -1,11 +1,13 @@
 //! Stacks from registers and a part of the stack memory.
 //!
-//! There are three methods, because no single one works for every program: the unwind tables of the
+//! There are four methods, because no single one works for every program: the unwind tables of the
 //! files and of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on
-//! another stack, where tables end and frame pointers continue); and a search of the stack for
-//! return addresses, which follow a call instruction (musl has no tables for its C code).
+//! another stack, where tables end and frame pointers continue); the first instructions of a function
+//! without tables (C code of musl), which lead to its caller; and, where they do not, a search of the
+//! stack for return addresses, which follow a call instruction.
 
 mod entries;
+mod prologue;
 pub mod registers;
 mod search;
 
@@ -13,6 +15,7 @@ use crate::record::Sample;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
 use object::{Object, ObjectSection};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +23,8 @@ use std::sync::Arc;
 pub const FRAMES: usize = 48;
 /// A chain that is not longer is taken for broken.
 const BROKEN: usize = 3;
+/// Functions without tables on a stack at most.
+const WITHOUT_TABLES: usize = 4;
 
 /// Bytes of a section with tables at most; the largest programs have a tenth of it.
 const LARGEST: u64 = 256 << 20;
@@ -104,6 +109,8 @@ pub struct Unwinder {
     known: entries::Known,
     /// The return address of the last stack at which no code was known.
     lost: Option<u64>,
+    /// Frames of functions without tables, by an address in them.
+    frames: HashMap<u64, Option<prologue::Frame>>,
 }
 
 impl std::fmt::Debug for Unwinder {
@@ -120,6 +127,7 @@ impl Default for Unwinder {
             files: Vec::new(),
             known: entries::Known::default(),
             lost: None,
+            frames: HashMap::new(),
         }
     }
 }
@@ -180,6 +188,7 @@ impl Unwinder {
         self.files.retain(|(known, ..)| known.start != range.start);
         self.files.push((range.clone(), bias, sections));
         self.known.clear();
+        self.frames.clear();
         self.inner.add_module(Module::new(name.to_owned(), range, bias, info));
     }
 
@@ -192,6 +201,9 @@ impl Unwinder {
         let by_pointers = by_pointers(sample, code);
         let mut best =
             if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
+        if best.len() <= BROKEN {
+            self.by_prologues(sample, code, &mut best);
+        }
         if best.len() <= BROKEN {
             search::search(&sample.stack, &mut best, code);
         }
@@ -211,14 +223,27 @@ impl Unwinder {
     fn by_tables(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
         self.lost = None;
         let Some(registers) = sample.registers else { return Vec::new() };
+        let mut stack = Vec::new();
+        self.walk((registers.ip, registers.sp, registers.bp), sample, code, &mut stack);
+        stack
+    }
+
+    /// Adds the frames by tables from an instruction, a stack pointer and a frame pointer on.
+    fn walk(
+        &mut self,
+        (ip, sp, bp): (u64, u64, u64),
+        sample: &Sample,
+        code: &dyn Code,
+        stack: &mut Vec<u64>,
+    ) {
+        let Some(registers) = sample.registers else { return };
         let mut read = |address: u64| {
             let offset = address.checked_sub(registers.sp).ok_or(())?;
             word(&sample.stack, usize::try_from(offset).map_err(|_| ())?).ok_or(())
         };
-        let start = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.bp);
-        let Self { inner, cache, files, known, lost } = self;
-        let mut frames = inner.iter_frames(registers.ip, start, cache, &mut read);
-        let mut stack = Vec::new();
+        let Self { inner, cache, files, known, lost, .. } = self;
+        let start = UnwindRegsX86_64::new(ip, sp, bp);
+        let mut frames = inner.iter_frames(ip, start, cache, &mut read);
         while let Ok(Some(frame)) = frames.next() {
             let address = match frame {
                 FrameAddress::InstructionPointer(address) => address,
@@ -228,7 +253,7 @@ impl Unwinder {
                 *lost = Some(address);
                 break;
             }
-            if stack.len() == FRAMES {
+            if stack.len() >= FRAMES {
                 break;
             }
             stack.push(address);
@@ -242,7 +267,44 @@ impl Unwinder {
                 break;
             }
         }
-        stack
+    }
+
+    /// Adds the callers of a function without tables by its first instructions, and theirs by tables.
+    fn by_prologues(&mut self, sample: &Sample, code: &dyn Code, stack: &mut Vec<u64>) {
+        let Some(registers) = sample.registers else { return };
+        for _ in 0..WITHOUT_TABLES {
+            let Some(below) = stack.last().copied() else { return };
+            let Some(function) = code.function(below).filter(|function| !function.table) else {
+                return;
+            };
+            let frame =
+                *self.frames.entry(below).or_insert_with(|| prologue::frame(code, function, below));
+            let Some(frame) = frame else { return };
+            // The stack pointer there, above that of the sample. An earlier call may have left the same return address
+            // below the valid one.
+            let leads = |above: usize| {
+                let place = above.checked_add(usize::try_from(frame.size).ok()?)?;
+                let address = word(&sample.stack, place)?;
+                let caller = address.wrapping_sub(1);
+                let other = code.is_code(caller) && code.function(caller) != Some(function);
+                let fits = || search::fit(address, below, Some(function), code) != search::Fit::No;
+                (other && fits()).then_some((above, place, caller))
+            };
+            let ends = search::known_ends(&sample.stack, stack);
+            let Some((above, place, caller)) = ends.into_iter().rev().find_map(leads) else {
+                return;
+            };
+            let at = |bytes: u64| above.checked_add(usize::try_from(bytes).ok()?);
+            let rbp = match frame.rbp {
+                Some(saved) => at(saved).and_then(|place| word(&sample.stack, place)).unwrap_or(0),
+                // Nothing has changed it since, if this is the function of the sample.
+                None if stack.len() == 1 => registers.bp,
+                None => 0,
+            };
+            let sp = registers.sp.wrapping_add(place as u64).wrapping_add(8);
+            self.walk((caller, sp, rbp), sample, code, stack);
+            cut(stack, code);
+        }
     }
 }
 
@@ -364,6 +426,53 @@ mod tests {
         let sample = sample(0x1104, &[0x1104], &[5, 0x1208, 0x1230, 0x9999, 0x1340]);
         let stack = Unwinder::default().stack(&sample, &Made);
         assert_eq!(stack, [0x1104, 0x122f, 0x133f]);
+    }
+
+    /// As [`Made`], with a function without tables at 0x1100: push rbx; sub rsp, 16; call rax.
+    struct Plain;
+
+    impl Code for Plain {
+        fn is_code(&self, address: u64) -> bool {
+            Made.is_code(address)
+        }
+        fn before(&self, address: u64) -> Option<[u8; 7]> {
+            Made.before(address)
+        }
+        fn at(&self, address: u64) -> Option<[u8; 64]> {
+            const CODE: [u8; 7] = [0x53, 0x48, 0x83, 0xec, 0x10, 0xff, 0xd0];
+            let from = usize::try_from(address.checked_sub(0x1100)?).ok()?;
+            let mut bytes = [0x90; 64];
+            bytes.iter_mut().zip(CODE.get(from..)?).for_each(|(to, from)| *to = *from);
+            Some(bytes)
+        }
+        fn word(&self, _: u64) -> Option<u64> {
+            None
+        }
+        fn is_vdso_entry(&self, _: u64) -> bool {
+            false
+        }
+        fn function(&self, address: u64) -> Option<Function> {
+            let all = 0x1100..0x1140;
+            all.contains(&address).then_some(Function {
+                begin: all.start,
+                end: all.end,
+                table: false,
+            })
+        }
+    }
+
+    #[test]
+    fn caller_of_a_function_without_tables_is_where_its_first_instructions_leave_it() {
+        // Below the return address is one that an earlier call has left in the frame.
+        let words = [0x1230, 0, 0, 0x1340, 0x1450];
+        let at_call = sample(0x1105, &[0x1105], &words);
+        assert_eq!(Unwinder::default().stack(&at_call, &Plain)[..2], [0x1105, 0x133f]);
+        // At the begin of the function nothing has been pushed yet.
+        let at_begin = sample(0x1100, &[0x1100], &words);
+        assert_eq!(Unwinder::default().stack(&at_begin, &Plain)[..2], [0x1100, 0x122f]);
+        // Where that word is not a return address, the stack is searched.
+        let other = sample(0x1105, &[0x1105], &[5, 0x1230, 0, 0x1341]);
+        assert_eq!(Unwinder::default().stack(&other, &Plain)[..2], [0x1105, 0x122f]);
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 
 use super::calls::Calls;
 use super::estimate::Estimate;
-use super::settled::settled;
+use super::settled::Settled;
 use super::site::{Site, site};
 use crate::calibrate::{BESIDE, Costs, Span};
 use crate::classify::Path;
@@ -148,10 +148,11 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         }
     }
     type Group<'a> = (usize, Site, Path, Api, Option<ClockId>, &'a [u64]);
+    let by_names = Settled::by(&recording.hits);
     let mut grouped: BTreeMap<Group<'_>, (u64, u64)> = BTreeMap::new();
     for stack in &recording.stacks {
         let api = stack.api.unwrap_or(Api::ClockGettime);
-        let settled = settled(api, &stack.frames);
+        let settled = by_names.clock(stack.process, api, &stack.frames);
         let group = (stack.process, site(&stack.frames), stack.path, api, settled, &*stack.callers);
         let sums = grouped.entry(group).or_default();
         sums.0 += stack.tally.samples;
@@ -475,6 +476,36 @@ mod tests {
         let elsewhere: [(&str, &[u64], u64); 1] = [("f", &[1, 9], 50)];
         let found = clocks(&recording(&elsewhere, &hits));
         assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    /// As processes are that ended before they could be looked at.
+    #[test]
+    fn cells_without_a_clock_raise_the_upper_ends_of_clocks_on_their_path() {
+        let stacks: [(&str, &[u64], u64); 2] = [("f", &[1, 2], 20), ("g", &[], 80)];
+        let hits: Vec<_> =
+            (0..10).map(|draw| ("f", &[1u64, 2][..], ClockId::REALTIME, draw, 30)).collect();
+        let cost = crate::calibrate::Cost {
+            library_ns: Some(20.0),
+            syscall_ns: Some(200.0),
+            ..crate::calibrate::Cost::default()
+        };
+        let clocks = [ClockId::MONOTONIC, ClockId::REALTIME].map(|id| (id, cost)).to_vec();
+        let costs = Costs { counter_ns: Some(9.0), clocks, ..Costs::default() };
+        let mut made = recording(&stacks, &hits);
+        let rows = |made: &Recording| super::super::profile(made, &costs).rows;
+        let of_clock = |rows: &[super::super::Row]| {
+            let known = rows.iter().find(|row| row.clock.is_some()).unwrap();
+            (known.share_of_reads.unwrap(), known.per_second.unwrap(), known.cpu_share)
+        };
+        let (share, rate, cpu) = of_clock(&rows(&made));
+        assert!(share.low < 0.2 && share.high == 1.0 && cpu.high == 1.0, "{share:?} {cpu:?}");
+        assert!(rate.high > 4.0 * rate.value, "{rate:?}");
+        // On another path they are other reads.
+        if let Some(stack) = made.stacks.last_mut() {
+            stack.path = Path::Syscall;
+        }
+        let (share, ..) = of_clock(&rows(&made));
+        assert!(share.high < 0.999, "{share:?}");
     }
 
     #[test]

@@ -145,9 +145,18 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         hits.map(|hit| hit.count).sum()
     };
     let monotonic = costs.of(Api::ClockGettime, Some(ClockId::MONOTONIC)).library_ns;
+    // Reads of an unknown clock may be of any clock that is read on that path.
+    let unknown_clock = |api: Api, clock: Option<ClockId>, path: Path| {
+        clock?;
+        by_clock.get(&(api, None, path)).map(|(sum, _)| sum).filter(|_| api == Api::ClockGettime)
+    };
+    let also = |row: Option<Estimate>, more: Option<Estimate>| {
+        row.map(|row| Estimate { high: row.high + more.map_or(0.0, |more| more.high), ..row })
+    };
     let mut rows: Vec<Row> = by_clock
         .iter()
         .map(|((api, clock, path), (sum, fast))| {
+            let unknown = unknown_clock(*api, *clock, *path);
             let calls = sum.calls().map(|calls| calls.value).filter(|calls| *calls > 0.0);
             let ns = calls.map(|c| sum.spent / c);
             let ratio = |to: Option<f64>| Some(ns? / to.filter(|to| *to > 0.0)?);
@@ -160,10 +169,19 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                     Path::Vdso | Path::VdsoFallback | Path::ClocksmithRun => hits(*api, *clock),
                     Path::Syscall | Path::Counter => 0,
                 },
-                share_of_reads: share(sum, true),
-                cpu_share: cpu_share(sum, true),
+                share_of_reads: also(share(sum, true), unknown.and_then(|sum| share(sum, true)))
+                    .map(Estimate::within_one),
+                cpu_share: also(
+                    Some(cpu_share(sum, true)),
+                    unknown.map(|sum| cpu_share(sum, true)),
+                )
+                .unwrap_or_default()
+                .within_one(),
                 cpu_seconds: sum.seconds,
-                per_second: per_second(sum, true),
+                per_second: also(
+                    per_second(sum, true),
+                    unknown.and_then(|sum| per_second(sum, true)),
+                ),
                 ns,
                 fast_ns: calls.filter(|_| *fast > 0.0).map(|c| fast / c),
                 ratio_to_counter: ratio(costs.counter_ns),
@@ -172,7 +190,11 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
             }
         })
         .collect();
-    rows.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+    let calls_of = |rate: Option<Estimate>| rate.map_or(0.0, |rate| rate.value);
+    rows.sort_by(|a, b| {
+        let calls = calls_of(b.per_second).total_cmp(&calls_of(a.per_second));
+        b.cpu_seconds.total_cmp(&a.cpu_seconds).then(calls)
+    });
     let pid = |process: usize| recording.processes.get(process).map_or(0, |seen| seen.pid);
     let mut functions: Vec<FunctionRow> = by_function
         .into_iter()
@@ -198,7 +220,10 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         let own = |seen: &Seen| seen.pid == row.pid;
         (row.lines, row.callers) = sources.rows(&row.function, &row.module, own);
     }
-    functions.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+    functions.sort_by(|a, b| {
+        let calls = calls_of(b.per_second).total_cmp(&calls_of(a.per_second));
+        b.cpu_seconds.total_cmp(&a.cpu_seconds).then(calls)
+    });
     // Reads of a program's processes that ended too soon for a stack: any function of it may have made them.
     let nowhere: BTreeMap<&str, Sum> = by_program
         .iter()
@@ -243,7 +268,10 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
         let own = |seen: &Seen| seen.name == row.program;
         (row.lines, row.callers) = sources.rows(&row.function, &row.module, own);
     }
-    programs.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+    programs.sort_by(|a, b| {
+        let calls = calls_of(b.per_second).total_cmp(&calls_of(a.per_second));
+        b.cpu_seconds.total_cmp(&a.cpu_seconds).then(calls)
+    });
     let mut processes: Vec<ProcessRow> = recording
         .processes
         .iter()
@@ -306,10 +334,15 @@ pub fn profile(recording: &Recording, costs: &Costs) -> Profile {
                 true => Some(0.0),
                 false => calls.map(|calls| calls.value / wall),
             },
-            reads_per_second_interval: per_second(&total, false).map(|rate| Estimate {
+            reads_per_second_interval: per_second(&total, false).map(|rate| {
                 // At the same cost as those that were seen.
-                high: rate.high * (1.0 + missing * cpu / total.seconds.max(1e-9)),
-                ..rate
+                let cost = if total.seconds > 0.0 {
+                    total.seconds / (rate.high * wall).max(1e-9)
+                } else {
+                    total.spent * 1e-9 / calls.map_or(1.0, |calls| calls.value).max(1e-9)
+                };
+                let others = missing * cpu / cost.max(1e-12) / wall;
+                Estimate { high: rate.high + others, ..rate }
             }),
             saving_cpu_seconds: total.saving,
         },

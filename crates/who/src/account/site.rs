@@ -23,19 +23,24 @@ impl Site {
     }
 }
 
-/// Finds the site. Without any function of the program, the site is the outermost known frame.
+/// Finds the site. Without any function of the program, the site is the innermost function of its files that does more
+/// than read the time, otherwise the outermost known frame.
 #[must_use]
 pub fn site(frames: &[Frame]) -> Site {
-    let mut via: Option<&Frame> = None;
     // Below an interpreter or a virtual machine, its own native functions are not sites.
-    for frame in frames {
-        if is_library(frame) || is_runtime(frame, frames) {
-            if frame.kind != FrameKind::Vdso {
-                via = Some(frame);
-            }
-            continue;
-        }
-        return of(frame, via);
+    let is_site = |frame: &Frame| {
+        !is_runtime(frame, frames) && (!is_library(frame) || holds_code_of_program(frame))
+    };
+    let in_file_of_program = |frame: &Frame| {
+        frame.kind == FrameKind::Native
+            && !is_library_file(&frame.module)
+            && !is_of_time(&frame.name)
+            && !is_runtime(frame, frames)
+    };
+    let found = frames.iter().position(is_site);
+    let found = found.or_else(|| frames.iter().position(in_file_of_program));
+    if let Some((frame, below)) = found.and_then(|at| Some((frames.get(at)?, frames.get(..at)?))) {
+        return of(frame, below.iter().rev().find(|frame| frame.kind != FrameKind::Vdso));
     }
     match frames.iter().rev().find(|frame| frame.kind != FrameKind::Vdso) {
         Some(frame) => of(frame, None),
@@ -52,8 +57,13 @@ fn of(frame: &Frame, via: Option<&Frame>) -> Site {
 }
 
 /// A name as its author wrote it: without the marks of copies that the compiler made, and of glibc's
-/// names for itself.
+/// names for itself; that of the lambda or closure where a function of the standard library holds its code.
 fn plain(name: &str) -> &str {
+    if is_caller_of_values(name)
+        && let Some(callable) = callable(name)
+    {
+        return callable;
+    }
     let name = name.split(" [clone ").next().unwrap_or(name);
     let name = name.split(".isra.").next().unwrap_or(name);
     let name = name.split(".constprop.").next().unwrap_or(name);
@@ -101,7 +111,7 @@ fn is_library_file(module: &str) -> bool {
 
 /// Functions of standard libraries that are linked into programs.
 fn is_library_function(name: &str) -> bool {
-    const PREFIXES: [&str; 14] = [
+    const PREFIXES: [&str; 16] = [
         "std::",
         "core::",
         "alloc::",
@@ -116,6 +126,9 @@ fn is_library_function(name: &str) -> bool {
         "__vdso_",
         "__GI_",
         "std::chrono::",
+        // Of Zig.
+        "os.linux.",
+        "posix.",
     ];
     const NAMES: [&str; 18] = [
         "clock_gettime",
@@ -138,6 +151,73 @@ fn is_library_function(name: &str) -> bool {
         "gettimeofday_syscall",
     ];
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a function of a standard library is in the program's own file and exists to call what it was given: the
+/// compiler puts the code of lambdas and closures into these.
+fn holds_code_of_program(frame: &Frame) -> bool {
+    frame.kind == FrameKind::Native
+        && !is_library_file(&frame.module)
+        && is_caller_of_values(&frame.name)
+}
+
+/// Whether a function of the C++ or the Rust standard library exists to call a value that it was given: of
+/// `std::function`, `std::thread`, `std::async` and `std::invoke`; of closures, and of threads.
+fn is_caller_of_values(name: &str) -> bool {
+    const CPP: [&str; 7] = [
+        ">::_M_invoke(",
+        ">::_M_run()",
+        "std::__invoke<",
+        "std::__invoke_impl<",
+        "std::__invoke_r<",
+        "std::__1::__invoke",
+        "std::__1::__thread_proxy<",
+    ];
+    let any = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    name.contains("std::") && any(&CPP)
+        || name.starts_with("std::__1::__function::__func<") && name.contains(">::operator()(")
+        || name.contains("::__rust_begin_short_backtrace")
+        || name.contains("core::ops::function::") && any(&["::call_once", "::call_mut"])
+}
+
+/// The lambda or closure in the name of an instance, with the function in which it was written: `main::{lambda()#1}`,
+/// `app::main::{closure#0}`.
+fn callable(name: &str) -> Option<&str> {
+    let found = ["{lambda(", "{closure"].iter().filter_map(|mark| name.find(mark)).min()?;
+    // Back to the begin of this argument of the template.
+    let mut depth = 0usize;
+    let mut begin = 0;
+    for (at, c) in name.get(..found)?.char_indices().rev() {
+        match c {
+            ')' | '>' | '}' => depth += 1,
+            '(' | '<' | '{' if depth > 0 => depth -= 1,
+            '(' | '<' | ',' if depth == 0 => {
+                begin = at + 1;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let mut depth = 0usize;
+    let end = name.get(found..)?.char_indices().find_map(|(at, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        (depth == 0).then_some(found + at + 1)
+    })?;
+    Some(name.get(begin..end)?.trim_start())
+}
+
+/// Whether a function of a standard library does nothing but read the time.
+fn is_of_time(name: &str) -> bool {
+    const GO: [&str; 4] = ["runtime.nanotime", "runtime.walltime", "time.", "syscall."];
+    const PARTS: [&str; 4] = ["::time::", "::chrono::", "clock_gettime", "Timespec"];
+    is_library_function(name)
+        && (GO.iter().any(|prefix| name.starts_with(prefix))
+            || PARTS.iter().any(|part| name.contains(part))
+            || !name.contains("::") && !name.contains('.'))
 }
 
 fn is_java_library(name: &str) -> bool {
@@ -224,6 +304,91 @@ mod tests {
         assert_eq!(found(&python).0, "hot (app.py)");
         let node = [vdso, ("uv__hrtime", "node", Native), ("[unnamed code]", "", Unnamed)];
         assert_eq!(found(&node).0, "[unnamed code]");
+    }
+
+    #[test]
+    fn code_of_program_in_functions_of_a_standard_library() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let libc = ("clock_gettime", "libc.so.6", Native);
+        let now = ("std::chrono::_V2::steady_clock::now()", "libstdc++.so.6.0.30", Native);
+        let end = [
+            ("libstdc++.so.6.0.30+0xd4490", "libstdc++.so.6.0.30", Native),
+            ("start_thread", "libc.so.6", Native),
+            ("clone3", "libc.so.6", Native),
+        ];
+        let run = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<Pool::start(int)::{lambda()#2}, int> > \
+                   >::_M_run()";
+        let thread = [&[vdso, libc, now, (run, "app", Native)], &end[..]].concat();
+        let lambda = "Pool::start(int)::{lambda()#2}".to_owned();
+        assert_eq!(found(&thread), (lambda.clone(), now.0.into()));
+        // Its caller is another function, whether it is of the program or not.
+        let handler = (
+            "std::_Function_handler<void (unsigned long), main::{lambda(unsigned long)#1}>::_M_invoke(std::_Any_data \
+             const&, unsigned long&&)",
+            "app",
+            Native,
+        );
+        let called = [vdso, libc, now, handler, ("Pool::work()", "app", Native)];
+        assert_eq!(found(&called).0, "main::{lambda(unsigned long)#1}");
+        let value = (
+            "void std::__invoke_impl<void, run::{lambda()#1}&>(std::__invoke_other)",
+            "app",
+            Native,
+        );
+        assert_eq!(found(&[vdso, libc, value]).0, "run::{lambda()#1}");
+        // A lambda that the library itself calls, at the end of a wait, is not the reader.
+        let wait = (
+            "bool std::condition_variable::wait_until<std::chrono::_V2::steady_clock, run::{lambda()#1}>(int)",
+            "app",
+            Native,
+        );
+        assert_eq!(site(&frames(&[vdso, libc, now, wait])).function, wait.0);
+        let holds = "std::vector<main::{lambda()#1}>::push_back(int)";
+        assert_eq!(plain(holds), holds);
+    }
+
+    #[test]
+    fn closures_on_threads() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let libc = ("clock_gettime", "libc.so.6", Native);
+        let now = ("std::sys::pal::unix::time::Timespec::now", "app", Native);
+        let elapsed = ("std::time::Instant::elapsed", "app", Native);
+        let plain = ("std::sys::backtrace::__rust_begin_short_backtrace", "app", Native);
+        let end = [
+            ("core::ops::function::FnOnce::call_once{{vtable.shim}}", "app", Native),
+            ("<std::sys::thread::unix::Thread>::new::thread_start", "app", Native),
+            ("start_thread", "libc.so.6", Native),
+        ];
+        let of = |frame| found(&[&[vdso, libc, now, elapsed, frame], &end[..]].concat());
+        assert_eq!(of(plain), (plain.0.to_owned(), elapsed.0.to_owned()));
+        let named = (
+            "std::sys::backtrace::__rust_begin_short_backtrace::<app::main::{closure#0}, ()>",
+            "app",
+            Native,
+        );
+        assert_eq!(of(named).0, "app::main::{closure#0}");
+        // A static program has the thread's first function, too.
+        let start = ("start", "app", Native);
+        assert_eq!(found(&[vdso, now, elapsed, plain, start]).0, plain.0);
+    }
+
+    #[test]
+    fn library_that_reads_for_itself_is_named_by_what_it_does() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let go = [
+            vdso,
+            ("runtime.nanotime1", "app", Native),
+            ("runtime.findRunnable", "app", Native),
+            ("runtime.mcall", "app", Native),
+        ];
+        assert_eq!(found(&go), ("runtime.findRunnable".into(), "runtime.nanotime1".into()));
+        let zig = [
+            vdso,
+            ("os.linux.clock_gettime", "app", Native),
+            ("app.lease", "app", Native),
+            ("app.main", "app", Native),
+        ];
+        assert_eq!(found(&zig), ("app.lease".into(), "os.linux.clock_gettime".into()));
     }
 
     #[test]

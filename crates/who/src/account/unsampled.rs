@@ -1,5 +1,6 @@
 //! Calls that breakpoints saw and no sample met: of a clock that takes nearly no time, or that is read seldom. Without them
-//! the shares of the others would be too large, and their intervals would not hold the truth. Pure.
+//! the shares of the others would be too large, and their intervals would not hold the truth; and a process of which no
+//! sample met a read would seem to read no clock. Pure.
 
 use super::calls::Calls;
 use super::cells::{Cell, cost, seen};
@@ -50,7 +51,11 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
         // Where a debugger holds registers, only one of the functions is looked at.
         let of_process = || recording.hits.iter().filter(move |hit| hit.process == process);
         let looked_at = |cell: &&Cell| of_process().any(|hit| hit.api == cell.api);
-        let Some(met) = sum(sampled(process).filter(looked_at)) else { continue };
+        let met = sum(sampled(process).filter(looked_at));
+        let none = sampled(process).next().is_none();
+        if met.is_none() && !none {
+            continue;
+        }
         let mut kinds: BTreeMap<Kind, Draws> = BTreeMap::new();
         for hit in of_process() {
             if sampled(process).any(|cell| cell.api == hit.api && cell.clock == hit.clock) {
@@ -71,7 +76,25 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
                 (kind, Estimate::clustered(&draws.into_values().collect::<Vec<_>>()))
             })
             .collect();
-        let rest = 1.0 - shares.iter().map(|(_, share)| share.value).sum::<f64>();
+        let of_sample = recording.all.ns as f64 / recording.all.samples.max(1) as f64;
+        let path = |api, clock| match costs.of(api, clock).in_user_space() {
+            Some(false) => Path::VdsoFallback,
+            _ => Path::Vdso,
+        };
+        // The least that a sample can find of a read, in nanoseconds.
+        let least =
+            |api, clock| Some(seen(path(api, clock), api, clock, costs, None)?.low.max(1e-3));
+        let (met, rest) = match met {
+            Some(met) => (met, 1.0 - shares.iter().map(|(_, share)| share.value).sum::<f64>()),
+            None => {
+                let counted = all.values().sum::<f64>();
+                let of = |((_, api, clock), share): &(Kind, Estimate)| {
+                    Some(share.value * least(*api, *clock)?)
+                };
+                let Some(mean) = shares.iter().map(of).sum::<Option<f64>>() else { continue };
+                (between(counted, NONE_TAKEN * of_sample / mean.max(1e-3)), 1.0)
+            }
+        };
         if rest < MET {
             continue;
         }
@@ -79,20 +102,18 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
             if share.value < WORTH {
                 continue;
             }
-            let path = match costs.of(api, clock).in_user_space() {
-                Some(false) => Path::VdsoFallback,
-                _ => Path::Vdso,
-            };
-            let of_sample = recording.all.ns as f64 / recording.all.samples.max(1) as f64;
-            let span = seen(path, api, clock, costs, None);
-            let Some(most) = span.map(|span| NONE_TAKEN * of_sample / span.low.max(1e-3)) else {
-                continue;
-            };
-            // As many beside those of the samples as breakpoints saw beside theirs.
-            let beside = |met: f64, share: f64| met * share / (1.0 - share).max(1e-6);
+            let Some(least) = least(api, clock) else { continue };
+            let most = NONE_TAKEN * of_sample / least;
             let value = (met.value * share.value / rest).min(most);
-            let low = beside(met.low, share.low).clamp(LEAST * value, value);
-            let high = beside(met.high, share.high).min(most).max(value);
+            let (low, high) = if none {
+                (met.low * share.value, (met.high * share.high).min(most))
+            } else {
+                // As many beside those of the samples as breakpoints saw beside theirs.
+                let beside = |met: f64, share: f64| met * share / (1.0 - share).max(1e-6);
+                (beside(met.low, share.low), beside(met.high, share.high).min(most))
+            };
+            let (low, high) = (low.clamp(LEAST * value, value), high.max(value));
+            let path = path(api, clock);
             found.push(Cell {
                 process,
                 site,
@@ -110,6 +131,14 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
         }
     }
     found
+}
+
+/// The number of calls of a process that breakpoints saw and no sample met: as many as were seen or more, and no more than
+/// samples can have missed. Nothing is known of what is between, so the value is as many times the one as the other is
+/// times it.
+fn between(counted: f64, most: f64) -> Calls {
+    let (low, high) = (counted.min(most), most.max(counted));
+    Calls { value: (low * high).sqrt(), low, high, behind: low, near: low }
 }
 
 /// The calls of cells; `None` where the cost of one is not known, or where there are none.
@@ -184,5 +213,29 @@ mod tests {
         assert!((all.unwrap() / alone.unwrap() - 1.25).abs() < 1e-9);
         assert_eq!(without.totals.cpu_share, found.totals.cpu_share);
         assert_eq!(without.remedies, found.remedies);
+    }
+
+    #[test]
+    fn calls_of_a_process_of_which_no_sample_met_a_read_are_rows() {
+        let (mut recording, costs) = made(2);
+        recording.stacks.clear();
+        let found = super::super::profile(&recording, &costs);
+        assert_eq!((found.totals.read_samples, found.totals.read_cpu_seconds), (0, 0.0));
+        let shares: Vec<(Api, f64)> =
+            found.rows.iter().map(|row| (row.api, row.share_of_reads.unwrap().value)).collect();
+        let of = |api| shares.iter().find(|(known, _)| *known == api).unwrap().1;
+        assert!((of(Api::Gettimeofday) - 0.8).abs() < 1e-9, "{shares:?}");
+        assert!((of(Api::Time) - 0.2).abs() < 1e-9, "{shares:?}");
+        // The 200 calls that were seen, or more, and no more than samples can have missed.
+        let rate = found.totals.reads_per_second_interval.unwrap();
+        assert!(rate.low * recording.seconds <= 200.0 * 1.001, "{rate:?}");
+        assert!(rate.low < rate.value && rate.value < rate.high, "{rate:?}");
+        let of_sample = recording.all.ns as f64 / recording.all.samples as f64;
+        assert!(rate.high * recording.seconds < 2.0 * of_sample, "{rate:?}");
+        assert_eq!(found.functions.len(), 1);
+        // Without a hit nothing is claimed.
+        recording.hits.clear();
+        let found = super::super::profile(&recording, &costs);
+        assert_eq!((found.rows.len(), found.totals.reads_per_second), (0, Some(0.0)));
     }
 }

@@ -71,14 +71,12 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             }
             Runtime::Native | Runtime::Go | Runtime::Jvm => {}
         }
+        gaps.extend(compiled(process.runtime, pid, own(), all));
         // The JVM and Node have their own message, or a known reason.
         let told = matches!(process.runtime, Runtime::Jvm | Runtime::Node);
         if !told && share(unnamed()) > WORTH && process.perf_map.is_empty() {
-            gaps.push(format!(
-                "process {pid}: names of code that it made at run time, in {:.0} % of its reads: it has no /tmp/perf-PID.map \
-                 that can be used, as .NET (DOTNET_PerfMapEnabled=1), Julia, PyPy and others write one for perf",
-                share(unnamed()) * 100.0
-            ));
+            let part = share(unnamed()) * 100.0;
+            gaps.push(code_without_names(pid, part, process.has_code_without_file()));
         }
     }
     gaps.sort();
@@ -91,6 +89,61 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
         *seen += 1;
         *seen == 1
     });
+    gaps
+}
+
+/// Why code has no names, in this percentage of a process's reads; `made`: the process has code that is in no file.
+fn code_without_names(pid: u32, part: f64, made: bool) -> String {
+    if made {
+        return format!(
+            "process {pid}: names of code that it made at run time, in {part:.0} % of its reads: it has no /tmp/perf-PID.map \
+             that can be used, as .NET (DOTNET_PerfMapEnabled=1), Julia, PyPy and others write one for perf"
+        );
+    }
+    format!(
+        "process {pid}: functions in {part:.0} % of its reads: their code was not mapped any more when they were looked up, \
+         because the process had ended, or had unloaded a library"
+    )
+}
+
+/// Which functions of a machine that compiles at run time its names do not show.
+fn compiled<'a>(
+    runtime: Runtime,
+    pid: u32,
+    own: impl Iterator<Item = &'a Stack>,
+    all: u64,
+) -> Vec<String> {
+    let (language, inlining) = match runtime {
+        Runtime::Jvm => ("Java", "java -XX:-Inline shows them"),
+        Runtime::Node => ("JavaScript", "node --no-turbo-inlining shows them"),
+        _ => return Vec::new(),
+    };
+    let (mut interpreted, mut compiled) = (0, 0);
+    for stack in own {
+        let made = stack.frames.iter().any(|frame| frame.kind == FrameKind::Jit);
+        match &*site(&stack.frames).function {
+            // HotSpot's name for the code that interprets.
+            "Interpreter" => interpreted += stack.tally.samples,
+            crate::symbols::UNNAMED => {}
+            _ if made => compiled += stack.tally.samples,
+            _ => {}
+        }
+    }
+    let share = |samples: u64| samples as f64 / all.max(1) as f64;
+    let mut gaps = Vec::new();
+    if share(interpreted) > WORTH {
+        gaps.push(format!(
+            "process {pid}: functions of {language} that the machine interprets, in {:.0} % of its reads: the names are \
+             those of compiled code, which functions that run often become (not with -Xint)",
+            share(interpreted) * 100.0
+        ));
+    }
+    if share(compiled) > WORTH {
+        gaps.push(format!(
+            "process {pid}: functions of {language} that the compiler has inlined: their reads count for the functions that \
+             call them ({inlining}, and makes the program slower)"
+        ));
+    }
     gaps
 }
 
@@ -245,6 +298,49 @@ mod tests {
         assert_eq!(narrow(&[], 100), None);
         let said = narrow(&[(7, "old", 30), (9, "old", 10)], 50).unwrap();
         assert!(said.starts_with("old (7) and 1 other (80.0 % of the CPU time): "), "{said}");
+    }
+
+    #[test]
+    fn code_that_is_gone_is_not_said_to_be_made_at_run_time() {
+        let (made, gone) = (code_without_names(7, 45.0, true), code_without_names(7, 45.0, false));
+        assert!(made.starts_with("process 7: names of code that it made at run time, in 45 % of"));
+        assert!(gone.contains("not mapped any more") && !gone.contains("perf"), "{gone}");
+    }
+
+    #[test]
+    fn functions_of_a_compiling_machine_that_have_no_rows_are_mentioned() {
+        use crate::aggregate::Tally;
+        use crate::symbols::Frame;
+        let stack = |name: &str, kind, samples| {
+            let frame = |name: &str, kind| Frame {
+                name: name.into(),
+                module: "m".into(),
+                kind,
+                place: None,
+            };
+            let frames = [frame("os::javaTimeNanos()", FrameKind::Native), frame(name, kind)];
+            Stack {
+                process: 0,
+                path: Path::Vdso,
+                api: None,
+                frames: frames.into(),
+                callers: [1].into(),
+                tally: Tally { samples, ns: samples },
+            }
+        };
+        let of = |runtime, stacks: &[Stack]| {
+            compiled(runtime, 7, stacks.iter(), stacks.iter().map(|one| one.tally.samples).sum())
+        };
+        let (app, interpreter) =
+            (stack("App.main", FrameKind::Jit, 90), stack("Interpreter", FrameKind::Jit, 10));
+        let both = of(Runtime::Jvm, &[app.clone(), interpreter]);
+        assert!(both[0].contains("that the machine interprets, in 10 %"), "{both:?}");
+        assert!(both[1].contains("-XX:-Inline") && both.len() == 2, "{both:?}");
+        assert_eq!(of(Runtime::Jvm, std::slice::from_ref(&app)).len(), 1);
+        let unnamed = stack(crate::symbols::UNNAMED, FrameKind::Unnamed, 9);
+        assert_eq!(of(Runtime::Node, &[unnamed]), Vec::<String>::new());
+        assert!(of(Runtime::Node, std::slice::from_ref(&app))[0].contains("--no-turbo-inlining"));
+        assert_eq!(of(Runtime::Go, &[app]), Vec::<String>::new());
     }
 
     #[test]

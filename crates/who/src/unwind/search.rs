@@ -46,6 +46,19 @@ fn known_end(memory: &[u8], stack: &[u64]) -> usize {
     found.next().map_or(0, |(at, _)| at * 8 + 8)
 }
 
+/// Bytes of the frames of the vDSO's functions at most.
+const SMALL: usize = 256;
+
+/// The offsets at which the last known return address may end, lowest first: near the stack pointer for functions that
+/// the vDSO's return to, anywhere for others, whose first one counts.
+pub(super) fn known_ends(memory: &[u8], stack: &[u64]) -> Vec<usize> {
+    let first = known_end(memory, stack);
+    let Some(last) = stack.get(1..).and_then(<[u64]>::last) else { return vec![0] };
+    let near = (first..SMALL.min(memory.len())).step_by(8);
+    let more = near.filter(|at| word(memory, *at) == last.checked_add(1)).map(|at| at + 8);
+    std::iter::once(first).chain(more).collect()
+}
+
 fn caller(
     memory: &[u8],
     from: usize,
