@@ -14,11 +14,13 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Severity::Info,
             Confidence::High,
             if contradiction.fact == elsewhere::FACT {
-                "the watchdog's reference in these lines, or the clock of their guest, is not among the clocksources that \
-                 this machine lists: they are of another machine or of another boot, and are left out"
+                "the watchdog's reference in these lines, or the clock of their guest, is not among \
+                 the clocksources that this machine lists: they are from another machine or another \
+                 boot, and are ignored"
             } else {
-                "the kernel log says that the kernel gave up a clocksource which sysfs still offers: any user can \
-                 write such a line into the log, and only the kernel writes sysfs, so the line is left out"
+                "the kernel log says that the kernel demoted a clocksource that sysfs still offers: \
+                 any user can write such a line into the log, but only the kernel writes sysfs, so \
+                 the line is ignored"
             },
             vec![contradiction.weaker.clone(), contradiction.stronger.clone()],
         );
