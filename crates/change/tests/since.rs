@@ -451,7 +451,10 @@ fn undo_follows_an_entry_whose_count_of_boots_changed() {
         let reports = undo(root, Force::No).unwrap();
         assert!(!path(before).exists(), "{after}: {reports:?}");
         assert_eq!(fs::read_to_string(path(after)).unwrap(), entry("6", ""));
-        assert!(reports[0].kept[0].contains(&format!("it is now /{ENTRIES}/{after}.conf")), "{reports:?}");
+        assert!(
+            reports[0].kept[0].contains(&format!("it is now /{ENTRIES}/{after}.conf")),
+            "{reports:?}"
+        );
     }
 }
 

@@ -53,8 +53,8 @@ const SILENT: &str = "capabilities domainCapabilities sysinfo network networkpor
 const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
     (`virsh dumpxml NAME`)";
 /// The message about a file that describes a host.
-const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
-    compares a machine with them";
+const CAPABILITIES: &str = "these are the capabilities of a host, not a machine; `clocksmith vm \
+    migrate MACHINE --to FILE` compares a machine with them";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let any = |roots: &str| roots.split_whitespace().any(|root| clues.element(root));
@@ -175,7 +175,7 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     let alone = documents_alone(text.as_str(), from);
     let mut tree = Tree::parse(alone.as_ref().unwrap_or(text), from)?;
     if tree.roots.is_empty() {
-        return Err(LintError::whole("no element of a libvirt domain is in it"));
+        return Err(LintError::whole("it contains no element of a libvirt domain"));
     }
     // Several parts without a domain may be in one file; everything else is one document.
     let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();
