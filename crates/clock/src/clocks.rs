@@ -240,7 +240,7 @@ pub fn restrict(best: Source) {
 /// First the counters of all processors are tested against each other, for at most about `limit` (100
 /// ms is plenty on a quiet machine). Then [`monotonic_ns`] follows the kernel's clock with a line
 /// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
-/// counter that jumps or changes its rate is noticed then, and not used any more.
+/// counter that jumps or changes its rate is noticed then, and no longer used.
 ///
 /// # Risk
 ///
