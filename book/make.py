@@ -183,9 +183,9 @@ def causes(clocksmith, files):
     with ThreadPoolExecutor(2) as pool:
         pages = list(pool.map(lambda c: cause_page(clocksmith, c, table[c], ids, files), ids))
     index = NOTE + (
-        "# The causes\n\nEvery answer of `clocksmith why` names its causes by these ids; they are part of the\n"
-        "JSON document and never change their meaning. Each page has the kernel's lines of each era, and what the\n"
-        "program makes of them. `clocksmith explain ID` says the same on a terminal.\n\n"
+        "# The causes\n\nEvery report of `clocksmith why` names its causes by these ids, which are also in the JSON document\n"
+        "and never change their meaning. Each page has the kernel lines of several versions, and the report about\n"
+        "one of them. `clocksmith explain ID` shows the text on a terminal.\n\n"
         "| cause | what happened |\n|---|---|\n"
     )
     for cause, page in zip(ids, pages):
@@ -231,8 +231,8 @@ def features(files):
         raise Wrong(f"feature.rs is not understood: {len(rows)} rows")
     page = NOTE + (
         "# Versions of the rules\n\nWhat changed in the kernel's clock code, and when: the program's own table\n"
-        "(`crates/kernel/src/feature.rs`), which `why` and `predict` decide by. The versions are upstream's;\n"
-        "distributions backport more than that, so where a machine shows something else the machine is right.\n\n"
+        "(`crates/kernel/src/feature.rs`), by which `why` and `predict` decide. The versions are upstream's;\n"
+        "distributions backport more than that, so if a machine shows something else, the machine is right.\n\n"
         "| what | in Linux |\n|---|---|\n"
     )
     for name, what in words.items():
@@ -278,8 +278,8 @@ def rules(clocksmith, files):
                 key = (reason["rule"], reason["source"])
                 found.setdefault(key, (reason["because"], words))
     page = NOTE + (
-        "# Every rule of the model\n\nWhat `clocksmith why` and `clocksmith predict` decide by: each rule, what it says, "
-        "for example, the\nkernel's function with versions, and a question that makes the rule answer.\n"
+        "# Every rule of the model\n\nThe rules by which `clocksmith why` and `clocksmith predict` decide. Each entry has an example of the\n"
+        "rule's text, the kernel's function with its versions, and a command that shows the rule.\n"
     )
     last = None
     for (rule, where), (because, words) in sorted(found.items()):
@@ -294,7 +294,7 @@ def rules(clocksmith, files):
         raise Wrong(f"no question makes these rules of the kernel's model answer: {silent}")
     page += f"\n{len({r for r, _ in found})} rules"
     if silent:
-        page += f"; beside them, in special cases only: {', '.join(silent)}"
+        page += f"; others appear in special cases only: {', '.join(silent)}"
     page += ". What changed when: [versions](versions.md).\n"
     files[BOOK / "src/kernel/list.md"] = page
 
@@ -314,7 +314,7 @@ def vm_pages():
 def vm_rules(clocksmith, files):
     """The rules of `vm lint`, by the kind that has them."""
     page = NOTE + (
-        "# Every rule of vm lint\n\nWhat `clocksmith vm lint` can say, why, with which risk, and where it is written. "
+        "# Every rule of vm lint\n\nThe findings that `clocksmith vm lint` reports, each with its reason, risk and source. "
         "`clocksmith explain ID`\nshows one on a terminal.\n"
     )
     total = 0

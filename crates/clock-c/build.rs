@@ -1,4 +1,5 @@
-//! Gives the shared library its soname. The file is installed under another name than cargo's.
+//! Gives the shared library its soname. The file is installed under a name that differs from
+//! cargo's.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -2,7 +2,7 @@
 //!
 //! A page: its title, what it is about, then `## Versions`, `## What it means`, `## What to do`, and the lists `## See also`,
 //! `## Words` (other words that mean it; for messages, other parts of their text) and `## Sources`. Of a message the
-//! file's name is the id by which `explain/messages.rs` finds it; else the title is. The page of a cause also has
+//! file's name is the id by which `explain/messages.rs` finds it; otherwise the title is. The page of a cause also has
 //! `## Kernel lines`, short logs that lead to it, or `## Where it is seen`; `tests/cases.rs` and the book read them.
 
 use std::fmt::Write as _;

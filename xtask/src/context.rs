@@ -118,7 +118,7 @@ impl Context {
         });
     }
 
-    /// Failures since then are tried once more, and do not count any more.
+    /// Failures since then are tried once more, and no longer count.
     pub(crate) fn forgive(&self, before: Tests) {
         self.tests.set(Tests { failed: before.failed, ..self.tests.get() });
     }

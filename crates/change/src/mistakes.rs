@@ -168,7 +168,7 @@ fn settings(system: &System, found: &mut Vec<Mistake>) {
                             lost.join(" ")
                         ),
                         advice: format!(
-                            "write {0}=\"${0} ...\" here, or take one of the two away",
+                            "write {0}=\"${0} ...\" here, or remove one of the two",
                             assignment.name
                         ),
                     });
@@ -196,7 +196,7 @@ fn bare(at: &str, word: &str, found: &mut Vec<Mistake>) {
             "{word} is not part of a setting: it sets a variable of the shell, and never reaches the kernel"
         ),
         advice: format!(
-            "take the line away, and: clocksmith fix --param {}",
+            "remove the line, then: clocksmith fix --param {}",
             word.trim_matches(['"', '\''])
         ),
     });
@@ -258,7 +258,7 @@ fn of_line(text: &str, at: &str, found: &mut Vec<Mistake>) {
         // People paste the command: a value may be an expansion.
         let pasted = quote(&word);
         let advice = match mistake.instead.as_deref() {
-            Some("") => format!("take it away: clocksmith fix --remove-param {pasted}"),
+            Some("") => format!("remove it: clocksmith fix --remove-param {pasted}"),
             Some(instead) => {
                 format!("clocksmith fix --remove-param {pasted} --param {}", quote(instead))
             }

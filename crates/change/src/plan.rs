@@ -51,7 +51,7 @@ pub struct Step {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Action {
-    /// A file shall have this content; one that is there keeps its owner, mode and attributes.
+    /// A file shall have this content; an existing one keeps its owner, mode and attributes.
     Write {
         /// The file.
         path: PathBuf,

@@ -133,13 +133,14 @@ pub enum Refusal {
     NotAvailable,
     /// The tick.
     #[error(
-        "it counts ticks: time would stand still in between, and the kernel gives up high resolution"
+        "it counts ticks: the time would not advance in between, and the kernel gives up high \
+         resolution"
     )]
     Jiffies,
     /// Serves at boot only.
-    #[error("it serves until the kernel knows the TSC's frequency, and goes away by itself")]
+    #[error("it is in use only until the kernel knows the TSC's frequency")]
     Early,
-    /// The kernel does not trust it any more.
+    /// The kernel no longer trusts it.
     #[error("the kernel demoted it: time could go backward ({0})")]
     Demoted(String),
     /// The kernel also offers clocksources that it demoted, and its log does not reach back to that

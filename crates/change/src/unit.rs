@@ -95,11 +95,11 @@ pub fn unit(clocksource: &str) -> String {
 #   on the kernel command line, because this cannot keep the machine from booting.
 # Risk: if the hardware behind {name} is wrong, time is wrong: `clocksmith verify` tests it.
 # It acts only when {name} is available, and reads back what it wrote, because the kernel
-# reports success for a name that it does not take. If it fails, the kernel's own choice
+# reports success for a name that it does not accept. If it fails, the kernel's own choice
 # stays.
 # Undo: systemctl disable {UNIT}
 #       rm /etc/systemd/system/{UNIT}; systemctl daemon-reload
-#   and reboot, or write the former name into
+#   and reboot, or write the original name into
 #   {SYSFS}/current_clocksource
 # For one boot: systemd.mask={UNIT} on the kernel command line.
 

@@ -44,7 +44,7 @@ fn refused(root: &Path, path: &Path) {
         let JournalError::Foreign(foreign) = &error else { panic!("{}: {error}", path.display()) };
         assert_eq!((foreign.owner, foreign.mode), (owner, mode), "{error}");
         assert_eq!(fs::canonicalize(&foreign.path).unwrap(), fs::canonicalize(path).unwrap());
-        assert!(error.to_string().contains("is not obeyed"), "{error}");
+        assert!(error.to_string().contains("is not trusted"), "{error}");
     };
     check(open(root).map(drop).unwrap_err());
     check(Journal::look(&place(root)).map(drop).unwrap_err());

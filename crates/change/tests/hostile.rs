@@ -263,7 +263,7 @@ fn mount_beside_the_files_of_a_change_is_left_and_named() {
     let text = error.to_string();
     assert!(text.contains("boot/other had another filesystem"), "{text}");
     assert!(
-        text.contains("Everything else was put back; but") && text.contains("other stays"),
+        text.contains("Everything else was restored; but") && text.contains("other stays"),
         "{text}"
     );
     assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), config);

@@ -75,7 +75,10 @@ fn apply_failed_program_leaves_nothing() {
     let error = journal.apply(&plan(), &mut Silent).unwrap_err();
     assert_eq!(error.step, Some(6));
     let text = error.to_string();
-    assert!(text.contains("status 3:\nbroken disk") && text.contains("put back"), "{text}");
+    assert!(
+        text.contains("status 3:\nbroken disk") && text.contains("Everything was restored"),
+        "{text}"
+    );
     drop(journal);
     same(&before, &picture(root));
     assert!(!root.join("var/lib/clocksmith").exists());
@@ -321,7 +324,7 @@ fn apply_to_hard_link_or_directory_is_refused() {
     let root = dir.path();
     fs::hard_link(root.join("etc/fstab"), root.join("etc/fstab.same")).unwrap();
     let before = picture(root);
-    for (path, word) in [("/etc/fstab", "hard link"), ("/etc", "no regular file")] {
+    for (path, word) in [("/etc/fstab", "hard link"), ("/etc", "not a regular file")] {
         let steps = vec![write("/etc/fine", "x"), write(path, "x")];
         let plan = Plan { summary: String::new(), steps, ..Plan::default() };
         let error = open(root).unwrap().apply(&plan, &mut Silent).unwrap_err();

@@ -407,7 +407,7 @@ pub(crate) struct Run {
     /// Choose how the program gets its clock
     #[arg(long, value_enum, default_value_t = crate::run::Via::Vdso)]
     pub(crate) via: crate::run::Via,
-    /// Choose what the clock is made of [default: the best one that is proven here]
+    /// Choose the source of the clock [default: the best one that is proven here]
     #[arg(long, value_enum, conflicts_with = "as_if")]
     pub(crate) source: Option<crate::run::Source>,
     /// Read faster; times of different threads may be out of order by a microsecond

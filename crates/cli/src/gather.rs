@@ -349,7 +349,7 @@ fn read_text(path: &Path) -> Result<Text> {
     let log = KernelLog::scan(Cursor::new(&head).chain(rest), &name).map_err(|error| match error {
         LogError::Read { error, .. } => anyhow!(
             "cannot read the kernel log {shown} to its end: {error}. It may be cut off or damaged: \
-             copy it again, or unpack it first and give what comes out"
+             copy it again, or unpack it first and give the unpacked file"
         ),
         // `iconv` in the advice takes `-` for standard input.
         other => anyhow!(other.named(if standard { "-" } else { &shown })),

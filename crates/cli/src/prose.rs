@@ -69,26 +69,32 @@ impl Unread {
         };
         let message = if !subjects.wall.is_empty() {
             format!(
-                "{head}, and nothing else that is known here. It seems to be about a clock that shows the wrong time: {} says \
-                 what is known of that. What settles it is `clocksmith why` on that machine, or here the output of \
-                 `timedatectl` and `chronyc tracking` from there",
+                "{head}, and nothing else that clocksmith can read. It seems to be about a clock \
+                 that shows the wrong time: {} says what is known about that. To settle it, run \
+                 `clocksmith why` on that machine, or give, here, the output of `timedatectl` and \
+                 `chronyc tracking` from there",
                 pages(&subjects.wall)
             )
         } else if !subjects.reads.is_empty() {
             format!(
-                "{head}, and nothing else that is known here. It names what belongs to reading the clock: {} says what is \
-                 known of that. What settles it is `clocksmith why` on that machine, or here, from there, the output of \
-                 `dmesg`, `cat /proc/cmdline` and `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
+                "{head}, and nothing else that clocksmith can read. It mentions words about reading \
+                 the clock: {} says what is known about them. To settle it, run `clocksmith why` on \
+                 that machine, or give, here, that machine's output of `dmesg`, `cat /proc/cmdline` \
+                 and `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
                 pages(&subjects.reads)
             )
         } else {
             let empty = if is_empty { " (it is empty)" } else { "" };
             let other = subjects.other.map_or_else(String::new, |name| {
-                format!(". It seems to be of {name}, and clocksmith knows the clocks of Linux")
+                format!(
+                    ". It seems to be from {name}, but clocksmith knows only the clocks of \
+                         Linux"
+                )
             });
             format!(
-                "{head}{empty}, and nothing else that is known here (profiles, traces of system calls, readings of /sys and \
-                 /proc){other}. Give the output of `dmesg` or `journalctl -k -b`"
+                "{head}{empty}, and nothing else that clocksmith can read (profiles, traces of \
+                 system calls, readings of /sys and /proc){other}. Give the output of `dmesg` or \
+                 `journalctl -k -b`"
             )
         };
         Self { message, known: explain::known(subjects.first()) }

@@ -103,7 +103,7 @@ pub unsafe extern "C" fn clocksmith_gettime(
     time: *mut libc::timespec,
 ) -> c_int {
     let ns = match clock {
-        // The C library decides about a null pointer.
+        // The C library handles a null pointer.
         _ if time.is_null() => None,
         libc::CLOCK_MONOTONIC => Some(clocksmith::monotonic_ordered_ns()),
         libc::CLOCK_REALTIME => Some(clocksmith::realtime_ordered_ns()),
@@ -127,11 +127,12 @@ pub unsafe extern "C" fn clocksmith_gettime(
     DONE
 }
 
-/// Whether reading the kernel's clock is slow here: 1 yes, 0 no, -1 if the test does not show it; with the reason.
+/// Whether reading the kernel's clock is slow here: 1 yes, 0 no, -1 if the test does not show it.
+/// Writes the reason to `reason`.
 ///
 /// # Safety
 ///
-/// `reason` is null, or to `size` bytes that may be written.
+/// `reason` is null, or points to `size` bytes that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_is_slow(reason: *mut c_char, size: usize) -> c_int {
     let test = clocksmith::is_slow();

@@ -2,7 +2,7 @@
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Digits behind the second.
+/// Digits after the decimal point of the seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Precision {

@@ -189,7 +189,7 @@ pub fn restrict(best: Source) {
 /// ms is plenty on a quiet machine). These are the processors that the calling thread may run on: call this
 /// in a thread that is not bound to some of them. Then [`monotonic_ns`] follows the kernel's clock with a line
 /// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
-/// counter that jumps or changes its rate is noticed then, and not used any more.
+/// counter that jumps or changes its rate is noticed then, and no longer used.
 ///
 /// # Risk
 ///

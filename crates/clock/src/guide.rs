@@ -8,8 +8,8 @@
 /// | compare times that *several threads* or async tasks took; replace `std::time::Instant` | [`Instant::now`](crate::Instant::now), or [`monotonic_ordered_ns`](crate::monotonic_ordered_ns) | a fence more |
 /// | have the time of day as a value: compute, compare, show, parse and store it | [`Timestamp`](crate::Timestamp) | a fence more |
 /// | stamp log lines with the time of day | [`realtime_ordered_ns`](crate::realtime_ordered_ns); in one thread [`realtime_ns`](crate::realtime_ns) | a fence more; one counter read |
-/// | check a time-out now and then, a few milliseconds do not matter | [`monotonic_coarse_ns`](crate::monotonic_coarse_ns) | two or three loads |
-/// | the same, in a loop that turns a million times a second | [`CachedClock`](crate::CachedClock), updated once per turn | one load |
+/// | check a time-out now and then, where a few milliseconds do not matter | [`monotonic_coarse_ns`](crate::monotonic_coarse_ns) | two or three loads |
+/// | the same, in a loop that runs a million times a second | [`CachedClock`](crate::CachedClock), updated once per iteration | one load |
 /// | trace events on a very hot path, convert later | [`Ticks::now`](crate::Ticks::now), then [`TickAnchor`](crate::TickAnchor) | one counter read, no arithmetic |
 /// | wait for something that must happen also after a suspend | [`boottime_ns`](crate::boottime_ns) | one counter read |
 /// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
@@ -150,7 +150,7 @@ pub mod which_function {}
 /// # 3. and 4. The vDSO and the system call
 ///
 /// `clock_gettime`. Where reading the counter is forbidden (`PR_SET_TSC`) only the system call is
-/// used, because the vDSO would be killed.
+/// used, because a read by the vDSO would kill the process.
 ///
 /// # The counter where the kernel does not use it
 ///
@@ -172,8 +172,8 @@ pub mod design {}
 /// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read. A [`CachedClock`](crate::CachedClock) that was updated before shows its time until the clock of an earlier namespace has reached it |
 /// | a signal handler interrupts any code | waits of reads are short and bounded; while a line is being written, reads use the kernel instead of waiting |
 /// | seccomp, calls refused with an error | a source that needs a refused call is not used; the vDSO needs no call |
-/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call, nor do [`Ticks`](crate::Ticks). Others do: [`realtime_bounded`](crate::realtime_bounded) once a second (`adjtimex`), [`is_slow`](crate::is_slow) each time (`clock_gettime`, `prctl`, `openat`), the first `VmClock::open` (`openat` and `mmap`), and what starts threads |
-/// | `PR_SET_TSC` before the first read | system calls only, and `is_slow` does not test. What uses std's clock is fatal there as std's clock is: `Anchor::now`, `spawn_updater` |
+/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call, nor do [`Ticks`](crate::Ticks). Others do: [`realtime_bounded`](crate::realtime_bounded) once a second (`adjtimex`), [`is_slow`](crate::is_slow) each time (`clock_gettime`, `prctl`, `openat`), the first `VmClock::open` (`openat` and `mmap`), and functions that start threads |
+/// | `PR_SET_TSC` before the first read | system calls only, and `is_slow` does not test. Functions that use std's clock are as fatal there as std's clock itself: `Anchor::now`, `spawn_updater` |
 /// | `PR_SET_TSC` after the first read, or in some threads only; seccomp's strict mode, which does the same | the next counter read is fatal, as it is in the vDSO |
 /// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and checks the behaviour of reads as well |
 /// | no vDSO (gVisor and others, `vdso=0`) | system calls |

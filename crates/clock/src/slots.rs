@@ -47,7 +47,7 @@ impl Slots {
         }
     }
 
-    /// Empties the slots: no updater keeps them up to date any more.
+    /// Empties the slots: no updater keeps them up to date from now on.
     #[cfg(feature = "std")]
     pub(crate) fn empty(&self) {
         self.monotonic.store(0, Ordering::Relaxed);
@@ -55,11 +55,11 @@ impl Slots {
     }
 }
 
-/// New slots, which are never given back.
+/// New slots, which are never freed.
 ///
 /// # Errors
 ///
-/// Returns an error if there is no memory, or if the kernel cannot clear it in a child.
+/// Returns an error if no memory is available, or if the kernel cannot clear it in a child.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn wiped_on_fork() -> io::Result<&'static Slots> {
     let memory = crate::wiped::map(size_of::<Slots>()).map_err(io::Error::from_raw_os_error)?;

@@ -26,7 +26,7 @@ pub(crate) struct Raw {
     form: Form,
 }
 
-/// Where the tail begins, in bytes behind the head.
+/// Where the tail begins, in bytes after the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form(usize);
 

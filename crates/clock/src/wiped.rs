@@ -51,7 +51,7 @@ fn last_error() -> ErrorNumber {
 ///
 /// # Safety
 ///
-/// The memory was mapped by `map` with that length, and is not used any more.
+/// The memory was mapped by `map` with that length, and is no longer used.
 pub(crate) unsafe fn unmap(memory: NonNull<u8>, length: usize) {
     // SAFETY: by the contract.
     unsafe { libc::munmap(memory.as_ptr().cast(), length) };

@@ -172,7 +172,8 @@ fn known(name: String, confidence: Confidence, source: String) -> Current {
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if log.newest_first {
         return unknown(
-            "the newest line of this log comes first, and it is too long to be turned round: tac turns it",
+            "the newest line of this log comes first, and the log is too long to be reversed here: \
+             tac reverses it",
         );
     }
     if log.extent.examples {
@@ -193,7 +194,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         && demoted.as_ref().is_none_or(|(entry, _)| entry.line < line)
     {
         return unknown(&format!(
-            "a message of the kernel about another clocksource is cut off ({}:{line}): what it tells is open",
+            "a message of the kernel about another clocksource is cut off ({}:{line}): what it says \
+             is not known",
             log.name
         ));
     }
@@ -400,7 +402,8 @@ fn standing_of_usual(
         && let Some((later, better)) = counter_follows(log, entry)
     {
         return Standing::Passing(format!(
-            "behind it the kernel registered {better} ({}), which usually replaces it, and no line says so",
+            "after it, the kernel registered {better} ({}), which usually replaces it, but no line \
+             says so",
             log.source(later)
         ));
     }
@@ -421,8 +424,8 @@ fn standing_of_usual(
     }
     if !tick && after_tsc {
         return Standing::Passing(
-            "a boot begins with such a choice, and these lines do not show that it is of the same boot as the better one \
-             in front of it"
+            "a boot begins with such a choice, and these lines do not show that it belongs to the \
+             same boot as the better one before it"
                 .to_owned(),
         );
     }
@@ -440,7 +443,8 @@ fn standing_of_usual(
             return if shows { Standing::UnlessLost("tsc".to_owned()) } else { Standing::Held };
         }
         return Standing::Passing(format!(
-            "behind it the kernel registered tsc ({}), which usually replaces it, and no line says so",
+            "after it, the kernel registered tsc ({}), which usually replaces it, but no line says \
+             so",
             log.source(later)
         ));
     }
@@ -452,8 +456,8 @@ fn standing_of_usual(
     }
     if !is_paravirtual(name) && name != "tsc-early" && lacks_a_choice(machine, log) {
         return Standing::Passing(
-            "the log begins with the boot and has nothing against the TSC, which the kernel then chooses: a line is \
-             missing"
+            "the log begins with the boot and has no evidence against the TSC, which the kernel \
+             would then choose: a line is missing"
                 .to_owned(),
         );
     }
@@ -463,7 +467,8 @@ fn standing_of_usual(
             _ if is_paravirtual(name) => Standing::UnlessLost("tsc".to_owned()),
             _ if is_whole || name.contains("jiffies") => high,
             _ => Standing::Passing(
-                "too few kinds of messages follow for a whole log of a boot, so that a later switch may have been left out"
+                "too few kinds of messages follow for the whole log of a boot, so a later switch \
+                 may have been left out"
                     .to_owned(),
             ),
         };

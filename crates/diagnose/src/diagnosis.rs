@@ -173,7 +173,7 @@ pub(crate) fn judge(
             available,
             source: match &current.or_other {
                 Some(other) => format!(
-                    "{}; or {other}, if this log lost the line that says so",
+                    "{}; or {other}, if the line about it is missing from this log",
                     current.source
                 ),
                 None => current.source,

@@ -26,7 +26,7 @@ pub(crate) fn headline(
     };
     let name = first.as_deref().or(case.current_name()).unwrap_or("an unknown clocksource");
     let unless = case.current.or_other.as_ref().map_or_else(String::new, |other| {
-        format!(", or {other}, if this log lost the line that says so")
+        format!(" (or {other}, if the line about it is missing from this log)")
     });
     let cost = reads
         .iter()
@@ -168,8 +168,8 @@ pub(crate) fn headline(
             if reads.is_empty() && case.current_name().is_some_and(|name| !is_known(name)) =>
         {
             format!(
-                "The clocksource is {name}, which is not known here; whether its reads stay in user space is unknown, too: \
-                 only a measurement shows it."
+                "The clocksource is {name}, which is not known here; whether its reads stay in user \
+                 space is also unknown: only a measurement shows it."
             )
         }
         // The clocksource is known, so the measurement leaves the question open.
@@ -182,8 +182,8 @@ pub(crate) fn headline(
                 let cost =
                     if cost.is_empty() { ", and no read could be timed".to_owned() } else { cost };
                 format!(
-                    "The clocksource is {name}{cost}; whether its reads stay in user space is unknown: the \
-                     measurement does not show which way they take."
+                    "The clocksource is {name}{cost}; whether its reads stay in user space is \
+                     unknown: the measurement does not show which path they take."
                 )
             }
         },
@@ -302,7 +302,7 @@ fn also_open(open: &[OpenInput], beside: OpenInput) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!(" Whether its reads stay in user space depends on the {}, too.", join(&names))
+    format!(" Whether its reads stay in user space also depends on the {}.", join(&names))
 }
 
 /// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO: `None` if it does, and for any
@@ -359,8 +359,8 @@ fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
 fn hedged(clause: &str, cause: &Cause) -> String {
     match cause.confidence {
         Confidence::High => clause.to_owned(),
-        Confidence::Medium => format!("(likely) {clause}"),
-        Confidence::Low => format!("(possibly) {clause}"),
+        Confidence::Medium => format!("{clause} (likely)"),
+        Confidence::Low => format!("{clause} (possibly)"),
     }
 }
 

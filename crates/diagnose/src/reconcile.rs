@@ -55,7 +55,8 @@ pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     found
 }
 
-/// Whether a line is one of those that the watchdog prints behind the one by which it demotes a clocksource.
+/// Whether a line is one of those that the watchdog prints after the one by which it demotes a
+/// clocksource.
 pub(crate) fn is_figure(event: &Event) -> bool {
     matches!(
         event,

@@ -71,9 +71,9 @@ impl Flags {
         Self(text.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
-    /// Whether a list of x86 flags continues after the place of `lm`: `lm` is in the second word of flags, which the
-    /// kernel prints in order (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c, `show_cpuinfo()`). The last flag
-    /// may be truncated.
+    /// Whether a list of x86 flags reaches beyond the position of `lm`: `lm` is in the second word of flags, which
+    /// the kernel prints in order (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c, `show_cpuinfo()`). The last
+    /// flag may be truncated.
     #[must_use]
     pub fn go_past_long_mode(text: &str) -> bool {
         let mut flags = text.split_ascii_whitespace();

@@ -176,7 +176,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This fact if known, else the other one; if both are missing, the more specific reason is kept.
+    /// This fact if known, otherwise the other one; if both are missing, the more specific reason
+    /// is kept.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {

@@ -41,10 +41,10 @@ pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
         _ => return Err(io::Error::other(format!("it is {}, not a regular file", name(kind)))),
     };
     let file = File::from(reopen(&place, path, flags)?);
-    // Without /proc the name itself was opened, which may be another file by now.
+    // Without /proc the name itself was opened, which may be another file now.
     let now = rustix::fs::fstat(&file)?;
     if id(&now) != id(&stat) || now.st_mode != stat.st_mode {
-        return Err(io::Error::other("it was replaced while it was opened"));
+        return Err(io::Error::other("it was replaced while it was being opened"));
     }
     Ok(file)
 }

@@ -31,7 +31,7 @@ pub const NAMES: &[Name] = &[
     x86(
         "tsc-early",
         299,
-        "the TSC before its frequency is refined: serves the first second of a boot (4.16+)",
+        "the TSC before its frequency is refined: used in the first second of a boot (4.16+)",
     ),
     x86(
         "hpet",

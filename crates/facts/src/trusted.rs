@@ -117,7 +117,7 @@ pub fn file(fd: impl AsFd, shown: &Path) -> Result<(), Untrusted> {
     let fd = fd.as_fd();
     let stat = rustix::fs::fstat(fd).map_err(io("look at", shown))?;
     if !FileType::from_raw_mode(stat.st_mode).is_file() {
-        return Err(foreign(&stat, shown, "is no regular file"));
+        return Err(foreign(&stat, shown, "is not a regular file"));
     }
     owner(&stat, shown)?;
     mount(fd, &stat, shown)?;
@@ -152,7 +152,7 @@ fn owner(stat: &Stat, shown: &Path) -> Result<(), Untrusted> {
     if is_ours(stat.st_uid) {
         return Ok(());
     }
-    let why = format!("belongs to another user than the one who runs this (user {user})");
+    let why = format!("belongs to a user other than the one who runs this (user {user})");
     Err(foreign(stat, shown, &why))
 }
 
@@ -354,8 +354,8 @@ fn push(todo: &mut Vec<OsString>, path: &Path) {
     }));
 }
 
-/// Opens a file of an opened directory: never through a link, never waiting for the other end of a pipe, and examines
-/// the opened file. `flags` are additional ones of `open(2)`.
+/// Opens a file of an opened directory and examines the opened file. It never opens through a link,
+/// and never waits for the other end of a pipe. `flags` are additional ones of `open(2)`.
 ///
 /// # Errors
 /// Returns an error if the file is not trusted, is missing, or cannot be opened.
@@ -377,7 +377,7 @@ pub fn open_file(
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => {
                     foreign(&stat, shown, "is a symbolic link")
                 }
-                Ok(stat) => foreign(&stat, shown, "is no regular file"),
+                Ok(stat) => foreign(&stat, shown, "is not a regular file"),
                 Err(_) => io("open", shown)(error),
             });
         }
@@ -450,7 +450,7 @@ mod tests {
         rustix::fs::mkfifoat(&fd, "pipe", Mode::from_raw_mode(0o600)).unwrap();
         for flags in [OFlags::RDONLY, OFlags::WRONLY, OFlags::RDWR] {
             let error = try_open("pipe", flags).unwrap_err().to_string();
-            assert!(error.contains("no regular file"), "{error}");
+            assert!(error.contains("not a regular file"), "{error}");
         }
         chmod(&dir.path().join("file"), 0o666);
         assert!(try_open("file", flags).unwrap_err().to_string().contains("mode 0666"));

@@ -1,7 +1,7 @@
 //! The result of an earlier `clocksmith verify` on this machine, in this boot.
 //!
 //! `verify` saves its result in a file: as root below `/var/lib/clocksmith` (or `/run/clocksmith`),
-//! else in the user's state directory, which a tree has as the virtual file `verify`. A result of
+//! otherwise in the user's state directory, which a tree has as the virtual file `verify`. A result of
 //! another boot, or one that is a day old, is not valid. Its age is computed from the time since
 //! boot, so setting the wall clock changes nothing, and a bundle gives the same result as the machine.
 //!

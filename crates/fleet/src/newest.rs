@@ -88,7 +88,7 @@ impl Newest {
         Some(row)
     }
 
-    /// Decides about the reports without a machine id, and counts.
+    /// Decides which of the reports without a machine id count, and counts them.
     #[must_use]
     pub fn finish(mut self) -> Served {
         for (name, without) in &self.known.without {

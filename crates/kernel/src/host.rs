@@ -100,9 +100,9 @@ fn known_hardware<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Hardware>
 impl AsHost {
     /// Derives the properties of the machine from facts.
     ///
-    /// The kernel's own figure is the one of "Refined TSC clocksource calibration", else the detected one
-    /// if nothing was left to refine (the flag `tsc_known_freq`). Scaling is the flag `tsc_scale` on AMD
-    /// and `tsc_scaling` in the line `vmx flags` on Intel (Linux 5.6).
+    /// The kernel's own figure is the one of "Refined TSC clocksource calibration", otherwise the
+    /// detected one if nothing was left to refine (the flag `tsc_known_freq`). Scaling is the flag
+    /// `tsc_scale` on AMD and `tsc_scaling` in the line `vmx flags` on Intel (Linux 5.6).
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         let hardware = match facts.cpu.model.value().map(|model| model.vendor) {

@@ -166,7 +166,7 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
                 };
                 add(
                     MistakeKind::NoSuchParameter,
-                    format!("has no effect: no such parameter; {meant} was meant"),
+                    format!("has no effect: no such parameter; probably {meant} was intended"),
                     instead,
                 );
             }
@@ -215,7 +215,7 @@ fn choice(
         _ => None,
     };
     if let Some(against) = against {
-        let why = format!("is in vain: {against} on the same line takes that clocksource away");
+        let why = format!("has no effect: {against} on the same line disables that clocksource");
         add(MistakeKind::Contradicted, why, None);
     } else if names::is_slow_by_nature(name) {
         let why = format!(
@@ -227,8 +227,8 @@ fn choice(
 
 fn tsc(value: &str, add: &mut impl FnMut(MistakeKind, String, Option<String>)) {
     if value == "reliable" {
-        let why = "disables the watchdog, and the test whether the CPUs agree: a fault of the counter \
-                   is never noticed";
+        let why = "disables the watchdog, and the test for differences between the CPUs: a fault of \
+                   the counter is never noticed";
         add(MistakeKind::Trusted, why.to_owned(), None);
     } else if !TSC.contains(&value) {
         if value.contains(',') {

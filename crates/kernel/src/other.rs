@@ -1,4 +1,4 @@
-//! Architectures other than x86: one architected counter each, and no choice to speak of.
+//! Architectures other than x86: one architected counter each, and practically no choice.
 
 use crate::arch_vdso;
 use crate::feature::Feature;

@@ -95,12 +95,12 @@ fn precise(
         && Feature::RiscvVdso.of(kernel)
         && let Some(source) = &machine.time_csr_emulated
     {
-        let why =
-            format!("firmware emulates the time CSR, so that each read of it traps [{source}]");
+        let why = format!("firmware emulates the time CSR, so each read of it traps [{source}]");
         return (Some(false), why);
     }
     if machine.arch.value == Arch::Arm && machine.vdso_nulled && current == "arch_sys_counter" {
-        let why = "the device tree's timer makes this kernel take the clock out of its vDSO: every read is a system call";
+        let why = "the device tree's timer makes this kernel disable the clock in its vDSO: every \
+                   read is a system call";
         return (Some(false), why.to_owned());
     }
     if machine.arch.value == Arch::X86 && !Feature::Vdso32.of(kernel) {
@@ -112,7 +112,7 @@ fn precise(
         return (Some(false), why.to_owned());
     }
     let Some(candidate) = candidate else {
-        return (None, format!("nothing is known of the clocksource {current}"));
+        return (None, format!("nothing is known about the clocksource {current}"));
     };
     if !candidate.vdso {
         let why = match current {

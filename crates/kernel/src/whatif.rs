@@ -15,7 +15,7 @@ pub enum WhatIfError {
     #[error("--set {0}: not a fact of the model; known: {known}", known = KNOWN.join(", "))]
     UnknownFact(String),
     /// The value does not fit the fact.
-    #[error("{fact}: {value:?} does not fit; expected {expected}")]
+    #[error("{fact}: {value:?} is not a possible value; expected {expected}")]
     BadValue {
         /// The fact.
         fact: String,

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// error of the rate: 0.1 % for a clock that takes 2 us to read, and for the first millisecond only.
 const SHORTEST_NS: u64 = 1_000_000;
 
-/// A rate that differs so much from the one known is one over a suspend, or a migration.
+/// A rate that differs so much from the one known is one across a suspend or a migration.
 const SUSPECT: u64 = 2_000;
 
 /// A reading of both, against which others are held.

@@ -1,6 +1,6 @@
-//! The second process: it runs beside the program and gives the image to every program that this
-//! becomes, and to its children. It is not a child of the program and holds none of its files.
-//! Nothing depends on it: when it ends, the kernel lets all traced processes continue.
+//! The second process: it runs beside the program and gives the image to every program that the
+//! traced process becomes, and to its children. It is not a child of the program and holds none of
+//! its files. Nothing depends on it: when it ends, the kernel lets all traced processes continue.
 
 use crate::baseline::Baseline;
 use crate::image::{Act, COUNTS, Image};
@@ -43,7 +43,7 @@ const REASONS: usize = 16;
 pub(crate) struct Listeners {
     /// The requested program did not get the image.
     pub(crate) refused: Box<dyn Fn(&Refusal)>,
-    /// The program has ended, or is not traced any more; the last call.
+    /// The program has ended, or is no longer traced; the last call.
     pub(crate) ended: Box<dyn Fn(&Totals)>,
     /// A process has ended.
     pub(crate) counted: Box<dyn Fn(&Counted)>,

@@ -60,7 +60,7 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
             finding.severity = Severity::Info;
         }
         if finding.severity == Severity::Info {
-            let said = "is there only where a version or a probe asks for it; QEMU 9.0 removed it";
+            let said = "is used only if a version or a probe requires it; QEMU 9.0 removed it";
             finding.summary = Some(format!("-{option} {said}"));
         }
     }
@@ -73,7 +73,8 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
         };
         finding.severity = if *ran { Severity::Info } else { Severity::Warn };
         finding.summary = Some(format!(
-            "-{option}: line {line} names QEMU {shown}, which takes it; with QEMU 9.0 or later the machine does not start"
+            "-{option}: line {line} names QEMU {shown}, which accepts it; with QEMU 9.0 or later \
+             the machine does not start"
         ));
     }
     let mut virtualbox = None;

@@ -40,8 +40,8 @@ pub enum DocumentError {
     Empty,
     /// The file is larger than its kind may be.
     #[error(
-        "it has more than {} MiB. A configuration of a virtual machine has some kilobytes; if there are many in it, \
-         give them in files of their own",
+        "it has more than {} MiB. A configuration of a virtual machine has a few kilobytes; if it \
+         contains many of them, give each one in a separate file",
         most >> 20
     )]
     TooLarge {
@@ -53,8 +53,8 @@ pub enum DocumentError {
     Binary(String),
     /// The file has more statements of a shell than are read.
     #[error(
-        "line {line}: it has more than {} commands up to here, and no more are read; give those that start machines in a \
-         file of their own",
+        "line {line}: it has more than {} commands up to here, and no more are read; give those \
+         that start machines in a separate file",
         shell::MOST_STATEMENTS
     )]
     Crowded {
@@ -63,7 +63,7 @@ pub enum DocumentError {
     },
     /// The file is text of no known kind.
     #[error(
-        "no kind of configuration was recognised in it; say which it is with --kind ({})",
+        "no kind of configuration was recognised in it; specify it with --kind ({})",
         Kind::names()
     )]
     UnknownKind,

@@ -17,7 +17,7 @@ pub struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EditError {
     /// Two changes of the same place.
-    #[error("two changes overlap at byte {0}; mend one of the findings by hand and try again")]
+    #[error("two changes overlap at byte {0}; fix one of the findings by hand and try again")]
     Overlap(usize),
     /// A place that is not in this text.
     #[error("a change lies outside of the text, or inside a character, at byte {0}")]

@@ -23,7 +23,7 @@ const MOST: usize = 100_000;
 pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
     let body: Body = text.parse().map_err(|error: hcl_edit::parser::Error| {
         let at = error.location();
-        LintError::at(at.line(), at.column(), format!("no valid HCL: {}", error.message()))
+        LintError::at(at.line(), at.column(), format!("not valid HCL: {}", error.message()))
     })?;
     let mut reader = Reader { known: HashMap::new(), made: Cell::new(0) };
     for block in body.blocks() {

@@ -72,7 +72,7 @@ impl Json<'_> {
 /// Describes the error in a text, without any part of the text (`xml.rs`): errors about values quote them.
 fn kind(error: &serde_json::Error) -> String {
     if error.is_data() {
-        "a value of another kind than expected".to_owned()
+        "a value of a kind that was not expected".to_owned()
     } else {
         error.to_string()
     }

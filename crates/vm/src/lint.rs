@@ -186,7 +186,7 @@ fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintErr
             finding.edits.clear();
             let guest = report.guest.name();
             finding.left = Some(format!(
-                "that the guest is {guest} is only guessed from a name; --guest says it"
+                "the guest's system ({guest}) is only guessed from a name; --guest states it"
             ));
         }
     }

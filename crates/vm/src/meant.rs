@@ -115,7 +115,7 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
             prose.all.iter().filter(|(_, spoken)| *spoken == Spoken::Comment).find_map(
                 |(span, _)| {
                     let line = names(document, span, &[*words, others].concat())?;
-                    Some(format!("line {line}: a comment speaks of it, so it may be meant"))
+                    Some(format!("line {line}: a comment mentions it, so it may be intended"))
                 },
             )
         });
@@ -126,7 +126,7 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
                 prose.all.iter().find(|(span, it)| *it == Spoken::Description && said(span));
             let line = document.text.place(found?.0.start).line;
             Some(format!(
-                "line {line}: the description of the machine speaks of it, so it may be meant"
+                "line {line}: the description of the machine mentions it, so it may be intended"
             ))
         });
         let why = named
@@ -208,12 +208,13 @@ fn spoken(document: &Document, prose: &Prose<'_>, words: &[&str]) -> Option<Stri
         };
         let line = document.text.place(span.start + at).line;
         return Some(format!(
-            "line {line}: a name or a description of the machine speaks of it, so it may be meant"
+            "line {line}: a name or a description of the machine mentions it, so it may be \
+             intended"
         ));
     }
     let file = crate::guest::base(&document.name);
     mentions(file, words)
-        .map(|_| "the name of the file speaks of it, so it may be meant".to_owned())
+        .map(|_| "the name of the file mentions it, so it may be intended".to_owned())
 }
 
 /// Returns where a text names one of these; `nohpet` names the HPET, `shpet` does not.

@@ -117,7 +117,7 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             (Some(instead), _) if instead.is_empty() => Some(format!("remove {}", parameter.text)),
             (Some(instead), _) => Some(format!("write {instead}")),
             (None, MistakeKind::Trusted) => Some(
-                "leave tsc=reliable out, or set it only on machines where `clocksmith verify` has \
+                "remove tsc=reliable, or set it only on machines where `clocksmith verify` has \
                  proven the TSC"
                     .to_owned(),
             ),
@@ -128,7 +128,7 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
             (None, MistakeKind::UnknownClocksource) => {
                 Some("a name that /sys/devices/system/clocksource/clocksource0/available_clocksource lists".to_owned())
             }
-            (None, _) => Some(format!("remove {}, or write what was meant", parameter.text)),
+            (None, _) => Some(format!("remove {}, or write what was intended", parameter.text)),
         };
         if editable
             && let Some(instead) = &mistake.instead

@@ -1,6 +1,7 @@
 //! The rules: a Markdown page for each kind of file, from which `build.rs` generates a table.
 //!
-//! `rule!("ID")` is a rule where it is found: an id that no page has does not compile.
+//! `rule!("ID")` names a rule at the place where the code finds it. It does not compile with an id
+//! that no page has.
 #![allow(clippy::panic)] // A panic is an error of the compiler here.
 
 use crate::finding::Rule;

@@ -224,7 +224,7 @@ fn control(byte: u8) -> bool {
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
-    let broken = || "it begins like UTF-16, and is none".to_owned();
+    let broken = || "it begins like UTF-16, but is not".to_owned();
     let (pairs, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
         return Err(broken());
@@ -248,8 +248,8 @@ fn binary(bytes: &[u8], at: usize) -> String {
         ),
     ];
     match known.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        Some((_, what)) => format!("it is no text but {what}"),
-        None => format!("it is no text: at byte {at} stands something else"),
+        Some((_, what)) => format!("it is not text but {what}"),
+        None => format!("it is not text: byte {at} is something else"),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::migrate::{guest, other};
 use crate::placed::Placed;
 
 /// The message about a processor that has neither.
-const FOREIGN: &str = "its processor is none of x86, and no other one has them";
+const FOREIGN: &str = "its processor is not x86, and no other one has them";
 
 /// Returns why an unchanged file does not follow the choices; `None` if it does.
 pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
@@ -49,8 +49,8 @@ pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
             let flags = invtsc.into_iter().chain(hertz.map(|hz| format!(",tsc-frequency={hz}")));
             let flags: String = flags.collect();
             match kind {
-                Kind::Proxmox => format!("{flags} behind the model of -cpu in args:"),
-                _ => format!("{flags} behind the model of -cpu"),
+                Kind::Proxmox => format!("{flags} after the model of -cpu in args:"),
+                _ => format!("{flags} after the model of -cpu"),
             }
         }
         _ => return why,
@@ -68,7 +68,7 @@ fn follows(list: &Properties, choices: &Choices) -> bool {
 fn qemu(document: &Document, choices: &Choices) -> Option<String> {
     let script = Script::of(document);
     if script.commands.is_empty() {
-        return Some("no command line of QEMU is in it that can be read".to_owned());
+        return Some("it contains no QEMU command line that can be read".to_owned());
     }
     for command in &script.commands {
         let line = Line::of_words(&command.words);
@@ -86,7 +86,7 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
                 if choices.tsc_frequency.is_none()
                     && line.confidential().is_some_and(|it| it.invtsc(invtsc) == Some(true)) => {}
             Some(cpu) if cpu.end().is_none() || cpu.whole.unknown() => {
-                return say(cpu.whole.span().start, "what -cpu holds, only a run tells");
+                return say(cpu.whole.span().start, "only a run shows what -cpu contains");
             }
             Some(cpu) => {
                 return say(
@@ -102,17 +102,17 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
 
 fn libvirt(document: &Document, choices: &Choices) -> Option<String> {
     let Ok(tree) = libvirt::read(&document.text) else {
-        return Some("no domain is in it that can be read".to_owned());
+        return Some("it contains no domain that can be read".to_owned());
     };
     let domains = Domain::all(&tree, document);
     if domains.is_empty() {
-        return Some("no domain is in it".to_owned());
+        return Some("it contains no domain".to_owned());
     }
     for domain in &domains {
         let name = domain.child("name").map(|it| format!("domain {}: ", it.text().trim()));
         let say = |why: &str| Some(format!("{}{why}", name.as_deref().unwrap_or_default()));
         if domain.driver() != Driver::Qemu {
-            return say("another hypervisor than QEMU runs it");
+            return say("a hypervisor other than QEMU runs it");
         }
         if domain.emulated() {
             return say("it is emulated, and the emulator offers neither");
@@ -142,7 +142,7 @@ fn libvirt(document: &Document, choices: &Choices) -> Option<String> {
 fn proxmox(document: &Document, choices: &Choices) -> Option<String> {
     let text = document.text.as_str();
     let Ok(guest) = other::of_proxmox(text) else {
-        return Some("no machine of Proxmox VE is in it that can be read".to_owned());
+        return Some("it contains no Proxmox VE machine that can be read".to_owned());
     };
     if guest.emulated {
         return Some("the processor is emulated, and the emulator offers neither".to_owned());
@@ -159,6 +159,6 @@ fn proxmox(document: &Document, choices: &Choices) -> Option<String> {
     let args = text.lines().any(|line| line.starts_with("args:") && line.contains("-cpu"));
     Some(match args {
         true => "args: cannot be changed in place".to_owned(),
-        false => "it has no args: with a -cpu, and cpu: takes neither".to_owned(),
+        false => "it has no args: with a -cpu, and cpu: accepts neither".to_owned(),
     })
 }

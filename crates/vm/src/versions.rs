@@ -1,5 +1,5 @@
-//! Versions of programs that a text names: behind the name of a program, in the name of a package, an image or a
-//! source. The consequences of a version for a file are not here.
+//! Versions of programs that a text names: after the name of a program, in the name of a package,
+//! an image or a source. The consequences of a version for a file are not here.
 
 /// The first two numbers of a version.
 pub(crate) type Version = (u32, u32);

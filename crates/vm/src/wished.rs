@@ -11,7 +11,7 @@ use crate::text::Text;
 use std::ops::Range;
 
 /// The reason why such a setting is left.
-const WISH: &str = "it is there only when the user asks for it";
+const WISH: &str = "it is used only if the user requests it";
 
 /// The reason why an option is left that a function of the script searches for.
 const DROPS: &str = "a branch of the script looks for it among the arguments, and may drop it";

@@ -155,7 +155,7 @@ impl Tree {
     pub(crate) fn strict(text: &Text) -> Result<Self, LintError> {
         let tree = Self::read(text, 0, true)?;
         if tree.roots.is_empty() {
-            return Err(LintError::whole("no valid XML: there is no element"));
+            return Err(LintError::whole("not valid XML: there is no element"));
         }
         Ok(tree)
     }
@@ -230,7 +230,7 @@ impl Tree {
                 Ok(Event::GeneralRef(name)) => match resolve(&name) {
                     Some(meant) => tree.say(&stack, &meant),
                     None if strict => {
-                        let what = "no valid XML: an entity that does not exist";
+                        let what = "not valid XML: an entity that does not exist";
                         return Err(fail(start, what.to_owned()));
                     }
                     None => {}
@@ -240,7 +240,7 @@ impl Tree {
                 // After the part that was read there may be anything: a script, prose.
                 Err(_) if stack.is_empty() && !tree.roots.is_empty() => break,
                 Err(_) if tree.template => break,
-                Err(error) => return Err(fail(start, format!("no valid XML: {}", kind(&error)))),
+                Err(error) => return Err(fail(start, format!("not valid XML: {}", kind(&error)))),
             }
         }
         if let Some(index) = stack.last().copied() {
@@ -389,7 +389,7 @@ fn kind(error: &quick_xml::Error) -> String {
         }
         Error::Escape(_) => "a reference that stands for nothing".to_owned(),
         Error::InvalidAttr(_) => {
-            "an attribute that is not of the form name=\"value\", or is there twice".to_owned()
+            "an attribute that is not of the form name=\"value\", or occurs twice".to_owned()
         }
         Error::Encoding(_) => "bytes that are not in its encoding".to_owned(),
         Error::Namespace(_) => "a prefix of a namespace that XML does not have".to_owned(),

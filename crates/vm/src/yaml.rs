@@ -153,7 +153,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Node>, LintError> {
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
             let at = error.marker();
-            LintError::at(at.line(), at.col() + 1, format!("no valid YAML: {}", error.info()))
+            LintError::at(at.line(), at.col() + 1, format!("not valid YAML: {}", error.info()))
         })?;
         let range = source.range(span.byte_range());
         let mut named = 0;
@@ -284,7 +284,7 @@ pub(crate) fn shared(text: &str) -> Vec<Shared> {
                             done.anchor,
                             "it is below an anchor (&), so other places have the same value",
                         ),
-                        (done.twice, "a key is there twice"),
+                        (done.twice, "a key occurs twice"),
                         (done.merged, "entries are merged into it (<<)"),
                     ] {
                         if is {

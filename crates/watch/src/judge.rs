@@ -364,7 +364,7 @@ fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
                     "the kernel reports it as not synchronised; whether a program corrects it is not known"
                 }
                 WallState::Stale | WallState::Unknown => {
-                    "whether the wall clock is right is not known"
+                    "whether the wall clock is correct is not known"
                 }
             };
             (State::Ok, text.to_owned())

@@ -65,9 +65,9 @@ pub fn of(evidence: &Evidence<'_>) -> Reason {
         let settle = if evidence.log {
             "its log does not say why"
         } else {
-            "why it says in its log, which this user may not read"
+            "the reason is in its log, which this user may not read"
         };
-        return reason(None, format!("the kernel took {from} off its list; {settle}"));
+        return reason(None, format!("the kernel removed {from} from its list; {settle}"));
     }
     reason(None, "not known: neither the kernel log nor the list of clocksources shows the reason")
 }
@@ -77,7 +77,7 @@ fn demoted(evidence: &Evidence<'_>, line: &str) -> Reason {
     match evidence.causes.iter().find(|cause| is_demotion(cause)) {
         Some(cause) => from_cause(cause, Some(line)),
         None => {
-            let text = format!("the kernel gave up {}", evidence.from);
+            let text = format!("the kernel demoted {}", evidence.from);
             Reason { cause: None, text, evidence: Some(line.to_owned()) }
         }
     }

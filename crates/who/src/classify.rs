@@ -83,7 +83,7 @@ pub enum Class {
     /// On reading the time.
     Read(Path, Option<Api>),
     /// In the entry or exit code of a system call that the frames do not name, made outside of the
-    /// vDSO, or at the instruction behind it.
+    /// vDSO, or at the instruction after it.
     Entry,
     /// On something else.
     Other,
@@ -116,7 +116,7 @@ pub fn classify(view: View) -> Class {
             (false, Some(true)) => Class::Entry,
             _ => Class::Other,
         },
-        // A sample of user space alone whose instruction pointer is behind the call instruction is
+        // A sample of user space alone whose instruction pointer is after the call instruction is
         // the return from the call.
         None if view.in_vdso && called == Some(true) => {
             Class::Read(Path::VdsoFallback, view.vdso_function)

@@ -136,7 +136,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Reads one record: its kind and flags from the header, and the bytes behind the header. Samples
+/// Reads one record: its kind and flags from the header, and the bytes after the header. Samples
 /// have the fields IP, TID, TIME, CPU, PERIOD, CALLCHAIN, `REGS_USER` ([`REGISTERS`]) and `STACK_USER`.
 #[must_use]
 pub fn parse(kind: u32, misc: u16, body: &[u8]) -> Option<Record> {

@@ -146,7 +146,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the events, and starts them; a waiting command's start with it.
+    /// Opens the events, and starts them; those of a waiting command start with the command.
     ///
     /// # Errors
     /// See [`Refusal`].

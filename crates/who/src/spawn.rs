@@ -98,7 +98,12 @@ impl Waiting {
         let Self { mut go, starter, .. } = self;
         go.write_all(&[1])?;
         drop(go);
-        let child = starter.join().map_err(|_| io::Error::other("the starter has failed"))??;
+        let child = starter.join().map_err(|_| {
+            io::Error::other(
+                "the process that starts the \
+                                                                 command has failed",
+            )
+        })??;
         Ok(Running { child })
     }
 }
@@ -137,7 +142,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the command.
     ///
     /// # Errors
     /// Returns the error of `waitpid(2)`.

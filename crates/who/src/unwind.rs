@@ -153,7 +153,7 @@ pub trait Code {
 pub struct Function {
     /// Its first address.
     pub begin: u64,
-    /// The address behind it.
+    /// The address after it.
     pub end: u64,
     /// Whether unwind tables cover it.
     pub table: bool,

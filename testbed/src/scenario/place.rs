@@ -208,7 +208,7 @@ impl Stage<'_> {
         Ok(copy)
     }
 
-    /// Gives the next guests another disk image than the one of [`Stage::with_disk`].
+    /// Gives the next guests a disk image other than the one of [`Stage::with_disk`].
     pub fn use_disk(&mut self, disk: &Path) {
         let of_disk = |word: &&mut String| word.starts_with(DRIVE);
         if let Some(drive) = self.machine.qemu.iter_mut().find(of_disk) {

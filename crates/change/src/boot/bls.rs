@@ -2,8 +2,9 @@
 //! RHEL and related distributions.
 //!
 //! Sources: the Boot Loader Specification, type #1 (`options` may be repeated; the words are joined);
-//! kernel-install(8) (new entries take `/etc/kernel/cmdline`, else `/usr/lib/kernel/cmdline`, else the
-//! running command line); RHEL 8's `options $kernelopts`, which is a variable of grubenv; grubby(8).
+//! kernel-install(8) (new entries take `/etc/kernel/cmdline`, otherwise `/usr/lib/kernel/cmdline`,
+//! otherwise the running command line); RHEL 8's `options $kernelopts`, which is a variable of
+//! grubenv; grubby(8).
 
 use super::{
     NoWay, RISK, Way, edits, file, grubenv, hand, plain, run, settings, single, strict, write,
@@ -165,7 +166,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     if shared {
         let path = ENVIRONMENTS.into_iter().find(|path| system.files.contains_key(Path::new(path)));
         let path = path.ok_or_else(|| {
-            file(ENVIRONMENTS[0], "entries take $kernelopts from it, and it is not there")
+            file(ENVIRONMENTS[0], "entries take $kernelopts from it, and it does not exist")
         })?;
         let block = system
             .text(path)
@@ -173,7 +174,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         for (path, text) in files().filter(|(_, text)| uses_variable(text)) {
             let options = all_options(text);
             if !VARIABLES.iter().any(|name| words::has(&options, name)) {
-                let why = "takes $kernelopts behind a lone `--`, and what follows that is for init";
+                let why = "has $kernelopts after a lone `--`, and what follows that is for init";
                 return Err(file(path, format!("{why}. {}", hand("its options", change))));
             }
         }
@@ -344,7 +345,7 @@ fn words_only(path: &str, text: &str, change: &Change) -> Result<(), NoWay> {
     let refuse = |why: String| file(path, format!("{why}. {}", hand("it", change)));
     let comment = |line: &str| line.trim_start().starts_with('#');
     if let Some(at) = text.lines().position(comment) {
-        let why = "has a comment, which some programs take for words of the command line";
+        let why = "has a comment, which some programs read as words of the command line";
         return Err(refuse(format!("line {} {why}", at + 1)));
     }
     settings::closed(text).map_err(&refuse)?;

@@ -70,7 +70,7 @@ pub(super) fn u_boot_menu(system: &System, change: &Change) -> Option<Result<Way
         && let Some(other) = further()
     {
         let why = format!(
-            "may set {U_BOOT} too, and which of the two u-boot-update takes is not known. {}",
+            "may also set {U_BOOT}, and it is not known which of the two u-boot-update uses. {}",
             hand(U_BOOT, change)
         );
         return Some(Err(file(other, why)));
@@ -86,8 +86,9 @@ pub(super) fn u_boot_menu(system: &System, change: &Change) -> Option<Result<Way
         && system.files.contains_key(Path::new(other))
     {
         let why = format!(
-            "has no {U_BOOT}, so u-boot-update takes its own words or those of {other}. By hand: write \
-             {U_BOOT}=\"...\" with all words of /proc/cmdline but root=, changed so; then: u-boot-update"
+            "has no {U_BOOT}, so u-boot-update uses its own words or those of {other}. By hand: \
+             write {U_BOOT}=\"...\" with all words of /proc/cmdline except root=, with this change; \
+             then: u-boot-update"
         );
         return Some(Err(file(path, why)));
     }
@@ -141,7 +142,7 @@ pub(super) fn direct(system: &System, change: &Change) -> Option<Result<Way, NoW
     let text = system.text(path)?;
     if there.get(1).is_some_and(|other| system.text(other) != Some(text)) {
         return refuse(format!(
-            "there is {} too, and which of them is read is not known",
+            "there is also {}, and it is not known which of them is read",
             there[1]
         ));
     }

@@ -103,7 +103,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let more = reads_drop_ins(system).then(|| system.troubles(DIRECTORY)).into_iter().flatten();
     let main = system.trouble(DEFAULTS).map(|why| (Path::new(DEFAULTS), why));
     if let Some((path, why)) = main.into_iter().chain(more).next() {
-        return Err(file(path, format!("{why}, so what the settings are is not known. {hand}")));
+        return Err(file(path, format!("{why}, so the settings are not known. {hand}")));
     }
     let before: Files =
         settings(system).map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
@@ -172,7 +172,7 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
         }
         let why = if own(&path) {
             "a file of its own, read after /etc/default/grub, which stays as it is; the recovery \
-             entries go without it"
+             entries do not get it"
                 .to_owned()
         } else if reads_drop_ins(system) || change.add.is_empty() {
             format!("removes {} from the setting that has it", change.remove.join(", "))
@@ -236,7 +236,7 @@ fn by_hand(system: &System, change: &Change) -> String {
         parts.push(format!("add {words} to {VARIABLE}, before a lone `--` of {ALL} or of itself"));
     }
     if !change.remove.is_empty() {
-        parts.push(format!("take {} out of {ALL} and {VARIABLE}", change.remove.join(" ")));
+        parts.push(format!("remove {} from {ALL} and {VARIABLE}", change.remove.join(" ")));
     }
     let then = by_hand_menu(system);
     format!("By hand: {}; then: {then}", parts.join(", "))
@@ -325,8 +325,8 @@ fn drop_in(change: &Change, before: &Files, after: &mut Files, hand: &str) -> Re
             .map_err(|why| file(culprit(before), format!("{VARIABLE}: {why}. {hand}")));
     }
     let content = format!(
-        "# Made by clocksmith (`clocksmith fix --undo` takes it back).\n\
-         {VARIABLE}=\"${VARIABLE} {}\"\n",
+        "# Made by clocksmith (`clocksmith fix --undo` reverts it).\n{VARIABLE}=\"${VARIABLE} \
+         {}\"\n",
         change.add.join(" ")
     );
     let mut refused = String::new();

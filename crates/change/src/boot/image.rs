@@ -42,7 +42,7 @@ fn nixos(change: &Change) -> Way {
         by_hand.push(format!("  boot.kernelParams = [ {} ];", words.join(" ")));
     }
     for word in &change.remove {
-        by_hand.push(format!("  take \"{word}\" out of boot.kernelParams"));
+        by_hand.push(format!("  remove \"{word}\" from boot.kernelParams"));
     }
     by_hand.push("then: nixos-rebuild boot".to_owned());
     Way {
@@ -67,7 +67,7 @@ fn flatcar(change: &Change) -> Way {
         by_hand.push(format!("  set linux_append=\"$linux_append {}\"", change.add.join(" ")));
     }
     for word in &change.remove {
-        by_hand.push(format!("take {word} out of linux_append in the OEM partition's grub.cfg"));
+        by_hand.push(format!("remove {word} from linux_append in the OEM partition's grub.cfg"));
     }
     by_hand.extend(ignition(change));
     Way {
@@ -113,7 +113,7 @@ fn bootc(change: &Change) -> Way {
         by_hand.push(format!("  kargs = [{}]", list(&change.add)));
     }
     for word in &change.remove {
-        by_hand.push(format!("in the image, take {word} out of /usr/lib/bootc/kargs.d/*.toml"));
+        by_hand.push(format!("in the image, remove {word} from /usr/lib/bootc/kargs.d/*.toml"));
     }
     by_hand.push("then build it, and: bootc upgrade".to_owned());
     Way {
@@ -144,7 +144,7 @@ fn ostree(system: &System, change: &Change) -> Way {
             },
             why: "rpm-ostree owns the boot entries: it makes a new deployment with these words"
                 .to_owned(),
-            risk: "the deployment before stays in the boot menu".to_owned(),
+            risk: "the previous deployment stays in the boot menu".to_owned(),
         });
     } else {
         way.by_hand.push(format!(
@@ -171,7 +171,7 @@ fn transactional(system: &System, change: &Change) -> Way {
             way.by_hand.extend(change.add.iter().map(|word| {
                 format!("  add {word} to {}, before a lone `--`", super::grub::VARIABLE)
             }));
-            way.by_hand.extend(change.remove.iter().map(|word| format!("  take {word} away")));
+            way.by_hand.extend(change.remove.iter().map(|word| format!(" remove {word}")));
         }
         Some(Ok(text)) if system.text(file) != Some(text.as_str()) => {
             let why = "the words of every boot; the snapshot's grub.cfg is made from it";

@@ -131,7 +131,7 @@ pub fn look(system: &System) -> Choice {
             (None, format!("none of them fits what booted this machine ({}): {mount}", why()))
         }
         _ if says.is_empty() => {
-            (None, "nothing here says which of them boots this machine".to_owned())
+            (None, "nothing here shows which of them boots this machine".to_owned())
         }
         _ => (None, format!("which of them boots this machine is not certain ({})", why())),
     };

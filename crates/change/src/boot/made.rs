@@ -347,8 +347,9 @@ fn whole(
         let more = |entry: &&Entry| entry.behind.is_some();
         if let Some(entry) = intended(&new.entries).into_iter().find(more) {
             return Err(format!(
-                "has more than one command on the line of the kernel of its entry '{}' (line {}): {}. GRUB runs what \
-                 follows, and the kernel does not get it; quote it in the settings, or take it out",
+                "has more than one command on the line of the kernel of its entry '{}' (line {}): \
+                 {}. GRUB runs what follows, and the kernel does not get it; quote it in the \
+                 settings, or remove it",
                 entry.title,
                 entry.line,
                 entry.behind.as_deref().unwrap_or_default()

@@ -56,7 +56,7 @@ pub(super) fn places(text: &str) -> Result<Vec<(usize, usize)>, Refused> {
     for label in labels {
         let Some((line, starts)) = label.starts.first().copied() else { continue };
         if let Some((other, _)) = label.starts.iter().find(|(_, it)| *it != starts) {
-            let why = format!("starts something else than line {line} of the same label");
+            let why = format!("starts something different from line {line} of the same label");
             return Err((*other, why));
         }
         if starts == Starts::Other {
@@ -89,7 +89,7 @@ pub(super) fn places(text: &str) -> Result<Vec<(usize, usize)>, Refused> {
         }
     }
     if places.is_empty() {
-        return Err((1, "and those behind it have no label that boots Linux".to_owned()));
+        return Err((1, "and those after it have no label that boots Linux".to_owned()));
     }
     Ok(places)
 }

@@ -3,7 +3,7 @@
 //!
 //! This module has one file for each boot loader, each a pure function from a [`System`] (with the
 //! texts of its files) and a [`Change`] to steps. It must not read or write anything, and must not
-//! have the reasons for the words.
+//! know why the words are changed.
 //!
 //! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub` and similar tools
 //! run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere (NixOS, bootc, Ignition), the
@@ -119,7 +119,7 @@ pub fn plan(system: &System, change: &Change, named: Option<Loader>) -> Result<W
         if let Action::Write { path, content, .. } = &step.action
             && let Some(why) = made::too_long(path, content, change, system.longest)
         {
-            return Err(file(path, format!("{why}. Take words out of it first")));
+            return Err(file(path, format!("{why}. Remove words from it first")));
         }
     }
     way.choice = Some(choice);
@@ -198,7 +198,7 @@ pub(crate) fn plain(path: impl AsRef<Path>, text: &str) -> Result<(), NoWay> {
     Err(file(
         path,
         format!(
-            "line {line} has {what}, which boot loaders read in different ways: take it out first"
+            "line {line} has {what}, which boot loaders read in different ways: remove it first"
         ),
     ))
 }
@@ -210,7 +210,7 @@ pub(crate) fn hand(place: &str, change: &Change) -> String {
         parts.push(format!("add {} to {place}, before a lone `--`", change.add.join(" ")));
     }
     if !change.remove.is_empty() {
-        parts.push(format!("take {} out of {place}", change.remove.join(" ")));
+        parts.push(format!("remove {} from {place}", change.remove.join(" ")));
     }
     format!("By hand: {}", parts.join(", "))
 }

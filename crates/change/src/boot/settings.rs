@@ -97,7 +97,7 @@ pub(super) fn line(kind: &Kind, values: &Values) -> String {
 /// `target`.
 ///
 /// # Errors
-/// Returns the reason, in words, if they are not.
+/// Returns the reason, in words, if a word is not in force or something else changed.
 pub(super) fn judge(
     kind: &Kind,
     target: &str,
@@ -131,7 +131,7 @@ pub(super) fn judge(
     let open = change.open(&is);
     if let Some(word) = open.add.first() {
         return Err(if words::all(&is).contains(&word.as_str()) {
-            format!("{word} would be behind a lone `--`, and what follows that is for init")
+            format!("{word} would be after a lone `--`, and what follows that is for init")
         } else {
             format!("{word} would not be on the command line")
         });

@@ -164,8 +164,8 @@ pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way
     let sure = moved || system.firmware == [Path::new(FIRMWARE)];
     if there(new) && there(old) && !sure {
         let why = format!(
-            "{new} is there too, and no FAT partition is mounted at {FIRMWARE} alone: which of the two the firmware reads is \
-             not known. {}",
+            "{new} also exists, and no FAT partition is mounted at {FIRMWARE} alone: it is not \
+             known which of the two the firmware reads. {}",
             hand("the one line that the firmware reads", change)
         );
         return Some(Err(file(old, why)));
@@ -301,7 +301,7 @@ pub(super) fn unified(system: &System, change: &Change) -> Way {
         Some(text) => by_hand.push(format!("in {path}: {}", bls::lines(text, change).trim_end())),
         None => {
             by_hand.push(format!(
-                "in {path}: the present command line (cat /proc/cmdline), changed so:"
+                "in {path}: the present command line (cat /proc/cmdline), with this change:"
             ));
             by_hand.extend(change.add.iter().map(|word| format!("  add {word}")));
             by_hand.extend(change.remove.iter().map(|word| format!("  without {word}")));

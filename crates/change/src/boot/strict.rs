@@ -3,8 +3,8 @@
 //!
 //! A line is empty, a comment, or one `NAME=VALUE` or `export NAME=VALUE`, with an optional comment after it. Blanks
 //! are the space and the tab. A value is plain, in single quotes or in double quotes, on one line; `$NAME` and
-//! `${NAME}` may be in it, and the output of a few commands that give the distribution's name. Everything else, at any
-//! place, prevents edits of the whole file: it may end the reading, hide an assignment, or make another.
+//! `${NAME}` may be in it, and the output of a few commands that give the distribution's name. Anything else,
+//! anywhere in the file, prevents all edits of it: it may end the reading, hide an assignment, or add one.
 //!
 //! Sources: POSIX, Shell Command Language, 2.2 (quoting), 2.6 (expansions), 2.9.1 (assignments); bash(1) and dash(1)
 //! where they differ (`+=`, `$[`, `export` of unquoted words, names that are read-only or have a meaning).
@@ -24,7 +24,7 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "line {} has {}, so which of its assignments take effect cannot be read off",
+            "line {} has {}, so it is not certain which of its assignments take effect",
             self.line, self.what
         )
     }
@@ -268,7 +268,7 @@ impl<'a> Cursor<'a> {
         if KNOWN.contains(&word) {
             return format!("`{word}`");
         }
-        "something else than NAME=VALUE".to_owned()
+        "something other than NAME=VALUE".to_owned()
     }
 
     fn value(&mut self, name: &str, export: bool) -> Result<Setting, String> {
@@ -337,7 +337,7 @@ impl<'a> Cursor<'a> {
                 '"' => break,
                 '\\' => {
                     self.at += 1;
-                    let next = self.take().ok_or("a value that goes over several lines")?;
+                    let next = self.take().ok_or("a value that spans several lines")?;
                     if !['"', '\\', '$', '`'].contains(&next) {
                         text.push('\\');
                     }

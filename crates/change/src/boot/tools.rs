@@ -63,7 +63,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool { name: "Talos", marks: &[Mark::Os("talos")], does: Does::Makes(&[]), setting: "machine.install.extraKernelArgs, or customization.extraKernelArgs of the image's schematic", then: "talosctl upgrade" },
     Tool { name: "GNU Guix", marks: &[Mark::Os("guix")], does: Does::Makes(&[]), setting: "(kernel-arguments ...) of the operating-system in /etc/config.scm", then: "guix system reconfigure /etc/config.scm" },
     Tool { name: "Ubuntu Core", marks: &[Mark::Os("ubuntu-core")], does: Does::Makes(&[]), setting: "snap set system system.kernel.cmdline-append=\"...\"", then: "a reboot" },
-    Tool { name: "clr-boot-manager", marks: &[Mark::Program("clr-boot-manager")], does: Does::Makes(&[]), setting: "a file of words in /etc/kernel/cmdline.d (cmdline-removal.d for those to take away)", then: "clr-boot-manager update" },
+    Tool { name: "clr-boot-manager", marks: &[Mark::Program("clr-boot-manager")], does: Does::Makes(&[]), setting: "a file of words in /etc/kernel/cmdline.d (cmdline-removal.d for those to remove)", then: "clr-boot-manager update" },
     Tool { name: "ZFSBootMenu", marks: &[Mark::Program("generate-zbm"), Mark::File("/etc/zfsbootmenu/config.yaml")], does: Does::Boots(Loader::Other), setting: "the property org.zfsbootmenu:commandline of the root dataset", then: "a reboot" },
     Tool { name: "sdboot-manage", marks: &[Mark::File("/etc/sdboot-manage.conf"), Mark::Program("sdboot-manage")], does: ENTRIES, setting: "LINUX_OPTIONS of /etc/sdboot-manage.conf", then: "sdboot-manage gen" },
     Tool { name: "sdbootutil", marks: &[Mark::Program("sdbootutil")], does: ENTRIES, setting: "the one line of /etc/kernel/cmdline", then: "sdbootutil update-all-entries" },
@@ -122,7 +122,8 @@ impl Tool {
         let name = self.name;
         let why = match self.does {
             Does::Makes(_) => format!(
-                "{name} makes what boots here, and an edit of that is lost, or counts only after its next run"
+                "{name} generates the boot configuration here, so an edit of it is lost, or takes \
+                 effect only after the next run"
             ),
             Does::Boots(_) => {
                 format!("{name} boots this machine, and its configuration is not edited here")

@@ -100,7 +100,7 @@ fn runtime(name: &str) -> String {
   register: clocksmith_after
   when: \"{available}\"
 
-- name: The kernel must have taken {name}
+- name: The kernel must have accepted {name}
   ansible.builtin.assert:
     that: \"(clocksmith_after.content | b64decode | trim) == '{name}'\"
     fail_msg: \"{{{{ clocksmith_after.content | b64decode | trim }}}} is in use; dmesg says why\"
@@ -153,7 +153,7 @@ fn parameters(wanted: &Wanted) -> String {
   register: clocksmith_grub
   when: ansible_facts['os_family'] == 'Debian'
 
-- name: Make GRUB's configuration anew
+- name: Generate GRUB's configuration again
   ansible.builtin.command: update-grub # noqa: no-handler
   become: true
   changed_when: true

@@ -8,8 +8,8 @@ use super::{SYSFS, Wanted, comment, indented, notes};
 pub(super) fn render(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [
-        "take it out of the user data. On a machine that runs: remove the clocksource's",
-        "script from /var/lib/cloud/instance/user-data.txt, or write the former name into",
+        "remove it from the user data. On a running machine: remove the clocksource's",
+        "script from /var/lib/cloud/instance/user-data.txt, or write the original name into",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource until the reboot",
     ];
     format!(

@@ -13,7 +13,7 @@ pub(super) fn render(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [
         "kubectl delete -f this file; the nodes keep the clocksource until they are rebooted",
-        "(or until the former name is written)",
+        "(or until the original name is written)",
     ];
     let mut lines = notes(&wanted, &undo);
     lines.extend(
@@ -23,7 +23,7 @@ pub(super) fn render(name: &str) -> String {
             "hostPath volumes (level privileged). With SELinux enforcing, add to securityContext:",
             "seLinuxOptions: {type: spc_t}, as container_t may not write to sysfs.",
             "It chooses when the pod starts, which is after each boot, but later than a unit would:",
-            "programs that started before keep the slow calls until then, and no longer.",
+            "programs that started earlier make slow calls until then.",
         ]
         .map(str::to_owned),
     );

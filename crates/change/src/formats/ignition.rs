@@ -29,7 +29,7 @@ pub(super) fn render(wanted: &Wanted) -> String {
 /// Butane for Fedora CoreOS, 1.5.0, which becomes Ignition 3.4.0.
 pub(super) fn butane(wanted: &Wanted) -> String {
     let undo = [
-        "take it out for new machines. On a machine that runs: disable and remove the unit,",
+        "remove it for new machines. On a running machine: disable and remove the unit,",
         "and rpm-ostree kargs --delete-if-present=... or --append-if-missing=...",
     ];
     let mut out = comment(&notes(wanted, &undo));

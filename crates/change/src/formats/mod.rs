@@ -215,7 +215,7 @@ fn notes(wanted: &Wanted, undo: &[&str]) -> Vec<String> {
             ),
             "a reboot. It acts only where that is available, and reads back what it wrote,"
                 .to_owned(),
-            "because the kernel reports success for a name that it does not take.".to_owned(),
+            "because the kernel reports success for a name that it does not accept.".to_owned(),
             format!(
                 "Risk: if the hardware behind {name} is wrong, time is wrong. `clocksmith verify`"
             ),
@@ -224,8 +224,8 @@ fn notes(wanted: &Wanted, undo: &[&str]) -> Vec<String> {
     }
     if !(wanted.add.is_empty() && wanted.remove.is_empty()) {
         lines.extend([
-            "Changes the kernel command line, because that cannot be had at run time.".to_owned(),
-            "Risk: it counts from the next boot on; a wrong parameter can keep a machine from"
+            "Changes the kernel command line, because this is not possible at run time.".to_owned(),
+            "Risk: it takes effect at the next boot; a wrong parameter can keep a machine from"
                 .to_owned(),
             "booting. Try it on one machine first.".to_owned(),
         ]);

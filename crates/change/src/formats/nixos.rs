@@ -10,11 +10,11 @@ pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
         return Err(FormatError::Unsupported {
             format: Format::Nixos,
             what: "remove kernel parameters",
-            instead: "take them out of boot.kernelParams where they are set",
+            instead: "remove them from boot.kernelParams where they are set",
         });
     }
     let undo =
-        ["take this file out of imports, and nixos-rebuild switch; or boot an older generation"];
+        ["remove this file from imports, and nixos-rebuild switch; or boot an older generation"];
     let mut out = comment(&notes(wanted, &undo));
     out.push_str("{ ... }:\n{\n");
     if !wanted.add.is_empty() {

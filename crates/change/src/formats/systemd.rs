@@ -7,7 +7,7 @@ use super::{SYSFS, Wanted, comment, notes};
 pub(super) fn tmpfiles(name: &str) -> String {
     let wanted = Wanted { clocksource: Some(name.to_owned()), ..Wanted::default() };
     let undo = [
-        "remove this file and reboot, or write the former name into",
+        "remove this file and reboot, or write the original name into",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     ];
     let mut lines = notes(&wanted, &undo);
@@ -16,7 +16,7 @@ pub(super) fn tmpfiles(name: &str) -> String {
         lines.splice(
             acts..acts + 2,
             [
-                "a reboot. The kernel passes over a name that is not available, and reports success:"
+                "a reboot. The kernel ignores a name that is not available, and reports success:"
                     .to_owned(),
                 "look afterwards. tsc is registered about a second after the boot, which may be too"
                     .to_owned(),

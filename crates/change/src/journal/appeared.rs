@@ -1,4 +1,4 @@
-//! Files that programs of a plan made and that were not there before.
+//! Files that programs of a plan made and that did not exist before.
 
 use super::capture::capture;
 use super::entry::{Entry, Record, State, TEMPORARY};

@@ -196,8 +196,8 @@ fn leave_others(journal: &Journal, entry: &mut Entry, written: &Written) -> Vec<
         }
         if written.contains_key(&index) {
             kept.push(format!(
-                "{}: another process wrote it after this change did, and its content stays: whether it has words of \
-                 this change must be looked at",
+                "{}: another process wrote it after this change did, and its content stays: check \
+                 whether it has words of this change",
                 journal.place.shown(&record.path).display()
             ));
         }
@@ -300,7 +300,7 @@ fn step(
 ) -> Result<(), JournalError> {
     let target = entry.targets.get(index).copied().flatten();
     let spot = match target.and_then(|index| entry.records.get(index)) {
-        // Nothing to remove where its directory is not there.
+        // Nothing to remove if its directory does not exist.
         Some(record) => journal.place.tree().spot(&record.path)?,
         None => None,
     };
@@ -347,7 +347,7 @@ fn step(
                 entry.left.push(index);
                 return Ok(());
             }
-            // The results are checked only when none of its processes writes any more.
+            // The results are checked only when none of its processes still writes.
             if matches!(action, Action::Run { rewrites, .. } if ran.is_ok() && !rewrites.is_empty())
             {
                 work.running.extend(super::marked::settle(&journal.place, observer));
@@ -453,7 +453,7 @@ fn unchanged(
     let difference = record.old.difference(&found);
     Err(JournalError::Unfit {
         path: journal.place.shown(&record.path),
-        why: format!("was changed by another process in this moment ({difference}): try again"),
+        why: format!("was changed by another process at this moment ({difference}): try again"),
     })
 }
 

@@ -191,7 +191,7 @@ pub enum Decision {
     Regenerate,
 }
 
-/// A directory in which a program may make files that were not there.
+/// A directory in which a program may make files that did not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watch {
@@ -199,11 +199,11 @@ pub struct Watch {
     pub directory: PathBuf,
     /// Only names that begin so; the neighbours of one rewritten file (`grub.cfg.new`).
     pub prefix: Option<String>,
-    /// Whether the directory was there.
+    /// Whether the directory existed.
     pub existed: bool,
     /// The step.
     pub step: usize,
-    /// Names that were there.
+    /// Names that existed.
     pub names: Vec<String>,
     /// Whether the program of the step is expected to leave its files as they are; only while the change is made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -309,7 +309,7 @@ impl State {
     #[must_use]
     pub fn difference(&self, other: &Self) -> String {
         match (self, other) {
-            (Self::Absent, _) => "it was not there".to_owned(),
+            (Self::Absent, _) => "it did not exist".to_owned(),
             (_, Self::Absent) => "it is gone".to_owned(),
             (Self::File { content, meta, .. }, Self::File { content: there, meta: its, .. }) => {
                 if content != there {

@@ -47,9 +47,9 @@ pub enum JournalError {
     },
     /// The journal, or a directory of its path, can be written by another user.
     #[error(
-        "{0}: this journal is not obeyed, since another user could have written it. If it is yours, run \
-         this as the user who owns it, or give it and every directory above it to that user alone (chown, \
-         chmod go-w); else move it away"
+        "{0}: this journal is not trusted, because another user could have written it. If it is \
+         yours, run this as the user who owns it, or make that user the only one who can write it \
+         and every directory above it (chown, chmod go-w); otherwise move it away"
     )]
     Foreign(#[from] Foreign),
     /// The journal was written by a later version.
@@ -191,7 +191,7 @@ fn paths(conflicts: &[Conflict]) -> String {
 
 fn said(output: &str) -> String {
     let output = output.trim_end();
-    if output.is_empty() { " and said nothing".to_owned() } else { format!(":\n{output}") }
+    if output.is_empty() { " and printed nothing".to_owned() } else { format!(":\n{output}") }
 }
 
 /// Advice for an error of the system.
@@ -201,16 +201,17 @@ fn advice(error: rustix::io::Errno) -> &'static str {
         Errno::NOSPC => ". The disk is full: make room, then try again",
         Errno::DQUOT => ". The quota is used up: make room, then try again",
         Errno::ROFS => {
-            ". It is mounted read-only: an image-based system is changed by its own tool (rpm-ostree, \
-             bootc, transactional-update, nixos-rebuild); else remount it writable"
+            ". It is mounted read-only: an image-based system is changed by its own tool \
+             (rpm-ostree, bootc, transactional-update, nixos-rebuild); otherwise remount it \
+             writable"
         }
         Errno::ACCESS => {
             ". Only root may; where root may not either, a security module (SELinux, AppArmor) or a \
              container forbids it: its log (ausearch -m avc, dmesg) says which"
         }
         Errno::PERM => {
-            ". Only root may; for root, the file or its directory may be immutable (lsattr shows i or a; \
-             chattr -i takes it away), or a container forbids it"
+            ". Only root may; for root, the file or its directory may be immutable (lsattr shows i \
+             or a; chattr -i removes it), or a container forbids it"
         }
         Errno::MFILE | Errno::NFILE => ". Too many open files",
         _ => "",
@@ -254,9 +255,9 @@ impl fmt::Display for End {
             Self::RolledBack(report) => {
                 let all = report.troubles.is_empty() && report.kept.is_empty();
                 out.write_str(if all {
-                    "Everything was put back"
+                    "Everything was restored"
                 } else {
-                    "Everything else was put back"
+                    "Everything else was restored"
                 })?;
                 for trouble in report.troubles.iter().chain(&report.kept) {
                     write!(out, "; but {trouble}")?;

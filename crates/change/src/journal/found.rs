@@ -1,4 +1,5 @@
-//! The state that a program finds at a path of the journal, which may by now be reached through a link.
+//! The state that a program finds at a path of the journal, which may now be reached through a
+//! link.
 
 use super::capture::capture;
 use super::entry::State;
@@ -31,8 +32,5 @@ pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
 
 /// Returns the reason why nothing is changed behind a link.
 pub(super) fn behind(place: &Place, link: &Path) -> String {
-    format!(
-        "{} is a link by now, and nothing is changed through a link",
-        place.shown(link).display()
-    )
+    format!("{} is now a link, and nothing is changed through a link", place.shown(link).display())
 }

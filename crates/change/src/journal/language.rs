@@ -1,7 +1,7 @@
 //! The language in which a program makes `grub.cfg`: that of the file which it replaces.
 //!
 //! `util/grub.d/00_header.in` writes `set lang=` from `LANG`, and titles are translated by `LANGUAGE` and `LC_MESSAGES`. In
-//! another language than before, the file would differ by more than the words of the change.
+//! a different language, the file would differ by more than the words of the change.
 
 use super::Place;
 use super::capture::capture;

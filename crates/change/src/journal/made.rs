@@ -99,7 +99,8 @@ pub(super) fn look(
                 fault.why
             ),
             Kind::Other => format!(
-                "{}. If that is meant (it was out of date), run `{command}` first, look at the file, and then run this again",
+                "{}. If that is intended (it was out of date), run `{command}` first, look at the \
+                 file, and then run this again",
                 fault.why
             ),
             Kind::Unseen => format!(
@@ -114,7 +115,8 @@ pub(super) fn look(
     let mut foreign = loaded.filter_map(|(entry, name)| loads_foreign(tree, &name, entry));
     if let Some((path, why)) = foreign.next() {
         let why = format!(
-            "{why}, and a new entry loads it. If that is meant, give it to root (chown, chmod go-w) first"
+            "{why}, and a new entry loads it. If that is intended, give it to root (chown, chmod \
+             go-w) first"
         );
         return Err(JournalError::NotMade { path: journal.place.shown(&path), why, command });
     }
@@ -143,16 +145,17 @@ fn behind(
     Ok((before, after))
 }
 
-/// Describes how a file that was made is of another kind than the former one, or cannot be read.
+/// Describes how a file that was made is of a different kind from the previous one, or cannot be
+/// read.
 fn other_kind(was: Option<&State>, is: &State) -> Option<String> {
     match (was, is) {
         (Some(State::File { .. } | State::Link { .. }), State::Other) => {
-            Some("is no regular file any more".to_owned())
+            Some("is no longer a regular file".to_owned())
         }
         (Some(State::File { .. }), State::Link { target, .. }) => {
-            Some(format!("is a link to {} by now", target.display()))
+            Some(format!("is now a link to {}", target.display()))
         }
-        (Some(State::Link { .. }), State::File { .. }) => Some("is no link any more".to_owned()),
+        (Some(State::Link { .. }), State::File { .. }) => Some("is no longer a link".to_owned()),
         _ => None,
     }
 }

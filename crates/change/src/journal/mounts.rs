@@ -99,8 +99,8 @@ pub(super) fn settle(journal: &Journal, entry: &Entry, before: Option<&[Mount]>)
             "and is left as it is".to_owned()
         };
         let why = format!(
-            "had another filesystem or file mounted over it while it ran {how}, so that what can be read there is not \
-             what is on the disk"
+            "had another filesystem or file mounted over it while it ran {how}, so the content that \
+             can be read there is not that on the disk"
         );
         faults.add(&mount.at, if mended { Fault::mended(why) } else { Fault::lasting(why) });
     }
@@ -139,7 +139,7 @@ pub(super) fn hinders(journal: &Journal, entry: &Entry) -> Vec<String> {
     let gone = gone
         .iter()
         .filter(hides)
-        .map(|mount| format!("{} is not mounted any more: mount it again", shown(mount)));
+        .map(|mount| format!("{} is no longer mounted: mount it again", shown(mount)));
     new.chain(gone).collect()
 }
 

@@ -200,7 +200,7 @@ impl Draft<'_> {
         };
         match located.links.iter().chain(&located.missing).find(changed) {
             Some(path) => {
-                Err(self.unfit(path, "is changed by one step and on the way of a later one"))
+                Err(self.unfit(path, "is changed by one step and is on the path of a later one"))
             }
             None => Ok(()),
         }
@@ -389,7 +389,7 @@ impl Draft<'_> {
             }
         };
         if strict && old == State::Other {
-            return Err(self.unfit(path, "is no regular file"));
+            return Err(self.unfit(path, "is not a regular file"));
         }
         if let Some(content) = content {
             self.journal.store.keep(&content)?;
@@ -433,8 +433,8 @@ fn fit(spot: &Spot) -> Result<(), JournalError> {
     if flagged(&spot.directory) {
         return unfit(
             &spot.shown,
-            "is in a directory that is immutable or append-only: `lsattr -d` shows it, and \
-             `chattr -i` or `chattr -a` on the directory takes that away, if it is not meant",
+            "is in a directory that is immutable or append-only: `lsattr -d` shows it, and `chattr \
+             -i` or `chattr -a` on the directory removes that, if it is not intended",
         );
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -443,8 +443,8 @@ fn fit(spot: &Spot) -> Result<(), JournalError> {
     if file.flatten().is_some_and(|file| flagged(&file)) {
         return unfit(
             &spot.shown,
-            "is immutable or append-only: `lsattr` shows it, and `chattr -i` or `chattr -a` takes that \
-             away, if it is not meant",
+            "is immutable or append-only: `lsattr` shows it, and `chattr -i` or `chattr -a` removes \
+             that, if it is not intended",
         );
     }
     Ok(())

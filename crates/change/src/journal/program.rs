@@ -81,9 +81,9 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
                         let left = left
                             .checked_sub(1)
                             .ok_or_else(|| failed("has too many interpreters"))?;
-                        needed
-                            .look(left)
-                            .map_err(|why| failed(&format!("what runs it is not fit: {why}")))?;
+                        needed.look(left).map_err(|why| {
+                            failed(&format!("what runs it is not trusted: {why}"))
+                        })?;
                     }
                     Ok(path)
                 }
@@ -97,9 +97,9 @@ fn find_for(program: &str, left: usize) -> Result<PathBuf, JournalError> {
         }
     }
     Err(failed(if seen {
-        "is there, but cannot be executed"
+        "exists, but cannot be executed"
     } else {
-        "is not installed here; install it, or change what it would change by hand"
+        "is not installed here; install it, or make its change by hand"
     }))
 }
 

@@ -98,8 +98,8 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
                 Ok(Restored::WasAlready) => {}
                 Ok(Restored::Kept(path, difference)) => {
                     report.kept.push(format!(
-                        "{}: another process changed it in this moment ({difference}), and it stays as it is: whether \
-                         it has words of this change must be looked at",
+                        "{}: another process changed it at this moment ({difference}), and it stays \
+                         as it is: check whether it has words of this change",
                         path.display()
                     ));
                     report.written_by_others.push(path);
@@ -220,12 +220,12 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
             Ok(Found { state, link }) => {
                 let why = match link {
                     Some(link) => behind(&journal.place, &link),
-                    None if record.old == State::Absent => "it is there again".to_owned(),
+                    None if record.old == State::Absent => "it exists again".to_owned(),
                     None => record.old.difference(&state),
                 };
-                open.push(format!("{shown} is not what it was: {why}"));
+                open.push(format!("{shown} is not as it was before: {why}"));
             }
-            Err(error) => open.push(format!("{shown} may not be what it was: {error}")),
+            Err(error) => open.push(format!("{shown} may not be as it was before: {error}")),
         }
     }
     open
@@ -311,7 +311,7 @@ fn restore(
             }
             let path = journal.place.shown(&record.path);
             let why = format!(
-                "cannot be restored: {}. Remove that link, or put the directory back in its place",
+                "cannot be restored: {}. Remove that link, or restore the directory in its place",
                 behind(&journal.place, link)
             );
             return Err(JournalError::Unfit { path, why });
@@ -346,7 +346,8 @@ fn present(record: &Record, spot: &Spot) -> Result<State, JournalError> {
     }
 }
 
-/// The difference of a state from the one that was examined, if neither that nor the former state is there.
+/// The difference of a state from the one that was examined, if neither that nor the previous state
+/// is found.
 fn foreign(record: &Record, current: &State) -> Option<String> {
     let seen = record.seen.as_ref()?;
     let known = current.same(seen) || current.same(&record.old);

@@ -36,7 +36,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub enum Ran {
     /// It ran, and said this on standard output and standard error.
     Done(String),
-    /// It was not run: it belongs to another system than the running one, and is left to be run inside it.
+    /// It was not run: it belongs to a system other than the running one, and is left to be run
+    /// inside it.
     Left,
 }
 
@@ -127,7 +128,7 @@ pub fn run_program(
             Ok(text)
         }
         Ok(status) => {
-            // No process may write any more when files are restored.
+            // No process may still write when files are restored.
             kill_group(&child);
             end_orphans(place)?;
             Err(failed(how(status), text))
@@ -137,7 +138,7 @@ pub fn run_program(
             Err(match why {
                 Ended::Stopped => JournalError::Stopped,
                 Ended::Late => failed(format!("took longer than {TIMEOUT} s"), text),
-                Ended::Loud => failed(format!("said more than {} MiB", MAX_OUTPUT >> 20), text),
+                Ended::Loud => failed(format!("printed more than {} MiB", MAX_OUTPUT >> 20), text),
                 Ended::Lost(error) => failed(format!("was lost: {error}"), text),
             })
         }
@@ -337,7 +338,7 @@ mod tests {
             shell(&place, "echo a; echo b >&2; exit 7", &mut Silent).unwrap_err().to_string();
         assert!(text.ends_with("failed with status 7:\na\nb"), "{text}");
         let text = shell(&place, "kill -9 $$", &mut Silent).unwrap_err().to_string();
-        assert!(text.contains("was ended by signal 9 and said nothing"), "{text}");
+        assert!(text.contains("was ended by signal 9 and printed nothing"), "{text}");
         let many = shell(&place, "yes | head -c 1000000; echo end; exit 1", &mut Silent);
         let text = many.unwrap_err().to_string();
         assert!(text.len() < 70_000 && text.ends_with("end"));

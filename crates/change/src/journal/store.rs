@@ -136,7 +136,7 @@ impl Store {
     /// Keeps a content; [`Store::save`] makes it durable. Until then no entry names it.
     pub(super) fn keep(&self, content: &[u8]) -> Result<(), JournalError> {
         let name = digest(content);
-        // One that is there may be damaged.
+        // An existing one may be damaged.
         if self.content(&name).is_ok() {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl Store {
             let synced = rustix::fs::openat(&self.directory, &file, flags, Mode::empty())
                 .and_then(rustix::fs::fsync);
             match synced {
-                // Not needed any more.
+                // No longer needed.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(io("sync", &self.shown.join(&file))(error)),
             }
@@ -191,7 +191,8 @@ impl Store {
         })
     }
 
-    /// Whether an entry and its contents are there still: a program that runs as root may remove the journal.
+    /// Whether an entry and its contents still exist: a program that runs as root may remove the
+    /// journal.
     pub(super) fn is_whole(&self, entry: &Entry) -> bool {
         let there = |name: &str| {
             let path = self.shown.join(name);

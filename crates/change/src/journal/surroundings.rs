@@ -215,7 +215,7 @@ pub(super) fn refuse(
     Err(JournalError::NotMade {
         command: command.join(" "),
         path: journal.place.shown(path),
-        why: format!("{why}{more}, which is no part of this change"),
+        why: format!("{why}{more}, which is not part of this change"),
     })
 }
 
@@ -338,8 +338,8 @@ fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault
     let when = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
     (grub && (!is_same(was, is) || when(was) != when(is))).then(|| {
         Fault::lasting(
-            "was written again, in the same size, and cannot be restored: whether its content is the former one is not \
-             known",
+            "was written again, in the same size, and cannot be restored: whether its content is \
+             the previous one is not known",
         )
     })
 }

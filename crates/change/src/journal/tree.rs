@@ -37,7 +37,7 @@ pub(super) enum End {
 pub(super) struct Located {
     /// Begins with `/`, which is the root of the tree.
     pub(super) path: PathBuf,
-    /// Directories on the way that are not there, outermost first.
+    /// Directories on the path that do not exist, outermost first.
     pub(super) missing: Vec<PathBuf>,
     /// Links that were followed, each by its own place.
     pub(super) links: Vec<PathBuf>,
@@ -94,7 +94,7 @@ impl Tree {
         while let Some(name) = todo.pop() {
             if name == ".." {
                 if !missing.is_empty() {
-                    return Err(wrong("goes up from a directory that is not there"));
+                    return Err(wrong("goes up from a directory that does not exist"));
                 }
                 way.pop();
                 continue;
@@ -184,7 +184,7 @@ impl Tree {
         if (named.st_ino, named.st_dev) != (ours.st_ino, ours.st_dev) {
             return Err(JournalError::Path {
                 path: self.path.clone(),
-                why: "became another directory in this moment: try again",
+                why: "became a different directory at this moment: try again",
             });
         }
         let mut fd = above;
@@ -215,7 +215,8 @@ impl Tree {
         }
     }
 
-    /// A link that is on the way to a located path by now, where none was: a program finds another file there.
+    /// A link that is now on the way to a located path, where none was: a program finds another
+    /// file there.
     pub(super) fn link_on_way(&self, path: &Path) -> Result<Option<Located>, JournalError> {
         match self.locate(path, End::Keep) {
             Ok(located) => Ok(Some(located).filter(|located| !located.links.is_empty())),
@@ -260,7 +261,7 @@ impl Tree {
         }
     }
 
-    /// Makes changes of names durable, in the directories of these paths; in those that are there.
+    /// Makes changes of names durable, in the directories of these paths; in those that exist.
     pub(super) fn sync_names<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,

@@ -39,7 +39,7 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
                 .push("time may be wrong here; see what can be done: clocksmith why".to_owned());
             proposal
                 .by_hand
-                .push("a slower clocksource that is right: clocksmith fix --to NAME".to_owned());
+                .push("a slower but correct clocksource: clocksmith fix --to NAME".to_owned());
         }
         return;
     }
@@ -57,7 +57,8 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         if let Some(remedy) = advised(&table::TSC_NOWATCHDOG) {
             proposal.cmdline.add.extend(remedy.parameters.add.iter().cloned());
             proposal.notes.push(
-                "the reboot alone brings the TSC back, until the next false alarm".to_owned(),
+                "the reboot alone makes the TSC available again, until the next false alarm"
+                    .to_owned(),
             );
         }
     }
@@ -116,7 +117,7 @@ fn override_at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Prop
     let mut words = overrides(situation);
     words.retain(|word| *word != wanted);
     if natural && !words.is_empty() {
-        proposal.notes.push(format!("left alone, this kernel chooses {target}: no word is needed"));
+        proposal.notes.push(format!("this kernel chooses {target} by itself: no word is needed"));
     } else if !proposal.cmdline.add.contains(&wanted) {
         proposal.cmdline.add.push(wanted);
     }

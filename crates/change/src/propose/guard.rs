@@ -95,7 +95,7 @@ fn words_are_sane(situation: &Situation<'_>, proposal: &mut Proposal) -> bool {
         if ours && !matches!(mistake.kind, MistakeKind::Slow | MistakeKind::Trusted) {
             let instead = mistake.instead.filter(|text| !text.is_empty());
             let instead =
-                instead.map_or_else(String::new, |text| format!(". Meant may be: {text}"));
+                instead.map_or_else(String::new, |text| format!(". Perhaps you meant: {text}"));
             refuse(&word, format!("it {}{instead}", mistake.why));
         }
     }
@@ -107,10 +107,10 @@ fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     let Some(name) = proposal.target.clone() else { return };
     let available = situation.report.clocksource.available.clone();
     let why = if !is_name(&name) {
-        Some(format!("{name:?} is no name of a clocksource"))
+        Some(format!("{name:?} is not the name of a clocksource"))
     } else if names::find(&name).is_none() && !available.iter().flatten().any(|n| *n == name) {
         let meant = clocksmith_kernel::mistakes::meant_clocksource(&name);
-        let meant = meant.map_or_else(String::new, |meant| format!("; {meant} may be meant"));
+        let meant = meant.map_or_else(String::new, |meant| format!("; perhaps {meant} is meant"));
         Some(format!("no kernel has a clocksource of this name{meant}"))
     } else {
         available.and_then(|available| {

@@ -229,7 +229,7 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     } else if !proposal.by_hand.is_empty() {
         (Outcome::ByHand, "what helps must be done by hand, or in another place".to_owned())
     } else if proposal.target.is_some() || !proposal.cmdline.is_empty() {
-        (Outcome::NothingToDo, "nothing to do: it is so already".to_owned())
+        (Outcome::NothingToDo, "nothing to do: the change is in force already".to_owned())
     } else if verdict == Verdict::Unknown {
         (
             Outcome::Undetermined,

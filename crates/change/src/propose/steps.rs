@@ -30,7 +30,7 @@ pub(super) fn build(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
     if !proposal.cmdline.is_empty() && wish.boot != Boot::None {
         command_line(situation, wish, proposal, &mut done);
     } else if !proposal.cmdline.is_empty() {
-        proposal.notes.push("nothing is changed for later boots, as was asked for".to_owned());
+        proposal.notes.push("nothing is changed for later boots, as requested".to_owned());
     }
     proposal.plan.summary = done.join("; ");
 }
@@ -46,7 +46,7 @@ fn runtime(target: &str, current: Option<&str>, guest: bool) -> Step {
             "if the TSCs of two CPUs differ, time goes backward between them: verify looks for that before \
              and after. A guest that is restored or moved has a stale wall clock until NTP steps it"
         }
-        _ => "none for the time: the kernel takes the former one back if it must",
+        _ => "none for the time: the kernel returns to the previous one if it must",
     };
     Step {
         action: Action::Clocksource { name: target.to_owned() },
@@ -67,7 +67,7 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
         );
         return false;
     }
-    let risk = "none for the boot: it writes when the system runs, and fails alone";
+    let risk = "none for the boot: it writes while the system runs, and nothing else fails with it";
     if system.systemd {
         let path = format!("{UNITS}/{UNIT}");
         let content = unit::unit(target);
@@ -122,7 +122,7 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
             .push("rc-update add local default   # if `local` is not in a runlevel yet".to_owned());
     } else {
         proposal.by_hand.extend([
-            "no systemd and no OpenRC here. To keep the choice over boots, on the command line:"
+            "no systemd and no OpenRC here. To keep the choice across boots, on the command line:"
                 .to_owned(),
             format!("  clocksmith fix --apply --to {target} --boot cmdline"),
         ]);
@@ -158,7 +158,7 @@ fn command_line(
         parts.push(format!("add {}", change.add.join(" ")));
     }
     if !change.remove.is_empty() {
-        parts.push(format!("take {} away", change.remove.join(" ")));
+        parts.push(format!("remove {}", change.remove.join(" ")));
     }
     let parts = parts.join(", ");
     match boot::plan(situation.system, &change, wish.loader) {
@@ -173,7 +173,7 @@ fn command_line(
             proposal.by_hand.extend(way.by_hand);
             if way.steps.is_empty() {
                 if proposal.by_hand.is_empty() {
-                    proposal.notes.push(format!("{} has it so already", way.by));
+                    proposal.notes.push(format!("{} has that already", way.by));
                 }
                 return;
             }

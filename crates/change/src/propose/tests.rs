@@ -198,10 +198,10 @@ fn a_measured_warp_is_not_switched_off() {
 fn a_wish_that_makes_no_sense_is_refused() {
     let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
     for (wish, word) in [
-        (to("kvmclock"), "kvm-clock may be meant"),
+        (to("kvmclock"), "perhaps kvm-clock is meant"),
         (to("kvm-clock"), "does not offer"),
-        (to("jiffies"), "stand still"),
-        (to("a b"), "no name"),
+        (to("jiffies"), "not advance"),
+        (to("a b"), "not the name"),
         (param("tsc=reliable,nowatchdog"), "compared as a whole"),
         (param("clocksource=tcs"), "no clocksource"),
         (param("x\"; reboot #"), "cannot be written"),

@@ -18,7 +18,7 @@ const GLOBAL: &str = "8be4df61-93ca-11d2-aa0d-00e098032b8c";
 pub struct Efi {
     /// `LoaderInfo`: `systemd-boot 255.4`.
     pub loader: Option<String>,
-    /// `StubInfo`: `systemd-stub 255.4`, which is there where a unified kernel image was started.
+    /// `StubInfo`: `systemd-stub 255.4`, which exists if a unified kernel image was started.
     pub stub: Option<String>,
     /// The file of the entry that the firmware took (`BootCurrent`): `\EFI\debian\shimx64.efi`.
     pub file: Option<String>,

@@ -71,11 +71,12 @@ pub(crate) struct Bench {
     pub(crate) clocksource_directory: Option<PathBuf>,
 }
 
-const BENCH: &str = "Costs: `throughput` is reads back to back; `latency` waits before and after each read; \
-`in a loop` is what a read adds to a loop of additions, which is what a busy program pays. All are medians \
-of interleaved batches, without the cost of the loop. Ctrl-C ends the measurement and prints what was measured so \
-far (exit code 3).\n\n--baseline compares several processes on each side, since two starts of an unchanged \
-program differ: save the earlier run with --starts 10. A change of the whole machine, which the counter's \
-row shows, is reported separately.\n\n--every-clocksource switches the clocksource of the whole machine for \
-some seconds, as a write to current_clocksource does. If bench is killed, a second process restores the \
-former clocksource.";
+const BENCH: &str = "Costs: `throughput` is reads back to back; `latency` waits before and after \
+each read; `in a loop` is what a read adds to a loop of additions, which is what a busy program \
+pays. All are medians of interleaved batches, without the cost of the loop. Ctrl-C ends the \
+measurement and prints what was measured so far (exit code 3).\n\n--baseline compares several \
+processes on each side, since two starts of an unchanged program differ: save the earlier run with \
+--starts 10. A change of the whole machine, which the counter's row shows, is reported \
+separately.\n\n--every-clocksource switches the clocksource of the whole machine for a few seconds, \
+as a write to current_clocksource does. If bench is killed, a second process restores the original \
+clocksource.";

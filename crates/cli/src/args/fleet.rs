@@ -3,16 +3,16 @@
 use clap::Args;
 use std::path::PathBuf;
 
-pub(super) const HELP: &str = "\
-Compares the reports of many machines: hosts by verdict, cause, clocksource, hardware, kernel and \
-hypervisor; hosts that differ from others like them; how many hosts one change would fix; groups of hosts \
-among which guests can move with their TSC; and SQL on all of these.\n\nINPUT is a bundle that \
-`clocksmith collect` wrote, documents of `clocksmith why --json` (one a line, or one a file; `-` is \
-standard input), a directory of such files, a directory of tables that --out wrote, or a history that --history wrote. If \
-a host has several reports, the newest one is used. Two machine ids under one name are two hosts.\n\n--history keeps the \
-reports of many days; --changes says which hosts changed, and what those have in common.\n\nNeeds the program clocksmith-fleet \
-beside this one or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 wrong usage or no usable input, 3 \
-nothing is known about any host.";
+pub(super) const HELP: &str = "Compares the reports of many machines: hosts by verdict, cause, \
+clocksource, hardware, kernel and hypervisor; hosts that differ from similar ones; how many hosts \
+one change would fix; groups of hosts among which guests can move with their TSC; and SQL on all of \
+these.\n\nINPUT is a bundle that `clocksmith collect` wrote, documents of `clocksmith why --json` \
+(one a line, or one a file; `-` is standard input), a directory of such files, a directory of \
+tables that --out wrote, or a history that --history wrote. If a host has several reports, the \
+newest one is used. Two machine ids under one name are two hosts.\n\n--history keeps the reports of \
+many days; --changes shows which hosts changed, and what they have in common.\n\nNeeds the program \
+clocksmith-fleet beside this one or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 \
+wrong usage or no usable input, 3 nothing is known about any host.";
 
 /// Options of `fleet`.
 #[derive(Args, Debug, Clone)]

@@ -25,7 +25,7 @@ const EXAMPLES: [(&str, &[Example]); 18] = [
             ("clocksmith why dmesg.txt", "a kernel log, or any pasted text"),
             ("sudo dmesg | clocksmith why -", "from standard input"),
             ("clocksmith why --root sosreport-db1", "a mirror of another machine"),
-            ("clocksmith why --html report.html", "as a page, too"),
+            ("clocksmith why --html report.html", "also as a page"),
         ],
     ),
     (
@@ -49,7 +49,7 @@ const EXAMPLES: [(&str, &[Example]); 18] = [
         &[
             ("clocksmith verify", "all CPUs, 5 seconds"),
             ("clocksmith verify --duration 1m", "finds smaller faults"),
-            ("clocksmith verify --require high", "exit code 0 only if it is certain"),
+            ("clocksmith verify --require high", "exit code 0 only with high confidence"),
         ],
     ),
     (
@@ -80,7 +80,7 @@ const EXAMPLES: [(&str, &[Example]); 18] = [
         "fleet",
         &[
             ("clocksmith fleet bundles/", "the report"),
-            ("clocksmith fleet bundles/ --out tables/", "Parquet tables, too"),
+            ("clocksmith fleet bundles/ --out tables/", "also Parquet tables"),
             ("clocksmith fleet tables/ --sql 'SELECT * FROM causes'", "a query"),
         ],
     ),

@@ -55,9 +55,9 @@ fn kinds() -> PossibleValuesParser {
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text for people
     Text,
-    /// One document, as --json
+    /// One document, the same as --json
     Json,
     /// Static Analysis Results Interchange Format, 2.1.0
     Sarif,
@@ -110,7 +110,7 @@ pub(crate) struct Lint {
     /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub(crate) format: Format,
-    /// Leave out findings below this severity, in the exit code too
+    /// Leave out findings below this severity, also for the exit code
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
     pub(crate) min_severity: Least,
     /// Leave out a rule, like the comment `# clocksmith: ignore ID why` in the file; -v lists both
@@ -139,10 +139,10 @@ pub(crate) struct Fix {
     /// Set the guest's operating system, where the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
-    /// Write the files; the former content is kept as FILE.clocksmith-before
+    /// Write the files; the previous content is kept as FILE.clocksmith-before
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Do not keep the former content
+    /// Do not keep the previous content
     #[arg(long, requires = "apply")]
     pub(crate) no_backup: bool,
     /// Give the guest an invariant TSC; without a frequency it can neither migrate nor be saved

@@ -18,8 +18,8 @@ pub(super) fn own_report(shown: &str, bytes: &[u8]) -> Option<Error> {
     let says = says.map(|text| format!(" It says: {}", visible::line(text))).unwrap_or_default();
     let reads = if verb == "why" { "; `clocksmith fleet` reads such documents" } else { "" };
     Some(anyhow!(
-        "{shown} is a document that `clocksmith {verb} --json` wrote, and no evidence.{says} Give the log or the bundle \
-         that it was made from{reads}"
+        "{shown} is a document that `clocksmith {verb} --json` wrote, not evidence.{says} Give the \
+         log or the bundle that it was made from{reads}"
     ))
 }
 

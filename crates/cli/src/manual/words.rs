@@ -21,7 +21,7 @@ const EXIT: List = &[
 ];
 const EXIT_VERIFY: List = &[
     ("0", "Counter and clocks can be trusted."),
-    ("1", "They cannot be trusted."),
+    ("1", "Counter and clocks cannot be trusted."),
     ("2", "Wrong usage."),
     ("3", "Could not be determined, for example because the machine was too busy."),
 ];
@@ -65,7 +65,8 @@ const EXIT_SIMPLE: List =
 
 const VERIFY_JSON: (&str, &str) = (
     "/var/lib/clocksmith/verify.json, $XDG_STATE_HOME/clocksmith/verify.json",
-    "The last result of verify, of root (in /run/clocksmith if /var cannot be written) and of a user.",
+    "The last result of verify by root (in /run/clocksmith if /var cannot be written) and by a \
+     user.",
 );
 const SYSFS: (&str, &str) = (
     "/sys/devices/system/clocksource/clocksource0",
@@ -73,8 +74,8 @@ const SYSFS: (&str, &str) = (
 );
 const JOURNAL: (&str, &str) = (
     "/var/lib/clocksmith/journal",
-    "What fix has changed, with everything that is needed to revert it. Do not delete it while a change \
-     is in force.",
+    "The changes by fix, with everything that is needed to revert them. Do not delete it while a \
+     change is in force.",
 );
 const UNIT: (&str, &str) = (
     "/etc/systemd/system/clocksmith-clocksource.service",

@@ -6,7 +6,7 @@ use clocksmith_facts::visible;
 use clocksmith_watch::range::Range;
 use clocksmith_watch::{Judgement, State, Thresholds, metrics};
 
-/// Monitoring plugins: the line; then, behind it, details and performance data in base units
+/// Monitoring plugins: the line; then, after it, details and performance data in base units
 /// (`'label'=value[unit];warn;crit;min`).
 pub(crate) fn nagios(
     judgement: &Judgement,
@@ -55,7 +55,7 @@ pub(crate) fn nagios(
         })
         .collect();
     if !figures.is_empty() {
-        // Performance data begins behind the first bar, also in the long text.
+        // Performance data begins after the first bar, also in the long text.
         out.pop();
         out.push_str(&format!(" | {}\n", figures.join(" ")));
     }

@@ -35,7 +35,7 @@ pub(crate) fn list(common: &Common, all: &[Explanation]) -> Result<()> {
         (Kind::Cause, "Causes, as `why` names them"),
         (Kind::Remedy, "Remedies"),
         (Kind::Parameter, "Kernel parameters"),
-        (Kind::Term, "Functions, tools, hypervisors and words of the field"),
+        (Kind::Term, "Functions, tools, hypervisors and other terms"),
         (Kind::Policy, "What vendors recommend"),
         (Kind::Rule, "Rules of `vm lint`"),
         (Kind::Message, "Kernel messages (paste the whole line, in quotes)"),

@@ -8,7 +8,7 @@ pub(crate) fn paragraph(out: &mut String, known: &[Known], style: Style) {
     if known.is_empty() {
         return;
     }
-    out.push_str(&format!("\n{}\n", style.bold("What is known of such problems")));
+    out.push_str(&format!("\n{}\n", style.bold("What is known about such problems")));
     for one in known {
         out.push_str(&wrap(&one.text, &format!("  {}: ", one.word), "    "));
         // Commands are for copying: never wrapped.

@@ -70,7 +70,7 @@ fn about(guest: &GuestReport) -> String {
     };
     let lost = match guest.lost_hz {
         Some(lost) if lost > 0 => {
-            format!("; {lost} Hz of that are lost, as QEMU and KVM count in kHz")
+            format!("; {lost} Hz of that are lost, because QEMU and KVM count in kHz")
         }
         _ => String::new(),
     };
@@ -93,12 +93,12 @@ fn what_holds(answer: &Answer) -> String {
 
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Exact => "goes, TSC as it is",
-        Verdict::Scaled => "goes, TSC scaled",
-        Verdict::HostRate => "goes, TSC at the host's rate",
-        Verdict::Goes => "goes",
-        Verdict::Free => "goes",
-        Verdict::Unsafe => "must not go",
+        Verdict::Exact => "can migrate, TSC as it is",
+        Verdict::Scaled => "can migrate, TSC scaled",
+        Verdict::HostRate => "can migrate, TSC at the host's rate",
+        Verdict::Goes => "can migrate",
+        Verdict::Free => "can migrate",
+        Verdict::Unsafe => "must not migrate",
         Verdict::Refused => "refused",
         Verdict::Unknown => "not known",
     }

@@ -14,7 +14,7 @@ pub(crate) fn list(common: &Common) -> Result<()> {
         let line = format!("{} (texts up to {})", vendor.about, vendor.dated());
         out.push_str(&wrap(&line, &format!("  {:<11}", vendor.id), "             "));
     }
-    out.push_str("\nclocksmith why --policy VENDOR says what it asks of a machine.\n");
+    out.push_str("\nclocksmith why --policy VENDOR shows what a vendor requires of a machine.\n");
     text(&out)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn paragraph(out: &mut String, report: &Report, common: &Common, styl
         out.push_str(&wrap(&answer.summary, "", ""));
         return;
     }
-    out.push_str(&format!("\n{}\n", style.bold(&format!("What {} asks", answer.name))));
+    out.push_str(&format!("\n{}\n", style.bold(&format!("What {} requires", answer.name))));
     out.push_str(&said);
     for asked in &answer.asks {
         out.push_str(&wrap(&rule(asked), "  - ", "    "));

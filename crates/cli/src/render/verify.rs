@@ -68,7 +68,7 @@ fn seen(outcome: &Outcome) -> String {
         match (limits.rate_ppm, limits.rate_against_kernel_ppm) {
             (Some(ppm), _) => Some(format!("a rate error over {ppm:.0} ppm")),
             (None, Some(ppm)) => Some(format!(
-                "a rate error over {ppm:.0} ppm, but only against the kernel's own belief"
+                "a rate error over {ppm:.0} ppm, but only against the kernel's own assumption"
             )),
             (None, None) => None,
         },

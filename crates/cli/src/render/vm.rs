@@ -22,10 +22,10 @@ pub(crate) fn lint(common: &Common, report: &LintReport) -> Result<()> {
             .collect();
         if shown.is_empty() {
             out.push_str(&match (file.ignored, common.verbose) {
-                (0, _) | (_, true) => "  nothing to say\n".to_owned(),
-                (1, false) => "  nothing to say; 1 finding is ignored (-v names it)\n".to_owned(),
+                (0, _) | (_, true) => "  no findings\n".to_owned(),
+                (1, false) => "  no findings; 1 finding is ignored (-v names it)\n".to_owned(),
                 (n, false) => {
-                    format!("  nothing to say; {n} findings are ignored (-v names them)\n")
+                    format!("  no findings; {n} findings are ignored (-v names them)\n")
                 }
             });
         }
@@ -98,7 +98,7 @@ fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
         &format!("{first}      "),
         "          ",
     );
-    // The colour goes in behind the wrapping, so that it counts for no column.
+    // The colour is added after the wrapping, so it counts for no column.
     let mut out = body.replacen(
         &format!("{first}      "),
         &format!("{first}{} ", severity(finding.severity, style)),
@@ -112,7 +112,7 @@ fn one(finding: &FindingReport, common: &Common, style: Style) -> String {
     if common.quiet {
         return out;
     }
-    row("there", &finding.place);
+    row("found", &finding.place);
     if finding.severity > Severity::Info || common.verbose {
         row("why", finding.why);
         if let Some(fix) = &finding.fix {
@@ -155,7 +155,7 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             say(&format!("{}: nothing to change", file.file));
         }
         if file.followed {
-            say(&format!("{}: it has what --invtsc and --tsc-frequency choose already", file.file));
+            say(&format!("{}: it already has what --invtsc and --tsc-frequency choose", file.file));
         }
         if file.overruled {
             say(&format!(
@@ -183,16 +183,15 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         for why in &file.undecided {
-            say(&format!(
-                "{}: left: --invtsc and --tsc-frequency are to be written by hand: {why}",
-                file.file
-            ));
+            say(&format!("{}: left: write --invtsc and --tsc-frequency by hand: {why}", file.file));
         }
         if !file.qemu.is_empty() {
             say(&format!("{}: options that QEMU will get: {}", file.file, file.qemu.join(" ")));
         }
         match (&file.backup, file.written) {
-            (Some(backup), true) => say(&format!("{}: written; as it was: {backup}", file.file)),
+            (Some(backup), true) => {
+                say(&format!("{}: written; the original is in {backup}", file.file))
+            }
             (None, true) => say(&format!("{}: written", file.file)),
             _ if !apply && !file.diff.is_empty() && file.refused.is_some() => {
                 let why = file.refused.as_deref().unwrap_or_default();

@@ -64,7 +64,7 @@ fn details(out: &mut String, wall: &WallClockReport) {
     let mut kept: Vec<String> =
         wall.keepers.iter().map(|keeper| format!("{} {}", keeper.name, keeper.role)).collect();
     if kept.is_empty() {
-        kept.push("nothing that is known to keep the time".to_owned());
+        kept.push("nothing that is known to synchronise the time".to_owned());
     }
     let all = if wall.all_seen { "all processes" } else { "not all processes" };
     out.push_str(&wrap(&format!("{} ({all} were seen)", kept.join(", ")), "  seen: ", "    "));

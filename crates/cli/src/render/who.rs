@@ -52,7 +52,7 @@ pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style
         processes(&mut out, &profile.processes, most, common.verbose, style);
     }
     if profile.totals.read_samples > 0 {
-        let about = "Ranges hold the true value in 95 of 100 cases.";
+        let about = "Ranges contain the true value in 95 of 100 cases.";
         out.push_str(&style.dim(&wrap(about, "\n  ", "  ")));
         clocks(&mut out, &profile.rows, most, style);
         functions(&mut out, profile, most, common.verbose, style);

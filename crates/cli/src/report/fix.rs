@@ -190,7 +190,7 @@ impl TakenBack {
         let mut done: Vec<String> = report
             .restored
             .iter()
-            .map(|path| format!("{} is what it was", path.display()))
+            .map(|path| format!("{} is as it was before", path.display()))
             .collect();
         done.extend(
             report.directories.iter().map(|path| format!("{} is gone again", path.display())),
@@ -271,14 +271,14 @@ impl StepReport {
             Action::Write { path, content, .. } => {
                 let old = system.text(path);
                 let undo = if system.files.contains_key(path) {
-                    "its former content, owner, mode and times come back"
+                    "its previous content, owner, mode and times are restored"
                 } else {
                     "the file is deleted"
                 };
                 (undo.to_owned(), "it is read back".to_owned(), Some(diff(path, old, content)))
             }
             Action::Remove { .. } => {
-                ("the file comes back".to_owned(), "it is looked for".to_owned(), None)
+                ("the file is restored".to_owned(), "its absence is checked".to_owned(), None)
             }
             Action::Link { .. } => {
                 ("the link is deleted".to_owned(), "it is read back".to_owned(), None)
@@ -287,16 +287,16 @@ impl StepReport {
                 let mut parts = Vec::new();
                 if !rewrites.is_empty() {
                     parts.push(
-                        "the files that it rewrites are saved before, and come back".to_owned(),
+                        "the files that it rewrites are saved first, and are restored".to_owned(),
                     );
                 }
                 if let Some(undo) = undo {
                     parts.push(undo.join(" "));
                 }
-                (parts.join("; then "), "it must end well".to_owned(), None)
+                (parts.join("; then "), "it must succeed".to_owned(), None)
             }
             Action::Clocksource { .. } => (
-                "choose the former clocksource again".to_owned(),
+                "choose the previous clocksource again".to_owned(),
                 "clocksmith reads it back, then watches it, and reverts the change if it does not last".to_owned(),
                 None,
             ),
@@ -336,7 +336,7 @@ impl ChangeReport {
 pub(crate) fn holds(status: &StepStatus) -> String {
     match status {
         StepStatus::InForce => "in-force".to_owned(),
-        StepStatus::Gone => "gone: what was before is there again".to_owned(),
+        StepStatus::Gone => "gone: the previous state is back".to_owned(),
         StepStatus::Left => "left: to be run inside that system".to_owned(),
         StepStatus::Unknown(why) => format!("unknown: {why}"),
         StepStatus::Changed(list) => {

@@ -99,12 +99,14 @@ pub(crate) struct GroupReport {
     pub(crate) hosts: Vec<String>,
 }
 
-const ONLY_TSC: &str =
-    "This is about the TSC alone: other CPU features, memory and disks may refuse a move, too.";
-const BLACKOUT: &str = "During the move the guest's TSC does not advance, because QEMU restores what it last \
-    read; a guest on the clocksource tsc is late by the blackout until NTP corrects it.";
-const TOLERANCE: &str = "Within 250 ppm KVM scales nothing, not even where it could. NTP corrects up to \
-    500 ppm; the parameter tsc_tolerance_ppm=0 of the host's module kvm has it scaled at once.";
+const ONLY_TSC: &str = "This is about the TSC alone: other CPU features, memory and disks may also prevent a \
+     migration.";
+const BLACKOUT: &str = "During the move the guest's TSC does not advance, because QEMU restores \
+    what it last read; a guest on the clocksource tsc is behind by the length of the pause until \
+    NTP corrects it.";
+const TOLERANCE: &str = "Within 250 ppm KVM scales nothing, not even where it could. NTP corrects \
+    up to 500 ppm; with the parameter tsc_tolerance_ppm=0 of the host's module kvm, the TSC is \
+    scaled at once.";
 
 impl MigrateReport {
     /// Builds the document.
@@ -150,13 +152,15 @@ fn headline(guest: Option<&GuestReport>, counts: &Counts) -> String {
         guest.name.as_ref().map_or("The guest".to_owned(), |name| format!("The guest {name}"));
     let Counts { hosts, goes, unknown, .. } = *counts;
     let where_to = match (goes, hosts) {
-        (1, 1) => "can go to this host".to_owned(),
-        (0, _) if unknown == hosts => "may or may not go: it is not known for any host".to_owned(),
-        (0, 1) => "cannot go to this host".to_owned(),
-        (0, _) if unknown == 0 => format!("can go to none of these {hosts} hosts"),
-        (0, _) => "can go to none of these hosts that enough is known of".to_owned(),
-        _ if goes == hosts => format!("can go to all {hosts} hosts"),
-        _ => format!("can go to {goes} of {hosts} hosts"),
+        (1, 1) => "can migrate to this host".to_owned(),
+        (0, _) if unknown == hosts => {
+            "may or may not migrate: it is not known for any host".to_owned()
+        }
+        (0, 1) => "cannot migrate to this host".to_owned(),
+        (0, _) if unknown == 0 => format!("can migrate to none of these {hosts} hosts"),
+        (0, _) => "can migrate to none of those hosts about which enough is known".to_owned(),
+        _ if goes == hosts => format!("can migrate to all {hosts} hosts"),
+        _ => format!("can migrate to {goes} of {hosts} hosts"),
     };
     let open = match unknown {
         0 => String::new(),

@@ -149,8 +149,8 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
     }
     if totals.samples == 0 {
         return format!(
-            "No sample of {target} in {seconds:.1} s: it used less CPU time than a sample stands for, so whether it \
-             reads the time is not known."
+            "No sample of {target} in {seconds:.1} s: it used less CPU time than one sample \
+             represents, so whether it reads the time is not known."
         );
     }
     let unknown = profile.processes.iter().filter(|row| row.runtime.is_none());

@@ -20,7 +20,8 @@ impl Apart {
             Ok::<_, rustix::io::Errno>(kept)
         };
         let kept = take().context(
-            "cannot set the document apart from the program's output: standard output or standard error is closed",
+            "cannot separate the document from the program's output: standard output or standard \
+             error is closed",
         )?;
         Ok(Self(kept))
     }

@@ -22,8 +22,8 @@ pub(crate) fn of(program: &OsStr, follows: bool, leaks: bool) -> Option<String> 
     let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
     if CHANGERS.contains(&name.as_str()) {
         return Some(format!(
-            "{name} changes the user, and a program that runs as another user keeps the kernel's clock: write run \
-             behind it, as in {name} ... clocksmith run -- PROGRAM"
+            "{name} changes the user, and a program that runs as another user keeps the kernel's \
+             clock: write run after it, as in {name} ... clocksmith run -- PROGRAM"
         ));
     }
     if name.starts_with("valgrind") {

@@ -42,8 +42,8 @@ pub(crate) fn choose(
 ) -> Result<Choice, Refused> {
     let choice = |source, reason: String| Ok(Choice { source, reason });
     match wish {
-        Some(Source::Exact) => choice(Source::Exact, "it was asked for".to_owned()),
-        Some(Source::Coarse) => choice(Source::Coarse, "it was asked for".to_owned()),
+        Some(Source::Exact) => choice(Source::Exact, "it was requested".to_owned()),
+        Some(Source::Coarse) => choice(Source::Coarse, "it was requested".to_owned()),
         Some(Source::Disciplined) => counter(evidence),
         None if evidence.is_fast() && !relaxed => choice(
             Source::Exact,

@@ -13,9 +13,9 @@ use clap::ValueEnum;
 /// How the program gets its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
-    /// By another vDSO: any 64-bit program
+    /// Through a replaced vDSO: any 64-bit program
     Vdso,
-    /// By a library that is loaded first: programs that use a shared C library
+    /// Through a library that is loaded first: programs that use a shared C library
     Preload,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Via {
 pub(crate) enum Source {
     /// The kernel's own clock, as it is
     Exact,
-    /// The counter, held to the kernel's clock
+    /// The counter, corrected against the kernel's clock
     Disciplined,
     /// The kernel's time at its last tick: a few milliseconds old, on any machine
     Coarse,

@@ -36,7 +36,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     trusted::place(path).map(|_| ()).with_context(|| cannot(path))
 }
 
-/// Writes a new file that only its owner can read. One that is there stays.
+/// Writes a new file that only its owner can read. An existing one stays.
 pub(crate) fn new_private(path: &Path, content: &[u8]) -> Result<()> {
     put(path, content, 0o600, Over::Nothing)
 }
@@ -50,7 +50,7 @@ fn put(path: &Path, content: &[u8], mode: u32, over: Over) -> Result<()> {
 }
 
 fn cannot(path: &Path) -> String {
-    format!("cannot write {}. Name a file in a directory that is there", path.display())
+    format!("cannot write {}. Name a file in a directory that exists", path.display())
 }
 
 /// Returns whether a name is that of an open stream or of `/dev/null`: only root makes such names.

@@ -33,6 +33,6 @@ fn write(page: &Page, dir: &Path) -> Result<()> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     file::replace(&path, &text).with_context(|| {
-        format!("cannot write {}; --out wants a directory that exists", path.display())
+        format!("cannot write {}; --out takes a directory that exists", path.display())
     })
 }

@@ -72,8 +72,8 @@ fn ends_with_this_thread(program: &mut Command) {
 fn say_if_below_run() {
     if clocksmith_measure::bench::vdso::is_replaced() {
         crate::ui::err::line(
-            "clocksmith: the clocks of this process are served by another vDSO than the kernel's, as `clocksmith run` gives \
-             one: the figures are of that clock",
+            "clocksmith: the clocks of this process are served by a vDSO that is not the kernel's, \
+             such as the one of `clocksmith run`: the figures are those of that clock",
         );
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(common: &Common, args: &Run) -> Result<Code> {
     let mut start = Start { common, args, apart, baseline, command };
     if let Some(slow) = &args.as_if {
         if args.via == Via::Preload {
-            bail!("--as needs another vDSO: it is not there with --via preload");
+            bail!("--as needs another vDSO, which --via preload does not provide");
         }
         let act =
             Act::Slow { by_call: slow.by_call, least_ns: slow.least_ns, extra_ns: slow.extra_ns };
@@ -102,7 +102,7 @@ impl Start<'_> {
             Failure::NotRun(error) => not_run(&error, &self.command),
             failure @ (Failure::Forbidden(_) | Failure::NoProc(_) | Failure::Unavailable) => self
                 .refused(&format!(
-                    "{failure}. There is --via preload, for programs with a shared C library"
+                    "{failure}. For programs with a shared C library, use --via preload"
                 )),
             failure => self.refused(&failure.to_string()),
         }
@@ -112,7 +112,8 @@ impl Start<'_> {
         let args = self.args;
         if args.no_follow {
             bail!(
-                "--no-follow: what is preloaded is inherited by all children; --via vdso can do without"
+                "--no-follow: all children inherit a preloaded library; with --via vdso they do \
+                 not"
             );
         }
         let library = match preload::find(args.preload_file.as_deref()) {
@@ -126,7 +127,7 @@ impl Start<'_> {
             Source::Coarse => "coarse".to_owned(),
             _ => {
                 let Some(rate) = self.baseline.rate() else {
-                    return Ok(self.refused("the counter does not go on"));
+                    return Ok(self.refused("the counter does not advance"));
                 };
                 format!("{}:{rate}", if args.relaxed { "relaxed" } else { "ordered" })
             }
@@ -182,11 +183,11 @@ impl Start<'_> {
 /// Children that did not get the clock.
 fn left_alone(totals: &clocksmith_run::Totals) {
     for (program, why) in &totals.reasons {
-        err::line(&format!("clocksmith: left alone: {program}: {why}"));
+        err::line(&format!("clocksmith: not changed: {program}: {why}"));
     }
     let more = totals.untouched.saturating_sub(totals.reasons.len() as u64);
     if more > 0 {
-        err::line(&format!("clocksmith: left alone: {more} more"));
+        err::line(&format!("clocksmith: not changed: {more} more"));
     }
 }
 

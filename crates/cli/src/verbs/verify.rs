@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
                 outcome.untested.insert(
                     0,
                     format!(
-                        "the kernel went from clocksource {} to {} meanwhile",
+                        "the kernel switched from clocksource {} to {} meanwhile",
                         show(before),
                         show(after)
                     ),
@@ -134,7 +134,7 @@ fn soak(common: &Common, args: &Verify, watch: &mut Watch<'_>) -> Result<Code> {
         }
     }
     let Some(worst) = worst else {
-        err::line("ended by a signal before the first round was over: nothing is known");
+        err::line("ended by a signal before the first round was complete: nothing is known");
         return Ok(Code::Undetermined);
     };
     if common.json {

@@ -59,7 +59,7 @@ pub(crate) fn run(common: &Common, args: &Who) -> Result<Code> {
     let stuck = || {
         screen::put_back();
         remains::remove();
-        err::line("clocksmith: ended by a signal while something did not answer");
+        err::line("clocksmith: ended by a signal while a process or a file system did not answer");
     };
     // A command has its own time to end.
     let soon = if args.command.is_empty() { SOON } else { SOON + GRACE };

@@ -89,8 +89,8 @@ pub(crate) fn run(common: &Common, why: &Why) -> Result<Code> {
     }
     if from.is_live() && gather::has_unread_input() {
         err::line(
-            "clocksmith: this is the answer for this machine; standard input was not read. To diagnose a log from \
-             standard input: clocksmith why -",
+            "clocksmith: this report is about this machine; standard input was not read. To \
+             diagnose a log from standard input: clocksmith why -",
         );
     }
     Ok(code)
@@ -170,7 +170,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     if let Some(wall) = &mut report.wall_clock {
         let others = words.iter().filter(|word| !known.iter().any(|known| known.word == **word));
         wall.settles.extend(others.map(|word| Settle {
-            fact: "what is known of such clocks".to_owned(),
+            fact: "what is known about such clocks".to_owned(),
             how: format!("clocksmith explain '{word}'"),
         }));
     }

@@ -116,7 +116,7 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
             format!("{who} cannot be trusted ({sure} confidence): {what}.")
         }
         Trust::Unknown if !outcome.complete => format!(
-            "Interrupted after {:.1} s: nothing wrong was found until then. That is not a verdict.",
+            "Interrupted after {:.1} s: nothing wrong was found up to then. That is not a verdict.",
             outcome.method.seconds
         ),
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {

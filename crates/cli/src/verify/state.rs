@@ -26,7 +26,7 @@ pub(crate) enum Kept {
 /// Keeps the result, unless the one that is kept already is a better proof.
 pub(crate) fn save(facts: &Facts, outcome: &measured::Outcome) -> Result<Kept> {
     let (boot_id, uptime_s) = verified::boot(&LiveTree::new()).map_err(|missing| {
-        anyhow!("cannot keep the result: which boot this is, is not known: {}", missing.why)
+        anyhow!("cannot save the result: the id of this boot is not known: {}", missing.why)
     })?;
     let result = result(facts, outcome, boot_id, uptime_s);
     if let Some(earlier) = verified::recent(&LiveTree::new())
@@ -46,7 +46,7 @@ pub(crate) fn save(facts: &Facts, outcome: &measured::Outcome) -> Result<Kept> {
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    Err(refused.unwrap_or_else(|| anyhow!("cannot keep the result: there is no place for it")))
+    Err(refused.unwrap_or_else(|| anyhow!("cannot save the result: there is no place for it")))
 }
 
 /// Why an earlier result stays.
@@ -60,9 +60,9 @@ fn outweighed(result: &VerifyResult, earlier: &VerifyResult) -> String {
         );
     }
     if earlier.has_fault() {
-        return format!("{ago} found a fault and stays; a sure result on all CPUs replaces it");
+        return format!("{ago} found a fault and stays; a certain result on all CPUs replaces it");
     }
-    format!("{ago} is surer and stays")
+    format!("{ago} is more certain and stays")
 }
 
 fn result(
@@ -107,8 +107,9 @@ fn result(
 }
 
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
-    let failed =
-        || format!("cannot keep the result in {} (--no-save does without)", path.display());
+    let failed = || {
+        format!("cannot save the result in {} (--no-save measures without saving)", path.display())
+    };
     let dir = path.parent().with_context(failed)?;
     let name = path.file_name().with_context(failed)?;
     // A result in a place that another user could change would not be read either.

@@ -218,8 +218,8 @@ fn kind_of(kind: usize) -> Option<(Api, Option<ClockId>)> {
 /// Returns the reads that the counts do not include.
 fn lost(end: Option<(u64, u64, u64, Vec<String>)>, complete: bool) -> Vec<String> {
     let mut lost = vec![
-        "exact counts hold calls through the vDSO: not system calls that a program makes itself, nor \
-         counter instructions of its own"
+        "exact counts include calls through the vDSO, but neither system calls that a program makes \
+         itself nor its own counter instructions"
             .to_owned(),
     ];
     let Some((programs, untouched, uncounted, reasons)) = end else {
@@ -244,7 +244,7 @@ fn lost(end: Option<(u64, u64, u64, Vec<String>)>, complete: bool) -> Vec<String
     }
     if !complete {
         lost.push(
-            "processes that the command has started still run: their exact counts are not in it"
+            "processes that the command has started still run: their exact counts are not included"
                 .to_owned(),
         );
     }

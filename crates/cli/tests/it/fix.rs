@@ -330,10 +330,10 @@ fn journal_of_another_user_is_refused_by_every_verb() {
             let said = root.fix(arguments);
             assert_eq!(said.code, 2, "{arguments}: {}{}", said.out, said.err);
             assert!(said.err.contains("var/lib/clocksmith/journal (owner "), "{}", said.err);
-            assert!(said.err.contains(what) && said.err.contains("is not obeyed"), "{}", said.err);
+            assert!(said.err.contains(what) && said.err.contains("is not trusted"), "{}", said.err);
         }
         let plan = root.fix("--json --param foo=1").json();
-        assert!(plan["notes"].to_string().contains("is not obeyed"), "{plan}");
+        assert!(plan["notes"].to_string().contains("is not trusted"), "{plan}");
         assert_eq!(root.files(), before);
     };
     mode(0o770);

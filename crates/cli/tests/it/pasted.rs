@@ -199,7 +199,7 @@ const CASES: &[Case] = &[
         "timesyncd-not-in-guests",
         "unknown",
         None,
-        &["leaves virtual machines out", "does not run"],
+        &["excludes virtual machines", "does not run"],
     ),
     case("python-timeit-slow", "unknown", None, &["1270 ns", "not the vDSO, or a busy machine"]),
     case(
@@ -241,9 +241,9 @@ const CASES: &[Case] = &[
         "perf-tree-vdso-falls-back",
         "unknown",
         None,
-        &["goes on into the kernel by a system call", "does not answer by itself"],
+        &["continues into the kernel by a system call", "does not answer by itself"],
     ),
-    case("apt-not-valid-yet", "unknown", None, &["3.2 days", "behind by as much at least"]),
+    case("apt-not-valid-yet", "unknown", None, &["3.2 days", "behind by at least that much"]),
     case(
         "s3-request-ahead",
         "unknown",

@@ -50,9 +50,9 @@ fn every_vendor_answers_for_every_boot_within_the_columns() {
             let asked = run(&["why", "--root", root, "--policy", vendor.id]);
             assert_eq!(asked.status.code(), plain.status.code(), "{root} {}", vendor.id);
             let said = text(&asked);
-            assert!(said.contains(&format!("What {} asks", vendor.name)), "{said}");
+            assert!(said.contains(&format!("What {} requires", vendor.name)), "{said}");
             let commands = |line: &&str| !line.trim_start().starts_with("settled by: ");
-            let from = said.find(&format!("What {} asks", vendor.name)).unwrap();
+            let from = said.find(&format!("What {} requires", vendor.name)).unwrap();
             let paragraph = said[from..].split("\n\n").next().unwrap();
             for line in paragraph.lines().filter(commands) {
                 assert!(line.chars().count() <= 80, "{root} {}: {line}", vendor.id);
@@ -91,7 +91,7 @@ fn log_and_bundle_are_asked_alike() {
         assert_eq!(of("--root", root), of("--bundle", bundle), "{}", vendor.id);
     }
     let page = run(&["why", "--log", AZURE, "--policy", "sap", "--html", "-"]);
-    assert!(text(&page).contains("What SAP asks") && text(&page).contains("pull request 573"));
+    assert!(text(&page).contains("What SAP requires") && text(&page).contains("pull request 573"));
 }
 
 #[test]

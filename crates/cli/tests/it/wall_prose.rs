@@ -82,7 +82,7 @@ fn a_report_without_the_clocksource_gets_them_too() {
         "[    0.100000] hpet0: at MMIO 0xfed00000, IRQs 2, 8, 0\n",
     ] {
         let (_, said) = said_of(text);
-        assert!(!said.contains("What is known of such problems"), "{said}");
+        assert!(!said.contains("What is known about such problems"), "{said}");
     }
 }
 
@@ -139,7 +139,7 @@ fn steps_that_recur_and_sources_beyond_the_limit_are_named() {
                 flash=400 peer_dist, keyid=0, offset=-7200500.1, delay=18.1, jitter=70.1,\n";
     let (_, said) = said_of(&format!("{peers}\n{peer}"));
     assert!(!said.contains("clock is synchronised"), "{said}");
-    assert!(unwrapped(&said).contains("more than ntpd sets without -g"), "{said}");
+    assert!(unwrapped(&said).contains("more than ntpd corrects without -g"), "{said}");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn the_web_configuration_is_reloaded_and_a_bad_one_is_refused() {
     for bad in ["basic_auth_users: 5\n", "basic_auth_users:\n"] {
         std::fs::write(&config, bad).unwrap();
         watch.signal(Signal::HUP);
-        watch.wait_for("the former web configuration stays");
+        watch.wait_for("the previous web configuration stays");
         assert!(get(&address, "/metrics").starts_with("HTTP/1.1 401"));
     }
 }

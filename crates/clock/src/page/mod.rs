@@ -81,7 +81,7 @@ pub(crate) enum Renewed {
     Waiting,
     /// Another thread is renewing the line.
     Busy,
-    /// The counter and the kernel's clock contradict each other. The line is not read any more; no
+    /// The counter and the kernel's clock contradict each other. The line is no longer read; no
     /// reader got more than the floor from it.
     Wrong,
 }

@@ -147,7 +147,7 @@ fn a_line_begins_after_a_time_of_the_kernel_or_is_found() {
             let (page, floor) = (Arc::clone(&page), Arc::clone(&floor));
             loom::thread::spawn(move || page.renew::<Looks>(|| sample_now(2_000_000), &floor))
         };
-        // The kernel is read because there is no line, or not any more.
+        // The kernel is read because there is no line, or no longer one.
         check(&page);
         let got = page.raise::<Looks>(&floor, kernels, 2);
         assert!(matches!(writer.join().unwrap(), Renewed::Until { .. }));

@@ -26,8 +26,8 @@ impl fmt::Display for Rfc3339Text {
 }
 
 impl Timestamp {
-    /// As `2026-03-01T09:05:07.123Z`, with that many digits behind the second, which are cut off and not rounded. Nothing
-    /// is allocated.
+    /// As `2026-03-01T09:05:07.123Z`, with that many decimal digits of the second, which are cut
+    /// off and not rounded. Nothing is allocated.
     #[must_use]
     pub fn rfc3339(&self, precision: Precision) -> Rfc3339Text {
         Rfc3339Text(civil::rfc3339(self.as_unix_nanos(), precision))
@@ -77,8 +77,9 @@ impl core::error::Error for NotATimestamp {}
 impl FromStr for Timestamp {
     type Err = NotATimestamp;
 
-    /// RFC 3339: a date, `T`, a time with any number of digits behind the second (those behind the ninth are cut off), and `Z`
-    /// or an offset such as `+01:00`. Small letters and a space instead of the `T` are accepted, as the RFC allows.
+    /// RFC 3339: a date, `T`, a time with any number of decimal digits of the second (those after the ninth are cut
+    /// off), and `Z` or an offset such as `+01:00`. Small letters and a space instead of the `T` are accepted, as
+    /// the RFC allows.
     fn from_str(text: &str) -> Result<Self, NotATimestamp> {
         let mut rest = Rest(text.as_bytes());
         let year = rest.number(4)?;

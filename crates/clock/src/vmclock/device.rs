@@ -121,7 +121,7 @@ fn map_file(path: &CStr) -> Result<Mapped, Unavailable> {
     result
 }
 
-/// Whether it is a file, in which a page behind the end would be fatal to read.
+/// Whether it is a file, in which a page after the end would be fatal to read.
 fn is_too_short(file: libc::c_int, length: usize) -> bool {
     // SAFETY: the call writes the structure.
     let (result, status) = unsafe {
@@ -135,7 +135,7 @@ fn is_too_short(file: libc::c_int, length: usize) -> bool {
 
 /// # Safety
 ///
-/// It was mapped by [`map_file`], and is not used any more.
+/// It was mapped by [`map_file`], and is no longer used.
 unsafe fn unmap(Mapped(page): Mapped) {
     let unmap = || {
         // SAFETY: by the contract.

@@ -13,7 +13,7 @@
 //!         let mut disruptions = clock.disruptions();
 //!         // ... before each use of a time that must be right:
 //!         if disruptions.happened() {
-//!             // Leases, caches of time and measured rates from before are worth nothing now.
+//!             // Leases, caches of time and measured rates from before are no longer valid.
 //!         }
 //!     }
 //!     Err(why) => println!("{why}"),
@@ -26,9 +26,9 @@
 //! # Where it is not used
 //!
 //! [`realtime_bounded`](crate::realtime_bounded) does not use it. That is the kernel's clock with the kernel's bound; the
-//! device is the hypervisor's statement about UTC ([`VmClock::utc_bounded`]). If the two exclude each other nothing here
-//! shows which one is wrong, and a smaller interval from both is right only if both are. After a disruption the kernel's bound is
-//! not to be trusted until the time daemon has set it again.
+//! device is the hypervisor's statement about UTC ([`VmClock::utc_bounded`]). If the two contradict each other, nothing
+//! here shows which one is wrong, and a smaller interval from both is right only if both are right. After a disruption
+//! the kernel's bound is not to be trusted until the time daemon has set it again.
 
 #[cfg(engine)]
 mod device;
@@ -78,7 +78,7 @@ impl VmClock {
     /// Another device, or a file of one page with the same structure, for tests.
     ///
     /// Each call maps it again, and it stays mapped: call this once. A file must not become shorter: reading a mapped
-    /// page behind its end is fatal (SIGBUS).
+    /// page after its end is fatal (SIGBUS).
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl VmClock {
     /// leap second is due or under way the interval is a second wider on both sides.
     ///
     /// `None` if the hypervisor does not state both errors, does not call its clock synchronised (see [`State::status`]),
-    /// gives another time than UTC or another counter than this one, is writing the page; or if the counter must not be
+    /// gives a time other than UTC or a counter other than this one, is writing the page; or if the counter must not be
     /// read (`PR_SET_TSC` for this thread; a system call on x86 finds out at each call).
     #[must_use]
     pub fn utc_bounded(&self) -> Option<(u64, u64)> {

@@ -21,8 +21,8 @@
 //! 13    104  u64 vm_generation_counter
 //! ```
 //!
-//! `seq_count` is odd while the hypervisor writes. A field that the size does not reach is absent; the flags are always
-//! there (`VMCLOCK_MIN_SIZE`, `drivers/ptp/ptp_vmclock.c`).
+//! `seq_count` is odd while the hypervisor writes. A field that the size does not reach is absent;
+//! the flags are always present (`VMCLOCK_MIN_SIZE`, `drivers/ptp/ptp_vmclock.c`).
 
 use super::{Leap, MARKER, Maintenance, State, Status};
 use crate::paravirt::Words;

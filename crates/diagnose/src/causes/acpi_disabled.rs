@@ -1,4 +1,4 @@
-//! `acpi-disabled`: `acpi=off` is why neither HPET nor PM timer are there.
+//! `acpi-disabled`: `acpi=off` is why there is neither an HPET nor a PM timer.
 
 use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
@@ -27,7 +27,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         if lost { Severity::Warning } else { Severity::Info },
         Confidence::High,
         "acpi=off on the command line hides the tables that describe the HPET and the PM timer, so \
-         neither is registered: what is left beside the TSC is the timer tick",
+         neither is registered: apart from the TSC, only the timer tick is left",
         vec![cmdline(case, "acpi=off")],
     );
 }

@@ -44,7 +44,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         Confidence::High,
         match natural {
             Some(natural) if natural != wanted => format!(
-                "the command line chooses {wanted}; left alone the kernel would use {natural}"
+                "the command line chooses {wanted}; without that, the kernel would use {natural}"
             ),
             _ => format!("the command line chooses {wanted}"),
         },

@@ -43,8 +43,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CmdlineTscReliable,
             Severity::Warning,
             Confidence::High,
-            "tsc=reliable on the command line did not keep the watchdog from tsc-early, which it demoted, and the TSC with \
-             it: the option protects tsc alone before 5.4",
+            "tsc=reliable on the command line did not keep the watchdog from demoting tsc-early, \
+             and the TSC with it: before 5.4 the option protects only tsc",
             std::iter::once(cmdline(case, "tsc=reliable")).chain(lines).collect(),
         );
         return;

@@ -15,16 +15,19 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Confidence::High,
             match contradiction.fact.as_str() {
                 elsewhere::FACT => {
-                    "the watchdog's reference in these lines, or the clock of their guest, is not among the clocksources that \
-                     this machine lists: they are of another machine or of another boot, and are left out"
+                    "the watchdog's reference in these lines, or the clock of their guest, is not among \
+                     the clocksources that this machine lists: they are from another machine or another \
+                     boot, and are ignored"
                 }
                 outlived::FACT => {
-                    "a later reading shows the TSC in use, and a kernel that has given the TSC up does not use it again \
-                     before the next boot: these lines are of another boot or of another machine, and are left out"
+                    "a later reading shows the TSC in use, and a kernel that has demoted the TSC does not \
+                     use it again before the next boot: these lines are from another boot or another \
+                     machine, and are ignored"
                 }
                 _ => {
-                    "the kernel log says that the kernel gave up a clocksource which sysfs still offers: any user can \
-                     write such a line into the log, and only the kernel writes sysfs, so the line is left out"
+                    "the kernel log says that the kernel demoted a clocksource that sysfs still offers: \
+                     any user can write such a line into the log, but only the kernel writes sysfs, so \
+                     the line is ignored"
                 }
             },
             vec![contradiction.weaker.clone(), contradiction.stronger.clone()],

@@ -32,8 +32,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         CauseId::CounterEmulated,
         Severity::Warning,
         Confidence::High,
-        "this processor has no time CSR: the vDSO reads it without a system call, and firmware, into which each read traps, \
-         answers",
+        "this processor has no time CSR: the vDSO reads it without a system call, but each read \
+         traps into firmware, which emulates it",
         lines.take(4).map(|entry| Evidence::line(log, entry)).collect(),
     );
 }

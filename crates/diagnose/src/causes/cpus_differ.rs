@@ -7,7 +7,7 @@ use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Fact;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("its CPUs are not alike in what concerns clocks"),
+    clause: Some("the CPUs differ in features that concern clocks"),
     returns: true,
     find,
     ..PLAIN
@@ -40,7 +40,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CpusDiffer,
             Severity::Info,
             Confidence::High,
-            "the CPUs differ in what they say about clocks; a TSC is only as good as its worst CPU",
+            "the CPUs differ in what they report about clocks; a TSC is only as good as that of the \
+             worst CPU",
             evidence,
         );
     }

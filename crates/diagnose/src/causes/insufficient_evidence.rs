@@ -63,8 +63,8 @@ fn marked_before(case: &Case<'_>, causes: &mut Causes) {
         CauseId::InsufficientEvidence,
         Severity::Warning,
         Confidence::High,
-        "the kernel has marked the TSC unstable, as KVM says where it starts a guest; when and why is in earlier lines of \
-         its log: sudo dmesg, or journalctl -k -b",
+        "the kernel has marked the TSC unstable, as KVM reports when it starts a guest; when and \
+         why is in earlier lines of its log: sudo dmesg, or journalctl -k -b",
         vec![Evidence::line(log, entry)],
     );
 }
@@ -83,12 +83,14 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     };
     let what = match entry.event {
         Event::HpetFallback => {
-            "the kernel found by the TSC that a thousand ticks were lost, and switched to the HPET"
+            "the kernel found from the TSC that a thousand ticks were lost, and switched to the \
+             HPET"
         }
         Event::LostTicks(LostTicks::TooMany) => {
-            "the kernel found by the TSC that too many ticks were lost, and stopped using the TSC"
+            "the kernel found from the TSC that too many ticks were lost, and stopped using the \
+             TSC"
         }
-        Event::LostTicks(LostTicks::Many) => "the kernel lost a thousand ticks since the boot",
+        Event::LostTicks(LostTicks::Many) => "the kernel has lost a thousand ticks since the boot",
         _ => "the kernel lost ticks",
     };
     causes.add(
@@ -96,8 +98,9 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
         Severity::Warning,
         Confidence::High,
         format!(
-            "{what}: interrupts were delayed (a driver, a disk without DMA, a busy host), or the counter ran at another \
-             rate than the kernel assumed (a CPU that changes its frequency); the message does not say which"
+            "{what}: interrupts were delayed (a driver, a disk without DMA, a busy host), or the \
+             counter ran at a different rate from the one that the kernel assumed (a CPU that \
+             changes its frequency); the message does not say which"
         ),
         vec![Evidence::line(log, entry)],
     );

@@ -21,8 +21,8 @@ pub(super) const CAUSE: Definition = Definition {
         let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
         Some(
             if hyperv {
-                "Hyper-V's own clock is right; without its grant the TSC changes rate when the guest moves to another \
-                 host"
+                "Hyper-V's own clock is correct; without Hyper-V's grant, the rate of the TSC may \
+                 change when the guest moves to another host"
             } else {
                 "without an invariant TSC from the hypervisor the rate may change when the guest moves to \
                  another host"
@@ -55,8 +55,9 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         None => (
             Confidence::Medium,
             format!(
-                "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by design: because the \
-                 host does not grant the invariant TSC, or because this kernel does not ask for it, which kernels do {}",
+                "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by \
+                 design: because the host does not grant the invariant TSC, or because this kernel \
+                 does not ask for it (kernels do so {})",
                 Feature::HypervInvariant.versions()
             ),
         ),
@@ -86,8 +87,8 @@ fn consults_grant(case: &Case<'_>) -> Option<bool> {
 /// The grant is open then, so that the cause is possible at most.
 fn never_asks() -> String {
     format!(
-        "this kernel marks the TSC unstable in every guest of Hyper-V and uses Hyper-V's own clock by design: it does not \
-         ask whether the host grants the invariant TSC, which kernels do {}",
+        "this kernel marks the TSC unstable in every Hyper-V guest and uses Hyper-V's own clock by \
+         design: it does not ask whether the host grants the invariant TSC (kernels do so {})",
         Feature::HypervInvariant.versions()
     )
 }
@@ -133,7 +134,7 @@ fn serves_instead(case: &Case<'_>, causes: &mut Causes) {
         clock.severity,
         if known { Confidence::High } else { Confidence::Medium },
         format!(
-            "the hypervisor exposes no invariant TSC to this guest, so {current} serves{}",
+            "the hypervisor exposes no invariant TSC to this guest, so {current} is used{}",
             if case.slow == Some(true) || causes.0.iter().any(|c| c.id == CauseId::TscWarp) {
                 ""
             } else {

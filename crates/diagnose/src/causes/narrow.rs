@@ -15,7 +15,8 @@ use clocksmith_facts::log::{Event, KernelLog};
 /// a second.
 const CHECKED_FOR_S: f64 = 120.0;
 
-/// Seconds since boot at an incident: by its stamp, else by the kernel's `sched_clock: Marking unstable (NS, ...`.
+/// Seconds since boot at an incident: by its stamp, otherwise by the kernel's `sched_clock: Marking
+/// unstable (NS, ...`.
 fn uptime(log: &KernelLog, incident: &Incident) -> Option<f64> {
     incident.at.or_else(|| {
         let first = log.entries.get(*incident.entries.first()?)?;

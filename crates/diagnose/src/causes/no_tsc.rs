@@ -25,8 +25,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         id,
         case.loss(),
-        "the kernel could not find out the TSC's frequency: each way of calibration that it has failed, or gave \
-         figures that do not agree",
+        "the kernel could not determine the TSC's frequency: each of its calibration methods \
+         failed, or their figures do not agree",
         mine,
     );
     by_model(case, causes, id, case.loss(), false, mine);

@@ -68,7 +68,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let what = match (case.in_guest(), current) {
             (true, "hpet") => "no paravirtual clock is registered",
             (true, _) => "neither an HPET nor a paravirtual clock is registered",
-            (false, "hpet") => "on hardware there is nothing faster behind it",
+            (false, "hpet") => "on hardware no faster one follows",
             (false, _) => "no HPET is registered",
         };
         let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
@@ -132,8 +132,8 @@ fn outranked(case: &Case<'_>, current: &str, counter: &str, causes: &mut Causes)
         Severity::Warning,
         Confidence::High,
         format!(
-            "{current} is rated above {counter}, which registered, too{ratings}: the vDSO reads {counter} and not \
-             {current}, so every read is a system call"
+            "{current} is rated above {counter}, which also registered{ratings}: the vDSO reads \
+             {counter} and not {current}, so every read is a system call"
         ),
         evidence,
     );
@@ -162,8 +162,9 @@ fn coarse(case: &Case<'_>, current: &str, causes: &mut Causes) {
         Severity::Warning,
         Confidence::High,
         format!(
-            "this counter runs at about {:.0} kHz, so the clock is coarse: it moves in steps of about {:.0} us. \
-             Firmware or the device tree states that rate, and a wrong one makes the time run wrong",
+            "this counter runs at about {:.0} kHz, so the clock is coarse: it moves in steps of \
+             about {:.0} us. Firmware or the device tree states that rate, and a wrong figure makes \
+             the clock run at a wrong rate",
             hz / 1e3,
             1e6 / hz
         ),
@@ -188,9 +189,10 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
         if unexplained { Severity::Warning } else { Severity::Info },
         Confidence::High,
         format!(
-            "without the TSC, {current} is all that is left: the kernel chooses it only where it has no HPET, no PM timer \
-             and no paravirtual clock to choose. It counts the timer tick, so the time moves in steps of one (1 to 10 ms), \
-             timers are no finer than that, and each read is a system call"
+            "without the TSC, {current} is all that is left: the kernel chooses it only where it \
+             has no HPET, no PM timer and no paravirtual clock to choose. It counts the timer tick, \
+             so the time moves in steps of one tick (1 to 10 ms), timers are no finer than that, \
+             and each read is a system call"
         ),
         vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
     );

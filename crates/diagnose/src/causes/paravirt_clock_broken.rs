@@ -38,8 +38,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
                 Severity::Info,
                 Confidence::Low,
                 format!(
-                    "a line of the log says that Xen's clock went backwards, and {why}: a program can write such a line, \
-                     too; clocksmith verify tests the clocks of the machine"
+                    "a line of the log says that Xen's clock went backwards, and {why}: a program \
+                     can also write such a line; clocksmith verify tests the clocks of the machine"
                 ),
             ),
             None => (

@@ -50,12 +50,15 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         clock.severity,
         if listed == Some(true) { Confidence::High } else { Confidence::Medium },
         if case.tsc_differed_and_kept() {
-            format!("{current} is rated above the TSC; whether the TSC is right is not shown")
+            format!("{current} is rated above the TSC; whether the TSC is correct is not shown")
         } else if listed == Some(true) && steps_back(case, current) {
             // It would have stepped back behind an invariant TSC.
-            format!("{current} is rated above the TSC, which is registered, too, without being invariant")
+            format!(
+                "{current} is rated above the TSC, which is also registered, but is not \
+                     invariant"
+            )
         } else if listed == Some(true) {
-            format!("{current} outranks the TSC, which is usable here too")
+            format!("{current} outranks the TSC, which is also usable here")
         } else {
             format!("{current} is rated above the TSC; whether the TSC is usable is not shown")
         },

@@ -23,8 +23,8 @@ pub(super) fn second_witness(incident: &Incident, decoded: &Decoded) -> Option<(
 }
 
 /// A clock other than the reference that confirmed the TSC's frequency: the kernel refines it over a
-/// second against the HPET, else the PM timer (`tsc_refine_calibration_work()`), and that figure was
-/// in force in the check.
+/// second against the HPET, otherwise the PM timer (`tsc_refine_calibration_work()`), and that
+/// figure was in force in the check.
 pub(super) fn third_clock(log: &KernelLog, incident: &Incident) -> Option<&'static str> {
     let reference = incident.watchdog.as_deref()?;
     if matches!(reference, "hpet" | "acpi_pm") || incident.clocksource != "tsc" {

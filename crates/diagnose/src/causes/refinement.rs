@@ -75,8 +75,9 @@ pub(super) fn confirmed_before(
         return None;
     }
     Some(format!(
-        ", and the refined frequency of the TSC is within {} ppm of the one detected first: a wrong frequency does not \
-         fit; a late read or a jump of the TSC causes that, and these figures do not show which",
+        ", and the refined frequency of the TSC is within {} ppm of the one detected first, so a \
+         wrong frequency does not explain it; a late read or a jump of the TSC does, and these \
+         figures do not show which of them happened",
         agree + 1
     ))
 }
@@ -125,8 +126,9 @@ pub(super) fn refinement_wrong(
                 (
                     Confidence::High,
                     format!(
-                        "{counted}, which another boot in this log found, too: no disturbance repeats so well, so the \
-                         refinement itself goes wrong on this machine, and a reboot repeats it"
+                        "{counted}, as another boot in this log also found: a disturbance does not \
+                         repeat so exactly, so the refinement itself goes wrong on this machine, \
+                         and will do so again after a reboot"
                     ),
                 )
             } else if measurable {
@@ -135,8 +137,9 @@ pub(super) fn refinement_wrong(
                     format!("{counted}: the refinement was disturbed, the TSC is steady"),
                 )
             } else {
-                let rest = "the refinement was probably disturbed; the difference is under 1 ms, which one delayed \
-                            read can make; another boot that refines to another figure proves it";
+                let rest = "the refinement was probably disturbed; the difference is under 1 ms, \
+                            which one delayed read can make; another boot with a different refined \
+                            figure would prove it";
                 (Confidence::Medium, format!("{counted}: {rest}"))
             });
         }
@@ -147,8 +150,9 @@ pub(super) fn refinement_wrong(
         (
             sure,
             format!(
-                "the TSC was found {ppm:.0} ppm off within seconds of the refinement of its frequency: the \
-                 refinement was probably disturbed; another boot that refines to another figure proves it"
+                "the TSC was found {ppm:.0} ppm off within seconds of the refinement of its \
+                 frequency: the refinement was probably disturbed; another boot with a different \
+                 refined figure would prove it"
             ),
         )
     })

@@ -151,8 +151,8 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// The command line asks for one clocksource, which is there, and another one is in use: a later write
-/// won. `clocksmith fix` keeps its choice by such a write at each boot.
+/// The command line asks for one clocksource, which is available, and another one is in use: a
+/// later write won. `clocksmith fix` keeps its choice by such a write at each boot.
 fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
     let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };
     let Some(available) = case.facts.available_clocksources() else { return };
@@ -172,8 +172,9 @@ fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
         },
         Confidence::High,
         format!(
-            "{current} is in use although the command line asks for {wanted}, which is there: {current} was \
-             written to current_clocksource after the boot, as the unit of clocksmith fix does"
+            "{current} is in use although the command line asks for {wanted}, which is available: \
+             {current} was written to current_clocksource after the boot, as the unit of clocksmith \
+             fix does"
         ),
         evidence,
     );

@@ -86,7 +86,8 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
         (Some(_), Some(cs)) if !decoded.wd_rate_known => {
             let cycles = incident.wd.map_or(0, |wd| wd.cycles);
             format!(
-                "the TSC counted {} where {reference} counted {cycles} cycles, of a rate that is not in this evidence",
+                "the TSC counted {} where {reference} counted {cycles} cycles, at a rate that is \
+                 not in this evidence",
                 seconds_text(cs)
             )
         }
@@ -101,7 +102,8 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
             format!("the TSC counted {ours} where {reference} counted {theirs}{apart}")
         }
         (Some(wd), None) if decoded.wd_rate_known && is_paravirt(reference) => format!(
-            "{reference} counted {} in an interval that is due to be {}; the TSC's rate is not in this evidence",
+            "{reference} counted {} in an interval that should be {}; the TSC's rate is not in this \
+             evidence",
             seconds_text(wd),
             seconds_text(INTERVAL_S)
         ),
@@ -251,9 +253,9 @@ impl Judge<'_, '_> {
             }
             Hypothesis::TicksLost { seconds } if of_ticks(self.decoded, self.incident) => {
                 let summary = format!(
-                    "{}: no tick of 100 Hz or more and no TSC of 4.8 GHz or less bring them together, so that they are {} \
-                     apart or more. {reference} counts ticks and may have lost that much while interrupts or a virtual \
-                     CPU were delayed",
+                    "{}: with a tick of 100 Hz or more and a TSC of 4.8 GHz or less they cannot \
+                     agree, so they are {} apart or more. {reference} counts ticks and may have \
+                     lost that much while interrupts or a virtual CPU were delayed",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -262,8 +264,8 @@ impl Judge<'_, '_> {
             Hypothesis::TicksLost { seconds } => {
                 let settle = self.settle();
                 let summary = format!(
-                    "{}: {reference} counts ticks and may have lost {} of them while interrupts or a \
-                     virtual CPU were delayed; a TSC frequency that is wrong looks the same; {settle}",
+                    "{}: {reference} counts ticks and may have lost {} of them while interrupts or \
+                     a virtual CPU were delayed; a wrong TSC frequency looks the same; {settle}",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -271,17 +273,17 @@ impl Judge<'_, '_> {
             }
             Hypothesis::ClocksourceStuck => {
                 let summary = format!(
-                    "one comparison with {reference} counted no progress of the TSC at all: a read that \
-                     was wrong, a TSC that stood still, or one that went back, which the kernel counts as \
-                     zero, too"
+                    "one comparison with {reference} counted no progress of the TSC at all: a wrong \
+                     read, a TSC that stopped, or one that went back, which the kernel also counts \
+                     as zero"
                 );
                 self.add(fault, sure, summary.clone());
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
             Hypothesis::ClocksourceHalted { seconds } => {
                 let summary = format!(
-                    "two reads of the TSC are equal, while {reference} counted {}: this TSC stood still; \
-                     one that halts in a deep idle state of its core does that",
+                    "two reads of the TSC are equal, while {reference} counted {}: this TSC \
+                     stopped, as happens to one that halts in deep idle states of its core",
                     self.size(seconds)
                 );
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
@@ -330,8 +332,9 @@ impl Judge<'_, '_> {
             ),
         };
         format!(
-            "the two counters {implied}: if this TSC has that rate, neither of them jumped, and if it has another one, the \
-             TSC or {reference} did; settled by the rates that the kernel used (\"Detected ... MHz\", \"Refined ...\")"
+            "the two counters {implied}: if this TSC has that rate, neither of them jumped, and if \
+             it has a different one, the TSC or {reference} did; settled by the rates that the \
+             kernel used (\"Detected ... MHz\", \"Refined ...\")"
         )
     }
 
@@ -441,8 +444,8 @@ impl Judge<'_, '_> {
         let sure = if paravirt { sure.min(Confidence::Medium) } else { sure };
         let summary = if seconds < 0.0 {
             format!(
-                "{figures}: the TSC stopped for about {size}, as a TSC does that halts in deep idle \
-                 states, or was set back{}",
+                "{figures}: the TSC stopped for about {size}, as one that halts in deep idle states \
+                 does, or was set back{}",
                 self.occasions()
             )
         } else if sure > Confidence::Low {
@@ -452,8 +455,8 @@ impl Judge<'_, '_> {
             )
         } else {
             format!(
-                "{figures}: the TSC jumped ahead by about {size}{}, or it ran on while {} stood still (a \
-                 guest that was paused, a machine that slept)",
+                "{figures}: the TSC jumped ahead by about {size}{}, or it continued while {} \
+                 stopped (a guest that was paused, a machine that slept)",
                 self.occasions(),
                 self.reference
             )

@@ -96,8 +96,8 @@ fn agreeing(log: &KernelLog, causes: &mut Causes) {
         Severity::Info,
         Confidence::High,
         format!(
-            "no check of the clocks ran for {}{times}: by both clocks alike, so neither is at fault. The CPU with the \
-             watchdog's timer, or the whole machine, was stalled",
+            "no check of the clocks ran for {}{times}, according to both clocks, so neither is at \
+             fault. The CPU with the watchdog's timer, or the whole machine, was stalled",
             seconds_text(longest)
         ),
         evidence.into_iter().map(|(entry, _)| Evidence::line(log, entry)).collect(),
@@ -209,8 +209,8 @@ fn long_readout(
             grave,
             Confidence::Medium,
             format!(
-                "{counted}, {:.3} times as much: a frequency that is wrong by that factor makes it, and \
-                 the kernel skipped the check",
+                "{counted}, {:.3} times as much: a frequency that is wrong by that factor causes \
+                 that, and the kernel skipped the check",
                 cs / wd
             ),
         ),
@@ -225,8 +225,8 @@ fn long_readout(
                 grave,
                 Confidence::Medium,
                 format!(
-                    "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped the check: \
-                 the jump went into the time",
+                    "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped \
+                     the check: the jump became part of the time",
                     seconds_text(difference),
                     seconds_text(wd)
                 ),
@@ -243,8 +243,8 @@ fn long_readout(
         }
         _ => {
             let both = format!(
-                "{counted}, and the kernel skipped the check: the TSC jumped, or it ran on while the \
-                 reference stood still (a guest that was paused, a machine that slept)"
+                "{counted}, and the kernel skipped the check: the TSC jumped, or it continued while \
+                 the reference stopped (a guest that was paused, a machine that slept)"
             );
             add(CauseId::TscJump, Severity::Warning, Confidence::Low, both.clone());
             add(CauseId::WatchdogAtFault, Severity::Info, Confidence::Low, both);

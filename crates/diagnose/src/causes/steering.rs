@@ -21,15 +21,17 @@ pub(super) fn too_far(
         _ => None,
     });
     let Some((entry, name)) = found else { return };
-    // A message about another clocksource than the one in sysfs shows nothing about the present state of this machine.
+    // A message about a clocksource other than the one in sysfs shows nothing about the present
+    // state of this machine.
     let in_use = case.facts.current_clocksource();
     if in_use.value().is_some_and(|current| *current != name) {
         return;
     }
     let summary = format!(
-        "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs slower than \
-         the kernel takes it to, what steers the time (NTP, PTP, adjtimex) asked for too much, or the machine \
-         stood still for long; chronyc tracking or ntpq shows whether it lasts"
+        "the kernel had to speed {name} up by more than 11 % to follow its steering: {name} runs \
+         slower than the kernel assumes, the program that steers the time (NTP, PTP, adjtimex) \
+         requested too much, or the machine did not run for a long time; chronyc tracking or ntpq \
+         shows whether it continues"
     );
     causes.add(id, Severity::Warning, confidence, summary, vec![Evidence::line(log, entry)]);
 }

@@ -29,8 +29,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let (severity, summary) = match kind {
             TscAdjust::Restored => (
                 Severity::Warning,
-                "something (firmware, over suspend or in SMM) wrote TSC_ADJUST after boot; the kernel \
-                 put the old value back",
+                "something (firmware, during suspend or in SMM) wrote TSC_ADJUST after boot; the \
+                 kernel restored the old value",
             ),
             TscAdjust::Forced => (
                 Severity::Info,
@@ -38,11 +38,13 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             ),
             TscAdjust::Compensated => (
                 Severity::Info,
-                "a CPU came up with a TSC apart from the others'; the kernel evened it out by TSC_ADJUST",
+                "a CPU came up with a TSC that differed from the others; the kernel corrected it \
+                 with TSC_ADJUST",
             ),
             _ => (
                 Severity::Info,
-                "firmware set TSC_ADJUST differently between CPUs; the kernel evened it out",
+                "firmware set TSC_ADJUST to different values on the CPUs; the kernel made them \
+                 equal",
             ),
         };
         causes.add(

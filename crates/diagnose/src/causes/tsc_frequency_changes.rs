@@ -22,8 +22,8 @@ pub(super) const CAUSE: Definition = Definition {
             if known {
                 "this TSC changes its rate with the CPU frequency; the parameter disables the checks, but the fault remains"
             } else {
-                "whether this TSC changes its rate with the CPU frequency is not known; if it does, this switches the \
-                 checks off, not the fault off"
+                "whether this TSC changes its rate with the CPU frequency is not known; if it does, \
+                 this switches off the checks, not the fault"
             }
             .to_owned(),
         )

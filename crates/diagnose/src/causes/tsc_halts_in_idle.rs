@@ -18,8 +18,8 @@ pub(super) const CAUSE: Definition = Definition {
             if cause.confidence >= Confidence::Medium {
                 "this TSC stops in deep idle states; the parameter disables the checks, but the fault remains"
             } else {
-                "whether this TSC stops in deep idle states is not known; if it does, this switches the \
-                 checks off, not the fault off"
+                "whether this TSC stops in deep idle states is not known; if it does, this switches \
+                 off the checks, not the fault"
             }
             .to_owned(),
         )

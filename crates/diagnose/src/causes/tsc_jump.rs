@@ -15,11 +15,11 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, cause| {
         Some(
             if cause.confidence >= Confidence::Medium {
-                "the TSC was seen to jump; the parameter disables the checks, but the fault remains, and the next \
-                 jump goes into the time"
+                "the TSC was seen to jump; the parameter disables the checks, but the fault \
+                 remains, and the next jump becomes part of the time"
             } else {
-                "whether the TSC jumped is not known; if it did, this switches the checks off, not the \
-                 fault off, and the next jump goes into the time"
+                "whether the TSC jumped is not known; if it did, this switches off the checks, not \
+                 the fault, and the next jump becomes part of the time"
             }
             .to_owned(),
         )
@@ -35,7 +35,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         CauseId::TscJump,
         Severity::Warning,
-        "KVM on this host saw the TSC go backwards: firmware reset it, over suspend or CPU hot-plug",
+        "KVM on this host saw the TSC go backwards: firmware reset it, during suspend or CPU \
+         hot-plug",
         |reason| matches!(reason, UnstableReason::KvmBackwards),
     );
 }

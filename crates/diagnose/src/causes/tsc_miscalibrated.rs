@@ -11,7 +11,7 @@ use clocksmith_facts::log::{Entry, Event, KernelLog};
 use clocksmith_kernel::expectation::TscState;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("the frequency that the kernel took for the TSC is wrong"),
+    clause: Some("the frequency that the kernel uses for the TSC is wrong"),
     blame: Blame::Always,
     gave_up: true,
     demotion: true,
@@ -130,8 +130,8 @@ fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     }
 }
 
-/// Seconds behind the refinement from which on a watched TSC of a wrong rate had failed a check: a rate that is off by
-/// thousandths fails each, twice a second.
+/// Seconds after the refinement from which on a watched TSC of a wrong rate had failed a check: a
+/// rate that is off by thousandths fails each, twice a second.
 const CHECKED_FOR_S: f64 = 10.0;
 
 /// The watchdog compared the TSC with another clock after its refinement, and let it pass.

@@ -1,5 +1,5 @@
-//! `tsc-skew`: the TSC ran at another rate than its reference. The watchdog's figures are judged by the
-//! detector in `watchdog`.
+//! `tsc-skew`: the TSC ran at a different rate from its reference. The watchdog's figures are
+//! judged by the detector in `watchdog`.
 
 use super::definition::{Blame, Definition, PLAIN};
 use super::{Case, Causes};
@@ -9,7 +9,7 @@ use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("the watchdog found the TSC running at another rate than its reference"),
+    clause: Some("the watchdog found that the TSC runs at a different rate from its reference"),
     blame: Blame::Likely,
     gave_up: true,
     returns: true,

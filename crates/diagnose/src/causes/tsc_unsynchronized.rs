@@ -8,7 +8,7 @@ use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("nothing guarantees that the TSCs of its CPUs are synchronised"),
+    clause: Some("nothing guarantees that the TSCs of the CPUs are synchronised"),
     blame: Blame::Always,
     gave_up: true,
     returns: true,

@@ -11,7 +11,7 @@ use clocksmith_facts::log::rates::tsc_hz;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("the TSCs of its CPUs are not synchronised"),
+    clause: Some("the TSCs of the CPUs are not synchronised"),
     blame: Blame::Always,
     gave_up: true,
     returns: true,
@@ -40,8 +40,8 @@ pub(super) const CAUSE: Definition = Definition {
 /// Seconds after which a machine has brought up the CPUs that it boots with.
 const BOOTED_BY: f64 = 120.0;
 
-/// kvm-clock does not replace TSCs that differ: each CPU scales its own. With the host's stable bit a read returns that at
-/// once, and only without it the last value that any CPU has read bounds it from below
+/// kvm-clock does not correct TSCs that differ: each CPU scales its own. With the host's stable bit, a read returns
+/// that value as it is; only without the bit is a value raised to the last one that any CPU has read
 /// (`pvclock_clocksource_read()` in arch/x86/kernel/pvclock.c, 2.6.35 and later). The vDSO, which works with the bit alone,
 /// reads one page for all CPUs (`vread_pvclock()`).
 fn under_pvclock(case: &Case<'_>, causes: &mut Causes) {

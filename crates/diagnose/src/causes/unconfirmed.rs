@@ -26,7 +26,8 @@ pub(super) fn lower(case: &Case<'_>, causes: &mut [Cause]) {
             cause.severity = Severity::Info;
             cause.confidence = Confidence::Low;
             cause.summary = format!(
-                "{}. Only the log says so, and sysfs shows {name} in its place: a program can write such a line, too",
+                "{}. Only the log says so, and sysfs shows {name} in its place: a program can also \
+                 write such a line",
                 cause.summary.trim_end_matches('.')
             );
         }

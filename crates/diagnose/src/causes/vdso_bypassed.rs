@@ -152,8 +152,9 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
                 CauseId::InsufficientEvidence,
                 Severity::Info,
                 Confidence::High,
-                "whether the reference TSC page took its place later, as on 4.3 to 4.10 when hv_vmbus loads, is not in \
-                 this evidence; its reads are system calls on those kernels, too",
+                "whether the reference TSC page took its place later, as on 4.3 to 4.10 when \
+                 hv_vmbus loads, is not in this evidence; its reads are also system calls on those \
+                 kernels",
                 Vec::new(),
             );
         }
@@ -192,11 +193,12 @@ fn bypassed(case: &Case<'_>, causes: &mut Causes) {
         }
         "kvm-clock" | "xen" => format!(
             "{current} is read by system call: the host does not set the stable bit: its own \
-             clocksource may not be the TSC, or it does not take the TSCs of this guest's CPUs for equal"
+             clocksource may not be the TSC, or it does not treat the TSCs of this guest's CPUs as \
+             synchronised"
         ),
         "hyperv_clocksource_tsc_page" => format!(
-            "{current} is read by system call: the host has invalidated the page (sequence 0), because its \
-             own TSC does not serve"
+            "{current} is read by system call: the host has invalidated the page (sequence 0), \
+             because its own TSC is not usable"
         ),
         _ => format!("{current} has a vDSO mode, but reads are system calls"),
     };

@@ -165,8 +165,8 @@ fn other_clock(case: &Case<'_>, log: &KernelLog, incident: &Incident, causes: &m
             Severity::Info,
             Confidence::High,
             format!(
-                "the test module clocksource-wdtest made the kernel demote {name}, a clocksource of its own: no clock that \
-                 serves anything is concerned"
+                "the test module clocksource-wdtest made the kernel demote {name}, a clocksource of \
+                 its own: no clock that programs read is affected"
             ),
             lines(log, incident),
         );
@@ -223,7 +223,7 @@ fn without_figures(log: &KernelLog, causes: &mut Causes) {
         .take(2)
         .map(|entry| Evidence::line(log, entry))
         .collect();
-    let settle = "the lines in front of this one hold the figures: journalctl -k -b";
+    let settle = "the lines before this one have the figures: journalctl -k -b";
     causes.add(
         CauseId::InsufficientEvidence,
         Severity::Warning,

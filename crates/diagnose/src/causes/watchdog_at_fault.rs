@@ -5,7 +5,7 @@ use crate::cause::Confidence;
 use crate::remedies::table;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("the watchdog demoted the TSC for a fault of its own check, not of the TSC"),
+    clause: Some("the watchdog demoted the TSC although only its own check was at fault"),
     gave_up: true,
     demotion: true,
     checked: true,

@@ -94,7 +94,7 @@ pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     (entry.line < asked.line && asked.line < restart.line && was != wanted).then(|| {
         let change = match wanted.as_str() {
             "" => "the parameters of the next boot were changed".to_owned(),
-            _ => format!("the next boot was asked for {wanted}"),
+            _ => format!("{wanted} was requested for the next boot"),
         };
         format!(
             "it was {was} ({}); then {change} ({}) and the machine was restarted ({}), and no reading follows",
@@ -142,8 +142,8 @@ pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     };
     (was != wanted).then(|| {
         format!(
-            "it was {was} ({}); then {wanted} was written to current_clocksource ({}) and not read back: a write that the \
-             kernel refuses succeeds, too",
+            "it was {was} ({}); then {wanted} was written to current_clocksource ({}) and not read \
+             back: a write that the kernel refuses also succeeds",
             log.source(read),
             log.source(wrote)
         )
@@ -155,7 +155,7 @@ impl Current {
     pub(crate) fn tells_why(&self) -> bool {
         let words = [
             "was written to current_clocksource",
-            "the next boot was asked for",
+            "was requested for the next boot",
             "the parameters of the next boot were changed",
             "unregistered by unbind_clocksource",
             "this text has two states",
@@ -165,7 +165,7 @@ impl Current {
     }
 }
 
-/// A mail whose text names another state than the older mail that it quotes.
+/// A mail whose text names a different state from the older mail that it quotes.
 pub(super) fn two_states(log: &KernelLog) -> Option<String> {
     let [newest, older] = log.quoted_states()?;
     Some(format!(

@@ -9,7 +9,7 @@ use clocksmith_kernel::Machine;
 const FIGURES: u64 = 12;
 
 /// Whether a log has figures of a demotion without the line that names the clocksource. Figures after a line that names
-/// another clocksource than the TSC belong to that one: acpi_pm with tsc=watchdog, or a test of the watchdog.
+/// a clocksource other than the TSC belong to that one: acpi_pm with tsc=watchdog, or a test of the watchdog.
 pub(super) fn has_figures_of_nobody(log: &KernelLog, entry: &Entry) -> bool {
     let mut of_another = 0;
     log.entries.iter().filter(|later| later.line > entry.line).any(|later| match &later.event {
@@ -26,8 +26,8 @@ pub(super) fn has_figures_of_nobody(log: &KernelLog, entry: &Entry) -> bool {
     })
 }
 
-/// Whether a kernel that is asked for this clocksource may choose it after the switch: the log does not show that it
-/// registered, or ends too soon after that.
+/// Whether a kernel from which this clocksource is requested may choose it after the switch: the
+/// log does not show that it registered, or ends too soon after that.
 pub(super) fn is_pending(machine: &Machine, log: &KernelLog, entry: &Entry, wanted: &str) -> bool {
     let line = if wanted.starts_with("tsc") {
         if tsc_is_lost(log, entry) || lacks_tsc(machine) {

@@ -6,7 +6,8 @@ use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 use clocksmith_kernel::{Machine, predict};
 
-/// A clocksource that registered behind the last switch, and may be rated above the one that this switch chose.
+/// A clocksource that registered after the last switch, and may be rated above the one that this
+/// switch chose.
 ///
 /// The kernel chooses when a clocksource registers (`clocksource_select()` in `__clocksource_register_scale()`), so that in
 /// a log with all its lines this one is not rated higher. Out of tree drivers register clocksources of any rating, late.
@@ -73,7 +74,7 @@ const FIRST_CHOICES_BY: f64 = 10.0;
 pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
     let late =
         || entry.at.is_some_and(|at| at >= FIRST_CHOICES_BY) && !super::is_of_the_boot(log, entry);
-    // All lines from the first one of the boot on are there.
+    // All lines from the first one of the boot on are present.
     let whole = || log.from_boot && log.extent.is_ordinary();
     let written = |name: &str| {
         let writes = |event: &Event| matches!(event, Event::WroteCurrent(wanted) if wanted == name);

@@ -25,7 +25,7 @@ pub(super) fn of(event: &Event) -> Vec<String> {
             detail(*role, name, *nsec, now.wrapping_sub(*last) & mask, *mask)
         }
         Event::WatchdogInterval { name, ns, .. } => {
-            vec![format!("By {name} the interval was {}.", seconds(ns_f(*ns)))]
+            vec![format!("According to {name}, the interval was {}.", seconds(ns_f(*ns)))]
         }
         Event::ReadbackDelay { name, delay_ns: Some(ns), marks, .. } => readback(name, *ns, *marks),
         Event::WatchdogReadTimeout { ns: Some(ns) } => {
@@ -34,7 +34,7 @@ pub(super) fn of(event: &Event) -> Vec<String> {
         Event::Warp { cycles } => warp(*cycles),
         Event::CrossCheckSkew { ahead, cpus } => {
             let side = if *ahead { "ahead of" } else { "behind" };
-            vec![format!("CPUs {cpus} are {side} the CPU that looked.")]
+            vec![format!("CPUs {cpus} are {side} the CPU that ran the check.")]
         }
         Event::HypervPrivileges(word) => hyperv(*word),
         Event::ReadFlags(text) => flags(text),
@@ -123,8 +123,8 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
         ));
     } else if delta < -0.5 {
         out.push(
-            "More than the whole interval of half a second: the counter stood still or was set back, \
-             or the reference jumped."
+            "More than the whole interval of half a second: the counter stopped or was set back, or \
+             the reference jumped."
                 .to_owned(),
         );
     } else if size <= 0.5 {
@@ -176,13 +176,14 @@ fn skewed(
     let rate = skew / interval;
     if rate.abs() <= RATE_ERROR_MAX {
         out.push(format!(
-            "That is {} of the interval (limit 1000 ppm of 0.5 s). Which of the two rates is wrong, \
-             these figures do not show which.",
+            "That is {} of the interval (limit 1000 ppm of 0.5 s). These figures do not show which \
+             of the two rates is wrong.",
             ppm(rate * 1e6)
         ));
     } else {
         out.push(
-            "That is more than a wrong rate makes: one of the two jumped or stopped.".to_owned(),
+            "That is more than a wrong rate can cause: one of the two jumped or stopped."
+                .to_owned(),
         );
     }
     if interval < 0.45 {
@@ -194,7 +195,7 @@ fn skewed(
         out.push("The interval should be 0.5 s: something held the machine up.".to_owned());
     }
     if watchdog.contains("jiffies") {
-        out.push(format!("{watchdog} loses ticks: no proof against {name}, and none for it."));
+        out.push(format!("{watchdog} loses ticks, so this does not show whether {name} is wrong."));
     }
     out
 }
@@ -202,17 +203,25 @@ fn skewed(
 fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
     let (cs, wd) = (signed(cs_nsec), signed(wd_nsec));
     let difference = cs - wd;
-    let first = format!("By the clocksource {}, by the reference {}.", seconds(cs), seconds(wd));
+    let first = format!(
+        "According to the clocksource {}, according to the reference {}.",
+        seconds(cs),
+        seconds(wd)
+    );
     let turns = (difference / PM_TURN).round();
     let wrapped =
         (1.0..20.0).contains(&turns) && (difference - turns * PM_TURN).abs() < 0.02 + 0.002 * cs;
     let second = if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
-        format!("Both agree: no check ran for {}. A stall, and no clock's fault.", seconds(wd))
+        format!(
+            "Both agree: no check ran for {}. It was a stall, and neither clock is at fault.",
+            seconds(wd)
+        )
     } else if wd_nsec == 0 {
         "The reference counts as zero: it went further than half its range. A stall.".to_owned()
     } else if wrapped {
         format!(
-            "The difference is {} of the PM timer: if that is the reference, it wrapped in a stall.",
+            "The difference is {} of the PM timer: if that is the reference, it wrapped during a \
+             stall.",
             wraps(turns)
         )
     } else if difference.abs() <= RATE_ERROR_MAX * wd.abs() {
@@ -222,8 +231,8 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
         )
     } else if difference > 0.0 {
         format!(
-            "They differ by {}: the clocksource jumped ahead, and the jump went into the time; a \
-             frequency that is wrong by that factor looks the same.",
+            "They differ by {}: the clocksource jumped ahead, and the jump became part of the time; \
+             a frequency that is wrong by that factor looks the same.",
             seconds(difference)
         )
     } else {
@@ -239,7 +248,7 @@ fn detail(role: Role, name: &str, nsec: Option<i64>, cycles: u64, mask: u64) -> 
     let mut out = vec![format!("{name} advanced by {cycles} cycles.")];
     let cycles_f = ns_f(cycles) * 1e9;
     if let Some(nsec) = nsec {
-        let mut text = format!("The kernel took that for {}", seconds(signed(nsec)));
+        let mut text = format!("The kernel converted that to {}", seconds(signed(nsec)));
         if nsec > 0 {
             text.push_str(&format!(", at {:.3} MHz", cycles_f / signed(nsec) / 1e6));
         }
@@ -294,7 +303,7 @@ const HYPERV_BITS: &[(u32, &str)] = &[
     (6, "VP index"),
     (9, "reference TSC page"),
     (11, "frequency MSRs"),
-    (13, "reenlightenment (keeps the clock right over migration)"),
+    (13, "reenlightenment (keeps the clock correct across a migration)"),
     (15, "invariant TSC (AccessTscInvariant)"),
 ];
 
@@ -314,7 +323,7 @@ fn hyperv(word: u32) -> Vec<String> {
     };
     vec![
         format!("{word:#x} has: {}.", list(true)),
-        format!("It has not: {}.", list(false)),
+        format!("It does not have: {}.", list(false)),
         verdict.to_owned(),
     ]
 }
@@ -336,7 +345,7 @@ fn flags(text: &str) -> Vec<String> {
     };
     let mut out = vec![format!("Of the flags that concern clocks it has: {}.", list(true))];
     if flags.0.len() > 20 {
-        out.push(format!("It has not: {}.", list(false)));
+        out.push(format!("It does not have: {}.", list(false)));
     }
     out
 }
@@ -347,7 +356,7 @@ fn erratum(text: &str) -> Vec<String> {
     let effect = if ALL.iter().any(|name| text.contains(name)) {
         "this one changes reads of the counter: the vDSO clock is off for all programs"
     } else if text.contains("1418040") {
-        "this one takes the vDSO clock from 32-bit programs only"
+        "this one disables the vDSO clock for 32-bit programs only"
     } else {
         "whether this one changes reads of the counter is not known here; `Trapping CNTVCT access` \
          would say so"

@@ -46,7 +46,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             )
         }
         Hypothesis::StoodStill { wraps: 0, seconds: length, .. } => format!(
-            "both agree on {}, more than half the range of {reference}, which the kernel takes for \
+            "both agree on {}, more than half the range of {reference}, which the kernel treats as \
              zero: no check ran for that long, and {clock} is not at fault",
             seconds(length)
         ),
@@ -86,7 +86,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             )
         }
         Hypothesis::ClocksourceHalted { seconds: long } => {
-            format!("{clock} stood still for {}: two reads of it are equal", seconds(long))
+            format!("{clock} stopped for {}: two reads of it are equal", seconds(long))
         }
         Hypothesis::Overflow { below } => format!(
             "2^42 ns less {}: the kernel's conversion of cycles overflowed, and the figure is not an interval",
@@ -94,8 +94,8 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         ),
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(
-            "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree (the \
-             log's `Detected` line tells)",
+            "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree \
+             (the log's `Detected` line shows it)",
             hz / 1e6
         ),
         Hypothesis::TooSmall { seconds: difference } => format!(

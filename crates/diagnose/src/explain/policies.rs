@@ -35,7 +35,8 @@ fn vendor(vendor: &Vendor) -> Explanation {
         },
         so_what: vendor.so_what.to_owned(),
         do_what: format!(
-            "{} clocksmith why --policy {} says what it asks of a machine, and whether it is so.",
+            "{} clocksmith why --policy {} shows what it requires of a machine, and whether the \
+             machine conforms.",
             vendor.do_what, vendor.id
         ),
         see_also: vendor.see_also.iter().map(|&word| word.to_owned()).collect(),

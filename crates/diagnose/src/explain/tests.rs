@@ -302,7 +302,7 @@ const PASTED: &[(&str, &str, &str)] = &[
     ),
     ("Clocksource tsc unstable (delta = -131624372 ns)", "watchdog-old", "131.62 ms less"),
     ("Clocksource tsc unstable (delta = 4686840254 ns)", "watchdog-old", "1 wrap of"),
-    ("Clocksource tsc unstable (delta = -95170507948 ns)", "watchdog-old", "stood still"),
+    ("Clocksource tsc unstable (delta = -95170507948 ns)", "watchdog-old", "counter stopped"),
     (
         "clocksource: Clocksource 'tsc' skewed -2100000 ns (-2 ms) over watchdog 'hpet' interval \
          of 503845000 ns (503 ms)",
@@ -313,7 +313,7 @@ const PASTED: &[(&str, &str, &str)] = &[
         "clocksource: Clocksource 'tsc-early' skewed 120000000 ns (120 ms) over watchdog \
          'refined-jiffies' interval of 384000000 ns (384 ms)",
         "watchdog-skewed",
-        "more than a wrong rate makes",
+        "more than a wrong rate can cause",
     ),
     (
         "clocksource: Long readout interval, skipping watchdog check: cs_nsec: 13312434564 wd_nsec: \

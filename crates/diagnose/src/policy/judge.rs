@@ -208,7 +208,8 @@ fn summary(answer: &PolicyAnswer, asked: &[Asked], current: Option<&str>) -> Str
             format!("{name} asks for {wanted}{purpose}, and {current} is in use.")
         }
         (Conformity::Tolerated, Some(one)) if !one.flags_missing.is_empty() => format!(
-            "{name} asks for {wanted}{purpose}, which is in use, and for processor flags that are not there: {}.",
+            "{name} asks for {wanted}{purpose}, which is in use, and for processor flags that are \
+             missing: {}.",
             one.flags_missing.join(", ")
         ),
         (Conformity::Tolerated, Some(Asked { rule, .. })) => format!(
@@ -222,14 +223,14 @@ fn summary(answer: &PolicyAnswer, asked: &[Asked], current: Option<&str>) -> Str
             format!("{name} asks for {wanted}{purpose}, and {current} is in use.")
         }
         (Conformity::AsksNothing, Some(one)) => {
-            format!("{name} asks nothing of this machine ({}).", one.rule.machines)
+            format!("{name} requires nothing of this machine ({}).", one.rule.machines)
         }
         (Conformity::AsksNothing, None) => {
-            format!("No text of {name} that is known here asks anything of such a machine.")
+            format!("No text of {name} that is known here requires anything of such a machine.")
         }
         (Conformity::Unknown, _) => {
             let facts: Vec<&str> = answer.settles.iter().map(|one| one.fact.as_str()).collect();
-            let what = format!("Whether this machine is as {name} asks");
+            let what = format!("Whether this machine conforms to what {name} requires");
             match facts.as_slice() {
                 [] => format!("{what} is not known."),
                 facts => format!(

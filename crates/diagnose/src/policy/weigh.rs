@@ -42,7 +42,7 @@ fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<Str
     let fault = preferred.contains(&"tsc").then(|| against_tsc(&report.causes)).flatten();
     if let Some(fault) = fault {
         return Some(format!(
-            "{wanted} is asked for, and was found faulty here ({}): the cause comes before the rule",
+            "{wanted} is required, but was found faulty here ({}): fix the cause first",
             fault.id.name()
         ));
     }
@@ -55,8 +55,8 @@ fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<Str
         return None;
     }
     Some(format!(
-        "{wanted} is asked for, and is not available here{by} ({}): a write to current_clocksource would leave {current} \
-         in use",
+        "{wanted} is required, but is not available here{by} ({}): a write to current_clocksource \
+         would leave {current} in use",
         available.join(" ")
     ))
 }
@@ -84,7 +84,8 @@ fn gains_little(preferred: &[&str], current: &str, report: &Report) -> Option<St
     let ns = read.ns?;
     let wanted = preferred.join(" or ");
     let fast = format!(
-        "{wanted} is asked for, and the measurement does not: a read by {current} takes {ns:.1} ns, without a system call"
+        "{wanted} is required, but the measurement gives no reason for it: a read by {current} \
+         takes {ns:.1} ns, without a system call"
     );
     match report.counter_ns.filter(|counter| *counter > 0.0 && *counter <= ns) {
         Some(counter) if preferred.contains(&"tsc") => {

@@ -33,10 +33,12 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
         let repeats = plan.likely(C::TscMiscalibrated) && case.log().is_some_and(is_systematic);
         match repeats {
             true => Offer::saying(
-                "on bare metal: update firmware (BIOS): in each boot the refinement finds a frequency of the TSC that the \
-                 checks behind it do not",
+                "on bare metal: update firmware (BIOS): in each boot the refinement finds a \
+                 frequency of the TSC that the later checks do not confirm",
             )
-            .citing("Linux arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (2.6.38 and later)"),
+            .citing(
+                "Linux arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (2.6.38 and later)",
+            ),
             false => Offer::default(),
         }
     })
@@ -68,7 +70,7 @@ pub(super) fn shallow_idle(plan: &Plan<'_>) -> Option<Offer> {
         && vendor.is_assumed()
         && boot::knows(case.machine, "intel_idle.max_cstate") != Some(false)
     {
-        offer = offer.instruction("with a processor of Intel, intel_idle.max_cstate=1, too");
+        offer = offer.instruction("on an Intel processor, also intel_idle.max_cstate=1");
     }
     Some(if case.in_guest() {
         offer.instruction(
@@ -129,7 +131,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     if plan.is_32_bit_kvm() {
         return (!better).then(|| {
-            Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path there alone".to_owned())
+            Offer::saying("use a 64-bit kernel: kvm-clock has a vDSO path only there".to_owned())
                 .citing("Linux arch/x86/kernel/kvmclock.c, kvm_setup_vsyscall_timeinfo() (all versions)")
         });
     }
@@ -153,10 +155,11 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
         let since = Feature::TscAdjustChecks.versions();
         return Some(
             Offer::saying(format!(
-                "use a newer kernel: {since} it sets offsets of the TSC that firmware left in the register TSC_ADJUST \
-                 right, and tests again"
+                "use a newer kernel: {since} it corrects TSC offsets that firmware left in the \
+                 register TSC_ADJUST, and tests again"
             ))
-            .instruction("it helps where the offset is in that register; else the test fails again")
+            .instruction("it helps if the offset is in that register; otherwise the test fails \
+                          again")
             .citing("Linux commits 8b223bc7abe0, a36f5136814b and cc4db26899dc (4.10, 2016), arch/x86/kernel/tsc_sync.c"),
         );
     }
@@ -211,9 +214,9 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     if coarse == Some(false) {
         return Some(
             Offer::saying(
-                "read the time less: keep it in the program where that is precise enough",
+                "read the time less often: cache it in the program where that is precise enough",
             )
-            .risking("the kept time is as old as its last read"),
+            .risking("the cached time is as old as the last read"),
         );
     }
     let clock = match coarse {
@@ -223,7 +226,7 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     let cost = match open::ask_over(machine, &INPUTS, serves_coarse).same {
         Some(Some(true)) => "it costs no system call on any clocksource".to_owned(),
         Some(Some(false)) => {
-            "it is a system call on this kernel, too, but reads no counter".to_owned()
+            "it is also a system call on this kernel, but reads no counter".to_owned()
         }
         _ if machine.arch.value.is_x86() => format!(
             "it reads no counter, and costs no system call on 64-bit kernels, on 32-bit ones {}",
@@ -232,6 +235,7 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
         _ => "it reads no counter".to_owned(),
     };
     Some(Offer::saying(format!(
-        "read the time less: {clock} or a cached time where a tick (1 to 10 ms) is precise enough; {cost}"
+        "read the time less often: {clock} or a cached time where a tick (1 to 10 ms) is precise \
+         enough; {cost}"
     )))
 }

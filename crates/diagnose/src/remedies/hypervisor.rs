@@ -26,8 +26,8 @@ pub(super) fn host_on_tsc(plan: &Plan<'_>) -> Option<Offer> {
         return None;
     }
     let offer = Offer::default().instruction(
-        "on the host: cat /sys/devices/system/clocksource/clocksource0/current_clocksource; if it is not tsc, \
-         clocksmith why says there why not",
+        "on the host: cat /sys/devices/system/clocksource/clocksource0/current_clocksource; if it \
+         is not tsc, run clocksmith why there to see why",
     );
     Some(if pvclock {
         offer
@@ -121,7 +121,8 @@ fn emulated(plan: &Plan<'_>) -> Offer {
             "-accel kvm -cpu host,migratable=off,+invtsc",
         )
         .setting("QEMU command line, without KVM", "-cpu max,x-force-features=on,+invtsc")
-        .instruction("-cpu host exists with KVM alone; without KVM each +invtsc needs x-force-features=on")
+        .instruction("-cpu host exists only with KVM; without KVM each +invtsc needs \
+                      x-force-features=on")
         .risking("with KVM the guest is tied to hosts that can give this TSC frequency; the guest must be restarted")
         .citing("QEMU target/i386/cpu.c, invtsc and x-force-features (10.0)")
 }

@@ -15,7 +15,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Another summary than the table's.
+    /// A summary that replaces the table's.
     pub(crate) fn saying(summary: impl Into<String>) -> Self {
         Self { summary: Some(summary.into()), ..Self::default() }
     }
@@ -44,13 +44,13 @@ impl Offer {
         self
     }
 
-    /// Another source than the table's.
+    /// A source that replaces the table's.
     pub(crate) fn citing(mut self, source: &'static str) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// Another risk than the table's.
+    /// A risk that replaces the table's.
     pub(crate) fn risking(mut self, risk: impl Into<String>) -> Self {
         self.risk = Some(risk.into());
         self

@@ -17,8 +17,8 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
     }
     let case = plan.case;
     if case.tsc_differed_and_kept() && !case.tsc_is_current() {
-        let because = "the watchdog found that the TSC differs from its reference, and this kernel demotes nothing for \
-                       it: that the TSC is offered does not show that it is right";
+        let because = "the watchdog found that the TSC differs from its reference, and this kernel \
+                       demotes nothing for it: although the TSC is offered, it may be wrong";
         for advice in [&table::SWITCH_TO_TSC_NOW, &table::KEEP_TSC_AT_BOOT] {
             plan.refuse(advice, vec![CauseId::InsufficientEvidence], because);
         }

@@ -104,8 +104,8 @@ pub(super) fn keep_tsc(plan: &Plan<'_>) -> Option<Offer> {
             .command("sudo clocksmith fix --to tsc --apply")
             .setting("the kernel command line", "clocksource=tsc")
             .instruction(
-                "clocksmith fix verifies the counter, switches, and keeps the choice by a systemd unit; \
-                 without clocksmith, the word goes on the kernel command line",
+                "clocksmith fix verifies the counter, switches, and keeps the choice with a systemd \
+                 unit; without clocksmith, the word goes on the kernel command line",
             )
     })?;
     Some(match guest_risk(plan) {

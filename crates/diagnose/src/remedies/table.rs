@@ -98,8 +98,8 @@ pub const SWITCH_TO_COUNTER: Advice = Advice {
     id: "switch-to-counter",
     layer: Layer::Runtime,
     summary: "choose the counter that the vDSO reads",
-    risk: "the choice is lost at reboot; where firmware emulates the counter its reads are slow, too: measure them \
-           with clocksmith bench",
+    risk: "the choice is lost at reboot; where firmware emulates the counter its reads are also \
+           slow: measure them with clocksmith bench",
     source: "Linux kernel/time/clocksource.c, current_clocksource_store() (all versions)",
     offer: runtime::switch_to_counter,
 };
@@ -129,7 +129,7 @@ pub const CLEAR_OVERRIDE: Advice = Advice {
 pub const REBOOT_TO_RESTORE: Advice = Advice {
     id: "reboot-to-restore",
     layer: Layer::Runtime,
-    summary: "a demoted TSC stays demoted until the next boot; a reboot brings it back",
+    summary: "a demoted TSC stays demoted until the next boot; a reboot makes it available again",
     risk: "the outage of a reboot; without another change it can happen again",
     source: "kernel/time/clocksource.c, __clocksource_unstable() (all versions)",
     offer: watchdog::reboot,
@@ -340,8 +340,8 @@ pub const NEWER_KERNEL: Advice = Advice {
 pub const CHEAPER_READS: Advice = Advice {
     id: "cheaper-reads",
     layer: Layer::Program,
-    summary: "read the time less: CLOCK_MONOTONIC_COARSE or a cached time where a tick (1 to 10 ms) \
-              is precise enough; it costs no system call on any clocksource",
+    summary: "read the time less often: CLOCK_MONOTONIC_COARSE or a cached time where a tick (1 to \
+              10 ms) is precise enough; it costs no system call on any clocksource",
     risk: "the resolution is that of the tick",
     source: "clock_gettime(2); nginx's cached time; Linux vDSO, COARSE clocks (2.6.32 and later)",
     offer: hardware::cheaper_reads,

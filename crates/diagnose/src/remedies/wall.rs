@@ -23,8 +23,8 @@ pub const STEP_NOW: Advice = Advice {
 pub const STEP_ALWAYS: Advice = Advice {
     id: "wall-step-always",
     layer: Layer::Runtime,
-    summary: "allow chrony to set the clock at any time, not in its first updates alone: a guest that is restored later is \
-              slewed otherwise, which takes hours",
+    summary: "allow chrony to set the clock at any time, not only in its first updates: otherwise \
+              the clock of a guest that is restored later is slewed, which takes hours",
     risk: "a time source that is wrong moves the clock at once; databases that must not see steps keep the default",
     source: "chrony.conf(5), makestep: a negative limit allows it in all updates \
              (github.com/mlichvar/chrony, 2026-06)",
@@ -35,7 +35,8 @@ pub const STEP_ALWAYS: Advice = Advice {
 pub const HOST_CLOCK: Advice = Advice {
     id: "wall-host-clock",
     layer: Layer::Runtime,
-    summary: "let chrony follow the host's clock (ptp_kvm): it needs no network and is right within seconds after each resume",
+    summary: "let chrony follow the host's clock (ptp_kvm): it needs no network and is correct \
+              within seconds after each resume",
     risk: "the guest is as accurate as its host: keep the host synchronised",
     source: "Firecracker FAQ.md, \"My guest wall-clock is drifting\" \
              (github.com/firecracker-microvm/firecracker, 2026-08); \
@@ -58,8 +59,9 @@ pub const HYPERV_CLOCK: Advice = Advice {
 pub const VMWARE_TOOLS: Advice = Advice {
     id: "wall-vmware-tools",
     layer: Layer::Hypervisor,
-    summary: "VMware Tools set the clock after a resume and after a snapshot is reverted: run vmtoolsd, and leave \
-              time.synchronize.continue, .restore, .resume.disk on in the .vmx file; for all the rest use NTP alone",
+    summary: "VMware Tools set the clock after a resume and after a snapshot is reverted: run \
+              vmtoolsd, and leave time.synchronize.continue, .restore, .resume.disk on in the .vmx \
+              file; for everything else use only NTP",
     risk: "the clock is set forward in one step",
     source: "VMware Tools 12.4.0, Configuring Time Synchronization (read 2026); Broadcom KB 310053, Timekeeping best practices for \
              Linux guests (knowledge.broadcom.com/external/article/310053, read 2026)",
@@ -70,8 +72,9 @@ pub const VMWARE_TOOLS: Advice = Advice {
 pub const FIRECRACKER_LOAD: Advice = Advice {
     id: "wall-firecracker-load",
     layer: Layer::Hypervisor,
-    summary: "Firecracker 1.16 and later on hosts with Linux 5.16 and later: load the snapshot with clock_realtime, which moves a \
-              guest on kvm-clock on by the time that passed",
+    summary: "Firecracker 1.16 and later on hosts with Linux 5.16 and later: load the snapshot with \
+              clock_realtime, which advances the clock of a guest on kvm-clock by the time that has \
+              passed",
     risk: "the guest's clocks, CLOCK_MONOTONIC among them, appear to jump; a guest on tsc gains nothing by it",
     source: "Firecracker CHANGELOG, 1.16.0, and docs/snapshotting/snapshot-support.md \
              (github.com/firecracker-microvm/firecracker, 2026-08)",
@@ -82,7 +85,7 @@ pub const FIRECRACKER_LOAD: Advice = Advice {
 pub const GUEST_AGENT: Advice = Advice {
     id: "wall-guest-agent",
     layer: Layer::Hypervisor,
-    summary: "let the host set the guest's clock after each resume, by QEMU's guest agent",
+    summary: "let the host set the guest's clock after each resume, through QEMU's guest agent",
     risk: "the time jumps once; between two resumes nothing corrects the clock",
     source: "virsh(1), domtime --sync; QEMU Guest Agent Protocol Reference, guest-set-time (9.2, 2025)",
     offer: guest_agent,
@@ -92,7 +95,8 @@ pub const GUEST_AGENT: Advice = Advice {
 pub const WSL_CLOCK: Advice = Advice {
     id: "wall-wsl",
     layer: Layer::Runtime,
-    summary: "WSL: set the clock by the emulated real-time clock, and run a time daemon in the distribution",
+    summary: "WSL: set the clock from the emulated real-time clock, and run a time daemon in the \
+              distribution",
     risk: "systemd-timesyncd does not start in virtual machines of this kind unless its unit's ConditionVirtualization= is \
            cleared; wsl --shutdown ends all distributions",
     source: "github.com/microsoft/WSL/issues/8204 (2023) and 10006 (2023 to 2026)",
@@ -115,8 +119,8 @@ pub const DESKTOP_VM: Advice = Advice {
 pub const ASK_THE_DAEMON: Advice = Advice {
     id: "wall-ask-the-daemon",
     layer: Layer::Runtime,
-    summary: "ask the time daemon why it does not synchronise: mostly none of its servers answers",
-    risk: "none: it is asked, not changed",
+    summary: "ask the time daemon why it does not synchronise: usually none of its servers answers",
+    risk: "none: this only queries it",
     source: "chronyc(1), sources and tracking; ntpq(1); timedatectl(1)",
     offer: ask_the_daemon,
 };
@@ -125,8 +129,8 @@ pub const ASK_THE_DAEMON: Advice = Advice {
 pub const COUNTER_RATE: Advice = Advice {
     id: "wall-counter-rate",
     layer: Layer::Runtime,
-    summary: "find out whether the kernel's figure for the counter is wrong: under another clocksource the offset stops growing \
-              then. Time servers that answer are not what is wrong",
+    summary: "find out whether the kernel's figure for the counter is wrong: if it is, the offset \
+              stops growing under another clocksource. Time servers that answer are not at fault",
     risk: "hpet and acpi_pm are read by system calls, many times slower, until the next boot or until tsc is written back",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= and tsc_early_khz= (5.8 and later); \
              arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (6.12, 2024)",
@@ -147,8 +151,9 @@ pub const START_A_DAEMON: Advice = Advice {
 pub const ONE_MASTER: Advice = Advice {
     id: "wall-one-master",
     layer: Layer::Runtime,
-    summary: "leave one master, and stop the others",
-    risk: "the clock is set by one step when the remaining one corrects what the other left",
+    summary: "keep one master, and stop the others",
+    risk: "the clock is set in one step when the remaining master corrects the offset that the \
+           other one left",
     source: "VMware Tools 12.4.0, Configuring Time Synchronization: only one form of periodic time synchronization \
              (docs.vmware.com/en/VMware-Tools/12.4.0, read 2026)",
     offer: one_master,
@@ -240,7 +245,8 @@ fn host_clock(plan: &Plan<'_>) -> Option<Offer> {
     Some(match found {
         Some(_) => offer.instruction("then restart chronyd"),
         None => offer.command("sudo modprobe ptp_kvm").instruction(
-            "the kernel needs CONFIG_PTP_1588_CLOCK_KVM; /dev/ptp0 is there then, or another number; restart chronyd",
+            "the kernel needs CONFIG_PTP_1588_CLOCK_KVM; the device is then /dev/ptp0, or has \
+             another number; restart chronyd",
         ),
     })
 }
@@ -319,8 +325,8 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
             offer.command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource");
     }
     offer = offer.command("sudo dmesg | grep -i 'tsc.*MHz'");
-    let test = "then compare the offset again, minutes later; if it holds still, keep that clocksource with clocksource= on \
-                the kernel command line until the TSC is right";
+    let test = "then compare the offset again, minutes later; if it no longer grows, keep that \
+                clocksource with clocksource= on the kernel command line until the TSC is right";
     match other {
         Some(name) => {
             offer = offer
@@ -342,8 +348,9 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
         );
     }
     Some(offer.instruction(
-        "a newer kernel may measure the TSC otherwise: a boot of one shows it by \"Refined TSC\". tsc_early_khz=KHZ (5.8 and \
-         later) states the frequency by hand; a wrong figure makes the clock wrong by as much",
+        "a newer kernel may measure the TSC differently: boot one and look at \"Refined TSC\". \
+         tsc_early_khz=KHZ (5.8 and later) states the frequency by hand; a wrong figure makes the \
+         clock wrong by as much",
     ))
 }
 
@@ -365,14 +372,15 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     let own_clock = told.is_some_and(|told| told.own_clock && told.follows == Some(true));
     let mut offer = match (disagree, answer) {
         _ if own_clock => Offer::saying(
-            "give the time daemon a source of time: a server, the host's clock (ptp_kvm) or a receiver. To follow its own clock \
-             (local in chrony.conf) is for the server of an isolated network",
+            "give the time daemon a source of time: a server, the host's clock (ptp_kvm) or a \
+             receiver. Following its own clock (local in chrony.conf) is only for the server of an \
+             isolated network",
         )
         .risking("the wall clock moves to the time of the source")
         .citing("chrony.conf(5), local"),
         (true, _) => Offer::saying(
-            "compare the time sources with a clock that is right, and take out the ones that are wrong: they answer, and \
-             disagree; of four or more the daemon finds a wrong one by itself",
+            "compare the time sources with a correct clock, and remove the wrong ones: they answer, \
+             but disagree; with four or more, the daemon finds a wrong one by itself",
         )
         .risking("if the wrong source is left, the clock is set to its time")
         .citing("chronyc(1), sources: x; RFC 8633, 3.2, Use enough time sources (2019)"),
@@ -393,9 +401,10 @@ fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
     let keepers = plan.case.facts.wall.keepers.value()?;
     let none = !keepers.seen.iter().any(|keeper| keeper.role == Role::Steers);
     (plan.warns(C::WallClockUnsynchronised) && keepers.all && none).then(|| {
-        Offer::default()
-            .command("sudo timedatectl set-ntp true")
-            .instruction("that starts the daemon that is installed: chrony or systemd-timesyncd; else install chrony")
+        Offer::default().command("sudo timedatectl set-ntp true").instruction(
+            "that starts the daemon that is installed: chrony or systemd-timesyncd; \
+                          otherwise install chrony",
+        )
     })
 }
 
@@ -410,7 +419,8 @@ fn one_master(plan: &Plan<'_>) -> Option<Offer> {
     } else if let Some(tools) = plan.case.facts.wall.tools.value().filter(|tools| tools.steer) {
         match tools.name {
             "VMware Tools" => offer.command("sudo vmware-toolbox-cmd timesync disable").instruction(
-                "NTP stays; after a resume or a reverted snapshot VMware Tools set the clock even so",
+                "NTP remains; after a resume or a reverted snapshot, VMware Tools still set the \
+                 clock",
             ),
             _ => offer.instruction("start VBoxService with --disable-timesync"),
         }

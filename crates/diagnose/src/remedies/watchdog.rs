@@ -62,7 +62,8 @@ pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
     // With such a parameter the same tsc-early is demoted again.
     let again = unwatched_by_parameter(plan);
     if innocent(plan) && plan.case.tsc_is_given_up() && tested(plan) {
-        let says = "a demoted TSC stays demoted until the next boot; a reboot without that test brings it back";
+        let says = "a demoted TSC stays demoted until the next boot; a reboot without that test \
+                    makes it available again";
         return Some(Offer::saying(says).command("sudo reboot"));
     }
     (innocent(plan) && plan.case.tsc_is_given_up() && !again)

@@ -7,8 +7,9 @@ pub(super) fn judge(symptom: &Symptom) -> Judged {
     let tool = symptom.tool;
     Judged::new(symptom, format!("{tool} saw the clock go backwards, and stopped"))
         .proves(
-            "a read returned an earlier time than the read before it. The number behind `Time warp` is one of \
-             microseconds, or of nanoseconds in new versions, although its unit is printed as ms",
+            "a read returned an earlier time than the read before it. The number after `Time warp` \
+             is in microseconds, or in nanoseconds in new versions, although it is printed with the \
+             unit ms",
             "why: counters of the CPUs that are not synchronised, or, in PostgreSQL before 10, which reads the wall \
              clock there, a step of the wall clock",
             "clocksmith verify",

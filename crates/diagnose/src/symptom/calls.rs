@@ -42,19 +42,22 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
         return Judged::new(symptom, of_library(calls, says))
             .proves(
                 "how often the program asks the C library for the time",
-                "whether these calls enter the kernel: ltrace counts calls of the library, also those that the vDSO serves",
+                "whether these calls enter the kernel: ltrace counts calls of the library, \
+                 including those that the vDSO serves",
                 "strace -c -f -e trace=clock_gettime,gettimeofday PROGRAM",
             )
             .weighs(
                 Weight::Nothing,
-                "ltrace counts calls of the C library: whether they enter the kernel is not in it.",
+                "ltrace counts calls of the C library: it does not show whether they enter the \
+                 kernel.",
             );
     }
     if calls.failed > 0 && calls.failed == calls.count {
         return Judged::new(symptom, says)
             .proves(
-                "these calls entered the kernel and failed, each of them: what a read costs is not in it. A seccomp filter \
-                 that refuses the call does that, and a clock that does not exist",
+                "these calls entered the kernel, and each of them failed, so the trace does not \
+                 show what a read costs. Possible reasons are a seccomp filter that refuses the \
+                 call, and a clock that does not exist",
                 "with which error they failed",
                 "strace -f -e trace=clock_gettime,gettimeofday PROGRAM",
             )
@@ -96,8 +99,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
             Some(false) => judged
                 .proves(
                     format!(
-                        "nothing about the clocksource: the vDSO serves {name} {since}, so that on this kernel its \
-                         reads are system calls on every clocksource"
+                        "nothing about the clocksource: the vDSO serves {name} {since}, so on this \
+                         kernel its reads are system calls on every clocksource"
                     ),
                     "what reads of CLOCK_MONOTONIC and CLOCK_REALTIME cost",
                     MEASURE,
@@ -114,7 +117,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
                 )
                 .weighs(
                     Weight::Nothing,
-                    format!("The traced calls read {name}, which the vDSO of x86 serves {since}: whether the kernel is older is open."),
+                    format!("The traced calls read {name}, which the vDSO of x86 serves {since}: \
+                             whether this kernel is older is not known."),
                 ),
         };
     }

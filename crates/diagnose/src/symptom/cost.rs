@@ -120,8 +120,8 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
     }
     judged
         .proves(
-            "this is not a read in user space, or the machine was busy. By system call hpet takes some 500 to 1500 ns, \
-             acpi_pm 1000 and more, a paravirtual clock 150 to 800",
+            "this is not a read in user space, or the machine was busy. By system call hpet takes \
+             about 500 to 1500 ns, acpi_pm 1000 and more, a paravirtual clock 150 to 800",
             "which of them it is",
             SHOW_CURRENT,
         )
@@ -174,8 +174,8 @@ fn not_served(
         Some(false) => judged
             .proves(
                 format!(
-                    "nothing about the clocksource: the vDSO serves this clock {since}, so that on this kernel its \
-                     reads are system calls on every clocksource"
+                    "nothing about the clocksource: the vDSO serves this clock {since}, so on this \
+                     kernel its reads are system calls on every clocksource"
                 ),
                 open,
                 MEASURE,

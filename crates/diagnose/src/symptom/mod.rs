@@ -141,8 +141,8 @@ pub(crate) fn judged(facts: &Facts) -> Vec<Judged> {
     out
 }
 
-/// Whether a command after a symptom writes another clocksource than the one that the symptom shows or was recorded
-/// under.
+/// Whether a command after a symptom writes a clocksource other than the one that the symptom shows
+/// or was recorded under.
 fn is_before_write(facts: &Facts, one: &Judged) -> bool {
     let line = one.report.source.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
     let written = facts.kernel_log().zip(line).and_then(|(log, line)| log.written_behind(line));
@@ -158,7 +158,7 @@ fn judge(symptom: &Symptom, facts: &Facts) -> Option<Judged> {
         Seen::Backwards => Some(backwards::judge(symptom)),
         Seen::Warning(warning) => Some(warning::judge(symptom, warning)),
         Seen::Domain => Some(Judged::new(symptom, "the description of a virtual machine").proves(
-            "what this virtual machine is given as clocks: `clocksmith vm lint` reads it",
+            "which clocks this virtual machine is given: `clocksmith vm lint` reads it",
             "what its guest uses",
             "clocksmith vm lint FILE.xml",
         )),
@@ -271,8 +271,8 @@ pub(crate) fn weigh(
         });
         (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
         out.headline = format!(
-            "This text contradicts itself: {name} is in use by {}, and {} by {}. They are of two machines or of two \
-             times.",
+            "This text contradicts itself: {name} is in use according to {}, and {} according to \
+             {}. They are from two machines or from two times.",
             case.current.source, shown, main.report.source
         );
         return out;
@@ -288,7 +288,7 @@ pub(crate) fn weigh(
         (Verdict::Slow, Weight::Fast) => {
             (out.verdict, out.confidence) = (Verdict::Unknown, Confidence::Low);
             out.headline = format!(
-                "{} {} is slow by its nature, so they are of two machines or of two times.",
+                "{} {} is always slow, so they are from two machines or from two times.",
                 main.sentence,
                 current.unwrap_or("The clocksource in use")
             );

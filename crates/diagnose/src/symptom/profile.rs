@@ -98,15 +98,16 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             ),
         Role::Vdso | Role::Library if profile.vdso_fell_back => judged
             .proves(
-                "reads of the time enter the kernel: the stacks go from the vDSO on into a system call, so that it could not \
-                 answer by itself",
+                "reads of the time enter the kernel: the stacks continue from the vDSO into a \
+                 system call, so it could not answer by itself",
                 "which clocksource is in use (one without a path in the vDSO, such as hpet or acpi_pm), or whether the clock that \
                  is read is one that the vDSO does not serve",
                 SHOW_CURRENT,
             )
             .weighs(
                 Weight::PerhapsSlow,
-                format!("{spent} it goes on into the kernel by a system call: the vDSO does not answer by itself."),
+                format!("{spent} it continues into the kernel by a system call: the vDSO does not \
+                         answer by itself."),
             ),
         Role::Vdso => through_vdso(judged, &spent),
         Role::Library if profile.through_vdso => through_vdso(judged, &spent),
@@ -116,7 +117,8 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
                 "whether the kernel is entered: this profile has no kernel functions of these reads",
                 MEASURE,
             )
-            .weighs(Weight::PerhapsSlow, format!("{spent} whether its reads enter the kernel is not in it.")),
+            .weighs(Weight::PerhapsSlow, format!("{spent} the profile does not show whether its \
+                                                  reads enter the kernel.")),
         _ => judged.proves(
             "the kernel reads the time, for itself or for a system call",
             "which clocksource is in use, and whether programs cause it",
@@ -165,7 +167,8 @@ fn of_two_recordings(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     Some(
         Judged::new(symptom, says)
             .proves(
-                "how the shares changed between two recordings; what was in use in the second one is not in it",
+                "how the shares changed between two recordings, but not what was in use in the \
+                 second one",
                 "which clocksource is in use now",
                 SHOW_CURRENT,
             )
@@ -180,7 +183,8 @@ fn through_vdso(judged: Judged, spent: &str) -> Judged {
     judged
         .proves(
             "programs read the time through the vDSO, and often",
-            "whether the vDSO goes on into the kernel; the profile would then also show kernel functions of the same reads",
+            "whether the vDSO continues into the kernel; the profile would then also show kernel \
+             functions of the same reads",
             MEASURE,
         )
         .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often."))
@@ -300,7 +304,7 @@ fn of_clocksource(
                     "{name} was in use, and the kernel read it for itself, in {readers}: {spent_there}. Another \
                          clocksource helps, cheaper reads of a program do not"
                 ),
-                format!("why the kernel uses {name}, and whether programs read the time, too"),
+                format!("why the kernel uses {name}, and whether programs also read the time"),
                 format!("{} The kernel read it for itself.", spent.trim_end()),
             ),
             (false, true) => (
@@ -322,7 +326,8 @@ fn of_clocksource(
     if by_call.is_some() || profile.called_by_programs {
         return judged
             .proves(
-                format!("{name} was in use, and the kernel was entered to read it: the vDSO did not serve"),
+                format!("{name} was in use, and the kernel was entered to read it: the vDSO did not \
+                         serve the read"),
                 "why: the kernel has no vDSO path for it (a 32-bit kernel before 3.15; kvm-clock and xen on a host \
                  without the stable bit), or the program does not use the vDSO",
                 MEASURE,
@@ -341,7 +346,7 @@ fn of_clocksource(
     }
     let judged = judged.proves(
         format!("{name} was in use: the kernel itself read it"),
-        "whether programs' reads stay in user space: the kernel's own reads show in a profile, too",
+        "whether programs' reads stay in user space: the kernel's own reads also show in a profile",
         MEASURE,
     );
     // The clocksource is fast; the open question is which program reads it so often.

@@ -18,7 +18,8 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
         Rule::KernelTime => Judged::new(symptom, format!("{product} warns of a slow clocksource{named}"))
             .proves(
                 "more than a tenth of the CPU time of its loop of reads was spent in the kernel",
-                "whether the reads did that: on a busy machine interrupts do, and the warning is false",
+                "whether the reads caused that: on a busy machine interrupts can, and the warning \
+                 is then false",
                 MEASURE,
             )
             .weighs(

@@ -75,12 +75,13 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     let mut shown = Vec::new();
     if let Some(ahead) = told.ahead_s.filter(|ahead| ahead.abs() >= OFFSET_S) {
         let way = if ahead < 0.0 { "slow" } else { "fast" };
-        clauses.push(format!("by {daemon} it is {} {way} of its source", text(ahead)));
+        clauses.push(format!("according to {daemon} it is {} {way} of its source", text(ahead)));
         shown.push((&told.places.ahead, format!("offset {ahead:+.3} s")));
     } else if let Some(ahead) = offered(told) {
         let way = if ahead < 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
-            "by a source that answers {daemon} it is {} {way}, and {daemon} does not follow that source",
+            "according to a source that answers {daemon} it is {} {way}, but {daemon} does not \
+             follow that source",
             text(ahead)
         ));
         shown.push((&told.places.offered, format!("offset {ahead:+.3} s")));
@@ -96,8 +97,8 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     if let Some(ppm) = told.drift_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
-            "its offset grows from poll to poll, as of a clock that is {:.0} ppm {way}, where 500 ppm is all that {daemon} \
-             and the kernel correct: the counter runs at a wrong rate",
+            "its offset grows from poll to poll, like that of a clock that is {:.0} ppm {way}, but \
+             {daemon} and the kernel correct at most 500 ppm: the counter runs at a wrong rate",
             ppm.abs()
         ));
         shown.push((&told.places.drift, format!("the offset grows by {:.0} ppm", ppm.abs())));
@@ -105,13 +106,13 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
-            "{daemon} takes the counter for {:.0} ppm {way}, where 500 ppm is all that the kernel's own correction \
-             reaches: the counter runs at a wrong rate, or the machine is disturbed",
+            "{daemon} finds the counter {:.0} ppm {way}, but the kernel corrects at most 500 ppm: \
+             the counter runs at a wrong rate, or the machine is disturbed",
             ppm.abs()
         ));
         shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
     } else if let Some(ppm) = vague_rate(told).filter(|_| told.follows != Some(true)) {
-        clauses.push(format!("{daemon} knows the rate to {ppm:.0} ppm alone"));
+        clauses.push(format!("{daemon} knows the rate only to within {ppm:.0} ppm"));
         shown.push((&told.places.skew, format!("skew {ppm:.0} ppm")));
     }
     if let Some(seconds) = told.dispersion_s.filter(|seconds| *seconds >= OFFSET_S) {
@@ -172,7 +173,9 @@ fn of_corrections(
     }
     if !last.set {
         let which = match worst.set {
-            true => format!("; of the last one, {} {}, no line says", text(last.by_s), way(last)),
+            true => {
+                format!("; the last one found {} {}, and no line says", text(last.by_s), way(last))
+            }
             false => "; no line says".to_owned(),
         };
         words.push_str(&format!("{which} that it was set since"));
@@ -186,8 +189,9 @@ fn of_corrections(
     if again(&large) {
         let rate = if last.by_s > 0.0 { "slow" } else { "fast" };
         words.push_str(&format!(
-            "it was wrong again after each step, by about as much: the clock runs so {rate} that no daemon can keep it, or \
-             something else sets it back each time. Which clocksource is in use, and the kernel's log, show more"
+            "it was wrong again after each step, by about as much: the clock runs so {rate} that no \
+             daemon can keep it synchronised, or something else sets it back each time. The \
+             clocksource in use and the kernel's log show more"
         ));
     } else if told.sources_disagree() {
         words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");
@@ -218,7 +222,7 @@ fn why(by_s: f64, start: Option<&str>) -> String {
         return format!("it was wrong from the start: {start}");
     }
     let zone = match is_zone {
-        true => "whole hours point to a real-time clock that keeps local time; else ",
+        true => "whole hours point to a real-time clock that keeps local time; otherwise ",
         false => "",
     };
     let words = match (by_s > 0.0, drifts) {
@@ -299,7 +303,7 @@ impl View<'_> {
         );
         report
             .settles
-            .push(settle("the frequency that the kernel took", "sudo dmesg | grep -i 'tsc.*MHz'"));
+            .push(settle("the frequency that the kernel uses", "sudo dmesg | grep -i 'tsc.*MHz'"));
         let id = CauseId::TscMiscalibrated;
         causes.push(cause(
             id,
@@ -322,8 +326,9 @@ impl View<'_> {
         report.state = WallState::Unknown;
         let way = if ahead < 0.0 { "slow" } else { "fast" };
         let summary = format!(
-            "ntpd follows a source, and by another one that answers the wall clock is {} {way}, more than ntpd sets without -g: one \
-             of the two is wrong, or the one that it follows is this machine's own clock (127.127.1.0)",
+            "ntpd follows a source, but according to another one that answers the wall clock is {} \
+             {way}, more than ntpd corrects without -g: one of the two is wrong, or the one that it \
+             follows is this machine's own clock (127.127.1.0)",
             text(ahead)
         );
         words.push(sentence(&summary));
@@ -347,8 +352,7 @@ impl View<'_> {
         self.wrong_rate(&found, report, causes);
         let follows = self.synchronised() == Some(true);
         let although = if follows { ", although a source is followed" } else { "" };
-        let summary =
-            format!("the wall clock is not right{although}: {}", found.clauses.join("; "));
+        let summary = format!("the wall clock is wrong{although}: {}", found.clauses.join("; "));
         words.push(sentence(&summary));
         report
             .settles

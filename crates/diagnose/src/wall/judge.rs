@@ -295,7 +295,7 @@ impl<'a> View<'a> {
                 capital(&other.words)
             ));
             report.settles.push(settle(
-                "difference to the real-time clock",
+                "difference from the real-time clock",
                 "date -u; sudo hwclock --show --utc",
             ));
         }
@@ -320,7 +320,12 @@ impl<'a> View<'a> {
         });
         let rate = self.told.and_then(|(told, _)| contrary::vague_rate(told)).map_or_else(
             String::new,
-            |ppm| format!(" Its rate is known to {ppm:.0} ppm alone, as after a first measurement: more of them make that better."),
+            |ppm| {
+                format!(
+                    " Its rate is known only to within {ppm:.0} ppm, as after a first \
+                           measurement: further ones improve that."
+                )
+            },
         );
         let offset = self.told.and_then(|(told, _)| offset(told)).unwrap_or_default();
         format!("The wall clock is synchronised{by}{error}{offset}.{rate}")
@@ -333,8 +338,9 @@ impl<'a> View<'a> {
         #[allow(clippy::cast_precision_loss)]
         let bound = text(kernel.stated_error_us().unwrap_or(0) as f64 / 1e6);
         words.push(format!(
-            "The kernel reports the wall clock as unsynchronised, but a program recently set the error bound to {bound}: \
-             chronyd without rtcsync does that, and keeps the clock right."
+            "The kernel reports the wall clock as unsynchronised, but a program recently set the \
+             error bound to {bound}: chronyd without rtcsync does that, and the clock is then \
+             synchronised."
         ));
         report.settles.push(settle("whether it is synchronised", "chronyc tracking"));
     }
@@ -412,8 +418,9 @@ impl<'a> View<'a> {
         words: &mut Vec<String>,
         causes: &mut Vec<Cause>,
     ) {
-        let summary = "this guest was restored from a snapshot, or is a copy: its wall clock went on from the time of the \
-                       snapshot until something set it, and whether something did is not in this evidence"
+        let summary = "this guest was restored from a snapshot, or is a copy: its wall clock \
+                       continued from the time of the snapshot until something set it, and this \
+                       evidence does not show whether something did"
             .to_owned();
         words.push(sentence(&summary));
         report.settles.push(settle("the right time", "date -u here and on another machine"));

@@ -69,11 +69,12 @@ impl View<'_> {
         // clock.
         let (other, sure, place) = match (told, service) {
             (Some((told, source)), _) => (told.daemon.to_owned(), Confidence::High, source),
-            (None, Some(source)) => ("a service of NTP".to_owned(), Confidence::Medium, source),
+            (None, Some(source)) => ("an NTP service".to_owned(), Confidence::Medium, source),
             (None, None) => {
                 words.push(format!(
-                    "{} set this guest's clock to the host's again and again: their periodic synchronisation is on, so it is as right \
-                     as the host's. Whether a time daemon sets it as well is not in this evidence.",
+                    "{} set this guest's clock to the host's again and again: their periodic \
+                     synchronisation is on, so it is as accurate as the host's. Whether a time \
+                     daemon sets it as well is not in this evidence.",
                     tools.name
                 ));
                 return;

@@ -12,9 +12,10 @@ const ZONE_S: f64 = 1800.0;
 /// A package manager whose lists were made later than this clock shows.
 pub(super) fn behind_at_least(program: &str, by_s: f64) -> Weighed {
     let words = format!(
-        "{program} refused its lists of packages because they are dated {} after this clock: the wall clock is behind by as much at \
-         least, or the machine that made the lists was ahead. In a container the clock is that of the machine or of the virtual \
-         machine below it. The lists and the clocksource are not at fault",
+        "{program} refused its lists of packages because they are dated {} after this clock: the \
+         wall clock is behind by at least that much, or the machine that made the lists was ahead. \
+         In a container the clock is that of the machine or of the virtual machine below it. The \
+         lists and the clocksource are not at fault",
         text(by_s)
     );
     (words, (Some(Severity::Warning), Some(Confidence::Medium)))
@@ -29,7 +30,8 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
     };
     let zone = match behind_s {
         Some(by) if by.abs() > ZONE_S && (by.abs() % 3600.0 - 1800.0).abs() > 1500.0 => {
-            " So near whole hours a clock that was set by hand in another time zone is likely."
+            " That is close to whole hours: probably the clock was set by hand in another time \
+             zone."
         }
         _ => "",
     };
@@ -64,9 +66,9 @@ pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
 pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
     let figure = by_s.map_or_else(|| "more time".to_owned(), text);
     format!(
-        "{program} found {figure} between two looks at the clock that it takes in quick order: it got no processor time, its disk \
-         was slow, the machine was paused, or the wall clock was set ahead. Which of these it was the line does not say, nor that \
-         the wall clock is wrong"
+        "{program} found {figure} between two looks at the clock that it takes in quick order: it \
+         got no processor time, its disk was slow, the machine was paused, or the wall clock was \
+         set ahead. The line does not say which of these it was, nor that the wall clock is wrong"
     )
 }
 
@@ -77,9 +79,10 @@ pub(super) fn monotonic_back(program: &str) -> String {
         _ => "in the program: it subtracted values of two clocks, or in the wrong order",
     };
     format!(
-        "{program} saw the clock that never goes back go back. No time daemon can do that: either the clocksource of this machine \
-         went back (counters of processors that are not synchronised, a fault of the hypervisor), which the kernel's log and \
-         clocksmith verify show, or the fault is {own}"
+        "{program} saw the monotonic clock go back. No time daemon can do that: either the \
+         clocksource of this machine went back (counters of processors that are not synchronised, a \
+         fault of the hypervisor), which the kernel's log and clocksmith verify show, or the fault \
+         is {own}"
     )
 }
 

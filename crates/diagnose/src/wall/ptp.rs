@@ -21,23 +21,25 @@ fn why(ahead_s: f64, set: bool) -> (String, bool) {
         let now = if set { "is now off by as much" } else { "is pulled off by as much" };
         return (
             format!(
-                "37 s are the difference of TAI, which PTP counts, to UTC: phc2sys was not told of it (-w, or -O), and the wall clock \
-                 {now} if it was right"
+                "37 s is the difference between TAI, which PTP counts, and UTC: phc2sys was started \
+                 without it (-w, or -O), and the wall clock {now} if it was right"
             ),
             true,
         );
     }
     match (ahead_s.abs() >= NEVER_SET_S, ahead_s > 0.0) {
         (true, true) => (
-            "that clock was never set, as without a grand master, and counts from 1970 or from a start: the wall clock is taken \
-             away from the right time"
+            "that clock was never set, as happens without a grand master, and counts from 1970 or \
+             from a start, so the wall clock is moved away from the right time"
                 .to_owned(),
             true,
         ),
         (true, false) => {
             ("the wall clock had never been set, as without a real-time clock".to_owned(), !set)
         }
-        (false, _) => ("one of the two was set wrong, stood still or was not kept".to_owned(), !set),
+        (false, _) => {
+            ("one of the two was set wrong, stopped or was not synchronised".to_owned(), !set)
+        }
     }
 }
 
@@ -96,13 +98,13 @@ impl View<'_> {
 /// The text for a network card's clock that the wall clock steers.
 fn card(phc: &Phc) -> String {
     let by = if phc.ahead_s.abs() >= 1e-3 {
-        format!(": {} by the last line", text(phc.ahead_s))
+        format!(": {} according to the last line", text(phc.ahead_s))
     } else {
         String::new()
     };
     format!(
-        "phc2sys steers the clock of a network card by the wall clock: the offsets are those of the card{by}, and say nothing of \
-         the wall clock."
+        "phc2sys synchronises the clock of a network card to the wall clock: the offsets are those \
+         of the card{by}, and say nothing about the wall clock."
     )
 }
 
@@ -116,29 +118,35 @@ fn small(seconds: f64) -> String {
 pub(super) fn port(port: &PtpPort) -> Option<String> {
     if port.no_stamp {
         return Some(
-            "ptp4l waited for the time stamp of a packet that it had sent, and the network card did not give it, so that the port \
-             is out of service for some seconds each time: the driver or the card, or tx_timestamp_timeout is too short. The \
-             clocksource is not concerned."
+            "ptp4l waited for the time stamp of a packet that it had sent, and the network card did \
+             not supply it, so the port is out of service for a few seconds each time: the driver \
+             or the card is at fault, or tx_timestamp_timeout is too short. The clocksource is not \
+             affected."
                 .to_owned(),
         );
     }
     Some(match port.state {
         Some(PortState::Faulty) => {
-            "A port of ptp4l is out of service (FAULTY) by its last line: the link, the driver or the network.".to_owned()
+            "According to its last line, a port of ptp4l is out of service (FAULTY): the link, the \
+             driver or the network is at fault."
+                .to_owned()
         }
         Some(PortState::GrandMaster) => {
-            "ptp4l found no better clock in the network and hands out the time of this machine: it follows nothing, so what keeps \
-             this clock right is another matter."
+            "ptp4l found no better clock in the network and hands out the time of this machine: it \
+             follows nothing, and this does not show what synchronises this clock."
                 .to_owned()
         }
         Some(PortState::Listening) => {
-            "ptp4l does not follow a master by its last line: it waits for one, or has begun to measure.".to_owned()
+            "According to its last line, ptp4l does not follow a master: it waits for one, or has \
+             begun to measure."
+                .to_owned()
         }
         Some(PortState::Slave) | None => {
             let by = port.rms_ns?;
             format!(
-                "ptp4l follows a master, by its last line within {} (rms): that is the clock of the network card. The \
-                 output of phc2sys shows whether the wall clock follows it.",
+                "According to its last line, ptp4l follows a master within {} (rms): that is the \
+                 clock of the network card. The output of phc2sys shows whether the wall clock \
+                 follows it.",
                 small(by / 1e9)
             )
         }

@@ -44,8 +44,9 @@ impl View<'_> {
             false => ("ahead of", CauseId::WallClockUnsynchronised),
         };
         let summary = format!(
-            "the clock below {} is {} {way} that of the machine on which the command was given: containers have the clock of \
-             their kernel, so this is the clock of a virtual machine between the two, which no program synchronises",
+            "the clock inside {} is {} {way} that of the machine on which the command was given: \
+             containers have the clock of their kernel, so this is the clock of a virtual machine \
+             between the two, which no program synchronises",
             apart.with,
             text(seconds)
         );
@@ -201,8 +202,9 @@ impl View<'_> {
             ),
             What::Jumped { forward: true } => (
                 format!(
-                    "{program} saw the wall clock jump ahead by more than ten seconds that it had not waited: the machine \
-                     slept, this guest or the process stood still, or something else set the clock"
+                    "{program} saw the wall clock jump ahead by more than ten seconds that it had \
+                     not waited: the machine slept, this guest or the process did not run, or \
+                     something else set the clock"
                 ),
                 info,
             ),
@@ -215,16 +217,18 @@ impl View<'_> {
             ),
             What::NotSet => (
                 format!(
-                    "{program} tried to set the wall clock, and the kernel refused it: it lacks CAP_SYS_TIME, as in a \
-                     container, or the time was one that the kernel does not take"
+                    "{program} tried to set the wall clock, and the kernel refused it: it lacks \
+                     CAP_SYS_TIME, as in a container, or the time was one that the kernel does not \
+                     accept"
                 ),
                 (Some(Severity::Warning), Some(Confidence::High)),
             ),
             What::NotPermitted => (
                 format!(
-                    "{program} tried to steer the wall clock, and the kernel did not permit it: it lacks CAP_SYS_TIME. In a \
-                     container that is usual: its clock is the host's, so the time is kept on the host, and no daemon is needed \
-                     inside (chronyd -x runs there without setting the clock)"
+                    "{program} tried to steer the wall clock, and the kernel did not permit it: it \
+                     lacks CAP_SYS_TIME. In a container that is usual: its clock is the host's, so \
+                     it is synchronised on the host, and no daemon is needed inside (chronyd -x \
+                     runs there without setting the clock)"
                 ),
                 info,
             ),
@@ -243,31 +247,34 @@ impl View<'_> {
             ),
             What::ServerUnsynchronised => (
                 format!(
-                    "{program} asked a time server which answers that it is not synchronised itself (stratum 16 or 0, leap \
-                     indicator 3): no client takes its time. Its own daemon follows no source: see there (ntpq -pn, chronyc \
-                     sources). An isolated server needs its own clock as a source (local in chrony.conf, orphan of ntpd)"
+                    "{program} asked a time server which answers that it is not synchronised itself \
+                     (stratum 16 or 0, leap indicator 3): no client accepts its time. Its own \
+                     daemon follows no source: see there (ntpq -pn, chronyc sources). An isolated \
+                     server needs its own clock as a source (local in chrony.conf, orphan of ntpd)"
                 ),
                 info,
             ),
             What::Solicits => (solicits(self.told.filter(|_| !answered).map(|(told, _)| told))?, info),
             What::CalledUnsynchronised if self.synchronised() == Some(true) => (
                 format!(
-                    "{program} says that the kernel called the wall clock unsynchronised (TIME_ERROR), as it does for some \
-                     minutes after each start of ntpd; a source is followed by another line"
+                    "{program} says that the kernel called the wall clock unsynchronised \
+                     (TIME_ERROR), as it does for a few minutes after each start of ntpd; according \
+                     to another line, a source is followed"
                 ),
                 (None, None),
             ),
             What::CalledUnsynchronised => (
                 format!(
-                    "{program} says that the kernel calls the wall clock unsynchronised (TIME_ERROR). After each start of ntpd \
-                     that is so for some minutes, until it follows a source; if it stays so, no source is followed"
+                    "{program} says that the kernel calls the wall clock unsynchronised \
+                     (TIME_ERROR). After each start of ntpd that is so for a few minutes, until it \
+                     follows a source; if it stays so, no source is followed"
                 ),
                 info,
             ),
             What::WentBack => (
                 format!(
-                    "{program} saw the wall clock go back between two looks: something set it, such as a time daemon, date or a \
-                     hypervisor's tools"
+                    "{program} saw the wall clock go back between two checks: something set it, \
+                     such as a time daemon, date or a hypervisor's tools"
                 ),
                 info,
             ),
@@ -281,29 +288,33 @@ impl View<'_> {
                         if *by > 0.0 { "behind" } else { "ahead" }
                     ),
                     None => format!(
-                        "{program} found the wall clock farther off than it sets it by itself, and ended (ntpd -g allows it once)"
+                        "{program} found the wall clock off by more than it corrects by itself, and \
+                         ended (ntpd -g allows it once)"
                     ),
                 },
                 (Some(Severity::Warning), Some(Confidence::High)),
             ),
             What::Set if program == "Talos" => {
-                (format!("{program} set the wall clock; by how much its line does not say"), (None, None))
+                (format!("{program} set the wall clock; its line does not say by how much"), (None, None))
             }
             What::Set if program.starts_with("VMware") => (
                 format!(
-                    "{program} set the wall clock to the host's at once; by how much its line does not say. Beside a time daemon that \
-                     makes two masters, and a host that is wrong makes its guests wrong"
+                    "{program} set the wall clock to the host's at once; its line does not say by \
+                     how much. Beside a time daemon that makes two masters, and a host that is \
+                     wrong makes its guests wrong"
                 ),
                 (None, None),
             ),
             What::Set => (
-                format!("{program} says that something set the wall clock; by how much its line does not say"),
+                format!("{program} says that something set the wall clock; its line does not say by \
+                         how much"),
                 (None, None),
             ),
             What::HostWentOn { by_s } if *by_s > 0.0 => (
                 format!(
-                    "{program} saw the host's clock go on by {} between two looks: this guest stood still so long, because it \
-                     was paused or its host slept; {program} then sets the guest's clock",
+                    "{program} saw the host's clock advance by {} between two checks: this guest \
+                     did not run for that long, because it was paused or its host slept; {program} \
+                     then sets the guest's clock",
                     text(*by_s)
                 ),
                 info,
@@ -313,30 +324,32 @@ impl View<'_> {
                 info,
             ),
             What::NotYetValid => (
-                "TLS refused a certificate as not yet valid: the wall clock here is behind, or the one that made the \
-                 certificate was ahead"
+                "TLS refused a certificate as not yet valid: the wall clock here is behind, or that \
+                 of the machine that made the certificate was ahead"
                     .to_owned(),
                 info,
             ),
             What::FilesOfTheFuture => (
-                "make found files that were changed in the future (\"Clock skew detected\"): the wall clock here is behind that \
-                 of the machine that wrote them, which may be a server of files, or it was set back since; no clocksource is \
-                 meant"
+                "make found files that were changed in the future (\"Clock skew detected\"): the \
+                 wall clock here is behind that of the machine that wrote them, which may be a file \
+                 server, or it was set back since; this is not about a clocksource"
                     .to_owned(),
                 info,
             ),
             What::Late => (
-                "HikariCP found that its thread ran more than 15 s late (\"Thread starvation or clock leap detected\"): threads \
-                 stood still for the time it shows, by garbage collection, by too little processor time or because the machine \
-                 was paused. On Linux it measures with CLOCK_MONOTONIC, so a wall clock that was set is not the reason, and \
-                 the line does not say which of the others is"
+                "HikariCP found that its thread ran more than 15 s late (\"Thread starvation or \
+                 clock leap detected\"): threads did not run for the time that it shows, because of \
+                 garbage collection, because of too little processor time or because the machine \
+                 was paused. On Linux it measures with CLOCK_MONOTONIC, so a wall clock that was \
+                 set is not the reason, and the line does not say which of the others is"
                     .to_owned(),
                 (None, None),
             ),
             What::SetBack { by_s } => (
                 format!(
-                    "the dates of the log go back by {} between two lines, while the kernel's own stamps go on: something set the \
-                     wall clock back, such as date, a time daemon or tools of the hypervisor that hand on a wrong time",
+                    "the dates of the log go back by {} between two lines, while the kernel's own \
+                     stamps continue: something set the wall clock back, such as date, a time \
+                     daemon or tools of the hypervisor that pass on a wrong time",
                     text(*by_s)
                 ),
                 info,
@@ -354,29 +367,32 @@ impl View<'_> {
                 (not_running(program, condition.as_deref()), (Some(Severity::Warning), Some(Confidence::Medium)))
             }
             What::AlertUnsynchronised => (
-                "Prometheus' alert NodeClockNotSynchronising says that the kernel called the wall clock unsynchronised for \
-                 minutes, with a bound of its error at the limit of 16 s: no time daemon keeps it"
+                "Prometheus' alert NodeClockNotSynchronising says that the kernel called the wall \
+                 clock unsynchronised for minutes, with a bound of its error at the limit of 16 s: \
+                 no time daemon synchronises it"
                     .to_owned(),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
             What::AlertOff => (
-                "Prometheus' alert NodeClockSkewDetected says that the kernel still has more than 50 ms to correct, and that it \
-                 does not get less"
+                "Prometheus' alert NodeClockSkewDetected says that the kernel still has more than \
+                 50 ms to correct, and that this does not decrease"
                     .to_owned(),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
             What::OtherThanMonotonic => (
                 format!(
-                    "{program} found that the clock which it steers jumped, or ran at another rate, against CLOCK_MONOTONIC: the \
-                     time stamps of a network card or its driver are wrong, another program sets the same clock, or a virtual \
-                     machine stood still. The clocksource is only the measure here; it is not at fault"
+                    "{program} found that the clock which it steers jumped, or ran at another rate, \
+                     against CLOCK_MONOTONIC: the time stamps of a network card or its driver are \
+                     wrong, another program sets the same clock, or a virtual machine did not run. \
+                     The clocksource is only the reference here; it is not at fault"
                 ),
                 (None, None),
             ),
             What::RtcNoTick => (
-                "hwclock waited for the next second of the real-time clock, and its interrupt did not come: an emulated clock, \
-                 or one whose interrupt the HPET has taken. hwclock --directisa asks it without an interrupt. The system's clock \
-                 and the clocksource are not concerned"
+                "hwclock waited for the next second of the real-time clock, and its interrupt did \
+                 not come: an emulated clock, or one whose interrupt the HPET has taken. hwclock \
+                 --directisa reads it without an interrupt. The system's clock and the clocksource \
+                 are not affected"
                     .to_owned(),
                 (None, None),
             ),
@@ -392,8 +408,8 @@ impl View<'_> {
             ),
             What::Activity { online: 0, offline, .. } if *offline > 0 => (
                 format!(
-                    "chronyd holds its {offline} sources for offline and asks none of them, as without a network: chronyc online \
-                     ends that"
+                    "chronyd considers its {offline} sources offline and queries none of them, as \
+                     without a network: chronyc online ends that"
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
@@ -409,14 +425,16 @@ impl View<'_> {
             What::RtcUnwritten => (rtc_unwritten().to_owned(), (None, None)),
             What::RtcNone if told_of(self, &What::RtcBusy) => return None,
             What::RtcBusy => (
-                "hwclock found the real-time clock in use: another program has it open, as chronyd does with rtcfile, and then \
-                 hwclock is not needed. The system's clock is not concerned"
+                "hwclock found the real-time clock in use: another program has it open, as chronyd \
+                 does with rtcfile, and then hwclock is not needed. The system's clock is not \
+                 affected"
                     .to_owned(),
                 (None, None),
             ),
             What::RtcNone => (
-                "hwclock found no real-time clock that it can ask: containers, many virtual machines and small boards have none, \
-                 or the device may not be opened. The system's clock runs without it"
+                "hwclock found no real-time clock that it can read: containers, many virtual \
+                 machines and small boards have none, or the device may not be opened. The system's \
+                 clock runs without it"
                     .to_owned(),
                 (None, None),
             ),
@@ -442,12 +460,13 @@ impl View<'_> {
 fn not_running(program: &str, condition: Option<&str>) -> String {
     match condition {
         Some(condition) if condition.contains("container") => format!(
-            "{program} does not run, because its unit leaves containers out ({condition}): the clock of a container is its host's, \
-             and is kept there"
+            "{program} does not run, because its unit excludes containers ({condition}): the clock \
+             of a container is its host's, and is synchronised there"
         ),
         Some(condition) if condition.contains("Virtualization") => format!(
-            "{program} does not run, because its unit leaves virtual machines out ({condition}): then the tools of the hypervisor \
-             must set the wall clock, also after a pause, or another time daemon must run"
+            "{program} does not run, because its unit excludes virtual machines ({condition}): then \
+             the tools of the hypervisor must set the wall clock, also after a pause, or another \
+             time daemon must run"
         ),
         Some(condition) => {
             format!(
@@ -455,7 +474,10 @@ fn not_running(program: &str, condition: Option<&str>) -> String {
             )
         }
         None => {
-            format!("{program} does not run: the wall clock drifts unless something else keeps it")
+            format!(
+                "{program} does not run: the wall clock drifts unless something else \
+                     synchronises it"
+            )
         }
     }
 }
@@ -478,10 +500,10 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Solicits => "asks servers of a pool",
         What::WentBack => "the wall clock went back",
         What::HostsDiffer { .. } => "the clocks of hosts differ",
-        What::TooFar { .. } => "the clock is farther off than is set",
+        What::TooFar { .. } => "the clock is off by more than is corrected",
         What::Recorded => "set to a recorded time",
         What::Set => "the clock was set",
-        What::HostWentOn { .. } => "the host's clock went on",
+        What::HostWentOn { .. } => "the host's clock advanced",
         What::BeforeAnyDate => "a date that is too early",
         What::NotYetValid => "certificate is not yet valid",
         What::FilesOfTheFuture => "Clock skew detected",
@@ -502,7 +524,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Activity { .. } => "chronyc activity",
         What::OffsetUnknown => "no offset",
         What::BehindAtLeast { .. } => "not valid yet",
-        What::Refused { .. } => "refused by its time",
+        What::Refused { .. } => "refused because of its time",
         What::HeldUp { .. } => "a program was held up",
         What::WaitsForPtp => "phc2sys waits for ptp4l",
         What::MonotonicBack => "the monotonic clock went back",

@@ -11,23 +11,26 @@ const ASKED_OVER_S: f64 = 10.0;
 pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
     match lost {
         Some(true) => {
-            "the real-time clock has no valid time: it lost its supply, as with an empty battery, or was never set. hwclock --systohc \
-             writes the system's time to it, once that is right. The clocksource is not concerned"
+            "the real-time clock has no valid time: it lost power, as with an empty battery, or was \
+             never set. hwclock --systohc writes the system's time to it, once that is right. The \
+             clocksource is not affected"
         }
         Some(false) => {
-            "the real-time clock does not answer: its chip is missing, its bus or its driver fails. The clocksource is not concerned"
+            "the real-time clock does not answer: its chip is missing, or its bus or its driver \
+             fails. The clocksource is not affected"
         }
         None => {
-            "the real-time clock gave no time: it lost its supply or was never set, or its chip does not answer. The clocksource is \
-             not concerned"
+            "the real-time clock gave no time: it lost power or was never set, or its chip does not \
+             answer. The clocksource is not affected"
         }
     }
 }
 
 /// A real-time clock that was not set.
 pub(super) fn rtc_unwritten() -> &'static str {
-    "the real-time clock did not take the time that hwclock wrote to it: its driver cannot set it, its range of years ends before \
-     that date, or it is not powered. The system's clock is not concerned until the next start, and the clocksource never"
+    "the real-time clock did not take the time that hwclock wrote to it: its driver cannot set it, \
+     its range of years ends before that date, or it is not powered. The system's clock is not \
+     affected until the next start, and the clocksource never is"
 }
 
 /// The findings and the action of ntpdate.
@@ -36,12 +39,13 @@ pub(super) fn slewed(by_s: f64, asked: bool) -> String {
     let by = text(by_s);
     if asked {
         return format!(
-            "ntpdate was asked only (-q): the wall clock was {by} {way} that server's, and nothing was set"
+            "ntpdate only queried the server (-q): the wall clock was {by} {way} that server's, and \
+             nothing was set"
         );
     }
     format!(
-        "ntpdate found the wall clock {by} {way} a server's, and corrects that slowly: it sets at once from half a second on. It \
-         ran once and does not keep the clock"
+        "ntpdate found the wall clock {by} {way} a server's, and corrects that slowly: it sets at \
+         once from half a second on. It ran once and does not keep the clock synchronised"
     )
 }
 

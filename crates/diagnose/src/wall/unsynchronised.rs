@@ -27,7 +27,7 @@ fn disagreement(told: &TimeSource) -> String {
     offsets.sort_by(f64::total_cmp);
     let apart = match (offsets.first(), offsets.last()) {
         (Some(least), Some(most)) if most - least > 0.0 => {
-            format!(", the times that they say are up to {} apart", text(most - least))
+            format!(", the times that they report are up to {} apart", text(most - least))
         }
         _ => String::new(),
     };
@@ -35,15 +35,16 @@ fn disagreement(told: &TimeSource) -> String {
     let who = match (told.disagree, told.answering) {
         (0, _) => {
             return format!(
-                "the sources of {daemon} answer and disagree: no majority of them says the same time{apart}"
+                "the sources of {daemon} answer and disagree: no majority of them reports the same \
+                 time{apart}"
             );
         }
         (some, all) if some >= all => {
-            format!("the sources of {daemon} answer, and it holds all of them for wrong")
+            format!("the sources of {daemon} answer, but it considers all of them wrong")
         }
-        (1, all) => format!("{all} sources of {daemon} answer, and it holds one of them for wrong"),
+        (1, all) => format!("{all} sources of {daemon} answer, but it considers one of them wrong"),
         (some, all) => {
-            format!("{all} sources of {daemon} answer, and it holds {some} of them for wrong")
+            format!("{all} sources of {daemon} answer, but it considers {some} of them wrong")
         }
     };
     format!("{who}, because they disagree (falsetickers){apart}")
@@ -104,7 +105,7 @@ impl View<'_> {
                     format!("{names} runs, and the machine was started less than ten minutes ago")
                 }
                 (_, true) => format!("{names} runs, and none of its sources answers"),
-                _ => format!("{names} runs and does not keep it"),
+                _ => format!("{names} runs and does not synchronise it"),
             };
             let severity = if young { Severity::Info } else { Severity::Warning };
             (
@@ -134,17 +135,19 @@ impl View<'_> {
         } else if let Some((true, from)) = logged {
             report.state = WallState::Unknown;
             let why = format!(
-                "{from} follows a source by its log: without rtcsync in its configuration chronyd does not inform the \
-                 kernel"
+                "according to its log, {from} follows a source: without rtcsync in its \
+                 configuration chronyd does not inform the kernel"
             );
             (why, Severity::Info, Confidence::Medium, "chronyc tracking")
         } else if let Some(active) = service.filter(|_| !self.all_seen()) {
             let why = match active {
                 true => {
-                    "its service of NTP is active, and has not synchronised it yet, or none of its servers answers"
+                    "its NTP service is active, but has not synchronised it yet, or none of its \
+                     servers answers"
                 }
                 false => {
-                    "its service of NTP is not active: it drifts unless something else keeps it"
+                    "its NTP service is not active: it drifts unless something else synchronises \
+                     it"
                 }
             };
             let how = match active {
@@ -153,8 +156,8 @@ impl View<'_> {
             };
             (why.to_owned(), Severity::Warning, Confidence::Medium, how)
         } else if !self.all_seen() {
-            let why = "what keeps it was not seen: processes of the host, or of another namespace, are not in this \
-                       evidence";
+            let why = "what synchronises it was not seen: processes of the host, or of another \
+                       namespace, are not in this evidence";
             (
                 why.to_owned(),
                 Severity::Info,
@@ -164,7 +167,8 @@ impl View<'_> {
         } else if !others.is_empty() || wsl {
             let names = if others.is_empty() { "Windows".to_owned() } else { others.join(", ") };
             let why = format!(
-                "no time daemon runs; {names} may set it without telling the kernel, on occasions or all the time"
+                "no time daemon runs; {names} may set it without informing the kernel, occasionally \
+                 or all the time"
             );
             (why, Severity::Info, Confidence::Medium, "date -u here and on another machine")
         } else if self.in_guest {
@@ -192,7 +196,7 @@ impl View<'_> {
         };
         let summary = format!("{who_says}: {why}{also}");
         words.push(sentence(&summary));
-        report.settles.push(settle("what keeps the wall clock", how));
+        report.settles.push(settle("what synchronises the wall clock", how));
         let mut evidence: Vec<Evidence> = self.kernel_evidence().into_iter().collect();
         if let Some((keepers, source)) =
             self.keepers.filter(|(keepers, _)| !keepers.seen.is_empty())

@@ -191,7 +191,7 @@ const TABLE: &[Row] = &[
         false,
     ),
     row(
-        "the machine stood still",
+        "the machine did not run",
         "clocksource: Long readout interval, skipping watchdog check: cs_nsec: 2897344852 wd_nsec: 2897356996\n",
         None,
         CauseId::ReadoutStall,

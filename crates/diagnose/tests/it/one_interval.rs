@@ -118,7 +118,7 @@ fn tsc_with_two_equal_reads_is_called_halted() {
     let seen = read(METAL, &lines);
     let halted = cause(&seen, CauseId::TscHaltsInIdle).unwrap();
     assert_eq!(halted.confidence, Confidence::Medium);
-    assert!(halted.summary.contains("stood still"), "{}", halted.summary);
+    assert!(halted.summary.contains("this TSC stopped"), "{}", halted.summary);
     assert!(cause(&seen, CauseId::WatchdogAtFault).is_none());
     for id in ["tsc-reliable", "tsc-nowatchdog"] {
         assert!(!is_advised(&seen, id), "{id}");

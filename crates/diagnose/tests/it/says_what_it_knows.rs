@@ -65,7 +65,7 @@ fn rates_that_processors_have_do_not_exclude_a_jump() {
             &format!("cs_now: {} cs_last: {} mask: ffffffffffffffff", cs.0, cs.1),
         );
         let jump = summary(&report, CauseId::TscJump);
-        assert!(jump.contains("if it has another one"), "{jump}: {:?}", report.causes);
+        assert!(jump.contains("if it has a different one"), "{jump}: {:?}", report.causes);
         assert_eq!(jump.contains("half a second") || jump.contains("1.4 GHz"), due, "{jump}");
         assert_eq!(jump.contains("at none of those rates"), !due, "{jump}");
     }
@@ -192,7 +192,7 @@ fn compensated_warp_of_a_new_cpu_is_not_blamed_on_firmware() {
          [  283.247200] TSC ADJUST compensate: CPU3 observed 867529151959 warp. Adjust: 867529151959\n",
     );
     let words = summary(&report, CauseId::TscAdjustChanged);
-    assert!(words.contains("evened it out") && !words.contains("firmware"), "{words}");
+    assert!(words.contains("corrected it with") && !words.contains("firmware"), "{words}");
 }
 
 #[test]

@@ -326,7 +326,7 @@ fn sources_without_a_majority_answer_and_disagree() {
     assert!(said.contains("disagree") && !said.contains("set wrong, by hand"), "{said}");
     let remedy = report.remedies.iter().find(|one| one.id.as_str() == "wall-ask-the-daemon");
     let remedy = format!("{:?}", remedy.unwrap());
-    assert!(remedy.contains("they answer, and") && !remedy.contains("none of its"), "{remedy}");
+    assert!(remedy.contains("they answer, but") && !remedy.contains("none of its"), "{remedy}");
 }
 
 #[test]
@@ -379,17 +379,20 @@ fn lines_of_daemons_say_what_they_prove_and_no_more() {
     let report = why(
         "Jun 28 08:42:36 a ntpd[18]: kernel reports TIME_ERROR: 0x2041: Clock Unsynchronized\n",
     );
-    assert!(summary(&report).contains("some minutes"), "{}", summary(&report));
+    assert!(summary(&report).contains("a few minutes"), "{}", summary(&report));
     assert!(report.causes.iter().all(|cause| cause.severity == Severity::Info), "{report:#?}");
     let report = why(
         "Jun 28 08:42:36 a ntpd[18]: kernel reports TIME_ERROR: 0x41: Clock Unsynchronized\n\
          $ ntpq -pn\n     remote           refid      st t when poll reach   delay   offset  jitter\n\
          *192.0.2.1       198.51.100.1     2 u   24   64  377    0.695    0.100   0.020\n",
     );
-    assert!(summary(&report).contains("a source is followed by another line"), "{report:#?}");
+    assert!(
+        summary(&report).contains("according to another line, a source is followed"),
+        "{report:#?}"
+    );
     assert!(cause(&report, CauseId::WallClockUnsynchronised).is_none());
     let report = why("Aug  6 08:33:12 a ntpd[8]: Clock offset exceeds panic threshold.\n");
-    assert!(summary(&report).contains("farther off"), "{}", summary(&report));
+    assert!(summary(&report).contains("off by more than"), "{}", summary(&report));
     let remedies = format!("{:?}", report.remedies);
     assert!(!remedies.contains("none of its servers"), "{remedies}");
     let report = why(

@@ -121,7 +121,7 @@ fn a_real_time_clock_days_away_is_named_on_any_machine() {
 #[test]
 fn the_service_that_timedatectl_shows_is_used() {
     let time = "Tue 2026-08-11 10:24:57";
-    for (service, word) in [("inactive", "is not active"), ("active", "is active, and has not")] {
+    for (service, word) in [("inactive", "is not active"), ("active", "is active, but has not")] {
         let rest = format!("System clock synchronized: no\n              NTP service: {service}\n");
         let (state, summary) = wall(&shown(time, time, &rest));
         assert_eq!(state, WallState::Unsynchronised);
@@ -132,7 +132,7 @@ fn the_service_that_timedatectl_shows_is_used() {
                 Mar 29 05:08:55 host chronyd[741]: Selected source 192.0.2.1\n";
     let (state, summary) = wall(&shown(time, time, rest));
     assert_eq!(state, WallState::Unknown);
-    assert!(summary.contains("chronyd follows a source by its log"), "{summary}");
+    assert!(summary.contains("according to its log, chronyd follows a source"), "{summary}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn corrections_in_logs_are_read() {
          h chronyd[7]: Selected source 192.0.2.2\n");
     let summary = wall(&report).1;
     assert!(
-        summary.contains("worst of 2 such findings, and set it; of the last one, 1.5 s behind"),
+        summary.contains("worst of 2 such findings, and set it; the last one found 1.5 s behind"),
         "{summary}"
     );
     assert!(summary.contains("follows a source"), "{summary}");

@@ -39,7 +39,7 @@ fn delay_that_a_test_injected_is_named_as_that() {
             "{:?}",
             ids(&report)
         );
-        assert!(report.headline.contains("not of the TSC"), "{}", report.headline);
+        assert!(report.headline.contains("only its own check"), "{}", report.headline);
         assert!(!report.headline.contains("fault of its reference"), "{}", report.headline);
         assert!(advised(&report, "tsc-nowatchdog").is_none());
         assert!(advised(&report, "reboot-to-restore").unwrap().contains("without that test"));

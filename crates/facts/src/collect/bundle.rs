@@ -44,8 +44,8 @@ pub fn paths() -> &'static [(&'static str, &'static str)] {
         ("timekeepers", "which time daemons and guest tools run, by name"),
         (
             "etc/chrony.conf",
-            "how chrony sets a wrong clock right: refclock, makestep, rtcsync, leapsecmode, smoothtime and what it \
-             includes; no servers, no keys",
+            "how chrony corrects a wrong clock: refclock, makestep, rtcsync, leapsecmode, \
+             smoothtime and what it includes; no servers, no keys",
         ),
         ("etc/chrony/chrony.conf", "the same"),
         ("sys/class/ptp/ptp*/clock_name", "whether the host's clock can be read"),

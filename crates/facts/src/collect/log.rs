@@ -40,8 +40,8 @@ pub(super) fn is_log(path: &str) -> bool {
     })
 }
 
-/// The best kernel log: the first one that contains the beginning of this kernel's boot, else the
-/// first one that can be read.
+/// The best kernel log: the first one that contains the beginning of this kernel's boot, otherwise
+/// the first one that can be read.
 pub(super) fn read(reader: &Reader<'_>, facts: &Facts) -> Fact<KernelLog> {
     let release = facts.kernel.value().map(|kernel| kernel.release.as_str());
     let mut first_gap: Option<Missing> = None;

@@ -1,4 +1,4 @@
-//! The wall clock: the programs that keep it, and other clocks.
+//! The wall clock: the programs that synchronise it, and other clocks.
 
 use super::{LARGE, Reader, SMALL};
 use crate::wall::{ChronyConfig, Clocks, Keeper, Keepers, PtpClock, Role, TimeSource, WallClock};

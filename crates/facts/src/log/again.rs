@@ -56,7 +56,7 @@ fn between(first: &Entry, second: &Entry) -> Option<f64> {
     }
 }
 
-/// Whether this entry is of another boot than the entries before it.
+/// Whether this entry is from a different boot than the entries before it.
 fn begins(boot: &[Entry], entry: &Entry, prompted: bool) -> bool {
     is_of_a_boot(&entry.event) && (outruns(boot, entry) || is_late(boot, entry))
         || match &entry.event {

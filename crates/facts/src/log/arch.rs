@@ -30,7 +30,7 @@ pub(super) fn is_not_x86s(event: &Event) -> bool {
 }
 
 /// The architecture that an event proves. On x86 the width is that of the kernel's release,
-/// if the release shows one, else 64 bits.
+/// if the release shows one, otherwise 64 bits.
 pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,

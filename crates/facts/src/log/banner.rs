@@ -6,7 +6,7 @@
 /// The first words of a banner.
 pub(crate) const BEGIN: &str = "Linux version ";
 
-/// The text of a banner behind its first words; `None` for any other message.
+/// The text of a banner after its first words; `None` for any other message.
 pub(crate) fn behind(message: &str) -> Option<&str> {
     let rest = message.strip_prefix(BEGIN)?;
     is_version(rest.as_bytes()).then_some(rest)

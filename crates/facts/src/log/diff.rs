@@ -138,7 +138,7 @@ impl<R: Read> NewLog<R> {
     /// that are gone, was not printed.
     fn in_context(&mut self, out: &mut Vec<u8>) {
         let border = border(&self.line);
-        // The new part begins behind its border, if it is there.
+        // The new part begins after its border, if it has one.
         if self.part == Part::New && !self.held.is_empty() {
             self.give_held(out, border.is_some());
         }
@@ -161,7 +161,8 @@ impl<R: Read> NewLog<R> {
         self.part = border.unwrap_or(self.part);
     }
 
-    /// Gives the old part and the border behind it out: whole but for the lines that are gone, or as empty lines.
+    /// Writes the old part and the border after it: whole except for the lines that are gone, or as
+    /// empty lines.
     fn give_held(&mut self, out: &mut Vec<u8>, whole: bool) {
         for line in std::mem::take(&mut self.held).split_inclusive(|byte| *byte == b'\n') {
             let stays =

@@ -45,7 +45,8 @@ pub(super) fn step(then: f64, now: f64) -> Step {
     Step::Older
 }
 
-/// The text without the lines of boots behind the newest one that are older by their dates, and how many those boots are.
+/// The text without the lines of boots after the newest one that are older by their dates, and how
+/// many those boots are.
 pub(super) fn without_older(window: &[u8]) -> Option<(Vec<u8>, u32)> {
     let mut boots: Vec<(usize, f64)> = Vec::new();
     for at in memmem::find_iter(window, banner::BEGIN.as_bytes()) {
@@ -119,8 +120,8 @@ pub(super) fn parts(window: &[u8]) -> Option<String> {
             && *first < number
         {
             return Some(format!(
-                "part {first} of the dump {dump} stands in front of part {number}, and has the newer lines: put the part \
-                 with the highest number first"
+                "part {first} of the dump {dump} comes before part {number}, and has the newer \
+                 lines: put the part with the highest number first"
             ));
         }
         before = Some((dump.to_owned(), number));

@@ -85,8 +85,8 @@ pub(super) fn ends_lines_with_returns(window: &[u8]) -> bool {
         && memchr::memchr_iter(b'\r', window).take(2).count() == 2
 }
 
-/// The input as UTF-8, if its beginning shows that it is UTF-16 (the output of PowerShell's `>`); else
-/// the unchanged input.
+/// The input as UTF-8, if its beginning shows that it is UTF-16 (the output of PowerShell's `>`);
+/// otherwise the unchanged input.
 pub(super) fn utf8<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut head = Vec::with_capacity(LOOKED_AT);
     reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head)?;

@@ -265,7 +265,7 @@ pub enum Event {
     WatchdogVerdict {
         /// The clocksource that was demoted.
         name: String,
-        /// `inter CPU skew`, else `frequency skew`.
+        /// `inter CPU skew`, otherwise `frequency skew`.
         inter_cpu: bool,
     },
     /// `Watchdog NAME interval: N ns` / `Clocksource NAME interval: N ns` (7.1+).
@@ -348,7 +348,7 @@ pub enum Event {
     CrossCheck,
     /// `CPUs N ahead of | behind CPU m for clocksource NAME`.
     CrossCheckSkew {
-        /// `ahead of`, else `behind`.
+        /// `ahead of`, otherwise `behind`.
         ahead: bool,
         /// The CPU list, as printed.
         cpus: String,

@@ -121,8 +121,8 @@ pub struct Extent {
     #[serde(skip)]
     pub(super) last_date: Option<f64>,
     /// Separate blocks of code (between fences, or indented below sentences) without time stamps name different
-    /// clocksources as chosen, or lines with placeholder time stamps name another one than the rest: examples, or
-    /// several machines.
+    /// clocksources as chosen, or lines with placeholder time stamps name one that differs from the rest:
+    /// examples, or several machines.
     #[serde(skip)]
     pub examples: bool,
     /// Lines that were examined.
@@ -133,8 +133,8 @@ pub struct Extent {
     pub common: Option<String>,
     /// Names in lines with the word `clocksource`.
     named: Vec<String>,
-    /// Whether the messages after the last switch, if that is to another clocksource than tsc, are of so many kinds
-    /// that none can have been removed.
+    /// Whether the messages after the last switch, if that is to a clocksource other than tsc, are
+    /// of so many kinds that none can have been removed.
     #[serde(skip)]
     shows_all: bool,
     /// Whether a message of user space or of a mounted file system is among the last lines.

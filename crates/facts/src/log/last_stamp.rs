@@ -1,4 +1,4 @@
-//! The stamp at which a log ends, where single lines of the same log are quoted behind it.
+//! The stamp at which a log ends, where single lines of the same log are quoted after it.
 
 /// Seconds by which the stamps of two consoles are out of order.
 const BACK_S: f64 = 0.5;

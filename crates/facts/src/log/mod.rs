@@ -151,7 +151,7 @@ pub enum LogError {
     },
     /// Not text.
     #[error(
-        "{name} is no text (too many control characters); give a kernel log as text, or packed \
+        "{name} is not text (too many control characters); give a kernel log as text, or packed \
          with gzip, xz or zstd"
     )]
     Binary {

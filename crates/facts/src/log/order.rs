@@ -22,8 +22,9 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     let later = dated.is_some_and(|(then, now)| now > then);
     if !later && given_up.at.is_some() && chosen.at.is_some() {
         log.mixed = Some(format!(
-            "the kernel gave the TSC up ({}), and what stands behind it has an earlier stamp and chooses the TSC ({}): \
-             two boots, or two machines, and not which of them is the present one",
+            "the kernel demoted the TSC ({}), and what follows has an earlier stamp and chooses the \
+             TSC ({}): these are two boots or two machines, and nothing shows which of them is the \
+             present one",
             log.source(given_up),
             log.source(chosen)
         ));
@@ -174,8 +175,8 @@ fn part_by_marks(log: &mut KernelLog) {
     }
     log.mixed = log.mixed.take().or_else(|| {
         Some(format!(
-            "the watchdog gives the TSC up twice in this text ({} and {}), which it does once in a boot: these are lines \
-             of several boots or machines",
+            "the watchdog demotes the TSC twice in this text ({} and {}), which it does only once \
+             in a boot: these are lines of several boots or machines",
             log.source(&log.entries[first]),
             log.source(&log.entries[second])
         ))
@@ -257,8 +258,9 @@ pub(super) fn forms(log: &KernelLog) -> Option<String> {
     let (second, two) = last_choice(log.entries.iter().filter(stamped))?;
     (one != two).then(|| {
         format!(
-            "the choice of {one} ({}) has a host and no stamp in front of it, and that of {two} ({}) a stamp and no host: \
-             these may be lines of several machines, and nothing tells which one is the later one",
+            "the choice of {one} ({}) has a host and no stamp before it, and that of {two} ({}) has \
+             a stamp and no host: these may be lines of several machines, and nothing shows which \
+             one is the later one",
             log.source(first),
             log.source(second)
         )

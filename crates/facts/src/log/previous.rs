@@ -81,8 +81,8 @@ pub(super) fn order(window: &[u8], name: &str) -> Option<Order> {
         let choice = last_choice(window, &older.lines)?;
         if front.is_some_and(|front| front != choice) {
             return Some(Order::Open(format!(
-                "the lines behind {name}:{line} are of an earlier boot, and nothing says of which boot those in front are: \
-                 give the log of one"
+                "the lines after {name}:{line} are from an earlier boot, and nothing shows from \
+                 which boot those before it are: give the log of one"
             )));
         }
     }

@@ -131,8 +131,8 @@ pub(super) fn agree(mask: u64, max_cycles: u64, max_idle_ns: u64) -> bool {
     expected / WITHIN <= max_cycles && max_cycles / WITHIN <= expected
 }
 
-/// The TSC frequency that the kernel uses, and the line that shows it: the refined value, else the one
-/// recovered from the registration of `tsc`, else the one detected first.
+/// The TSC frequency that the kernel uses, and the line that shows it: the refined value, otherwise
+/// the one recovered from the registration of `tsc`, otherwise the one detected first.
 #[must_use]
 pub fn tsc_hz(log: &KernelLog) -> Option<(&Entry, f64)> {
     log.last(|event| match event {

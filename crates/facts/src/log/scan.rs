@@ -484,8 +484,9 @@ impl Scanner {
         }
         if let Some((entry, ())) = self.log.last(|event| captures(event).then_some(())) {
             self.log.mixed = Some(format!(
-                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr=), and not of the system itself: give \
-                 the log of the kernel that crashed, or of the boot behind it",
+                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr=), and not of \
+                 the system itself: give the log of the kernel that crashed, or of the boot after \
+                 it",
                 self.log.source(entry)
             ));
         }

@@ -195,9 +195,9 @@ pub(crate) fn is_command(line: &str) -> bool {
 /// Number of lines above a reading that are searched for a sentence that describes it.
 const SAID_WITHIN: usize = 12;
 
-/// Whether the sentence above a reading announces an expected value, so that it is not a reading: `you should see:`,
-/// `the output will be`. A sentence that names another clocksource states the expected one. `above` has the lines
-/// above, the nearest first.
+/// Whether the sentence above a reading announces an expected value, in which case the value was not read: `you
+/// should see:`, `the output will be`. A sentence that names another clocksource states the expected one. `above`
+/// has the lines above, the nearest first.
 pub(crate) fn is_expected<'a>(
     above: impl Iterator<Item = std::borrow::Cow<'a, str>>,
     value: &str,

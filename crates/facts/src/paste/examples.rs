@@ -94,8 +94,8 @@ pub(super) fn is_lead_in(line: &str) -> bool {
 /// The longest field of `timedatectl`.
 const LONGEST_FIELD: &str = "System clock synchronized:";
 
-/// The last line of what follows a lead-in: fenced or indented blocks, which blank lines may divide; else the lines to the next
-/// blank one.
+/// The last line of what follows a lead-in: fenced or indented blocks, which blank lines may
+/// divide; otherwise the lines to the next blank one.
 pub(super) fn shown_below(lines: &[String], at: usize) -> Option<usize> {
     let first = (at + 1..lines.len()).take(LITERAL).find(|at| !lines[*at].trim().is_empty())?;
     let is_indented = |line: &str| line.starts_with("  ") || line.starts_with('\t');

@@ -60,9 +60,10 @@ fn calibrations(lines: &[String]) -> Option<String> {
     let apart = most.1 / least.1 - 1.0;
     (least.0 != most.0 && apart > CALIBRATIONS_APART).then(|| {
         format!(
-            "these are lines of several boots, and their kernels took the TSC for {} MHz ({}) and for {} MHz ({}), {:.0} ppm apart: \
-             with a wrong figure the clock runs off by as much, and NTP corrects 500 ppm (clocksmith explain tsc-miscalibrated); give \
-             the whole log of one boot",
+            "these are lines of several boots, and their kernels used {} MHz ({}) and {} MHz ({}) \
+             for the TSC, {:.0} ppm apart: with a wrong figure the clock runs off by as much, and \
+             NTP corrects 500 ppm (clocksmith explain tsc-miscalibrated); give the whole log of one \
+             boot",
             least.1,
             least.0,
             most.1,
@@ -217,7 +218,7 @@ fn readings(lines: &[String], at: usize) -> Option<String> {
         }
         let mut words = line.split_ascii_whitespace();
         let value = words.next_back().filter(|name| names::is_known(name));
-        // Alone, or behind the name of a machine.
+        // Alone, or after the name of a machine.
         let labelled = words.next().is_none_or(|label| label.ends_with([':', '|']) || loops);
         match value.filter(|_| labelled && words.next().is_none()) {
             Some(name) => {

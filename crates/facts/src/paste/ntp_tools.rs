@@ -34,7 +34,7 @@ fn ntptime(page: &mut Page<'_>, at: usize) -> usize {
             break;
         }
         for field in line.split(',').map(str::trim) {
-            // `estimated error 16000000 us`: the figure behind the name.
+            // `estimated error 16000000 us`: the figure after the name.
             let figure = |name: &str| -> Option<f64> {
                 let rest = field.strip_prefix(name)?;
                 rest.split_ascii_whitespace().next()?.parse().ok().filter(|f: &f64| f.is_finite())

@@ -1,6 +1,6 @@
 //! Prompts of shells.
 
-/// A prompt, with the host that it names and the command behind it.
+/// A prompt, with the host that it names and the command after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prompt<'a> {
     pub(super) host: Option<&'a str>,

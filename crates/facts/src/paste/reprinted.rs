@@ -33,8 +33,9 @@ pub(super) fn open(lines: &[String]) -> Option<String> {
     let (second, two) = chosen(lines, begin)?;
     (one != two).then(|| {
         format!(
-            "the choice of {one} (line {first}) is shown in front of the beginning of a log that chooses {two} (line \
-             {second}): if both are of one boot, the first one is the later, and nothing tells"
+            "the choice of {one} (line {first}) is shown before the beginning of a log that chooses \
+             {two} (line {second}): if both are of one boot, the first one is the later, and \
+             nothing shows that"
         )
     })
 }

@@ -98,7 +98,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     1
 }
 
-/// A field, and the one behind it, `below` lines further down.
+/// A field, and the one after it, `below` lines further down.
 fn one(page: &mut Page<'_>, at: usize, line: &str, next: &str, below: usize) {
     discipline::state(page, at, line);
     let services = ["NTP service: ", "Network time on: ", "systemd-timesyncd.service active: "];

@@ -102,7 +102,7 @@ fn command(line: &str) -> &str {
     }
 }
 
-/// Lines behind the first output among which the second command is.
+/// Lines after the first output among which the second command is.
 const NEXT_WITHIN: usize = 4;
 /// Two outputs of two commands below which nothing is said, in seconds: the second one was typed.
 const TYPED_S: i64 = 60;

@@ -60,8 +60,8 @@ pub fn ring() -> Result<LiveLog, Missing> {
     }
 }
 
-/// Reads the ring buffer, if it still has the beginning of the boot; else the journal, if that does;
-/// else the rest of the ring buffer.
+/// Reads the ring buffer, if it still has the beginning of the boot; otherwise the journal, if that
+/// does; otherwise the rest of the ring buffer.
 ///
 /// # Errors
 /// Returns an error if none of them can be read, with the reason for `/dev/kmsg`.
@@ -93,8 +93,8 @@ fn syslog() -> io::Result<LiveLog> {
     Ok(LiveLog { text: without_priorities(&buffer), source: "syslog(2)".to_owned() })
 }
 
-/// Removes the `<6>` before each line, and the lines of programs: those of another facility than the
-/// kernel's, which is 0.
+/// Removes the `<6>` before each line, and the lines of programs: those of a facility other than
+/// the kernel's, which is 0.
 fn without_priorities(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -142,7 +142,8 @@ fn output(command: &mut Command, patience: Duration) -> Option<Vec<u8>> {
         Ok(_) => receiver.recv_timeout(patience).ok().and_then(Result::ok),
         Err(_) => None,
     };
-    // After the command's output has ended (or is too long, or late) the command is not needed any more.
+    // After the command's output has ended (or is too long, or late) the command is no longer
+    // needed.
     let _ = child.kill();
     let _ = child.wait();
     text

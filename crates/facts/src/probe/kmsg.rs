@@ -129,7 +129,7 @@ impl AsFd for Follower {
 }
 
 /// Appends one record `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,...];TEXT` as one line, if it is `wanted`. A record that a
-/// program wrote to the device has another facility than the kernel's, and is dropped. A record is one
+/// program wrote to the device has a facility other than the kernel's, and is dropped. A record is one
 /// message: line breaks in it stay written as `\x0a`, because users can make the kernel quote them.
 /// Lines after the first one begin with a blank and contain the device's properties; they are dropped.
 fn push_record(record: &[u8], wanted: &dyn Fn(&[u8]) -> bool, text: &mut String) {

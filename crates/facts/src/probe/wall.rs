@@ -1,4 +1,5 @@
-//! The clocks at one moment, and the processes that keep the time. Everything is read, nothing is set.
+//! The clocks at one moment, and the processes that synchronise them. Everything is read, nothing
+//! is set.
 
 use crate::apart;
 use crate::given::{self, Kinds};
@@ -74,7 +75,7 @@ fn names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The real-time clock by which the kernel set its time (`hctosys`), else the first one.
+/// The real-time clock by which the kernel set its time (`hctosys`), otherwise the first one.
 fn rtc(class: &Path, adjtime: &Path) -> Option<Rtc> {
     let clocks = names(class).ok()?;
     let sets = |name: &&String| {

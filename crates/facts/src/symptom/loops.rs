@@ -99,7 +99,7 @@ fn per_call(line: &str) -> Option<f64> {
         "ns per read",
     ] {
         if let Some((before, _)) = line.split_once(unit) {
-            // The error is behind the mean.
+            // The error follows the mean.
             let signs = ["\u{b1}", "+/-", "+-"];
             let mean = signs.into_iter().find_map(|sign| before.split_once(sign));
             let before = mean.map_or(before, |(mean, _)| mean);
@@ -152,7 +152,7 @@ fn threads(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
         .map(|c| (c, 1))
 }
 
-/// `Elapsed time is 24.6000 seconds` behind the source of the loop.
+/// `Elapsed time is 24.6000 seconds` after the source of the loop.
 fn elapsed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     let (_, rest) = line.split_once("lapsed time is ")?;
     let seconds: f64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
@@ -160,7 +160,7 @@ fn elapsed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     Some((cost(name, seconds * 1e9 / times), 1))
 }
 
-/// `real`, `user` and `sys` of the shell behind the source of the loop: the CPU time counts.
+/// `real`, `user` and `sys` of the shell after the source of the loop: the CPU time counts.
 fn shell(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     line.strip_prefix("real")?;
     let mut cpu = 0.0;

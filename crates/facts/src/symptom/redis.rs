@@ -13,7 +13,7 @@ pub(super) const READER: Reader = Reader {
 
 /// The beginning of the other one.
 const SLOW: &str = "low system clocksource detected";
-/// The same behind its first word.
+/// The same after its first word.
 const BROKEN: &str = "system clocksource detected";
 /// Lines over which the beginning of a sentence may be wrapped.
 const WRAPPED: usize = 4;
@@ -42,7 +42,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         (begins(XEN, "configured"), begins(SLOW, "low system") || is_broken);
     let line = page.line(at);
     let product = if line.to_ascii_lowercase().contains("valkey") { "Valkey" } else { "Redis" };
-    // The whole message of the server's log names the other check behind it.
+    // The whole message of the server's log names the other check after it.
     if warns_of_xen {
         // The server reads current_clocksource for it (checkXenClocksource()).
         page.quotes_sysfs(at, "xen", &[]);

@@ -85,7 +85,7 @@ fn row(line: &str) -> Option<Row<'_>> {
         return None;
     }
     let percent: f64 = number_of(numbers.first()?).filter(|share| (0.0..=100.0).contains(share))?;
-    // Only this column has digits behind the point, six of them: a number before the row moves it.
+    // Only this column has digits after the point, six of them: a number before the row moves it.
     let seconds = numbers.get(1).filter(|word| word.contains(['.', ',']))?.replace(',', ".");
     let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
     let third = *numbers.get(2)?;

@@ -294,7 +294,7 @@ mod tests {
         mode(dir.path(), 0o755);
         if rustix::process::geteuid().is_root() {
             chown(&path, Some(1000), None).unwrap();
-            refused("belongs to another user");
+            refused("belongs to a user other than");
             chown(&path, Some(0), None).unwrap();
         }
         assert_eq!(open(), Ok(()));

@@ -202,7 +202,7 @@ const LISTS_MORE: Version = Version::new(1, 7, 0);
 /// The clusters that a log of MIPS shows.
 ///
 /// `mips_cps_multicluster_cpus()` in arch/mips/include/asm/mips-cps.h checks whether the last possible processor is in
-/// another cluster than the first one. A kernel without that code, or one built for a single cluster, makes only the
+/// a cluster other than the first one. A kernel without that code, or one built for a single cluster, makes only the
 /// processors of the first cluster possible (`cps_smp_setup()` in arch/mips/kernel/smp-cps.c).
 fn clusters(log: &KernelLog) -> Clusters {
     let topology = log.last(|event| match event {

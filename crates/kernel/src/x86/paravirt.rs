@@ -64,7 +64,7 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     if kind == HypervisorKind::Hyperv && crippled && Feature::HypervNeedsHypercall.of(kernel) {
         out.reason(
             "hyper-v not recognised",
-            "the hypercall or VP index privilege is missing, so the kernel does not take this for \
+            "the hypercall or VP index privilege is missing, so the kernel does not treat this as \
              Hyper-V [cpuid 0x40000003 eax bits 5 and 6]",
             "ms_hyperv_platform() in arch/x86/kernel/cpu/mshyperv.c, since 5.16",
         );

@@ -21,15 +21,15 @@ pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
     let guest = machine.hypervisor.value.as_ref().is_some_and(|hypervisor| !hypervisor.xen_dom0);
     let why = match reference.name.as_str() {
         "acpi_pm" if guest => {
-            "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads, or for the \
-             4.7 s after which its 24 bits wrap around, looks like a TSC that is wrong"
+            "the hypervisor emulates it, so a virtual CPU that is stopped between two reads, or for \
+             the 4.7 s after which its 24 bits wrap around, looks like a wrong TSC"
         }
         "hpet" if guest => {
-            "the hypervisor emulates it, so that a virtual CPU which is stopped between two reads looks like a \
-             TSC that is wrong"
+            "the hypervisor emulates it, so a virtual CPU that is stopped between two reads looks \
+             like a wrong TSC"
         }
         "jiffies" | "refined-jiffies" | "pit" => {
-            "it counts timer interrupts, so that lost ones look like a TSC that is fast"
+            "it counts timer interrupts, so lost ones look like a TSC that is fast"
         }
         _ => return,
     };
@@ -37,8 +37,8 @@ pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
     out.at_risk.push(Reason {
         rule: "watched by a poor reference".to_owned(),
         because: format!(
-            "the TSC stays watched, and its reference is {name}: {why}. The kernel then gives the TSC up until \
-             the next boot and uses {name}"
+            "the TSC stays watched, and its reference is {name}: {why}. If it demotes the TSC, the \
+             kernel uses {name} until the next boot"
         ),
         source: SOURCE.to_owned(),
     });

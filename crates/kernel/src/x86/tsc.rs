@@ -195,7 +195,7 @@ fn unstable(
     {
         return marked(
             &UnstableReason::NoFrequency,
-            format!("the kernel found out no TSC frequency: {shows}"),
+            format!("the kernel determined no TSC frequency: {shows}"),
             "tsc_init() in arch/x86/kernel/tsc.c; cpu_khz in /proc/cpuinfo, lpj_fine in \
              calibrate_delay()",
             false,

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub const CONFIDENCE: f64 = 0.99;
 /// The smallest change that is reported, as a share: machines vary by less than that.
 pub const SMALLEST: f64 = 0.02;
-/// The same for the control, which decides about all rows.
+/// The same for the control, which affects the result of all rows.
 const SMALLEST_CONTROL: f64 = 0.05;
 /// A row below that is not compared, in nanoseconds: the position of the code changes it by a cycle, which is a third.
 pub const SHORTEST_NS: f64 = 2.0;

@@ -1,7 +1,8 @@
 //! The three loops in which a read is measured, and the same loops without the read.
 //!
-//! Back to back the processor overlaps one read with the next, which hides most of the cost of a read for a program
-//! that waits for it; and a program that does other work pays a cost in between. So:
+//! If reads follow each other, the processor overlaps one with the next, which hides most of the
+//! cost that a program pays if it waits for the result. A program that does other work pays a cost
+//! between these two. So there are three:
 //!
 //! - *throughput*: nothing but reads;
 //! - *serialised*: a fence before and after each, as code that waits for the time sees it;

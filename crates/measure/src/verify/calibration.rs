@@ -1,6 +1,6 @@
-//! Whether each size that a run states is honest: a fault of that size is found in 95 of 100 runs. On synthetic streams
-//! of readings; a table of detection by size: `cargo test -p clocksmith-measure calibration_table -- --ignored
-//! --nocapture`.
+//! Tests that the sizes which a run states are correct: a fault of the stated size is found in 95
+//! of 100 runs, on synthetic streams of readings. For a table of detection by size: `cargo test -p
+//! clocksmith-measure calibration_table -- --ignored --nocapture`.
 
 use super::analyse;
 use super::outcome::{Detectable, Outcome, Trust};

@@ -18,7 +18,7 @@ pub enum FindingId {
     CounterBackward,
     /// The counter jumped against the kernel's clock.
     CounterJump,
-    /// The counter runs at another rate than it should.
+    /// The counter runs at a wrong rate.
     CounterRate,
     /// The rate of the counter changed while it was watched.
     CounterRateChanged,

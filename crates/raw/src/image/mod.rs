@@ -69,7 +69,7 @@ impl<const IN_ORDER: bool> Environment for Real<IN_ORDER> {
     }
 }
 
-/// Returns the line's time, or the kernel's where there is no line any more.
+/// Returns the line's time, or the kernel's if there is no longer a line.
 #[inline(always)]
 fn line(clock: Clock) -> Result<u64, i32> {
     let config = config();

@@ -145,7 +145,7 @@ unsafe impl Sync for Local {}
 pub enum Answer {
     /// The time in nanoseconds.
     Time(u64),
-    /// There is no line any more: read the kernel's clock, and pass its time to [`not_before`].
+    /// There is no longer a line: read the kernel's clock, and pass its time to [`not_before`].
     Retired {
         /// The latest time of that clock that the line has given, or more.
         floor: u64,

@@ -36,7 +36,7 @@ pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> Strin
     let start = text.get(..at).and_then(|it| it.rfind(ends)).map_or(0, |n| n + 1);
     let end = text.get(at..).and_then(|it| it.find(ends)).map_or(text.len(), |n| at + n);
     let word = text.get(start..end).filter(|word| word.contains(piece) && word.len() < 80);
-    format!("line {line} has {}, too, and may look for it", word.unwrap_or(piece))
+    format!("line {line} also has {}, and may look for it", word.unwrap_or(piece))
 }
 
 /// Finds a literal part of other text that distinguishes the edited text from the former one: its place, and the part.

@@ -35,7 +35,7 @@ impl Guard<'_> {
     pub(super) fn is_pc(&self, command: &Command, first: usize) -> Result<(), String> {
         self.pc(command, first).map_err(|why| {
             format!(
-                "line {}: which machine it is, and which clocks it has, only a run tells: {why}",
+                "line {}: only a run shows which machine it is and which clocks it has: {why}",
                 self.line(command.span.start)
             )
         })

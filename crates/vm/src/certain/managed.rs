@@ -149,7 +149,7 @@ pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
     let top = top(text);
     if let Some((number, line)) = labelled(document) {
         return Err(format!(
-            "line {number} says that the object is kept by a program ({}): change what makes it",
+            "line {number} states that a program manages the object ({}): change its source",
             shown(line)
         ));
     }
@@ -172,7 +172,8 @@ pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
                 && (says || of_head && made(&words, &lower) || begins(text, &span, &words))
             {
                 return Err(format!(
-                    "line {number} says that the file is made or kept by a program ({}): change what makes it",
+                    "line {number} states that a program generates or manages the file ({}): change \
+                     its source",
                     shown(line)
                 ));
             }
@@ -349,7 +350,7 @@ mod tests {
             ),
         ] {
             let why = why(kind, name, text);
-            assert!(why.is_some_and(|why| why.contains("change what makes it")), "{text}");
+            assert!(why.is_some_and(|why| why.contains("change its source")), "{text}");
         }
     }
 

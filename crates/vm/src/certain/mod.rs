@@ -226,8 +226,8 @@ pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
     (kept, left)
 }
 
-/// Checks that a file may be edited at all. An error behind the part that was read does not prevent findings, but it
-/// prevents changes.
+/// Checks that a file may be edited at all. An error after the part that was read does not prevent
+/// findings, but it prevents changes.
 ///
 /// # Errors
 /// Returns the first place with an error.
@@ -262,7 +262,7 @@ fn lines_of_their_own(document: &Document) -> bool {
     is_unit(text) && !written || document.kind == Kind::Persistence && !is_script(document)
 }
 
-/// Returns whether a file that makes a choice persistent over boots is a script of a shell.
+/// Returns whether a file that makes a choice persistent across boots is a shell script.
 fn is_script(document: &Document) -> bool {
     let text = document.text.as_str();
     text.starts_with("#!") || document.name.ends_with(".sh") || document.name.ends_with(".bash")
@@ -368,7 +368,7 @@ impl<'a> Judge<'a> {
                 kubevirt::shared(text).into_iter().map(|it| (it.span, it.what)).collect()
             }
             Kind::Firecracker | Kind::CloudHypervisor | Kind::Packer | Kind::Terraform => {
-                json::twice(text).into_iter().map(|span| (span, "a key is there twice")).collect()
+                json::twice(text).into_iter().map(|span| (span, "a key occurs twice")).collect()
             }
             Kind::Xen => xen::doubts(text),
             _ => Vec::new(),
@@ -378,7 +378,7 @@ impl<'a> Judge<'a> {
             _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],
         };
         let stated = match of_template(document) {
-            true => Err("the file is a template: what is made of it is not seen".to_owned()),
+            true => Err("the file is a template: what it generates is not seen".to_owned()),
             false => unedited(document)
                 .and_then(|()| itself::stated(document))
                 .and_then(|()| managed::kept_by_hand(document)),
@@ -483,5 +483,5 @@ fn setting(
     if !base(&document.name).contains('.') && matches!(dialect(document), Dialect::Shell) {
         return guard()?.one(edit);
     }
-    Err("the file is no script of a shell, and strings in others are not edited".to_owned())
+    Err("the file is not a shell script, and strings in others are not edited".to_owned())
 }

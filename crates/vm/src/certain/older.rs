@@ -220,7 +220,7 @@ fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
     for (at, line) in lines(text) {
         let names = line.contains("qemu") || line.contains("kvm");
         if names && (line.contains("-version") || line.contains("compare-version")) {
-            return Some((at, "the version of QEMU is asked for".to_owned()));
+            return Some((at, "the version of QEMU is queried".to_owned()));
         }
         if line.contains("-rhel7.") || line.contains("rhel6.") {
             return Some((at, "a machine type of RHEL 7 or older is named".to_owned()));
@@ -289,7 +289,7 @@ mod tests {
             ("nix-shell -I nixpkgs=channel:nixos-19.09 -p qemu\nQEMU64 -no-hpet", "nixos-19"),
             (
                 "qemu-system-x86_64 --version | grep -q 4\nQEMU64 -no-hpet",
-                "version of QEMU is asked",
+                "version of QEMU is queried",
             ),
             ("qemu-kvm -M pc-i440fx-rhel7.6.0 -no-hpet", "RHEL 7"),
             ("docker run ubuntu:20.04 true\nQEMU64 -no-hpet", "ubuntu:20.04"),

@@ -86,7 +86,7 @@ impl<'a> Guard<'a> {
                 return Err(said("the script prints its own functions or variables"));
             }
             let reach = match name {
-                None => Some("a command that only a run tells".to_owned()),
+                None => Some("a command that only a run shows".to_owned()),
                 Some("set") => {
                     let flags = |word: &Word| {
                         let text = word.literal().unwrap_or("-a");
@@ -174,13 +174,13 @@ impl<'a> Guard<'a> {
                     return cannot("the assignment may not run");
                 }
                 if !(command.words.is_empty() || exported) {
-                    return cannot("something else than an assignment");
+                    return cannot("something other than an assignment");
                 }
                 let bare = edit.span == command.span && !name.starts_with("GRUB_");
                 let within = word.editable(&edit.span) && name.starts_with("GRUB_CMDLINE");
                 if bare || within { Ok(edit.clone()) } else { cannot("not a plain text in quotes") }
             }
-            Spot::Assigned(..) | Spot::Word(..) => cannot("something else than NAME=VALUE"),
+            Spot::Assigned(..) | Spot::Word(..) => cannot("something other than NAME=VALUE"),
             Spot::Nowhere => Err(self.elsewhere(&edit.span)),
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Guard<'a> {
         };
         let Some(first) = found else {
             return Err(format!(
-                "line {line}: another command has the text, or a program that only a run tells"
+                "line {line}: another command has the text, or a program that only a run shows"
             ));
         };
         for word in words.get(..=first).unwrap_or_default() {
@@ -261,7 +261,7 @@ impl<'a> Guard<'a> {
             self.is_pc(command, first)?;
         }
         if word.lines {
-            return Err(format!("line {line}: the text goes over several lines"));
+            return Err(format!("line {line}: the text spans several lines"));
         }
         let whole = self.document.kind == Kind::Persistence
             && edit.span == word.span
@@ -278,7 +278,7 @@ impl<'a> Guard<'a> {
                 }
                 let value = is_value(&command.words, index, first + 1);
                 if appends(edit) && !self.ends_at(word, edit.span.end) {
-                    return Err(format!("line {line}: the value goes on behind its last part"));
+                    return Err(format!("line {line}: the value continues after its last part"));
                 }
                 if edit.with.contains(' ') || !value || (word.splits && !only_variables(word)) {
                     return Err(format!(
@@ -334,10 +334,10 @@ impl<'a> Guard<'a> {
             .collect();
         let used: Vec<(&Command, usize)> = self.uses(name);
         let [(user, index)] = used.as_slice() else {
-            return cannot("which is used in another place, too");
+            return cannot("which is also used in another place");
         };
         if self.names.get(name).copied() != Some(assigned.len() + 1) {
-            return cannot("which is used or changed in another place, too");
+            return cannot("which is also used or changed in another place");
         }
         if user.span.start < command.span.end {
             return cannot("which is used before it is assigned");
@@ -356,7 +356,7 @@ impl<'a> Guard<'a> {
                     return cannot("which is made of several parts");
                 }
                 if appends(edit) && !self.ends_at(value, edit.span.end) {
-                    return cannot("which goes on behind its last part");
+                    return cannot("which continues after its last part");
                 }
                 if !is_value(&user.words, *index, first + 1)
                     || word.uses.iter().any(|it| it.form != Form::Plain)
@@ -374,17 +374,17 @@ impl<'a> Guard<'a> {
                     && !word.splits;
                 let arrays = assigned.iter().all(|it| matches!(it.value, Value::Array(_)));
                 if !alone || !arrays || *index <= first {
-                    return cannot(
-                        "which is not used as \"${NAME[@]}\" behind the program, and only so",
-                    );
+                    return cannot("which is used other than as \"${NAME[@]}\" after the program");
                 }
                 let inside = |word: &Word| {
                     word.span.start <= edit.span.start && edit.span.end <= word.span.end
                 };
                 let Some(at) = words.iter().position(inside) else {
-                    return cannot("of which it is no word");
+                    return cannot("of which it is not a word");
                 };
-                let Some(element) = words.get(at) else { return cannot("of which it is no word") };
+                let Some(element) = words.get(at) else {
+                    return cannot("of which it is not a word");
+                };
                 let removed =
                     edit.span == element.span && is_option(words, at, 0) && is_gone(&element.text);
                 let end = !appends(edit) || self.ends_at(element, edit.span.end);
@@ -445,7 +445,7 @@ impl<'a> Guard<'a> {
         let after = text.get(next).unwrap_or_default();
         let first = after.split([' ', ';', '\n']).next().unwrap_or_default();
         if matches!(first, "return" | "exit") {
-            return cannot("the command behind it gives its status to the caller");
+            return cannot("the command after it gives its status to the caller");
         }
         Ok(edit.clone())
     }

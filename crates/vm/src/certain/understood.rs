@@ -63,7 +63,7 @@ impl Guard<'_> {
         });
         match started.get(&joined(after)) {
             Some(twin) if *twin != command.span.start => Err(format!(
-                "line {} starts the same machine without it: the difference may be meant",
+                "line {} starts the same machine without it: the difference may be intended",
                 self.line(*twin)
             )),
             _ => Ok(()),
@@ -172,7 +172,7 @@ impl Guard<'_> {
             let mut names = names.filter(|name| asked.len() < MOST_NAMES && asked.insert(*name));
             if let Some(name) = names.find(|name| unknown(name)) {
                 return Err(format!(
-                    "line {}: what is looked for is in {name}, which another file gives",
+                    "line {}: what is looked for is in {name}, which another file sets",
                     self.line(command.span.start)
                 ));
             }

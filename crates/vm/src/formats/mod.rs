@@ -133,7 +133,7 @@ formats! {
     Bhyve = bhyve::FORMAT,
     /// A tuned profile.
     Tuned = persist::TUNED,
-    /// A script or a configuration that keeps a choice of clocksource over boots.
+    /// A script or a configuration that keeps a choice of clocksource across boots.
     Persistence = persist::FORMAT,
 }
 

@@ -46,7 +46,7 @@ fn comment_that_speaks_of_the_option_leaves_it() {
         "# The KVM clock hangs after suspend, so it must stay off.\n\nset -eu\necho a\necho b\necho c\necho d\n",
     ] {
         let why = script(before, "");
-        assert!(why.is_some_and(|why| why.contains("a comment speaks of it")), "{before}");
+        assert!(why.is_some_and(|why| why.contains("a comment mentions it")), "{before}");
     }
     assert!(script("", " # without kvmclock").is_some());
     assert!(script("", "\necho a\necho b\n# never give it KVM's clock again\n").is_some());
@@ -122,7 +122,9 @@ fn clock_that_is_taken_away_with_others_of_its_kind_stays_off() {
         let text = format!("#!/bin/sh\n{}{flags}\n", RUN.replace(",kvmclock=off", ",-kvmclock"));
         left(Kind::Qemu, "run.sh", &text, ID)
     };
-    assert!(with(",-kvm-pv-eoi,-kvm-steal-time").unwrap().starts_with("kvm-pv-eoi is disabled"));
+    assert!(
+        with(",-kvm-pv-eoi,-kvm-steal-time").unwrap().starts_with("kvm-pv-eoi is also disabled")
+    );
     assert!(with(",kvm_asyncpf=off").is_some());
     assert_eq!(with(",+kvm-pv-eoi,kvm-hint-dedicated=off,-vmx"), None);
     let features = "  <features><kvm><pv-ipi state='off'/></kvm></features>\n";
@@ -140,7 +142,7 @@ fn hpet_that_is_asked_for_stays_where_the_guest_may_be_any_system() {
     for rest in
         ["-cdrom myos.iso", "-kernel build/kernel.elf", "-kernel k.elf -append a", "-hda a.img"]
     {
-        assert!(of(rest).is_some_and(|why| why.contains("which system the guest has")), "{rest}");
+        assert!(of(rest).is_some_and(|why| why.contains("which system the guest runs")), "{rest}");
     }
     for rest in ["-hda debian.qcow2", "-kernel vmlinuz -append quiet"] {
         assert_eq!(of(rest), None, "{rest}");

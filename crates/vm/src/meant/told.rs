@@ -18,7 +18,7 @@ pub(super) fn told(document: &Document, subject: &str) -> Option<String> {
     let ends = |c: char| c.is_whitespace() || "\"'`,<>()[]{};|&\\".contains(c);
     let word = text.split(ends).take(MOST).find(|word| against(word))?;
     let line = document.text.place(crate::text::offset(text, word)).line;
-    Some(format!("line {line}: the guest's own command line has {word}, so it may be meant"))
+    Some(format!("line {line}: the guest's own command line has {word}, so it may be intended"))
 }
 
 /// Returns whether a word disables kvm-clock. A clocksource that is selected by name stays selected beside kvm-clock.

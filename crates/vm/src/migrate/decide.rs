@@ -171,7 +171,7 @@ fn by_clock(guest: &Guest, host: &Host) -> Answer {
             Answer::unknown(
                 host,
                 &["invariant TSC"],
-                "its frequency would do; whether its TSC is invariant is not known",
+                "its frequency is suitable; whether its TSC is invariant is not known",
             )
         }
         (None, Frequency::Absent | Frequency::Unknown) => {
@@ -234,8 +234,8 @@ fn free(host: &Host) -> Answer {
     Answer::new(
         host,
         Verdict::Free,
-        "without invtsc it goes anywhere: its kvm-clock or Hyper-V page is made anew there. A guest \
-         that was told to use tsc all the same runs at the new host's rate",
+        "without invtsc it can migrate anywhere: its kvm-clock or Hyper-V page is created again \
+         there. A guest that was set to use tsc nevertheless runs at the new host's rate",
     )
 }
 
@@ -337,7 +337,7 @@ fn running(host: &Host, khz: u32, tsc: Tsc) -> Answer {
             with_clock(Answer::new(host, Verdict::HostRate, why), Ratio::ONE, false, khz, tsc)
         }
         Err(refusal) => {
-            let why = "KVM does not take this frequency on this host";
+            let why = "KVM does not accept this frequency on this host";
             Answer::new(host, Verdict::Refused, why).by("KVM", refusal.to_string())
         }
     }

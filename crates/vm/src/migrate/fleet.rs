@@ -2,8 +2,8 @@
 //!
 //! A host serves a frequency if it can scale, or if the frequency is within QEMU's tolerance of its own. Hosts on which
 //! nothing is scaled run a guest at their own rate (also those that could scale, within KVM's tolerance); the
-//! difference is the error. A scaled guest's error is below one part in 10^9 and does not count here. All is decided in
-//! integers.
+//! difference is the error. A scaled guest's error is below one part in 10^9 and does not count here. All calculations
+//! use integers.
 
 use super::host::Host;
 use super::scale::{TOLERANCE_PPM, tolerated, unscaled_khz};

@@ -72,7 +72,8 @@ pub enum GuestError {
     /// The text is of none of the kinds.
     #[error(
         "it is neither a libvirt domain (`virsh dumpxml GUEST`) nor a QEMU command line with -cpu. \
-         Machines of KubeVirt and of Proxmox VE are understood, too; `--frequency HZ --invtsc` instead of a file describes a guest"
+         Machines of KubeVirt and of Proxmox VE are also understood; `--frequency HZ --invtsc` \
+         instead of a file describes a guest"
     )]
     Kind,
     /// A Xen domain.
@@ -83,7 +84,8 @@ pub enum GuestError {
     Xen,
     /// A script or template that creates a Proxmox VE machine, or only a part of a machine.
     #[error(
-        "it is no machine of Proxmox VE itself; give the machine's file, /etc/pve/qemu-server/NUMBER.conf"
+        "it is not a Proxmox VE machine itself; give the machine's file, \
+         /etc/pve/qemu-server/NUMBER.conf"
     )]
     Maker,
     /// A processor of another architecture.
@@ -289,7 +291,7 @@ pub(super) fn set(text: &str, hz: Option<u64>) -> Result<Frequency, GuestError> 
         _ => {
             let shown: String = clocksmith_facts::visible::line(text).chars().take(40).collect();
             Err(GuestError::Broken(format!(
-                "its TSC frequency \"{shown}\" is none that a processor has: it is given in Hz, \
+                "its TSC frequency \"{shown}\" is not one that a processor has: it is given in Hz, \
                  such as 2500000000"
             )))
         }

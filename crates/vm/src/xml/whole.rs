@@ -14,7 +14,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
     let source = text.as_str().trim_start_matches('\u{feff}');
     let from = text.as_str().len() - source.len();
     let fail = |at: usize, what: &str| {
-        Err(LintError::within(text, from + at, format!("no valid XML: {what}")))
+        Err(LintError::within(text, from + at, format!("not valid XML: {what}")))
     };
     if let Some(at) = source.find(|c| !is_character(c)) {
         return fail(at, "a character that XML does not have");
@@ -49,7 +49,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
             Event::Text(words) if words.contains("]]>") => return fail(at, "`]]>` in a text"),
             Event::Start(tag) | Event::Empty(tag) => {
                 if !is_name(tag.name().as_ref()) {
-                    return fail(at, "an element whose name is none");
+                    return fail(at, "an element whose name is not one of XML");
                 }
                 if depth == 0 {
                     roots += 1;
@@ -58,7 +58,7 @@ pub(crate) fn well_formed(text: &Text) -> Result<(), LintError> {
                     if roots > 1 && !domains {
                         return fail(
                             at,
-                            "a second element behind the first; give each one in a file of its own",
+                            "a second element after the first; give each one in a separate file",
                         );
                     }
                 }
@@ -100,7 +100,7 @@ fn attributes(tag: &BytesStart<'_>) -> Result<(), String> {
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|error| kind(&error.into()))?;
         if !is_name(attribute.key.as_ref()) {
-            return Err("an attribute whose name is none".to_owned());
+            return Err("an attribute whose name is not one of XML".to_owned());
         }
         let key = offset(tag, attribute.key.as_ref());
         if after > 0 && !tag.get(after..key).is_some_and(|it| it.starts_with(char::is_whitespace)) {

@@ -120,7 +120,7 @@ mod tests {
             "a:\n  b: 'x\n  y'\n c: 1\n",
         ] {
             let error = parse(text).unwrap_err().to_string();
-            assert!(error.contains("no valid YAML"), "{text}: {error}");
+            assert!(error.contains("not valid YAML"), "{text}: {error}");
         }
         // As many lines as are read, and more.
         let many = |n: usize| format!("a: 'x\n{}y'\n", "y\n".repeat(n));

@@ -170,7 +170,7 @@ fn text_that_another_command_has_is_named_as_a_whole() {
                 -hda debian.img\n";
     let report = lint(&document(Kind::Qemu, text)).unwrap();
     let left = report.findings.iter().find_map(|it| it.left.clone()).unwrap();
-    assert!(left.contains("line 2 has kvmclock=off, too"), "{left}");
+    assert!(left.contains("line 2 also has kvmclock=off"), "{left}");
     let unit = "[Service]\nExecStart=/usr/bin/qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu host,kvmclock=off -hda \
                 debian-%i.img\n";
     let report = lint(&document(Kind::Qemu, unit)).unwrap();

@@ -568,6 +568,6 @@ fn words_that_only_a_run_tells_may_disable_the_hpet() {
         let finding = report.findings.into_iter().find(|it| it.rule.id == "q-hpet-default-on");
         finding.unwrap().summary.unwrap_or_default()
     };
-    assert!(summary(" $OPTIONS").contains("unless words that only a run tells"));
+    assert!(summary(" $OPTIONS").contains("unless words that only a run shows"));
     assert_eq!(summary(" -smp \"$CPUS\" -hda $DISK"), "");
 }

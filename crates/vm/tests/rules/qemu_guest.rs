@@ -139,14 +139,14 @@ fn qemu_options_that_only_a_run_tells_are_never_silent() {
         ),
         (format!("O[1]=\"-machine q35,hpet=on\"\n{run} -cpu host ${{O[1]}}\n"), "hpet=on"),
         (format!("go() {{ m=$1; {run} -machine \"$m\" -cpu host; }}\ngo q35,hpet=on\n"), "hpet=on"),
-        (format!("go() {{ {run} -cpu \"$1\"; }}\ngo host,-kvmclock\n"), "what $1 holds"),
+        (format!("go() {{ {run} -cpu \"$1\"; }}\ngo host,-kvmclock\n"), "what $1 contains"),
         (
             format!("read -r M <<E\nq35,hpet=on\nE\n{run} -machine \"$M\" -cpu host\n"),
-            "what $M holds",
+            "what $M contains",
         ),
         (
             format!("a=q35,hpet=on\neval \"m=\\$a\"\n{run} -machine \"$m\" -cpu host\n"),
-            "what $m holds",
+            "what $m contains",
         ),
         (
             format!("for t in hpet=on hpet=off; do {run} -machine q35,$t -cpu host; done\n"),

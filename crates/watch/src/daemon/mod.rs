@@ -476,8 +476,9 @@ impl Daemon {
                         Err(why) => {
                             let path = path.display();
                             let stays = format!(
-                                "the former web configuration stays: {path} has {why}. If that is meant, start the \
-                                 watch again (systemctl restart clocksmith-watch)"
+                                "the previous web configuration stays: {path} has {why}. If that is \
+                                 intended, start the watch again (systemctl restart \
+                                 clocksmith-watch)"
                             );
                             say(State::Warning, &stays, None);
                         }
@@ -486,7 +487,7 @@ impl Daemon {
                 Err(error) => {
                     say(
                         State::Warning,
-                        &format!("the former web configuration stays: {error}"),
+                        &format!("the previous web configuration stays: {error}"),
                         None,
                     );
                 }

@@ -293,7 +293,7 @@ mod tests {
             // A pipe must not stop the start either.
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
             rustix::fs::mkfifoat(rustix::fs::CWD, dir.join(name), mode).unwrap();
-            refused("is no regular file");
+            refused("is not a regular file");
             std::fs::remove_dir_all(&dir).unwrap();
         }
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");

@@ -117,8 +117,8 @@ impl Machine {
         matches!(hypervisor, Some(Some(_)))
     }
 
-    /// Returns the kernel's messages since the last time, as far as they may be about clocks. If its log cannot be read
-    /// any more, it is no longer followed.
+    /// Returns the kernel's messages since the last time, as far as they may be about clocks. If
+    /// its log can no longer be read, it is no longer followed.
     pub fn kernel_lines(&mut self) -> String {
         let read = match &mut self.kernel {
             Kernel::Ring(follower, behind) => fresh(follower, behind),

@@ -273,7 +273,7 @@ mod tests {
         format!("Basic {}", STANDARD.encode(text))
     }
 
-    /// Guesses until nothing is compared any more.
+    /// Guesses until nothing more is compared.
     fn exhaust(users: &Users, from: IpAddr, user: &str, now: Instant) {
         for guess in 0..100_000 {
             let guess = header(&format!("{user}:{guess}"));

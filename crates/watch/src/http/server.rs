@@ -109,11 +109,11 @@ impl Gate {
     #[must_use]
     pub fn opens(&self, former: &Self) -> Option<&'static str> {
         if former.asks_who() && !self.asks_who() {
-            return Some("no basic_auth_users any more, so every client could read this");
+            return Some("no longer any basic_auth_users, so every client could read this");
         }
         #[cfg(feature = "tls")]
         if former.tls.is_some() && self.tls.is_none() {
-            return Some("no tls_server_config any more, so all would be sent as plain text");
+            return Some("no longer any tls_server_config, so all would be sent as plain text");
         }
         None
     }

@@ -40,7 +40,8 @@ pub(super) fn config(
         ("NoClientCert" | "", None) => builder.with_no_client_auth(),
         ("NoClientCert" | "", Some(_)) => {
             return Err(ConfigError::Tls(
-                "client_ca without client_auth_type: say RequireAndVerifyClientCert".to_owned(),
+                "client_ca without client_auth_type: set it to RequireAndVerifyClientCert"
+                    .to_owned(),
             ));
         }
         (kind @ ("RequireAndVerifyClientCert" | "VerifyClientCertIfGiven"), Some(ca)) => {

@@ -118,7 +118,7 @@ impl WebConfig {
         let config = config.unwrap_or_default();
         let refuse = |what: String| Err(ConfigError::Field(what));
         if config.rate_limit.is_some() {
-            return refuse("rate_limit is not supported; take it out".to_owned());
+            return refuse("rate_limit is not supported; remove it".to_owned());
         }
         for (user, hash) in &config.basic_auth_users {
             let cost = hash.split('$').nth(2).and_then(|cost| cost.parse::<u32>().ok());
@@ -164,7 +164,7 @@ impl WebConfig {
         if let Some(tls) = &config.tls_server_config
             && !tls.client_allowed_sans.is_empty()
         {
-            return refuse("client_allowed_sans is not supported; take it out".to_owned());
+            return refuse("client_allowed_sans is not supported; remove it".to_owned());
         }
         Ok(config)
     }

@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
             Some((Value::Object(entries), key)) => match (key.take(), value) {
                 (Some(name), value) => {
                     if entries.insert(name.clone(), typed(value, plain)).is_some() {
-                        return refuse(&format!("{name:?} is there twice"));
+                        return refuse(&format!("{name:?} occurs twice"));
                     }
                 }
                 (None, Value::String(name)) => *key = Some(name),

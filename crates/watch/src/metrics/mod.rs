@@ -103,7 +103,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_clock_read_path_info",
         Kind::Gauge,
-        "Always 1; the way that a read of a clock takes: vdso, syscall or unknown.",
+        "Always 1; the path of a read of a clock: vdso, syscall or unknown.",
     );
     for read in &report.reads {
         text.sample(&[("clock", &read.clock), ("path", read.path.name())], 1.0);

@@ -159,7 +159,7 @@ fn facts(out: &mut String, watch: &Watch, now: f64) {
             let path = match read.path {
                 Path::Vdso => "in user space",
                 Path::Syscall => "by system call",
-                Path::Unknown => "by a way that is not known",
+                Path::Unknown => "by a path that is not known",
             };
             if let Some(ns) = read.ns {
                 rows.push(("A read", format!("{} costs {}, {path}", read.clock, ns_text(ns))));

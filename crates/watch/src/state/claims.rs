@@ -54,7 +54,8 @@ pub(super) enum Settled {
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     waiting: Vec<Claim>,
-    /// Clocksources that were lost, and when: taken off the list, put at its end, or not in use any more.
+    /// Clocksources that were lost, and when: taken off the list, put at its end, or no longer in
+    /// use.
     lost: Vec<(String, f64)>,
 }
 
@@ -108,7 +109,7 @@ impl Claims {
         }
     }
 
-    /// Returns the claims that sysfs has settled by now; `device` is its present state.
+    /// Returns the claims that sysfs has settled so far; `device` is its present state.
     pub(super) fn settle(&mut self, time: f64, device: &ClocksourceDevice) -> Vec<Settled> {
         let mut settled = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {
@@ -150,8 +151,8 @@ impl What {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Switch(to) => format!("the kernel switched to {to}"),
-            Self::Demotion(name) => format!("the kernel gave up {name}"),
-            Self::Warp(name) => format!("clocks made of {name} disagree"),
+            Self::Demotion(name) => format!("the kernel demoted {name}"),
+            Self::Warp(name) => format!("clocks that are based on {name} disagree"),
             Self::Apart => "clocks disagree".to_owned(),
         }
     }

@@ -139,8 +139,9 @@ impl Watch {
     /// Records a claim of the kernel's log that sysfs can neither confirm nor contradict.
     pub(super) fn open(&mut self, time: f64, what: &What, line: String) {
         let text = format!("a line of the kernel log says that {}", what.text());
-        let why = "sysfs neither confirms nor disproves it, because the clocksource stays on its list; the test of \
-                   processors or clocksmith verify can decide it (a program can write such a line, too)";
+        let why = "sysfs neither confirms nor disproves it, because the clocksource stays on its \
+                   list; the test of processors or clocksmith verify can decide it (a program can \
+                   also write such a line)";
         self.log_alone(time, text, why.to_owned(), line);
     }
 
@@ -151,8 +152,8 @@ impl Watch {
             "in the kernel log only: {current} -> {other} -> {current} between two reads of sysfs"
         );
         let why = format!(
-            "sysfs shows {current} before and after, and neither confirms nor disproves what was between (a \
-             program can write such a line, too)"
+            "sysfs shows {current} before and after, and neither confirms nor disproves what was in \
+             between (a program can also write such a line)"
         );
         self.log_alone(time, text, why, claim.line);
     }

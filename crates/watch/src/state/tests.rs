@@ -322,7 +322,7 @@ fn warps_and_stalls() {
     let events = watch.take_events();
     use Kind::{Stall, Warp};
     assert_eq!(kinds(&events), [Warp, Stall, Stall, Stall]);
-    assert!(events[1].line().contains("stood still"));
+    assert!(events[1].line().contains("did not run for"));
     assert!(events[2].line().contains("busy"));
     assert!(events[3].line().contains("suspended"));
     assert_eq!(watch.counts().find(|(kind, ..)| *kind == Warp).unwrap().1, 2);

@@ -19,12 +19,12 @@ impl Watch {
             None => Reason { cause: None, text: line.clone(), evidence: Some(line) },
         };
         let state = self.thresholds.demoted;
-        let mut event = Event::new(time, Kind::Demotion, state, "the kernel gave up a clocksource");
+        let mut event = Event::new(time, Kind::Demotion, state, "the kernel demoted a clocksource");
         event.reason = Some(reason);
         self.tell(event);
     }
 
-    /// Reports the oldest pending change, with the information available by now.
+    /// Reports the oldest pending change, with the information available so far.
     pub(super) fn explain_first(&mut self, now: f64) {
         let Some(pending) = self.pending.pop_front() else { return };
         let Pending { time, from, to, before, demotion } = pending;
@@ -101,9 +101,9 @@ impl Watch {
                 "its processors were too busy to run this program, which may be a stall for others";
             (State::Warning, format!("{seconds:.1} s late"), why.to_owned())
         } else {
-            let why = "the machine stood still (paused, moved, or without processors), or a clock \
+            let why = "the machine did not run (paused, moved, or without processors), or a clock \
                        jumped ahead";
-            (State::Warning, format!("stood still for {seconds:.1} s"), why.to_owned())
+            (State::Warning, format!("did not run for {seconds:.1} s"), why.to_owned())
         };
         let mut event = Event::new(time, Kind::Stall, state, text);
         event.reason = Some(Reason { cause: None, text: why, evidence: None });

@@ -117,7 +117,8 @@ impl Watch {
         let mut event = Event::new(time, Kind::Restored, State::Warning, text);
         event.reason = Some(Reason {
             cause: Some(CauseId::WallClockStaleAfterRestore.name().to_owned()),
-            text: "its generation id changed; the wall clock goes on from the time of the snapshot until something sets it"
+            text: "its generation id changed; the wall clock continues from the time of the \
+                   snapshot until something sets it"
                 .to_owned(),
             evidence: Some(line),
         });
@@ -195,13 +196,13 @@ impl Watch {
                     time,
                     Kind::WallClockSync,
                     State::Warning,
-                    "the wall clock is not synchronised any more",
+                    "the wall clock is no longer synchronised",
                 );
                 let text = match state.stated_error_us() {
                     Some(_) => "a time daemon says so, or has just started",
                     None => {
-                        "it was set by something else than a time daemon, or no daemon updated it until the kernel's bound of \
-                             its error grew to 16 s"
+                        "it was set by something other than a time daemon, or no daemon updated it \
+                             until the kernel's bound of its error grew to 16 s"
                     }
                 };
                 event.reason = Some(Reason {
@@ -269,8 +270,8 @@ impl Watch {
         event.reason = Some(Reason {
             cause: Some(CauseId::WallClockStaleAfterRestore.name().to_owned()),
             text: format!(
-                "{whose} ({}) went on and the guest's clocks did not: it was paused, saved and restored, or its host slept \
-                 (or that clock was set)",
+                "{whose} ({}) advanced and the guest's clocks did not: it was paused, saved and \
+                 restored, or its host slept (or that clock was set)",
                 now.name
             ),
             evidence: None,

@@ -69,7 +69,7 @@ const WORTH: f64 = 0.02;
 const CLOSE: f64 = 0.9;
 
 /// The part of reads that must be closer together than a tick: a thread that reads `rate` times a
-/// second can have at most one read in each tick that is a whole tick behind the last.
+/// second can have at most one read in each tick that is a whole tick after the last.
 pub(super) fn closer_than_tick(rate: f64, tick_ns: f64) -> f64 {
     if rate <= 0.0 || tick_ns <= 0.0 { 0.0 } else { (1.0 - 1e9 / tick_ns / rate).max(0.0) }
 }
@@ -108,7 +108,8 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                 FlagKind::AvoidableSystemCall,
                 Confidence::Medium,
                 format!("{:.1} % of the CPU time, past the vDSO", share * 100.0),
-                "which clock it asks for is not seen, --syscalls counts it; CPU-time clocks need the call",
+                "which clock it reads is not seen, but --syscalls counts it; CPU-time clocks need \
+                 the call",
             ));
         }
         let lower = function.to_lowercase();
@@ -122,7 +123,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                     "reads {}, and its name says \"{word}\"",
                     clock.map_or_else(|| cell.api.name().to_owned(), crate::clock::ClockId::name)
                 ),
-                "only its name speaks of waiting; an absolute time of day is the wall clock's",
+                "only its name suggests waiting; a time of day is right to use the wall clock",
             ));
         }
         let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time())
@@ -164,7 +165,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                         tick * 1e-6,
                         saves * 100.0
                     ),
-                    doubt: "whether it can bear a time that is a tick old, only its author knows",
+                    doubt: "only its author knows whether a time that is a tick old is enough",
                 });
             }
         }

@@ -57,9 +57,9 @@ const SETTINGS: [Setting; 9] = [
         program: "nginx",
         names: &["nginx", "openresty"],
         functions: &[],
-        summary: "set timer_resolution 100ms in the main block: nginx then reads the clock once in that time, and not after \
-                  each event of the kernel",
-        risk: "times in logs, and timeouts, are as old as that",
+        summary: "set timer_resolution 100ms in the main block: nginx then reads the clock once in \
+                  that time, not after each event of the kernel",
+        risk: "times in logs, and timeouts, are up to that old",
         command: None,
         source: "https://nginx.org/en/docs/ngx_core_module.html#timer_resolution",
     },
@@ -67,7 +67,7 @@ const SETTINGS: [Setting; 9] = [
         program: "Redis",
         names: &["redis-server", "redis-sentinel"],
         functions: &["serverCron", "databasesCron", "clientsCron"],
-        summary: "lower hz (10 by default), with which it runs its background tasks",
+        summary: "lower hz (10 by default), the rate of its background tasks",
         risk: "expired keys and timeouts are found later",
         command: Some("redis-cli CONFIG GET hz"),
         source: "https://redis.io/docs/latest/operate/oss_and_stack/management/config-file/",
@@ -76,8 +76,8 @@ const SETTINGS: [Setting; 9] = [
         program: "Redis",
         names: &["redis-server", "redis-sentinel"],
         functions: &[],
-        summary: "build it with make CFLAGS=-DUSE_PROCESSOR_CLOCK: it times each command, and then by the processor's counter; \
-                  hz changes only how often background tasks run",
+        summary: "build it with make CFLAGS=-DUSE_PROCESSOR_CLOCK: it times each command, and then \
+                  uses the processor's counter; hz changes only how often background tasks run",
         risk: "only where clocksmith verify trusts the counter",
         command: None,
         source: "https://github.com/redis/redis#monotonic-clock",
@@ -86,7 +86,8 @@ const SETTINGS: [Setting; 9] = [
         program: "Valkey",
         names: &["valkey-server"],
         functions: &[],
-        summary: "build it with make CFLAGS=-DUSE_PROCESSOR_CLOCK: it times each command, and then by the processor's counter",
+        summary: "build it with make CFLAGS=-DUSE_PROCESSOR_CLOCK: it times each command, and then \
+                  uses the processor's counter",
         risk: "only where clocksmith verify trusts the counter",
         command: None,
         source: "https://github.com/valkey-io/valkey#monotonic-clock",

@@ -51,8 +51,8 @@ impl Remedy {
     pub(super) fn new(id: RemedyId, saves_cpu_seconds: Option<f64>) -> Self {
         let (summary, risk, command) = match id {
             RemedyId::FixClocksource => (
-                "give the machine a clocksource that the vDSO can read: why it has none, and what can \
-                 be done, says clocksmith why",
+                "give the machine a clocksource that the vDSO can read: clocksmith why shows why it \
+                 has none, and what can be done",
                 "that of the remedy that is chosen there",
                 Some("clocksmith why"),
             ),

@@ -52,9 +52,10 @@ pub const FALLS: u64 = 3;
 /// Reads of the wall clock that must have been seen.
 const READS: u64 = 4;
 
-/// Whether a time-out that was `before` and is `after` (nanoseconds, at looks that are `between` apart) is the
-/// remaining time until some deadline. A constant time-out is not, nor is one wait that was seen twice. The
-/// moment of a look within a wait is random, so decreases from half of the time to nearly twice the time count.
+/// Whether a time-out is the remaining time until a deadline: it was `before` in one look and `after` in the
+/// next one, `between` later (all in nanoseconds). A constant time-out is not, nor is one wait that was seen
+/// twice. The moment of a look within a wait is random, so a decrease counts if it is between half of
+/// `between` and nearly twice that.
 #[must_use]
 pub fn falls(before: u64, after: u64, between: u64) -> bool {
     /// Time-outs of `poll` are whole milliseconds; a few of them are not evidence.
@@ -93,7 +94,7 @@ pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
                  clock",
                 times(*looks)
             ),
-            "an appointment at a time of day is the wall clock's",
+            "a wait for a time of day is right to use the wall clock",
         )),
         Seen::Remaining { falls, wall, others, reader } => {
             if *falls < FALLS || *wall < READS || *others > 0 {
@@ -113,7 +114,8 @@ pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
                      were of the wall clock",
                     times(*falls)
                 ),
-                "what it waits for is not seen; an appointment at a time of day is the wall clock's",
+                "what it waits for is not seen; a wait for a time of day is right to use the wall \
+                 clock",
             ))
         }
     }

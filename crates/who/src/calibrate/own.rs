@@ -101,7 +101,7 @@ impl Loaded {
             return None;
         }
         let base = NonNull::new(base.cast::<u8>())?;
-        // SAFETY: the settings fit into the first page, and the image into the pages behind the front, by the length
+        // SAFETY: the settings fit into the first page, and the image into the pages after the front, by the length
         // above; the memory is new, so nothing else refers to it. Both offsets are of functions of the image, which
         // it exports as the kernel's vDSO does, with at most two words as arguments.
         let loaded = unsafe {
@@ -133,7 +133,8 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // SAFETY: the memory was mapped in `new` with this length, and its functions are not called any more.
+        // SAFETY: the memory was mapped in `new` with this length, and its functions are no longer
+        // called.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }

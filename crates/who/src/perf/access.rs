@@ -22,7 +22,7 @@ impl Access {
                 |level| format!("for this user (kernel.perf_event_paranoid is {level})"),
             );
             format!(
-                "the kernel's part of the time is not seen {level}: system calls count for nothing. \
+                "the kernel's part of the time is not seen {level}: system calls are not counted. \
                  Run it as root, or give the program the capability: {SETCAP}; or for every user \
                  until the next boot: sudo sysctl kernel.perf_event_paranoid=1"
             )

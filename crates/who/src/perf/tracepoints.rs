@@ -37,8 +37,8 @@ const LISTINGS: u32 = 8;
 pub enum NoTracepoints {
     /// tracefs is not mounted.
     #[error(
-        "system calls are not counted: the kernel's tracepoints are not there, because tracefs is not \
-         mounted: sudo mount -t tracefs nodev /sys/kernel/tracing"
+        "system calls are not counted: the kernel's tracepoints are not available, because tracefs \
+         is not mounted: sudo mount -t tracefs nodev /sys/kernel/tracing"
     )]
     NotMounted,
     /// This user may not use it.

@@ -196,7 +196,7 @@ impl Session {
     fn interpreted(&mut self, at: usize, sample: &Sample, what: Unresolved) {
         let Some(process) = self.processes.get_mut(at) else { return };
         if process.no_python.is_some() {
-            // The interpreter's library may be mapped by now.
+            // The interpreter's library may be mapped now.
             process.refresh_soon(&mut self.files);
         }
         if process.runtime == Runtime::Python

@@ -117,9 +117,10 @@ impl Apart {
                 _ => (None, Depth::Nothing),
             };
             let what = if all {
-                "are not looked up: that of all such files took too long"
+                "are not looked up: the lookups in all such files took too long"
             } else if depth == Depth::All {
-                "are those of its table of symbols: its debugging information takes too much memory or time"
+                "are those of its symbol table: its debugging information takes too much memory or \
+                 time"
             } else {
                 "are not looked up: that takes too much memory or time"
             };

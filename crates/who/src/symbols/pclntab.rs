@@ -115,7 +115,7 @@ impl Table {
     }
 
     fn function(&self, address: u64) -> Option<Function<'_>> {
-        // By halves; the row behind the last one is the end of all.
+        // By halves; the row after the last one is the end of all.
         let (mut low, mut high) = (0, self.functions);
         while low < high {
             let middle = low.midpoint(high);
@@ -132,7 +132,7 @@ impl Table {
     #[must_use]
     pub fn range(&self, address: u64) -> Option<Range<u64>> {
         let begin = self.function(address)?.begin;
-        // The next row is behind it.
+        // The next row is after it.
         let (mut low, mut high) = (0, self.functions);
         while low < high {
             let middle = low.midpoint(high);
@@ -374,7 +374,7 @@ mod tests {
             }
             entries.extend(entry);
         }
-        // The fourth piece of other data of the second function is behind the end.
+        // The fourth piece of other data of the second function is after the end.
         entries.extend([0; 4]);
         part(7, &entries);
         bytes[8..16].copy_from_slice(&2u64.to_le_bytes());

@@ -137,7 +137,7 @@ impl PerfMap {
         self.forget();
     }
 
-    /// Frees names that no function has any more, when they are most of the memory.
+    /// Frees names that no function has now, when they are most of the memory.
     fn forget(&mut self) {
         let used: usize = self.functions.iter().map(|function| function.name.1 as usize).sum();
         if self.names.len() > 2 * used {

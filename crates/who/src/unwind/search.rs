@@ -38,7 +38,7 @@ pub(super) fn search(memory: &[u8], stack: &mut Vec<u64>, code: &dyn Code) {
     }
 }
 
-/// The offset behind the last known return address.
+/// The offset after the last known return address.
 fn known_end(memory: &[u8], stack: &[u64]) -> usize {
     let Some(last) = stack.get(1..).and_then(<[u64]>::last) else { return 0 };
     let all = memory.chunks_exact(8).enumerate();
@@ -158,7 +158,7 @@ fn ends_in(at: u64, target: u64, code: &dyn Code) -> bool {
 /// A call instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
-    /// Near (`E8`): how far behind its end the target is.
+    /// Near (`E8`): how far after its end the target is.
     Direct(i64),
     /// Through a register or memory (`FF /2`, with 2 to 7 bytes).
     Indirect,

@@ -41,7 +41,7 @@ pub(super) fn takes_requests(process: &Process) -> Result<Range<u64>, String> {
     if !process.can_read() {
         return Err("its options are not known, since its memory may not be read".to_owned());
     }
-    let machine = read(process).ok_or("it is not proven to be HotSpot")?;
+    let machine = read(process).ok_or("it is not certain that it is HotSpot")?;
     machine.judge()
 }
 

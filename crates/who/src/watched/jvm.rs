@@ -83,7 +83,7 @@ pub struct Written {
 }
 
 /// A map that a runtime has written by itself (`node --perf-basic-prof`, `python -X perf`), below the
-/// process's own root. `None` if there is none, or it is the one that was read before (`known`).
+/// process's own root. `None` if there is no map, or if it is the one that was read before (`known`).
 ///
 /// # Errors
 /// Returns the reason if there is such a map and it is not used.
@@ -199,8 +199,9 @@ fn stranger(names: &[String]) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!names.is_empty()).then(|| {
         format!(
-            "beside its JDK it has {listed}{more}, which may use SIGQUIT for something else; --attach asks it all the \
-             same, and `jcmd PID Compiler.perfmap` (by the same signal) writes the names"
+            "beside its JDK it has {listed}{more}, which may use SIGQUIT for something else; \
+             --attach asks it nevertheless, and `jcmd PID Compiler.perfmap` (by the same signal) \
+             writes the names"
         )
     })
 }
@@ -272,7 +273,7 @@ fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
     if got == 0 { Ok(peer.pid) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Protocol version 1: the version, the command and three arguments, each with a zero behind it.
+/// Protocol version 1: the version, the command and three arguments, each with a zero after it.
 fn command(pid: u32, socket: &OwnedFd) -> std::io::Result<String> {
     // Without blocking: a socket whose owner takes no connections would keep this program for good.
     let flags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);

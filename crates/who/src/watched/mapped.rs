@@ -227,7 +227,7 @@ impl Files {
         }
         // To follow the first path, the kernel looks at the map.
         let file = patient::ask(pid, || guard::open_mapped(&through)).or_else(|error| {
-            // A deleted file's name may be another file's by now.
+            // A deleted file's name may be another file's now.
             match Owners::of(pid).filter(|_| !mapping.deleted) {
                 Some(owners) => guard::open_named(&below, mapping.inode, &owners),
                 None => Err(error),

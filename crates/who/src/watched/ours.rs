@@ -52,7 +52,7 @@ impl OwnClock {
         matches!(self, Self::Coarse | Self::Slow)
     }
 
-    /// In words, behind the name of a program.
+    /// In words, after the name of a program.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

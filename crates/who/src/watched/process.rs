@@ -119,10 +119,11 @@ impl Process {
         }
     }
 
-    /// Reads the map again; keeps the former one if the new one is empty or the kernel does not show the process.
+    /// Reads the map again; keeps the previous one if the new one is empty or the kernel does not
+    /// show the process.
     fn refresh(&mut self, files: &mut Files) {
         self.read = Instant::now();
-        // Its id may belong to another process by now.
+        // Its id may belong to another process now.
         if self.ended {
             return;
         }
@@ -346,7 +347,7 @@ impl Process {
         Some(bytes)
     }
 
-    /// Bytes of code from an address on, as [`Self::code_before`]; behind the end, zeros.
+    /// Bytes of code from an address on, as [`Self::code_before`]; after the end, zeros.
     fn code_at<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         if let Some(vdso) = self.vdso.as_ref().filter(|vdso| vdso.range.contains(&address)) {

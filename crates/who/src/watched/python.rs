@@ -233,7 +233,7 @@ impl Python {
         state.frames = frames.into_iter().map(|(home, code, _)| (home, code)).collect();
     }
 
-    /// The function of a state by the home of the next instruction, if that is known by now.
+    /// The function of a state by the home of the next instruction, if that is known so far.
     #[must_use]
     pub fn function(&self, state: &State) -> Option<Script> {
         let known = self.most_confirmed(state).filter(|(votes, _)| votes.exact >= ENOUGH);
@@ -286,7 +286,7 @@ impl Python {
     }
 }
 
-/// Whether a word is the address of an instruction behind the first one.
+/// Whether a word is the address of an instruction after the first one.
 fn is_next(code: &Code, word: u64) -> bool {
     word > code.instructions.start && word <= code.instructions.end
 }

@@ -29,7 +29,7 @@ struct Made {
     directory: AtomicI32,
     /// The id of the machine in its own namespace, which is in the name.
     inner: AtomicU32,
-    /// Whether the virtual machine was signalled by now.
+    /// Whether the virtual machine has been signalled.
     told: AtomicBool,
 }
 
@@ -233,8 +233,8 @@ fn identity(pid: u32) -> Option<String> {
 }
 
 /// Removes the files that a killed run of this user has left for a process of this id: the file of a request to a
-/// machine that `listens` by now, or that was another process; and a map. Another program's files stay, and so does the
-/// file of a request to which this machine did not reply.
+/// machine that `listens` already, or that was another process; and a map. Another program's files stay, and so
+/// does the file of a request to which this machine did not reply.
 pub(super) fn remove_former(tmp: &Temporary, pid: u32, inner: u32, listens: bool) {
     let ours = rustix::process::geteuid().as_raw();
     let plain = |stat: &rustix::fs::Stat, user: u32| {
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(there(&dir), [".attach_pid17", "perf-17.map"]);
         fs::remove_file(at("perf-17.map")).unwrap();
         fs::remove_file(at(".attach_pid17")).unwrap();
-        // A map of ours, when no run can be waiting for it any more.
+        // A map of ours, when no run can still be waiting for it.
         std::mem::forget(Map::make(&tmp, 17).unwrap());
         let file = fs::File::options().append(true).open(at("perf-17.map")).unwrap();
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o7777, OURS);

@@ -38,8 +38,8 @@ pub(super) fn devices(list: &str, foreign: bool) -> HashMap<Device, bool> {
     mounts(list.as_bytes()).map(|line| (line.device, is_served(&line, foreign))).collect()
 }
 
-/// Whether a process is in another user namespace than this one, or may be. Its user may have mounted filesystems there
-/// that lie over others.
+/// Whether a process is in a user namespace other than this one, or may be. Its user may have
+/// mounted filesystems there over others.
 fn is_foreign(pid: u32) -> bool {
     let its = patient::link(pid, "ns/user");
     its.is_none() || its != std::fs::read_link("/proc/self/ns/user").ok()

@@ -62,9 +62,7 @@ impl Readers {
             let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
             let quoted = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
             let why = if quoted {
-                Some(
-                    "begins and ends with a double quote, which systemd-boot takes away".to_owned(),
-                )
+                Some("begins and ends with a double quote, which systemd-boot removes".to_owned())
             } else if self.grub {
                 script(value)
             } else {
@@ -126,7 +124,7 @@ pub(super) fn script(value: &str) -> Option<String> {
 }
 
 fn special(letter: char) -> String {
-    format!("has `{letter}`, which GRUB takes for its script and not for the kernel's")
+    format!("has `{letter}`, which GRUB interprets in its script and does not pass to the kernel")
 }
 
 /// Finds a fault in the variables that entries share, in a block of GRUB's environment: the variable, and the fault.

@@ -1,9 +1,9 @@
 //! Whether a file that a program made is the former one with the requested words, and no more.
 //!
-//! - Every former section and every line outside of entries is there, in the same order.
-//! - Every former entry is there, in the same order, with the same lines; the line of its kernel has the same words,
-//!   except those that were asked for. An entry may be lost only where the settings make it (`10_linux`) and its kernel is
-//!   no longer in `/boot`.
+//! - Every previous section and every line outside of entries is present, in the same order.
+//! - Every previous entry is present, in the same order, with the same lines; the line of its kernel has the same
+//!   words, except those that were requested. An entry may be lost only where the settings make it (`10_linux`)
+//!   and its kernel is no longer in `/boot`.
 //! - Entries may be added: of kernels that were installed since the file was made. Each is like a former entry of its
 //!   section but for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
 //!   initial RAM disk `10_linux` gives it another `root=`. Entries of other programs (`30_os-prober`) may be added, but not
@@ -67,7 +67,7 @@ pub(super) fn added_entry(
     change: &Change,
     has_kernel: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
-    let Some(text) = text else { return Some("it is no regular file".to_owned()) };
+    let Some(text) = text else { return Some("it is not a regular file".to_owned()) };
     let kernel_of = |text: &str| {
         let line = text.lines().find_map(|line| keyword(line.trim(), &["linux"]))?;
         Some(line.trim().to_owned())
@@ -76,7 +76,7 @@ pub(super) fn added_entry(
     // By the filesystem of the entries, or by the whole one.
     let there = has_kernel(&kernel) || bls_kernel(path, text).is_some_and(|path| has_kernel(&path));
     if !there {
-        return Some(format!("its kernel {} is not there", short(&kernel)));
+        return Some(format!("its kernel {} does not exist", short(&kernel)));
     }
     let siblings = || {
         let beside = former.iter().filter(|made| made.path.parent() == path.parent());
@@ -103,7 +103,7 @@ pub(super) fn added_entry(
             && alike.lines(&rest(was), &rest(text)).is_none()
     };
     let found = siblings().any(like);
-    (!found).then(|| "it is unlike the former ones".to_owned())
+    (!found).then(|| "it differs from the previous ones".to_owned())
 }
 
 /// Words that entries share.
@@ -329,13 +329,13 @@ impl Alike<'_> {
     /// Returns the reason why an added entry is not one of a new kernel, or of another program after the former ones.
     fn added(&self, was: &[Entry<'_>], new: &Entry<'_>, leads: bool) -> Option<String> {
         if !is_made(new.section) {
-            return leads.then(|| "in front of the former ones".to_owned());
+            return leads.then(|| "before the previous ones".to_owned());
         }
         let Some(kernel) = &new.kernel else {
             return Some("without a kernel".to_owned());
         };
         if !(self.has_kernel)(base(kernel)) {
-            return Some(format!("whose kernel {} is not there", short(kernel)));
+            return Some(format!("whose kernel {} does not exist", short(kernel)));
         }
         if let Some(why) = self.disks(new, kernel) {
             return Some(why);
@@ -343,7 +343,7 @@ impl Alike<'_> {
         let mut former = was.iter().filter(|old| old.section == new.section).peekable();
         let compared = former.peek().is_some();
         let alike = former.any(|old| old.kernel.is_some() && self.entry(old, new).is_none());
-        (compared && !alike).then(|| "unlike the former ones".to_owned())
+        (compared && !alike).then(|| "which differs from the previous ones".to_owned())
     }
 
     /// Returns the reason why an entry does not have the initial RAM disk of its kernel, or has one that does not
@@ -352,7 +352,7 @@ impl Alike<'_> {
         let lines = || new.lines.iter().filter_map(|line| keyword(line.text, &DISK));
         let lost = lines().flat_map(words_of).find(|path| !(self.has_kernel)(base(path)));
         if let Some(path) = lost {
-            return Some(format!("whose initial RAM disk {} is not there", short(&path)));
+            return Some(format!("whose initial RAM disk {} does not exist", short(&path)));
         }
         if lines().next().is_some() {
             return None;

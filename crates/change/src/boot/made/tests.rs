@@ -101,7 +101,7 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
     };
     let added = |kernel: &str, words: &str| entry("x", "Debian X", kernel, words);
     for (new, why) in [
-        (added("vmlinuz-5", "quiet quirk=1"), "is not there"),
+        (added("vmlinuz-5", "quiet quirk=1"), "does not exist"),
         (added("vmlinuz-7", "quiet quirk=1 init=/bin/sh"), "unlike"),
         (added("vmlinuz-7", "quiet quirk=1").replace("UUID=1-2", "UUID=9"), "unlike"),
         (
@@ -116,7 +116,7 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
         (
             added("vmlinuz-7", "quiet quirk=1")
                 .replace("initrd.img\n", "initrd.img /tmp/evil.img\n"),
-            "whose initial RAM disk /tmp/evil.img is not there",
+            "whose initial RAM disk /tmp/evil.img does not exist",
         ),
     ] {
         let error = with("10_linux", &new).unwrap_err();
@@ -127,7 +127,7 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
     let other = "menuentry 'Other' {\n\tchainloader +1\n}\n";
     assert_eq!(with("30_os-prober", other), Ok(()));
     let error = with("00_header", other).unwrap_err();
-    assert!(error.ends_with("in front of the former ones"), "{error}");
+    assert!(error.ends_with("before the previous ones"), "{error}");
 }
 
 #[test]
@@ -508,8 +508,8 @@ fn grub_with_an_entry_that_is_not_seen_is_refused_with_its_line() {
         (format!("set k=linux\n$k {other}"), "quoted or from a variable: `$k linux"),
         (other.replace("linux", "'linux'"), "quoted or from a variable: `linux"),
         (other.replace("linux", "l\\inux"), "quoted or from a variable: `linux"),
-        (format!("true; {other}"), "behind another one on its line: `linux"),
-        (format!("if true; then {other}; fi"), "behind another one on its line: `linux"),
+        (format!("true; {other}"), "second command on its line: `linux"),
+        (format!("if true; then {other}; fi"), "second command on its line: `linux"),
         (
             "configfile /boot/foreign.cfg".to_owned(),
             "'Debian GNU/Linux': `configfile /boot/foreign.cfg`",
@@ -576,7 +576,7 @@ fn grub_whose_default_entry_is_not_verified_is_refused() {
         ("default=\"mine\"\n", ours, "", "entry 'mine', which lacks quirk=1"),
         ("set default='mine'\n", "configfile /x.cfg", "", "entry 'mine', which leads to"),
         ("set default=mine\n", "source /x.cfg", "", "`source /x.cfg`"),
-        ("set default=mine\n", "multiboot /x", "", "the kernel is not seen"),
+        ("set default=mine\n", "multiboot /x", "", "whose kernel is not seen"),
         (saved, ours, "saved_entry=mine\n", "entry 'mine', which lacks"),
         // The recovery entry.
         (

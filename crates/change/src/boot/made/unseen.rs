@@ -139,12 +139,14 @@ pub(super) fn check(
                     }
                 }
                 (None, Some(leads)) => {
-                    let how = format!("which leads to what is not read here: `{}`", leads.shown());
+                    let how = format!(
+                        "which leads to something that is not read here: `{}`",
+                        leads.shown()
+                    );
                     return Err(fault((leads.line, boots(how))));
                 }
                 (None, None) if item.loads => {
-                    let how =
-                        "which starts a program of which the kernel is not seen here".to_owned();
+                    let how = "which starts a program whose kernel is not seen here".to_owned();
                     return Err(fault((item.line, boots(how))));
                 }
                 (None, None) => {}
@@ -194,9 +196,8 @@ fn unread(commands: &[Command], is_judged: impl Fn(usize) -> bool) -> Option<(us
             return Some((command.line, why));
         }
         let loads = KERNELS.contains(&name) || MODULES.contains(&name) || LOADERS.contains(&name);
-        (loads && !command.first).then(|| {
-            (command.line, format!("has a command behind another one on its line: `{shown}`"))
-        })
+        (loads && !command.first)
+            .then(|| (command.line, format!("has a second command on its line: `{shown}`")))
     })
 }
 

@@ -61,7 +61,7 @@ fn word_goes_before_a_lone_dash_or_nowhere() {
     assert_eq!(files[0].1, text.replace("--", "clocksource=tsc --"));
     let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"a -- b\"\n";
     let error = plan(&arch(text), &tsc()).unwrap_err().to_string();
-    assert!(error.contains("behind a lone `--`") && error.contains("By hand"), "{error}");
+    assert!(error.contains("after a lone `--`") && error.contains("By hand"), "{error}");
     let entry = "linux /x\noptions a -- b\noptions c\n";
     let boot = system("arch", "", &["bootctl"])
         .with("/boot/loader/entries/a.conf", entry)
@@ -149,7 +149,7 @@ fn two_lines_for_firmware_are_refused_unless_one_is_certain() {
     let refused = |system: &System| {
         let error = plan(system, &tsc()).unwrap_err().to_string();
         assert!(
-            error.contains("/boot/cmdline.txt: /boot/firmware/cmdline.txt is there too"),
+            error.contains("/boot/cmdline.txt: /boot/firmware/cmdline.txt also exists"),
             "{error}"
         );
     };
@@ -235,7 +235,7 @@ fn entries_that_are_not_certain_are_refused() {
             "/boot/grub2/grubenv",
             "# GRUB Environment Block\nkernelopts=ro\n####################",
         );
-    assert!(plan(&behind, &tsc()).unwrap_err().to_string().contains("behind a lone `--`"));
+    assert!(plan(&behind, &tsc()).unwrap_err().to_string().contains("after a lone `--`"));
 }
 
 /// Assigns a variable that contains itself twice on this number of lines.

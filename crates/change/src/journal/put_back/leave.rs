@@ -68,13 +68,13 @@ pub(super) fn gone_entries(
         };
         let Some(record) = entry.records.get_mut(index) else { continue };
         if let Some(path) = renamed {
-            notes.push(format!("{shown}: it is {} by now", path.display()));
+            notes.push(format!("{shown}: it is now {}", path.display()));
             record.path = path;
             continue;
         }
         if record.old != State::Absent {
             notes.push(match unseen {
-                None => format!("{shown}: it was removed since, and stays away"),
+                None => format!("{shown}: it was removed since, and is not restored"),
                 Some(why) => format!(
                     "{shown} {why}, and look whether it has words of this change: they were not reverted there"
                 ),
@@ -129,7 +129,7 @@ pub(super) fn without_program(journal: &Journal, entry: &mut Entry) -> Result<()
                 _ => "it has no words of this change",
             };
             entry.notes.push(format!(
-                "{}: {program} is not installed any more, and {how}, so it stays as it is",
+                "{}: {program} is no longer installed, and {how}, so it stays as it is",
                 journal.place.shown(&record.path).display()
             ));
             entry.texts.extend(text_at(journal, &record.path));

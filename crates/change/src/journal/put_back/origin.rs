@@ -267,14 +267,17 @@ pub(in super::super) fn gone(
     }
     if let Some(at) = mounts::missing(place, entry, &record.path) {
         let at = place.shown(at);
-        let why =
-            format!("is not there, and what was on {} is not mounted: mount it", at.display());
+        let why = format!(
+            "does not exist, and the file system that was on {} is not mounted: mount it",
+            at.display()
+        );
         return Ok(Some(Gone::Unseen(why)));
     }
     Ok(Some(if names.iter().any(|name| is_entry_file(&directory.join(name))) {
         Gone::Removed
     } else {
-        let why = "is not there, and neither is any other entry in its directory: mount what has them at its former place";
+        let why = "does not exist, and neither does any other entry in its directory: mount the \
+                   file system that has them in its original place";
         Gone::Unseen(why.to_owned())
     }))
 }

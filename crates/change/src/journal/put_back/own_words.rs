@@ -94,13 +94,13 @@ impl Former {
             };
             if records(entry, self.step).any(lacked) {
                 report.troubles.push(format!(
-                    "{shown}, which was made since, got {word}, which not every entry had: take it out there by hand if it \
-                     is not wanted"
+                    "{shown}, which was made since, got {word}, which not every entry had: remove \
+                     it there by hand if it is not wanted"
                 ));
             } else {
                 report
                     .kept
-                    .push(format!("{shown}: it was made since, and got {word} as all entries"));
+                    .push(format!("{shown}: it was made since, and got {word} like all entries"));
             }
         }
     }
@@ -146,12 +146,12 @@ fn known_file(
         }
         for word in lost {
             report.troubles.push(format!(
-                "{shown} had {word} before the change, and lacks it by now: add it there by hand"
+                "{shown} had {word} before the change, and lacks it now: add it there by hand"
             ));
         }
         for word in got {
             report.troubles.push(format!(
-                "{shown} had no {word} before the change, and has it by now: take it out there by hand"
+                "{shown} had no {word} before the change, and has it now: remove it there by hand"
             ));
         }
     }

@@ -109,9 +109,9 @@ fn remake(
     };
     let ended = match &error.end {
         End::RolledBack(it) if it.troubles.is_empty() && it.kept.is_empty() => {
-            ". What it made was put back".to_owned()
+            ". The files that it made were restored".to_owned()
         }
-        // Files of the change have been restored by now.
+        // Files of the change have been restored already.
         End::Untouched => String::new(),
         end => format!(". {end}"),
     };
@@ -122,8 +122,9 @@ fn remake(
     Err(JournalError::Partly { restored: std::mem::take(&mut report.restored), open })
 }
 
-/// Restores the former files where a killed program left files that boot nothing: its next run is compared with them,
-/// and they boot the kernels that still exist if that run fails. Returns the failures.
+/// Restores the previous files where a killed program left files that boot nothing: its next run is
+/// compared with them, and they boot the kernels that still exist if that run fails. Returns the
+/// failures.
 fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let mut open = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -176,18 +177,17 @@ fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
     let was_link = matches!(record.old, State::Link { .. });
     let why = match (&now.state, &now.link) {
         (_, Some(link)) => behind(&journal.place, link),
-        (State::Link { target, .. }, None) if !was_link => format!(
-            "is a link to {} by now, and nothing is changed through a link",
-            target.display()
-        ),
+        (State::Link { target, .. }, None) if !was_link => {
+            format!("is now a link to {}, and nothing is changed through a link", target.display())
+        }
         (State::Other, None) if record.old != State::Other => {
-            "is no regular file any more".to_owned()
+            "is no longer a regular file".to_owned()
         }
         _ => return Ok(()),
     };
     let path = journal.place.shown(&record.path);
     let why = if now.link.is_some() { format!("is elsewhere: {why}") } else { why };
-    let why = format!("{why}. Put the file back in its place, then try again");
+    let why = format!("{why}. Restore the file in its place, then try again");
     Err(JournalError::Unfit { path, why })
 }
 

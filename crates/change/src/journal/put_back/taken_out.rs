@@ -237,11 +237,11 @@ pub(super) fn take_out(
     let words = change.add.iter().chain(&change.remove).cloned().collect::<Vec<_>>().join(" ");
     entry.notes.push(match text == now {
         true => format!(
-            "{}: it was changed since, has nothing of this change any more, and stays as it is",
+            "{}: it was changed since, no longer has anything of this change, and stays as it is",
             shown.display()
         ),
         false => format!(
-            "{}: it was changed since, so that only {words} was reverted in it, and the rest stays",
+            "{}: it was changed since, so only {words} was reverted in it, and the rest stays",
             shown.display()
         ),
     });
@@ -272,15 +272,16 @@ pub(super) fn stays(
     let now = text_at(journal, &record.path).unwrap_or_default();
     if change.add.iter().any(|word| now.lines().any(|line| count(line, word) > 0)) {
         let why = format!(
-            "was changed since, and what its former content loads is gone ({}): it would start nothing. Take {} out of it by \
-             hand, then try again",
+            "was changed since, and what its previous content loads is gone ({}): it would start \
+             nothing. Remove {} from it by hand, then try again",
             missing.join(", "),
             change.add.join(" ")
         );
         return Err(JournalError::Unfit { path, why });
     }
     entry.notes.push(format!(
-        "{}: it was changed since, and stays as it is, because what its former content loads is gone ({})",
+        "{}: it was changed since, and stays as it is, because what its previous content loads is \
+         gone ({})",
         path.display(),
         missing.join(", ")
     ));

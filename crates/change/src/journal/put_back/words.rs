@@ -136,9 +136,9 @@ pub(super) fn kept_by_entries(journal: &Journal, entry: &Entry, report: &mut Rep
         if !has.is_empty() && is_older(&path) {
             report.kept.push(format!("{shown}: it is older than the change, and keeps its {has}"));
         } else if !has.is_empty() {
-            report.troubles.push(format!(
-                "{shown}, which was made since, has {has}: take it out there by hand"
-            ));
+            report
+                .troubles
+                .push(format!("{shown}, which was made since, has {has}: remove it there by hand"));
         }
         let lacks = list(&expected.remove, false);
         if !lacks.is_empty() && !is_older(&path) {

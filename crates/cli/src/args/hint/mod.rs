@@ -67,7 +67,8 @@ fn number(error: &Error) -> Option<Error> {
     Some(Error::raw(
         error.kind(),
         format!(
-            "'{option}' takes a whole number, and '{shown}' is none\n\nFor more information, try '--help'.\n"
+            "'{option}' takes a whole number, and '{shown}' is not one\n\nFor more information, try \
+             '--help'.\n"
         ),
     ))
 }

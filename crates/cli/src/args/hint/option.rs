@@ -20,7 +20,7 @@ const MEANT: [(&[&str], &[&str], &str); 8] = [
     (
         &["check"],
         &["-H", "--host", "--hostname"],
-        "check judges the machine that it runs on: let NRPE, ssh or an agent run it there",
+        "check examines the machine that it runs on: run it there by NRPE, ssh or an agent",
     ),
     (&["why"], &["-f", "--file", "-i", "--input"], "clocksmith why FILE"),
 ];

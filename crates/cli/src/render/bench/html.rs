@@ -104,7 +104,7 @@ fn clocksources(out: &mut String, report: &BenchReport) {
     section(
         out,
         "With every clocksource",
-        "The first one was in use, and is again.",
+        "The first one was in use, and is in use again.",
         &plot::clocksources(report),
     );
     let cost = |rows: &[RowReport], name: &str| {
@@ -138,9 +138,10 @@ fn singles(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Single calls",
-        "Each hill is many single calls: the higher, the more of them. The dark line is the median (the \
-         figure), the dashed one the 99th percentile, the dot the slowest call. Heights are roots, so \
-         that rare calls can be seen. What takes less than the step of the timer is at the left edge.",
+        "Each hill is many single calls: the higher, the more of them. The dark line is the median \
+         (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are \
+         roots, so that rare calls can be seen. Calls that take less than the step of the timer are \
+         at the left edge.",
         &plot::distributions(report),
     );
     table(out, &["", "min", "p50", "p90", "p99", "p99.9", "max"], rows);
@@ -210,7 +211,7 @@ fn extras(out: &mut String, report: &BenchReport) {
             gain.reads_per_second,
             gain.spent * 100.0
         );
-        section(out, "What other ways save", &spent, "");
+        section(out, "What other paths save", &spent, "");
         let percent = |cpu: f64| format!("{:.2} %", cpu * 100.0);
         let ways = gain.ways.iter().map(|way| {
             let cost = duration(way.cost.ns);

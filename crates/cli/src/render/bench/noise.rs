@@ -15,8 +15,8 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
         && load > cpus as f64
     {
         out.push(format!(
-            "Load {load:.1} on {cpus} CPUs when it began: p99 and above of single calls, and `max`, hold time of other \
-             programs."
+            "Load {load:.1} on {cpus} CPUs when it began: p99 and above of single calls, and `max`, \
+             include time of other programs."
         ));
     }
     if let Some(others) = noise.others.filter(|share| *share >= OTHERS) {
@@ -27,7 +27,8 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     }
     if let Some(steal) = noise.steal.filter(|share| *share >= STEAL) {
         out.push(format!(
-            "The hypervisor gave {:.0} % of the time to other machines (steal): `max` and p99.9 hold it.",
+            "The hypervisor gave {:.0} % of the time to other machines (steal): `max` and p99.9 \
+             include it.",
             steal * 100.0
         ));
     }
@@ -36,8 +37,9 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
         && low < high
     {
         out.push(format!(
-            "The processor may run from {} to {} MHz (governor {governor}): all figures of two runs may differ alike. Figures \
-             of one run compare; --baseline takes out what is common.",
+            "The processor may run from {} to {} MHz (governor {governor}): all figures of two runs \
+             may differ by the same factor. Figures of one run can be compared; --baseline removes \
+             a common factor.",
             low / 1000,
             high / 1000
         ));

@@ -53,7 +53,7 @@ fn bars(groups: &[Group], thick: f64, description: &str) -> String {
     for group in groups {
         let middle = y + count(group) * thick / 2.0 + 4.0;
         svg.text("name", [LEFT - 8.0, middle], &group.name);
-        // Thin bars have one figure, behind the longest of them; thick ones have one each.
+        // Thin bars have one figure, after the longest of them; thick ones have one each.
         let longest = group.bars.iter().map(|bar| axis.at(bar.cost.high)).fold(0.0, f64::max);
         for bar in &group.bars {
             let [low, at, high] = [bar.cost.low, bar.cost.ns, bar.cost.high].map(|ns| axis.at(ns));
@@ -195,7 +195,7 @@ pub(super) fn compared(baseline: &BaselineReport) -> String {
         svg.dot(class, [x(ratio.ratio), y], 4.0);
         svg.text("value", [RIGHT + 10.0, y + 4.0], &factor(ratio.ratio));
     }
-    svg.finish("Each row of this run against the former one: ratio with its interval")
+    svg.finish("Each row of this run against the earlier one: ratio with its interval")
 }
 
 /// Every clocksource: the time by the counter, and the coarse time.

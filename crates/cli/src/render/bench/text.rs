@@ -132,7 +132,8 @@ fn ways(out: &mut String, report: &BenchReport, style: Style) {
         out.push_str(&wrap(&format!("No user and sys: {why}."), "", ""));
     }
     if report.rows.iter().any(|row| row.resolution_ns.is_none() && row.missing.is_none()) {
-        let text = "No step: it was not seen move by a single step; on a busy machine several ticks pass at once.";
+        let text = "No step: the clock was never seen to advance by a single step; on a busy \
+                    machine several ticks pass at once.";
         out.push_str(&wrap(text, "", ""));
     }
 }
@@ -263,7 +264,7 @@ fn share(saved: &Saved) -> String {
 }
 
 fn gained(out: &mut String, gain: &GainReport, style: Style) {
-    let title = format!("What other ways save at {} reads in a second", gain.reads_per_second);
+    let title = format!("What other paths save at {} reads a second", gain.reads_per_second);
     heading(out, style, &title);
     out.push_str(&wrap(
         &format!(

@@ -36,7 +36,7 @@ pub(super) fn bars(reads: &[Read], counter_ns: Option<f64>) -> String {
         let (class, way) = match read.path {
             Path::Vdso => ("vdso", "in user space (vDSO)"),
             Path::Syscall => ("syscall", "by system call"),
-            Path::Unknown => ("unclear", "by a way that is not clear"),
+            Path::Unknown => ("unclear", "by a path that is not clear"),
         };
         let times = counter.map_or_else(String::new, |counter| times(ns / counter));
         bar(&read.clock, class, ns, &format!(" {way}{times}"));

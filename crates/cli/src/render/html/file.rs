@@ -41,7 +41,7 @@ pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
 /// Returns whether a file begins as this program's pages do.
 fn is_ours(path: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
-    // The file that was examined may be a pipe by now.
+    // The file that was examined may be a pipe now.
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     file.take(HEAD).read_to_end(&mut head)?;

@@ -24,7 +24,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
         report.verdict == Verdict::Ok && reads.iter().all(|cause| cause.severity == Severity::Info);
     page.section(if healthy { "Worth knowing" } else { "Why" }, &causes(&reads));
     page.section("The wall clock", &wall_clock(report, &wall));
-    page.section("What is known of such problems", &known(report));
+    page.section("What is known about such problems", &known(report));
     page.section("What other programs say", &symptoms(report));
     page.section("Where the machine is not as expected", &differences(report));
     let (refused, advised): (Vec<&Remedy>, Vec<&Remedy>) =
@@ -32,7 +32,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.section("What to do, best first", &advice(&advised));
     page.section("What not to do", &refusals(&refused));
     if let Some(asked) = &report.policy {
-        page.section(&format!("What {} asks", asked.name), &super::policy::asked(asked));
+        page.section(&format!("What {} requires", asked.name), &super::policy::asked(asked));
     }
     page.section("What the vendor says", &policies(report));
     page.section("Not seen", &missing(report));
@@ -178,7 +178,7 @@ fn verified(report: &Report) -> Option<String> {
     faults.extend(verified.detectable_rate_ppm.map(|ppm| format!("rates off by {ppm:.0} ppm")));
     faults.extend(verified.detectable_jump_ns.map(|ns| format!("jumps over {}", time(ns))));
     if !faults.is_empty() {
-        let _ = write!(words, "; it would have seen {}", faults.join(", "));
+        let _ = write!(words, "; it would have detected {}", faults.join(", "));
     }
     Some(format!("{} {}", text(&words), source(&verified.source)))
 }

@@ -64,18 +64,22 @@ struct FormerCosts {
 pub(super) fn read(file: &Path) -> Result<Former> {
     let shown = file.display();
     let text = given::read(file, Kinds::Streams, LONGEST)
-        .with_context(|| format!("cannot read the former run {shown}"))?;
+        .with_context(|| format!("cannot read the earlier run {shown}"))?;
     let former: Former = serde_json::from_slice(&text).with_context(|| {
-        format!("{shown} is no former run. `clocksmith bench --json >FILE` writes one")
+        format!("{shown} is not an earlier run. `clocksmith bench --json >FILE` writes one")
     })?;
     if former.schema != "clocksmith.bench.v1" {
         bail!(
-            "{shown} is a document {}, not a former run. `clocksmith bench --json >FILE` writes one",
+            "{shown} is a document {}, not an earlier run. `clocksmith bench --json >FILE` writes \
+             one",
             former.schema
         );
     }
     former.plausible().with_context(|| {
-        format!("{shown} is no former run that can be compared. `clocksmith bench --json >FILE` writes one")
+        format!(
+            "{shown} is not an earlier run that can be compared. `clocksmith bench --json \
+                 >FILE` writes one"
+        )
     })?;
     Ok(former)
 }
@@ -223,7 +227,7 @@ fn summary(compared: &Compared) -> String {
         ));
     }
     if compared.control == Control::Additions {
-        out.push_str(" A read of the counter costs something else than before.");
+        out.push_str(" The cost of a read of the counter has changed.");
     }
     out
 }
@@ -243,7 +247,7 @@ fn unlike(report: &BenchReport, former: &Former) -> Vec<String> {
     differ("clocksource", current, report.clocksource.current.as_deref());
     differ("bound to CPU", cpu(former.method.cpu).as_deref(), cpu(report.method.cpu).as_deref());
     if !former.complete {
-        out.push("the former run was interrupted".to_owned());
+        out.push("the earlier run was interrupted".to_owned());
     }
     out
 }

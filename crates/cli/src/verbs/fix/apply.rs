@@ -195,7 +195,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             ),
             Recovered::FinishedUndo(done) => (
                 done,
-                "an earlier run was killed while it took the change back",
+                "an earlier run was killed while it reverted the change",
                 "that is finished now",
             ),
             Recovered::Mended(done) => {
@@ -221,7 +221,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
         };
         report.taken_back.push(TakenBack::new(done, because));
         let all = done.troubles.is_empty() && done.written_by_others.is_empty();
-        let but = if all { "" } else { ", but for what is named below" };
+        let but = if all { "" } else { ", except for what is named below" };
         err::line(&format!("clocksmith: {because}; {then}{but}"));
     }
     Ok(())

@@ -92,8 +92,8 @@ fn stop() -> bool {
     let wished = interrupt::wished();
     if wished && interrupt::is_held() && !SAID.swap(true, Ordering::Relaxed) {
         err::line(
-            "clocksmith: interrupted: the unfinished change is reverted first, which takes some seconds; until then \
-             further signals have no effect",
+            "clocksmith: interrupted: the unfinished change is reverted first, which takes a few \
+             seconds; until then further signals have no effect",
         );
     }
     wished

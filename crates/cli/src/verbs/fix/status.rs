@@ -81,11 +81,11 @@ fn unfinished(entry: &Entry, busy: bool) -> (Came, String) {
     }
     let text = match entry.phase {
         _ if entry.stuck => format!("change {id} could not be reverted completely"),
-        Phase::Applying => format!("change {id} was made in part: its run was killed"),
+        Phase::Applying => format!("change {id} was made only in part: its run was killed"),
         Phase::Trial | Phase::Applied => {
             format!("change {id} was applied, but the watch did not end: its run was killed")
         }
-        Phase::Undoing => format!("change {id} was reverted in part: its run was killed"),
+        Phase::Undoing => format!("change {id} was reverted only in part: its run was killed"),
     };
     (Came::NotInForce, format!("{text}. To revert it: clocksmith fix --undo"))
 }
@@ -141,7 +141,7 @@ fn unit(entry: &Entry, change: &mut ChangeReport) {
     // The caller's PATH is not used: root's may have a directory that others can write to.
     let shown = find("systemctl").ok().map(Command::new);
     let Some(mut program) = shown else {
-        change.seen.push(format!("whether {UNIT} ran is not known: systemctl is not here"));
+        change.seen.push(format!("whether {UNIT} ran is not known: systemctl is not installed"));
         return;
     };
     let shown = program

@@ -82,7 +82,7 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
         Err(error @ JournalError::Partly { .. }) => {
             let has_rest = Journal::look(place).is_ok_and(|all| !all.is_empty());
             let rest = if has_rest {
-                "The journal has the rest: after that is repaired, `clocksmith fix --undo` reverts it"
+                "The journal has the rest: once that is fixed, `clocksmith fix --undo` reverts it"
             } else {
                 "The journal is gone, or is no longer trusted: no later run reverts the rest"
             };
@@ -112,8 +112,8 @@ fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     if !kept.is_empty() {
         report.result = Came::PartlyUndone;
         report.headline.push_str(&format!(
-            " But another process changed {} at the same time, and that was kept: check whether it contains words of \
-             this change.",
+            " But another process changed {} at the same time, and its change was kept: check \
+             whether it contains words of this change.",
             kept.join(", ")
         ));
     }

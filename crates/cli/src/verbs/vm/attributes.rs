@@ -57,8 +57,12 @@ pub(super) fn give(file: &File, wanted: &Attributes, shown: &str) -> Result<()> 
     let label = |name: &CString| name.as_bytes().starts_with(b"security.");
     for (name, _) in there.iter().filter(|(name, _)| !label(name)) {
         if !wanted.iter().any(|(other, _)| other == name) {
-            rustix::fs::fremovexattr(file, name)
-                .with_context(|| format!("not written: the new {shown} would get other rights"))?;
+            rustix::fs::fremovexattr(file, name).with_context(|| {
+                format!(
+                    "not written: the new {shown} would get different \
+                                          permissions"
+                )
+            })?;
         }
     }
     let now = of(file, shown)?;
@@ -67,7 +71,8 @@ pub(super) fn give(file: &File, wanted: &Attributes, shown: &str) -> Result<()> 
     };
     if ours(&now) != ours(wanted) {
         bail!(
-            "not written: the new {shown} would have other extended attributes than the former one"
+            "not written: the new {shown} would have different extended attributes from the \
+             original"
         );
     }
     Ok(())

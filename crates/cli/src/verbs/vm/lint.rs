@@ -135,7 +135,7 @@ fn directory(path: &Path, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> 
         }
     }
     if !any {
-        bail!("no file of a kind that is known is in {}", shown(path));
+        bail!("no file of a known kind is in {}", shown(path));
     }
     Ok(())
 }

@@ -86,7 +86,8 @@ fn document(name: &str, bytes: &[u8], kind: Option<&str>, guest: Option<&str>) -
     };
     let document = document.map_err(|error| match error {
         DocumentError::UnknownKind if is_log(bytes) => anyhow!(
-            "cannot use {name}: it is a kernel log, and no configuration; `clocksmith why {}` reads it",
+            "cannot use {name}: it is a kernel log, not a configuration; `clocksmith why {}` reads \
+             it",
             shell::quote(name)
         ),
         error => anyhow!("cannot use {name}: {error}"),
@@ -98,7 +99,7 @@ fn is_log(bytes: &[u8]) -> bool {
     KernelLog::scan(bytes, "").is_ok_and(|log| log.looks_like_kernel)
 }
 
-/// The beginning of an OVA, whose first member is the OVF; the disks behind it may be of any size.
+/// The beginning of an OVA, whose first member is the OVF; the disks after it may be of any size.
 fn begin_of_archive(path: &Path) -> Option<Vec<u8>> {
     path.extension().filter(|end| end.eq_ignore_ascii_case("ova"))?;
     let file = given::open(path, Kinds::Regular).ok()?;

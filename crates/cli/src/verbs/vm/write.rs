@@ -63,8 +63,9 @@ impl Target {
         let (metadata, shown) = (&self.metadata, &self.shown);
         if metadata.nlink() > 1 {
             bail!(
-                "not written: {shown} (owner {}) has {} names (hard links), and the others would keep the old text; another \
-                 user may have made them. Copy it to a file of its own (cp {shown} NEW), and change that",
+                "not written: {shown} (owner {}) has {} names (hard links), and the others would \
+                 keep the old content; another user may have made them. Copy it to a file of its \
+                 own (cp {shown} NEW), and change that",
                 metadata.uid(),
                 metadata.nlink()
             );
@@ -108,7 +109,7 @@ impl Target {
     }
 }
 
-/// The same; `meanwhile` runs when the new file is there, before the last look at the old one.
+/// The same; `meanwhile` runs when the new file exists, before the last look at the old one.
 fn replace_with(
     target: &Target,
     before: &[u8],
@@ -230,7 +231,8 @@ fn backup(
         }
     }
     bail!(
-        "not written: {shown} has {COPIES} former copies (.clocksmith-before); remove those that are not needed"
+        "not written: {shown} has {COPIES} earlier copies (.clocksmith-before); remove those that \
+         are not needed"
     )
 }
 
@@ -373,7 +375,7 @@ mod tests {
             fs::write(&path, "old").unwrap();
             let edit = || {
                 if by_rename {
-                    // The same content in another file: it may have another owner by now.
+                    // The same content in another file: it may have another owner now.
                     fs::write(dir.path().join("new"), "old").unwrap();
                     fs::rename(dir.path().join("new"), &path).unwrap();
                 } else {

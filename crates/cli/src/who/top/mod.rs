@@ -42,7 +42,8 @@ pub(crate) fn run(
 ) -> Result<bool> {
     if !out::is_terminal() {
         bail!(
-            "--top draws on a terminal, and standard output is none; without --top there is a report"
+            "--top draws on a terminal, and standard output is not one; without --top there is a \
+             report"
         );
     }
     fits()?;
@@ -96,7 +97,7 @@ fn quits(key: KeyEvent) -> bool {
 fn fits() -> Result<()> {
     const MOST: u32 = 1_000_000;
     let (width, height) =
-        crossterm::terminal::size().context("cannot ask for the size of this terminal")?;
+        crossterm::terminal::size().context("cannot determine the size of this terminal")?;
     if u32::from(width) * u32::from(height) > MOST {
         bail!(
             "this terminal says that it has {width} columns and {height} lines, which --top cannot draw on"

@@ -68,9 +68,9 @@ fn input_that_is_not_a_kernel_log_is_refused() {
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
         ("empty", Vec::new(), "it is empty"),
         ("a blank line", b"\n".to_vec(), not_kernel),
-        ("junk", junk(5000), "is no text"),
-        ("much junk", junk(3 << 20), "is no text"),
-        ("zeros", vec![0; 100_000], "is no text"),
+        ("junk", junk(5000), "is not text"),
+        ("much junk", junk(3 << 20), "is not text"),
+        ("zeros", vec![0; 100_000], "is not text"),
         ("FreeBSD", FREEBSD.into(), not_kernel),
         ("Windows", WINDOWS.into(), not_kernel),
         ("prose", b"It was a dark and stormy night.\n".repeat(50), not_kernel),
@@ -78,9 +78,9 @@ fn input_that_is_not_a_kernel_log_is_refused() {
         ("gzip, head only", gzip(GOOD.as_bytes())[..5].to_vec(), "cut off or damaged"),
         ("xz, cut off", XZ[..40].to_vec(), "cut off or damaged"),
         ("zstd, cut off", ZSTD[..20].to_vec(), "cut off or damaged"),
-        ("gzip of junk", gzip(&junk(5000)), "is no text"),
+        ("gzip of junk", gzip(&junk(5000)), "is not text"),
         ("gzip of nothing", gzip(b""), "it is empty"),
-        ("an ELF file", std::fs::read(env!("CARGO_BIN_EXE_clocksmith")).unwrap(), "is no text"),
+        ("an ELF file", std::fs::read(env!("CARGO_BIN_EXE_clocksmith")).unwrap(), "is not text"),
     ];
     for (what, content, words) in cases {
         let (_dir, path) = file("some.log", &content);
@@ -134,7 +134,7 @@ fn a_compressed_bomb_ends_in_time() {
             &b"all work and no play makes a dull log, line after line after line ... \n"[..],
             "no line",
         ),
-        ("zeros", &[0; 64], "is no text"),
+        ("zeros", &[0; 64], "is not text"),
         ("one line", &[b'x'; 64], "no line that looks like"),
     ] {
         let member = gzip(&line.repeat((32 << 20) / line.len()));

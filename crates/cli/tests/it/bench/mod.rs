@@ -51,8 +51,8 @@ fn wrong_usage_is_reported_at_once() {
         (&["--threads", "0"], "from 1 to"),
         (&["--gain", "-1"], "--gain"),
         (&["--gain", "0"], "above 0"),
-        (&["--baseline", "/nowhere"], "cannot read the former run"),
-        (&["--baseline", file], "no former run"),
+        (&["--baseline", "/nowhere"], "cannot read the earlier run"),
+        (&["--baseline", file], "not an earlier run"),
         (&["--count", "5"], "--like"),
         (&["--like", "P1", "--count", "0"], "0 is not in"),
     ];

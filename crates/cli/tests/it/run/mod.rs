@@ -219,7 +219,7 @@ fn bench_below_run_says_whose_clock_it_measures() {
     let bench = ["bench", "--quick", "--only", "CLOCK_MONOTONIC", "-q"];
     let said = |command: &mut std::process::Command| {
         let out = command.args(bench).output().unwrap();
-        String::from_utf8_lossy(&out.stderr).contains("another vDSO than the kernel's")
+        String::from_utf8_lossy(&out.stderr).contains("a vDSO that is not the kernel's")
     };
     assert!(!said(&mut std::process::Command::new(program)));
     let mut below = std::process::Command::new(program);

@@ -100,14 +100,15 @@ impl Judge<'_, '_> {
         let unconfirmed = !is_paravirt(reference) && is_unconfirmed(self.log);
         let sure = if unconfirmed { sure.min(Confidence::Low) } else { sure };
         let moved = if is_paravirt(reference) {
-            ": a move to a host with another TSC frequency makes that"
+            ": a move to a host with a different TSC frequency causes that"
         } else {
             // Without a frequency, or below the smallest rate that one interval can show.
             match fit {
                 Fit::Possible => {
-                    ": a single disturbance, a wrong TSC frequency and a wrong reference all make that"
+                    ": a single disturbance, a wrong TSC frequency and a wrong reference can all \
+                     cause that"
                 }
-                _ => ": a wrong TSC frequency and a wrong reference both make that",
+                _ => ": a wrong TSC frequency and a wrong reference can both cause that",
             }
         };
         self.add(CauseId::TscSkew, sure, format!("{differ}{moved}; {}", self.settle()));
@@ -122,7 +123,7 @@ impl Judge<'_, '_> {
         if !is_paravirt(self.reference) {
             return;
         }
-        let way = if cs < wd { "stood still, or was set back" } else { "went ahead" };
+        let way = if cs < wd { "stopped, or was set back" } else { "went ahead" };
         let summary = format!(
             "{differ}: or the guest's TSC {way} once, by {} against {}, as when the virtual machine was stopped, restored \
              or moved; one check does not distinguish that from a wrong rate",

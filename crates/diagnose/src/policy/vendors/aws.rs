@@ -84,7 +84,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     kernels: &[],
     so_what: "AWS has said different things over the years: tsc instead of xen on the Xen families, kvm-clock on Nitro, \
               and later tsc again.",
-    do_what: "tsc is right on EC2 where the instance has an invariant TSC. Take it without tsc=reliable: the parameter \
-              adds nothing there and switches every check off.",
+    do_what: "tsc is right on EC2 where the instance has an invariant TSC. Use it without \
+              tsc=reliable: the parameter adds nothing there and switches every check off.",
     see_also: &["kvm-clock", "clocksource=tsc", "tsc=reliable", "xen"],
 };

@@ -49,7 +49,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     kernels: &[],
     so_what: "Google's guide for SAP HANA once called kvm-clock and tsc equal, and now requires tsc. For other programs \
               no text of Google is known here.",
-    do_what: "On instances that run SAP HANA take tsc, which SAP's own check accepts there as well. Elsewhere leave the \
-              choice to the kernel: both are read without a system call.",
+    do_what: "On instances that run SAP HANA use tsc, which SAP's own check accepts there as well. \
+              Elsewhere leave the choice to the kernel: both are read without a system call.",
     see_also: &["kvm-clock", "tsc", "SAP"],
 };

@@ -31,7 +31,7 @@ pub(super) const VENDOR: Vendor = Vendor {
             },
         },
         Rule {
-            machines: "RHEL in guests of KVM, x86",
+            machines: "RHEL in KVM guests, x86",
             when: When::all(&[RHEL, Is::Hypervisor(&[HypervisorKind::Kvm]), X86]),
             purpose: Some("SAP HANA"),
             ask: Ask::only(&["tsc"]),
@@ -70,10 +70,11 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: known_issue("2026-03-31"),
         },
     ],
-    so_what: "For real time Red Hat prefers tsc and names hpet as the second best. Its profile for SAP HANA in guests of \
-              KVM sets tsc, where SAP's own check asks for kvm-clock.",
-    do_what: "On real-time kernels keep tsc where the kernel trusts it. In a guest of KVM take tsc only with the invariant \
-              TSC, and ask the vendor of the database which of the two rules it supports.",
+    so_what: "For real time Red Hat prefers tsc and names hpet as the second best. Its profile for \
+              SAP HANA in KVM guests sets tsc, where SAP's own check asks for kvm-clock.",
+    do_what: "On real-time kernels keep tsc where the kernel trusts it. In a KVM guest use tsc only \
+              with the invariant TSC, and ask the vendor of the database which of the two rules it \
+              supports.",
     see_also: &["tsc", "hpet", "tsc=reliable", "SAP"],
 };
 

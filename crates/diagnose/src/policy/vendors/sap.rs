@@ -103,7 +103,7 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: check_0300("2025-12-02", "allow other than tsc as recommended"),
         },
         Rule {
-            machines: "other guests of KVM, Intel",
+            machines: "other KVM guests, Intel",
             when: When { all: &[X86, INTEL, KVM], none: &[EC2, GCE] },
             purpose: None,
             ask: Ask::only(&["kvm-clock"]),
@@ -133,7 +133,7 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: check_0301("2024-05-31", "OS clocksource is set as recommended"),
         },
         Rule {
-            machines: "guests of KVM on EC2, Intel",
+            machines: "KVM guests on EC2, Intel",
             when: When::all(&[X86, INTEL, EC2, KVM]),
             purpose: None,
             ask: Ask::only(&["kvm-clock"]),
@@ -143,7 +143,7 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: check_0300("2024-05-31", "allow other than tsc as recommended"),
         },
         Rule {
-            machines: "guests of KVM, Intel",
+            machines: "KVM guests, Intel",
             when: When::all(&[X86, INTEL, KVM]),
             purpose: None,
             ask: TSC,

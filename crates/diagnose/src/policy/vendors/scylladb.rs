@@ -23,7 +23,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     clouds: &[],
     rules: &[
         Rule {
-            machines: "guests of KVM, also EC2 and Google, x86-64",
+            machines: "KVM guests, also EC2 and Google, x86-64",
             when: When::all(&[X86_64, KVM]),
             purpose: None,
             ask: Ask::only(&["kvm-clock"]),
@@ -46,7 +46,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     kernels: &[],
     so_what: "The setup script writes the choice at run time, and the image puts tsc on the command line. Both count as \
               a choice of the administrator in the diagnosis.",
-    do_what: "Follow it where the support contract asks for it, and run clocksmith verify once: tsc=reliable means that \
-              the kernel checks nothing any more.",
+    do_what: "Follow it where the support contract asks for it, and run clocksmith verify once: \
+              tsc=reliable means that the kernel no longer checks anything.",
     see_also: &["tsc=reliable", "runtime-override", "cmdline-clocksource-override"],
 };

@@ -21,7 +21,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     clouds: &[],
     rules: &[
         Rule {
-            machines: "SLES 15 SP4 and later in guests of KVM, x86-64",
+            machines: "SLES 15 SP4 and later in KVM guests, x86-64",
             when: When::all(&[Is::Suse, SINCE_5_14, KVM, X86]),
             purpose: HANA,
             ask: Ask::only(&["kvm-clock"]),
@@ -36,7 +36,7 @@ pub(super) const VENDOR: Vendor = Vendor {
             },
         },
         Rule {
-            machines: "SLES 15 SP2 and SP3 in guests of KVM, x86-64",
+            machines: "SLES 15 SP2 and SP3 in KVM guests, x86-64",
             when: When::all(&[Is::Suse, LINUX_5_3, KVM, X86]),
             purpose: HANA,
             ask: Ask::only(&["tsc"]),
@@ -75,9 +75,9 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: TID,
         },
     ],
-    so_what: "The guide for SLES 15 SP2 asks for tsc in a guest of KVM that runs SAP HANA, those for SP4 and later ask for \
-              kvm-clock, and all of them ask for the invariant TSC. The scripts in the later ones still have the comment \
-              \"Set clocksource to tsc\".",
+    so_what: "The guide for SLES 15 SP2 asks for tsc in a KVM guest that runs SAP HANA, those for \
+              SP4 and later ask for kvm-clock, and all of them ask for the invariant TSC. The \
+              scripts in the later ones still have the comment \"Set clocksource to tsc\".",
     do_what: "Follow the guide of the service pack where SAP supports the system by it. Both are read without a system \
               call where the host offers the stable bit.",
     see_also: &["kvm-clock", "tsc", "SAP"],

@@ -1,4 +1,4 @@
-//! Why the kernel gave the TSC up, in its own words.
+//! Why the kernel demoted the TSC, in its own words.
 
 use serde::Serialize;
 

@@ -188,7 +188,7 @@ impl Groups {
 }
 
 /// The event that a message states, if it is one that concerns clocks. A message is recognised at
-/// its beginning, behind the kernel's own prefixes ([`body`]).
+/// its beginning, after the kernel's own prefixes ([`body`]).
 pub(crate) fn parse(message: &str, groups: Groups) -> Option<Event> {
     let message = unmarked(message.trim_start());
     if process::begins_with_name(message) {
@@ -240,7 +240,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
             | Event::WatchdogSkewed { interval_ns: None, .. }
             | Event::Registered { max_idle_ns: 0, .. }
     ) || matches!(event, Event::Switched(name) if !crate::names::is_known(name))
-        // Every erratum has a number, behind this word.
+        // Every erratum has a number, after this word.
         || matches!(event, Event::ArchTimerErratum(text) if text.trim_end().ends_with("erratum"))
 }
 
@@ -255,7 +255,7 @@ pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
     }
 }
 
-/// The text behind the first occurrence of `needle`.
+/// The text after the first occurrence of `needle`.
 pub(crate) fn after<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     find(text, needle).map(|at| &text[at + needle.len()..])
 }
@@ -276,8 +276,8 @@ pub(crate) fn hex(text: &str) -> Option<u64> {
     if digits == 0 { None } else { u64::from_str_radix(&text[..digits], 16).ok() }
 }
 
-/// The text behind the leading digits of a figure, if it shows that the figure is whole: something follows that is
-/// neither a digit nor a mark with which a pager cuts a line.
+/// The text after the leading digits of a figure, if it shows that the figure is whole: something
+/// follows that is neither a digit nor a mark with which a pager cuts a line.
 pub(crate) fn behind_figure(text: &str, digit: fn(u8) -> bool) -> Option<&str> {
     let text = text.trim_start();
     let text = text.strip_prefix("0x").or_else(|| text.strip_prefix('-')).unwrap_or(text);

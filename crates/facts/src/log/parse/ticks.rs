@@ -1,4 +1,5 @@
-//! Ticks that were lost by the count of another counter: x86 before the clocksource framework.
+//! Messages about ticks that, according to another counter, were lost: x86 before the clocksource
+//! framework.
 //!
 //! Sources: `handle_lost_ticks()` and `cpufreq_delayed_get()` in `arch/x86_64/kernel/time.c` (up to 2.6.20), `mark_offset_tsc()`
 //! in `arch/i386/kernel/timers/timer_tsc.c` (up to 2.6.17).
@@ -6,7 +7,7 @@
 use super::super::event::{Event, LostTicks};
 use super::{after, number};
 
-/// `b`: the message, behind the kernel's own prefixes.
+/// `b`: the message, after the kernel's own prefixes.
 pub(super) fn parse(b: &str) -> Option<Event> {
     let lost = |kind| Some(Event::LostTicks(kind));
     if b.starts_with("warning: many lost ticks")

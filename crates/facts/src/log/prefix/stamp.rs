@@ -1,6 +1,7 @@
 //! Seconds since boot, as printk writes them.
 
-/// The stamp with which a text begins as printk writes it: `[    1.288080]`, six digits behind the point.
+/// The stamp with which a text begins as printk writes it: `[ 1.288080]`, six digits after the
+/// point.
 pub(in crate::log) fn printk_stamp(text: &str) -> Option<f64> {
     let end = text.find(']').filter(|end| (9..24).contains(end))?;
     let inside = text.get(1..end).filter(|_| text.starts_with('['))?.trim_start();

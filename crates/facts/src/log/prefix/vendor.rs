@@ -66,7 +66,8 @@ pub(super) fn source(rest: &str) -> Option<&str> {
     Some(if identifier && kernel { message } else { after })
 }
 
-/// The line behind the node that `talosctl dmesg` prints before each: `10.5.0.2: kern:    info: [DATE]: `.
+/// The line after the node that `talosctl dmesg` prints before each: `10.5.0.2: kern: info: [DATE]:
+/// `.
 pub(super) fn behind_node(rest: &str) -> Option<&str> {
     let (node, line) = rest.split_once(": ")?;
     let is_node = (1..=64).contains(&node.len())

@@ -81,8 +81,8 @@ impl Scanner {
             self.went_back = None;
         } else if begins {
             self.went_back = Some(format!(
-                "the boot that begins at {}:{} has an earlier date than one in front of it: which of them is the last one \
-                 is open",
+                "the boot that begins at {}:{} has an earlier date than one before it: which of \
+                 them is the last one is not known",
                 self.log.name, self.line
             ));
         }

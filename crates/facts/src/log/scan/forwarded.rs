@@ -29,10 +29,11 @@ pub(super) struct Forwarded {
 }
 
 impl Scanner {
-    /// Whether a line is of another kernel than the log's own lines, which begin with their time stamp.
+    /// Whether a line is from a kernel other than that of the log's own lines, which begin with
+    /// their time stamp.
     ///
     /// A label alone proves nothing: consoles print the prompt of a login, or a part of another message, before a line.
-    /// The time stamps behind that go on; those of a guest begin again, and its next line has the same label.
+    /// The time stamps after that continue; those of a guest begin again, and its next line has the same label.
     pub(super) fn is_forwarded(
         &mut self,
         place: Place<'_>,

@@ -179,7 +179,7 @@ impl Scanner {
 /// a sentence.
 fn went_back(name: &str, line: usize) -> String {
     format!(
-        "the dates go back at {name}:{line}: these are lines of several boots, of which the last one is open, or the clock \
-         was set between them"
+        "the dates go back at {name}:{line}: these are lines of several boots, and it is not known \
+         which is the last one, or the clock was set between them"
     )
 }

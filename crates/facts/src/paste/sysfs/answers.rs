@@ -66,7 +66,7 @@ pub(super) fn of_two_commands(page: &mut Page<'_>, at: usize, wanted: &[File]) -
     if one != *first || one == two {
         return None;
     }
-    // A blank line behind the commands.
+    // A blank line after the commands.
     let begin = at + 2 + usize::from(page.line(at + 2).trim().is_empty());
     let answers = [begin, begin + 1];
     if answers.iter().any(|at| page.is_prompt(*at) || kind(page.line(*at)).is_none()) {

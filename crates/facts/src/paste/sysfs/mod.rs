@@ -101,7 +101,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     while end < page.len().min(at + 1 + OUTPUT) && !left.is_empty() {
         let value = shown(page.line(end));
         if value.is_empty() {
-            // A blank line behind the command only.
+            // A blank line after the command only.
             if end > at + 1 {
                 break;
             }

@@ -167,7 +167,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     report.ok_or_else(|| {
         LintError::whole(
-            "no command line of bhyve with options, and no line loader= of vm-bhyve, is in it",
+            "it contains neither a bhyve command line with options nor a line loader= of vm-bhyve",
         )
     })
 }

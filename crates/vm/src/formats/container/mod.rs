@@ -300,7 +300,7 @@ fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "q-hv-time-missing" => "remove HV: \"N\"",
         "q-emulated" => "remove KVM: \"N\", where the host has KVM",
-        "q-hpet-on" => "hpet=off in ARGUMENTS, or nothing: the image says hpet=off itself",
+        "q-hpet-on" => "hpet=off in ARGUMENTS, or nothing: the image sets hpet=off itself",
         _ => return None,
     })
 }

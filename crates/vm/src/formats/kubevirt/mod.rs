@@ -137,7 +137,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
 /// The label of nodes that names their architecture.
 const ARCH: &str = "kubernetes.io/arch";
 
-/// Whether an object is of another architecture than x86, for which QEMU has none of these timers.
+/// Whether an object is of an architecture other than x86, for which QEMU has none of these timers.
 /// Source: KubeVirt staging/src/kubevirt.io/api/core/v1/types.go, VirtualMachineInstanceSpec.Architecture.
 fn other_architecture(root: &Node) -> bool {
     let mut other = false;
@@ -406,7 +406,7 @@ impl<'a> Machine<'a> {
                 if fatal { rule!("kv-kvmclock-off-no-invtsc") } else { rule!("kv-kvmclock-off") };
             let finding = Finding::new(rule, key.span.clone());
             out.push(if fatal {
-                let words = "a manifest has it only where it was asked for: it may be meant";
+                let words = "a manifest has it only if it was requested: it may be intended";
                 let finding = finding.fix("remove the timer kvm, or require invtsc");
                 Finding { left: Some(words.to_owned()), ..finding }
             } else {

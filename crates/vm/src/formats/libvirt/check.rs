@@ -41,7 +41,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out.extend(timer::check(domain));
     out.extend(frequency(domain));
     if let Some(word) = &domain.line.no_hpet {
-        let words = "remove it, and say <timer name='hpet' present='no'/>";
+        let words = "remove it, and write <timer name='hpet' present='no'/>";
         out.push(Finding::new(rule!("q-no-hpet-removed"), word.span()).fix(words));
     }
     out.extend(no_acpi(domain));
@@ -50,8 +50,8 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     {
         let severity =
             if domain.stays() || domain.emulated() { Severity::Info } else { Severity::Warn };
-        let words = "say <timer name='tsc' frequency='HERTZ'/> (`vm fix --tsc-frequency HERTZ`), or remove \
-                     <reenlightenment>; leave it if the machine never migrates";
+        let words = "write <timer name='tsc' frequency='HERTZ'/> (`vm fix --tsc-frequency HERTZ`), \
+                     or remove <reenlightenment>; leave it if the machine never migrates";
         let finding = Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone());
         out.push(finding.severity(severity).fix(words));
     }
@@ -65,7 +65,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
 /// Checks for `-no-acpi` after libvirt's own arguments.
 fn no_acpi(domain: &Domain<'_>) -> Option<Finding> {
     let finding = machine::no_acpi(&domain.line, &|_| false, &|_| false)?;
-    let words = "remove it, and take <acpi/> out of <features>";
+    let words = "remove it, and remove <acpi/> from <features>";
     Some(Finding { edits: Vec::new(), ..finding }.fix(words))
 }
 
@@ -93,7 +93,7 @@ fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
         element.attribute("type").map_or_else(|| element.open.clone(), |it| it.whole.clone());
     out.push(Finding::new(rule!("lv-emulated"), kind).fix("type='kvm', where the host has KVM"));
     if let Some((feature, true)) = domain.feature("invtsc") {
-        let words = "remove the feature, or say type='kvm'";
+        let words = "remove the feature, or write type='kvm'";
         out.push(Finding::new(rule!("lv-invtsc-emulated"), feature.open.clone()).fix(words));
     }
     out
@@ -130,8 +130,9 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     let mut out = Vec::new();
     let lost = lost(domain, cpu);
     let mut finding = Finding::new(rule!("lv-cpu-override"), cpu.whole.span()).fix(
-        "remove both arguments and say the same in <cpu>, <features> and <clock>; for +invtsc that is \
-         <feature policy='require' name='invtsc'/>, for kvm=off <kvm><hidden state='on'/></kvm>",
+        "remove both arguments and write the same in <cpu>, <features> and <clock>; for +invtsc \
+         that is <feature policy='require' name='invtsc'/>, for kvm=off <kvm><hidden \
+         state='on'/></kvm>",
     );
     let told = |flag: &&String| !flag.starts_with("hv-") || *flag == "hv-time=on";
     if !lost.iter().any(|flag| told(&flag)) {
@@ -165,7 +166,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
             false => format!("append {flags}"),
         };
         if !clock.iter().all(|flag| carried(&flag)) {
-            fix.push_str("; by hand tsc-frequency=HERTZ of the host, too");
+            fix.push_str("; by hand also tsc-frequency=HERTZ of the host");
         }
         let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span()).fix(fix);
         let vmware = cpu.flag("vmware-cpuid-freq") == Some(true);
@@ -178,7 +179,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
             Guest::Windows if !vmware => finding.edit(end..end, flags),
             _ if vmware => Finding { left: Some(cpu::BESIDE_VMWARE.to_owned()), ..finding },
             _ => {
-                let why = "that the guest is Windows is not declared; --guest says it";
+                let why = "the file does not declare that the guest is Windows; --guest states it";
                 Finding { left: Some(why.to_owned()), ..finding }
             }
         });
@@ -280,9 +281,10 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
             if domain.frequency().is_some_and(|hertz| hertz.trim() != "0") {
                 out.push(Finding::new(rule!("lv-invtsc-freq-ok"), span));
             } else {
-                let words = "say <timer name='tsc' frequency='HERTZ'/> (`virsh capabilities` shows the host's: \
-                             <counter name='tsc' frequency=...>); `vm fix --tsc-frequency HERTZ` does it. Leave it \
-                             if the machine never migrates and is never saved";
+                let words = "write <timer name='tsc' frequency='HERTZ'/> (`virsh capabilities` \
+                             shows the host's: <counter name='tsc' frequency=...>); `vm fix \
+                             --tsc-frequency HERTZ` does it. Leave it if the machine never migrates \
+                             and is never saved";
                 let mut finding = Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words);
                 let asked = domain.cpu.and_then(|cpu| cpu.value("migratable"));
                 // Only that was requested, and not invtsc.

@@ -14,7 +14,7 @@ const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, whic
 /// The reason why a part of a domain is left.
 const PART: &str = "the file is a part of a domain";
 /// The reason why a domain gets no frequency, and so no invariant TSC either.
-const WITHOUT_PLACE: &str = "the domain has no <clock>, and no place is certain for one";
+const WITHOUT_PLACE: &str = "the domain has no <clock>, and the place for one is not certain";
 
 /// Returns the changes of a file, grouped by domain.
 pub(crate) fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {

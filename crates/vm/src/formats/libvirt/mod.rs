@@ -56,8 +56,8 @@ const NO_MACHINE: &str = "no machine was recognised in this script; a domain tha
 /// The message about an element of the same name that another program has.
 const OTHER_DOMAIN: &str = "its <domain> is not one of libvirt, which has a type= and the parts of a machine (<os>, <memory>, <devices>)";
 /// The message about a file that describes a host.
-const CAPABILITIES: &str = "these are the capabilities of a host, and no machine; `clocksmith vm migrate MACHINE --to FILE` \
-    compares a machine with them";
+const CAPABILITIES: &str = "these are the capabilities of a host, not a machine; `clocksmith vm \
+    migrate MACHINE --to FILE` compares a machine with them";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let is = |root: &str| clues.element(root) && (root != "<domain" || own::any(clues.text));
@@ -185,7 +185,7 @@ pub(crate) fn read(text: &Text) -> Result<Tree, LintError> {
     let alone = documents_alone(text.as_str(), from);
     let mut tree = Tree::parse(alone.as_ref().unwrap_or(text), from)?;
     if tree.roots.is_empty() {
-        return Err(LintError::whole("no element of a libvirt domain is in it"));
+        return Err(LintError::whole("it contains no element of a libvirt domain"));
     }
     // Several parts without a domain may be in one file; everything else is one document.
     let parts = tree.roots.len() > 1 && tree.all("domain").next().is_none();

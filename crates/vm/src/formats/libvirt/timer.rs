@@ -71,8 +71,8 @@ fn tsc(domain: &Domain<'_>, timer: &Element) -> Option<Finding> {
         }
     } else {
         finding = finding.fix(
-            "remove the timer; if the guest is to have an invariant TSC, say \
-             <feature policy='require' name='invtsc'/> (`vm fix --invtsc`)",
+            "remove the timer; if the guest is to have an invariant TSC, write <feature \
+             policy='require' name='invtsc'/> (`vm fix --invtsc`)",
         );
         finding = finding.edits(Some(place::remove(domain, timer)));
     }
@@ -90,7 +90,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
     let asked = domain.line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
     if let Some(property) = asked {
         let on = property.state() == Some(true);
-        return on.then(|| asked_for(domain, property.span(), "say hpet=off, or remove it"));
+        return on.then(|| asked_for(domain, property.span(), "write hpet=off, or remove it"));
     }
     let timer = domain.timer("hpet");
     match domain.present("hpet") {

@@ -13,13 +13,13 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
                 if domain.feature("invtsc").is_some_and(|(_, on)| on) {
                     out.push(Finding::new(rule!("xen-invtsc-native-ok"), span));
                 } else {
-                    let words = "require invtsc in <cpu mode='host-passthrough'>, for a domain that never \
-                                 migrates; else leave mode= out";
+                    let words = "require invtsc in <cpu mode='host-passthrough'>, for a domain that \
+                                 never migrates; otherwise omit mode=";
                     out.push(Finding::new(rule!("xen-native-no-invtsc"), span).fix(words));
                 }
             }
             Some("emulate") => {
-                let words = "leave mode= out: Xen emulates only where it must";
+                let words = "omit mode=: Xen emulates only where it must";
                 out.push(Finding::new(rule!("lv-xen-tsc-emulated"), span).fix(words));
             }
             _ => {}

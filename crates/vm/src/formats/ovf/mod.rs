@@ -89,7 +89,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         {
             finding.edits.clear();
             finding.left = Some(
-                "a manifest has the checksum of an OVF; change the machine behind the import, with VBoxManage or in its .vmx"
+                "a manifest has the checksum of an OVF; change the machine after the import, with \
+                 VBoxManage or in its .vmx"
                     .to_owned(),
             );
         }

@@ -444,7 +444,7 @@ fn say(id: &str) -> Option<&'static str> {
         "q-emulated" => {
             "accelerator = \"kvm\", and accel=kvm in a -machine of qemuargs, which replaces it; where the host has KVM"
         }
-        "pve-args-cpu-override" => "say it in cpu_type; then remove -cpu from qemu_additional_args",
+        "pve-args-cpu-override" => "put it in cpu_type; then remove -cpu from qemu_additional_args",
         "pve-kvm-disabled" => "remove disable_kvm",
         _ => return None,
     })

@@ -129,7 +129,7 @@ fn not_idempotent(line: &Line<'_>, above: &[Line<'_>], findings: &mut Vec<Findin
     if guarded(line, above) || sought.any(parameter) {
         return;
     }
-    let fix = "write a drop-in of its own, with > and not >>: /etc/default/grub.d/NAME.cfg (Debian, \
+    let fix = "write a separate drop-in, with > and not >>: /etc/default/grub.d/NAME.cfg (Debian, \
                Ubuntu), or use grubby --update-kernel=ALL --args=... (Fedora, RHEL, Amazon)";
     findings.push(Finding::new(rule!("persist-grub-not-idempotent"), line.trimmed()).fix(fix));
 }

@@ -1,5 +1,6 @@
-//! Files that make a choice of clocksource persistent over boots: tuned profiles, shell scripts, cloud-init, Ansible,
-//! systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and similar ones.
+//! Files that make a choice of clocksource persistent across boots: tuned profiles, shell scripts,
+//! cloud-init, Ansible, systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and similar
+//! ones.
 //!
 //! They have many languages but few possible errors, so a file is read as statements: kernel parameters
 //! ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults ([`grub`]). The effect of a
@@ -27,7 +28,7 @@ use lines::{Line, lines};
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "persistence",
-    files: "what keeps a choice of clocksource over boots",
+    files: "settings that keep a choice of clocksource across boots",
     sample: ("a.sh", "#!/bin/sh\necho clocksource=tsc\n"),
     rules: rules!("persist"),
     detect,

@@ -114,14 +114,14 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report
     });
-    report.ok_or_else(|| LintError::whole("no qm create or qm set with options is in it"))
+    report.ok_or_else(|| LintError::whole("it contains no qm create or qm set with options"))
 }
 
 /// Returns the remedy for a rule, in the terms of `qm`.
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
-        "pve-kvm-disabled" => "leave --kvm 0 out",
-        "pve-kvm-hidden" => "leave hidden=1 out of --cpu",
+        "pve-kvm-disabled" => "remove --kvm 0",
+        "pve-kvm-hidden" => "remove hidden=1 from --cpu",
         "pve-ostype-windows-unset" => "--ostype win10 or win11, as it is",
         _ => return None,
     })

@@ -236,8 +236,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     if document.text.as_str().starts_with("#!") {
         return Err(LintError::whole(
-            "it is a script, and no qm create or qm set with options is in it; a machine of Proxmox VE is a file of lines \
-             `key: value`",
+            "it is a script without a qm create or qm set with options; a machine of Proxmox VE is \
+             a file of lines `key: value`",
         ));
     }
     if is_container(document.text.as_str()) {
@@ -245,7 +245,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let sections = sections(&document.text);
     let Some(section) = sections.iter().find(|s| !s.snapshot && !s.entries.is_empty()) else {
-        return Err(LintError::whole("no line `key: value` of Proxmox VE is in it"));
+        return Err(LintError::whole("it contains no line `key: value` of Proxmox VE"));
     };
     let line = section.args(&document.text);
     let Known { guest, guessed } = section.guest(line.as_ref(), document);
@@ -324,8 +324,9 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
             .severity(severity)
             .summary(format!("a -cpu in args replaces the one that Proxmox VE generates: {words} never reaches QEMU"))
             .fix(
-                "say it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as invtsc, in a model \
-                 of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove -cpu from args",
+                "put it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as \
+                 invtsc, in a separate model in /etc/pve/virtual-guest/cpu-models.conf; then remove \
+                 -cpu from args",
             ),
     );
     let context = cpu::Context {

@@ -52,7 +52,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report
     });
-    report.ok_or_else(|| LintError::whole("no task of it makes a machine of Proxmox VE"))
+    report.ok_or_else(|| LintError::whole("it has no task that makes a Proxmox VE machine"))
 }
 
 fn judge(document: &Document, (key, options): &(&Key, &Node)) -> Result<Report, LintError> {
@@ -91,7 +91,7 @@ fn judge(document: &Document, (key, options): &(&Key, &Node)) -> Result<Report, 
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "pve-kvm-disabled" => "kvm: true",
-        "pve-kvm-hidden" => "leave hidden=1 out of cpu:",
+        "pve-kvm-hidden" => "remove hidden=1 from cpu:",
         "pve-ostype-windows-unset" => "ostype: win10 or win11, as it is",
         _ => return None,
     })

@@ -18,10 +18,10 @@ const ALONE: &str = "the file does not settle that the guest has a better clock 
 /// The reason why the HPET of another system is left.
 const OTHER: &str = "without an invariant TSC the HPET is the best clock of this system, or as good as the next one";
 /// The reason why a requested HPET is left if the guest may be any system.
-const ASKED: &str = "the file asks for the HPET, and does not state which system the guest has: not each one has a use for \
-    kvm-clock; --guest says it";
+const ASKED: &str = "the file requests the HPET, and does not state which system the guest runs: \
+                     not every system can use kvm-clock; --guest states it";
 /// The reason why an HPET whose properties are set is left.
-const CONFIGURED: &str = "-global sets a property of the HPET, so it may be meant";
+const CONFIGURED: &str = "-global sets a property of the HPET, so it may be intended";
 /// The reason why an HPET is left that the guest's command line selects.
 const CHOSEN: &str = "the guest's own command line chooses the HPET";
 

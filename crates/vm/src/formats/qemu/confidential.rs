@@ -37,7 +37,8 @@ impl Confidential {
 }
 
 /// The reason why nothing of such a guest is changed.
-pub(crate) const WHY: &str = "the guest is a confidential one: what it sees of its host may be measured, and is for its owner to change";
+pub(crate) const WHY: &str = "the guest is a confidential one: what it sees of its host may be \
+                              measured, and only its owner should change it";
 
 /// Removes all edits, and adds the reason to their findings.
 pub(crate) fn leave(findings: &mut [Finding]) {

@@ -52,8 +52,8 @@ pub(crate) struct Context<'a> {
 }
 
 /// The reason why a disabled kvm-clock is left if the guest may be any system.
-pub(crate) const ANY_SYSTEM: &str = "the file does not state which system the guest has: one that is not Linux may need it so; \
-    --guest says it";
+pub(crate) const ANY_SYSTEM: &str = "the file does not state which system the guest runs: one that \
+                                     is not Linux may need it; --guest states it";
 
 /// Whether the model is one for which `migratable` is a property.
 fn has_migratable(model: &str) -> bool {
@@ -167,7 +167,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     if let Some(property) = cpu.get("migratable")
         && !has_migratable(&model)
     {
-        let words = "remove migratable=; for a named model, invtsc is asked for by +invtsc alone";
+        let words = "remove migratable=; for a named model, only +invtsc requests invtsc";
         out.push(cut(rule!("q-migratable-named-model"), property, true, words));
     }
     if let Some(property) = cpu.get("hv-reenlightenment").filter(|p| p.state() == Some(true))
@@ -208,7 +208,8 @@ fn is_leaf(property: &Property) -> bool {
 /// or a test, needs this.
 pub(crate) fn one_of_several(other: &str) -> String {
     format!(
-        "{other} is disabled, too: the file means to hide what KVM offers, and kvm-clock is a part of that"
+        "{other} is also disabled: the file intends to hide what KVM offers, and kvm-clock is a \
+         part of that"
     )
 }
 
@@ -239,7 +240,7 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
 pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
 /// The reason why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =
-    "beside a flag of Hyper-V, vmware-cpuid-freq=on gives the guest no frequency any more";
+    "beside a flag of Hyper-V, vmware-cpuid-freq=on no longer gives the guest a frequency";
 
 /// `vmware-cpuid-freq=on` beside Hyper-V flags.
 fn vmware(cpu: &Properties) -> Option<Finding> {

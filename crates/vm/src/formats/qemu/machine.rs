@@ -64,7 +64,8 @@ fn commented(document: &Document, at: usize) -> bool {
 }
 
 /// The message about an HPET of a command line with words of which nothing is known.
-const UNLESS: &str = "the machine has an HPET unless words that only a run tells disable it: QEMU gives one to pc and q35";
+const UNLESS: &str = "the machine has an HPET unless words that only a run shows disable it: QEMU \
+                      gives one to pc and q35";
 /// The reason why an HPET is left.
 const COMMENTED: &str = "a comment on the line mentions the HPET";
 /// The first remedy where the HPET is the best clock.
@@ -108,7 +109,7 @@ pub(crate) fn check(
     if x86(command) {
         out.extend(no_acpi(line, conditional, place.asked));
     } else if arm(command) {
-        let left = "of the machines of Arm only virt knows acpi=".to_owned();
+        let left = "of the Arm machines, only virt knows acpi=".to_owned();
         out.extend(no_acpi(line, conditional, place.asked).map(|finding| Finding {
             edits: Vec::new(),
             left: Some(left),
@@ -268,7 +269,7 @@ fn hpet(
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
         if asked.is_some_and(|property| property.state() != Some(false)) {
             // The file does not show which of the two is intended.
-            let why = "the same command line says hpet=on; take one of the two out".to_owned();
+            let why = "the same command line has hpet=on; remove one of the two".to_owned();
             out.push(Finding { left: Some(why), ..finding });
             return out;
         }

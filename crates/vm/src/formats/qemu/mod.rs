@@ -46,7 +46,7 @@ use std::ops::Range;
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "qemu",
-    files: "command lines of QEMU in any script",
+    files: "QEMU command lines in any script",
     sample: ("start.sh", "#!/bin/sh\nqemu-system-x86_64 -cpu host -m 1G -enable-kvm\n"),
     rules: rules!("qemu"),
     detect,
@@ -117,7 +117,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             return Ok(report);
         }
         return Err(LintError::whole(
-            "no command line of QEMU is in it; if it is of another kind, say so with --kind",
+            "it contains no QEMU command line; if it is of another kind, specify --kind",
         ));
     };
     // Words that were collected are those of a script that the file writes.

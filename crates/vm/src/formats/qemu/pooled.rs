@@ -1,7 +1,7 @@
 //! Groups words of a script, in which no command was found, by command line. The words of a statement belong together;
-//! text and arrays that are added to a variable belong to its former value (`CMD+=" -cpu max"`, `CMD="$CMD -cpu max"`),
-//! and a text belongs to the variables in it; lines that consist of options continue the line before. Two separate
-//! variables may be of two machines, whatever variables both include.
+//! text and arrays that are added to a variable belong to its previous value (`CMD+=" -cpu max"`, `CMD="$CMD -cpu
+//! max"`), and a text belongs to the variables in it; lines that consist of options continue the line before. Two
+//! separate variables may be of two machines, even if both include the same variables.
 
 use super::script::{begin, end, strong, tests};
 use crate::placed::Placed;

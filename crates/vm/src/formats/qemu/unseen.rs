@@ -73,7 +73,7 @@ pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Findin
     }
     let what = if name.contains(['/', '.']) { "script" } else { "function" };
     let words =
-        format!("the {what} {name} writes the command line; what it writes, only a run tells");
+        format!("the {what} {name} writes the command line; only a run shows what it writes");
     finding(at.clone(), words)
 }
 
@@ -95,7 +95,7 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
     let say = |value: Placed| {
         let at = value.open()?;
         let name = expression(document.text.as_str(), at);
-        Some(finding(at..at + name.len(), format!("what {name} holds, only a run tells")))
+        Some(finding(at..at + name.len(), format!("only a run shows what {name} contains")))
     };
     all.filter_map(say).collect()
 }
@@ -164,7 +164,7 @@ fn strings(document: &Document, script: &Script) -> Vec<Finding> {
             && used.get(from) != Some(&true)
             && out.len() < MOST
         {
-            let words = format!("which command line {mark} comes to, only a run tells");
+            let words = format!("only a run shows which command line {mark} leads to");
             out.push(finding(string.slice(at..at + mark.len()).span(), words));
         }
     }
@@ -212,8 +212,8 @@ fn marks(document: &Document, script: &Script) -> Vec<Finding> {
                 None => continue,
             };
             let words = match holder {
-                Some(name) => format!("where ${name} with {mark} comes to, only a run tells"),
-                None => format!("which command line {mark} comes to, only a run tells"),
+                Some(name) => format!("only a run shows where ${name} with {mark} leads"),
+                None => format!("only a run shows which command line {mark} leads to"),
             };
             out.push(finding(at..at + mark.len(), words));
         }

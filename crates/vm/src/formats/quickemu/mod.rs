@@ -49,7 +49,7 @@ fn find<'a>(document: &'a Document, name: &str) -> Option<(&'a str, Range<usize>
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let Some((system, at)) = find(document, "guest_os") else {
-        return Err(LintError::whole("no line guest_os=\"...\" of quickemu is in it"));
+        return Err(LintError::whole("it contains no line guest_os=\"...\" of quickemu"));
     };
     let mut inner = Inner::new(Kind::Qemu, document, at);
     inner.declared = Some(match system {

@@ -182,7 +182,7 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         for finding in report.findings.iter_mut().filter(|it| ABSENT.contains(&it.rule.id)) {
             finding.severity = Severity::Info;
             finding.summary =
-                Some(format!("{}, unless the XSLT sheet puts it in", finding.rule.summary));
+                Some(format!("{}, unless the XSLT sheet adds it", finding.rule.summary));
         }
     }
     for finding in &mut report.findings {
@@ -331,8 +331,8 @@ fn say(id: &str) -> Option<&'static str> {
              migrates and is never saved"
         }
         "pve-args-cpu-override" => {
-            "say it in the block cpu, or in a model of its own in /etc/pve/virtual-guest/cpu-models.conf; then remove \
-             -cpu from the arguments"
+            "put it in the block cpu, or in a separate model in \
+             /etc/pve/virtual-guest/cpu-models.conf; then remove -cpu from the arguments"
         }
         _ => return None,
     })

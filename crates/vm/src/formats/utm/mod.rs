@@ -68,7 +68,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let tree = Tree::strict(&document.text)?;
     let root = tree.all("dict").next();
     let Some(root) = root.map(|root| node(&tree, root)) else {
-        return Err(LintError::whole("no dictionary of a property list is in it"));
+        return Err(LintError::whole("it contains no dictionary of a property list"));
     };
     let of = |path: &[&str]| said(&root, path);
     if of(&["Backend"]).is_some_and(|(backend, _)| backend != "QEMU") {

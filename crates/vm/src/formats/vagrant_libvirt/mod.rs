@@ -82,7 +82,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         take(&mut made, rest, at);
     }
     if made.whole.is_empty() {
-        return Err(LintError::whole("no block `provider :libvirt do |NAME|` is in it"));
+        return Err(LintError::whole("it contains no block `provider :libvirt do |NAME|`"));
     }
     if made.cpu.is_empty() {
         made.cpu.push(("mode", "host-model".to_owned(), made.whole.clone()));

@@ -23,7 +23,7 @@ use std::ops::Range;
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "virt-install",
-    files: "command lines of virt-install and virt-xml",
+    files: "virt-install and virt-xml command lines",
     sample: ("vm.sh", "virt-install --name a --clock hpet_present=yes --import\n"),
     rules: rules!("virt_install"),
     detect,
@@ -137,7 +137,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
     }
     all.ok_or_else(|| {
-        LintError::whole("no command line of virt-install or virt-xml with options is in it")
+        LintError::whole("it contains no virt-install or virt-xml command line with options")
     })
 }
 

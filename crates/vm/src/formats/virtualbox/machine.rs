@@ -43,7 +43,7 @@ pub(crate) struct Machine {
     pub(crate) cpus: Option<Setting>,
     pub(crate) provider: Option<Setting>,
     pub(crate) os: Option<Setting>,
-    /// The guest by another sign than its type: the name of a Vagrant box.
+    /// The guest according to a sign other than its type: the name of a Vagrant box.
     pub(crate) hint: Guest,
     /// The guest's system, if the caller specified it.
     pub(crate) said: Option<Guest>,

@@ -187,7 +187,7 @@ fn keys(judge: &mut Judge<'_>) -> bool {
             rule!("vb-ticks-out-of-range"),
             extra,
             None,
-            "remove the key: the host's own rate is right",
+            "remove the key: the host's own rate is correct",
         );
         refuses = true;
     }
@@ -244,7 +244,7 @@ fn tied(judge: &mut Judge<'_>, tied: bool) -> bool {
             judge.key(rule!("vb-tied-smp"), extra, Some(said), fix);
         }
         _ => {
-            let fix = "remove TSCTiedToExecution, unless the guest is there to be measured";
+            let fix = "remove TSCTiedToExecution, unless the guest exists only for measurements";
             judge.findings.push(Finding::new(rule!("vb-tied"), extra.whole.clone()).fix(fix));
         }
     }
@@ -371,8 +371,8 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
         if linux && kvm && !old {
             let said = format!(
-                "{count} vCPUs without TSCMode: reads of the TSC trap until {who} turns on {what}, which the interface \
-                 of its hypervisor lets it"
+                "{count} vCPUs without TSCMode: reads of the TSC trap until {who} turns on {what}, \
+                 which its hypervisor's interface allows"
             );
             finding = finding.summary(said);
             finding.fix = None;

@@ -104,7 +104,7 @@ pub(super) fn read(document: &Document) -> Result<File, LintError> {
         })?;
     let root = tree.roots.first().and_then(|root| tree.get(*root));
     let root = root.filter(|root| root.name == "VirtualBox").ok_or_else(|| {
-        let what = "the first element is not <VirtualBox>: this is no VirtualBox machine";
+        let what = "the first element is not <VirtualBox>: this is not a VirtualBox machine";
         LintError::within(&document.text, root.map_or(0, |root| root.open.start), what)
     })?;
     let era = setting(root, "version").and_then(|version| era(&version.value));

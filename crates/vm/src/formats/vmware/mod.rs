@@ -126,7 +126,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         return Ok(nothing(document.system(None, None, []).guest));
     }
     if entries.is_empty() {
-        let what = "no line of the form key = \"value\": this is no .vmx file";
+        let what = "no line of the form key = \"value\": this is not a .vmx file";
         return Err(LintError::whole(what));
     }
     let os = last("guestos");

@@ -69,7 +69,7 @@ pub(super) fn read(document: &Document) -> Vec<Setting> {
 pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let all = |why| vec![(0..text.len(), why)];
     if text.contains("\"\"\"") || text.contains("'''") {
-        return all("a text goes over several lines");
+        return all("a text spans several lines");
     }
     let mut at = 0;
     let mut places: HashMap<String, Vec<Range<usize>>> = HashMap::new();
@@ -80,12 +80,12 @@ pub(super) fn doubts(text: &str) -> Vec<(Range<usize>, &'static str)> {
         match setting {
             Some(setting) => places.entry(setting.key).or_default().push(setting.span),
             None if piece.is_empty() || piece.starts_with('#') => {}
-            None => return all("a line of the file is no setting, so it may be a program"),
+            None => return all("a line of the file is not a setting, so it may be a program"),
         }
         at = next.max(at + 1);
     }
     let twice = places.into_values().filter(|places| places.len() > 1).flatten();
-    twice.map(|span| (span, "the setting is there twice")).collect()
+    twice.map(|span| (span, "the setting occurs twice")).collect()
 }
 
 /// Returns one statement from `at`, and where the next one begins.

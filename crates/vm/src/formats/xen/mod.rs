@@ -143,7 +143,7 @@ pub(crate) fn doubts(text: &str) -> Vec<(std::ops::Range<usize>, &'static str)> 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let domain = Domain { settings: config::read(document) };
     if domain.settings.is_empty() {
-        return Err(LintError::whole("no setting of the form key = value: this is no xl.cfg"));
+        return Err(LintError::whole("no setting of the form key = value: this is not an xl.cfg"));
     }
     let Known { guest, guessed } = domain.guest(document);
     // A fragment has no name.
@@ -247,10 +247,11 @@ fn tsc_mode(
         Some("native") if invariant => {
             findings.push(Finding::new(rule!("xen-invtsc-native-ok"), span))
         }
-        Some("native") => findings.push(
-            Finding::new(rule!("xen-native-no-nomigrate"), span)
-                .fix("nomigrate = 1 if the domain never migrates, else tsc_mode = \"default\""),
-        ),
+        Some("native") => {
+            findings.push(Finding::new(rule!("xen-native-no-nomigrate"), span).fix(
+                "nomigrate = 1 if the domain never migrates, otherwise tsc_mode = \"default\"",
+            ))
+        }
         Some(_) => {
             if !partial || setting.is_some() {
                 findings.push(Finding::new(rule!("xen-tsc-default"), span));

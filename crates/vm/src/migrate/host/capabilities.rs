@@ -21,14 +21,14 @@ pub fn parse(name: &str, text: &str) -> Result<Host, HostError> {
         "capabilities" => {}
         "domainCapabilities" => {
             return Err(HostError::Empty(
-                "it is the output of `virsh domcapabilities`, which says nothing of the TSC; give \
-                 that of `virsh capabilities`"
+                "it is the output of `virsh domcapabilities`, which says nothing about the TSC; \
+                 give that of `virsh capabilities`"
                     .to_owned(),
             ));
         }
         "domain" => {
             return Err(HostError::Empty(
-                "it is a domain, which is a guest and no host; give the output of `virsh \
+                "it is a domain, which is a guest, not a host; give the output of `virsh \
                  capabilities`"
                     .to_owned(),
             ));

@@ -43,7 +43,7 @@ pub fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
     if schema != "clocksmith.why.v1" {
         let schema: String = clocksmith_facts::visible::line(&schema).chars().take(40).collect();
         return Err(HostError::Empty(format!(
-            "it is a document {schema}, which tells of no host; `clocksmith why --json` does"
+            "it is a document {schema}, which describes no host; `clocksmith why --json` does"
         )));
     }
     let Some(known) = report.machine.and_then(|machine| machine.as_host) else {

@@ -16,7 +16,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
-    /// Its name, else that of its file.
+    /// Its name, otherwise that of its file.
     pub name: String,
     /// Its counter.
     pub tsc: Option<Tsc>,
@@ -60,7 +60,8 @@ pub enum HostError {
     Foreign(String),
     /// A frequency that no processor has.
     #[error(
-        "a TSC frequency of {0} is none that a processor has: it is given in Hz, such as 2500000000"
+        "a TSC frequency of {0} is not one that a processor has: it is given in Hz, such as \
+         2500000000"
     )]
     Frequency(String),
 }

@@ -20,7 +20,7 @@ const INVTSC: &str = "cpu-feature.node.kubevirt.io/invtsc";
 const INTEL: &str = "cpu-vendor.node.kubevirt.io/Intel";
 const AMD: &str = "cpu-vendor.node.kubevirt.io/AMD";
 
-const NO_NODE: &str = "it holds no Node of Kubernetes; `kubectl get nodes -o json` writes them";
+const NO_NODE: &str = "it contains no Kubernetes Node; `kubectl get nodes -o json` writes them";
 
 #[derive(Deserialize)]
 struct Object {
@@ -122,7 +122,7 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 /// Returns an error if the text is not YAML, or has no node.
 pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
     let documents = yaml::parse(text).map_err(|error| {
-        // A text that is not YAML is more likely of another kind than broken.
+        // A text that is not YAML is probably of another kind, not broken.
         if text.contains("kubevirt.io/") {
             HostError::Broken(format!("this YAML cannot be read: {error}"))
         } else {
