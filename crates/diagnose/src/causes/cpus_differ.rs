@@ -10,6 +10,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("its CPUs are not alike in what concerns clocks"),
     returns: true,
     find,
+    any_architecture: true,
     ..PLAIN
 };
 
