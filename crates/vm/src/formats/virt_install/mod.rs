@@ -13,6 +13,7 @@ use crate::finding::Severity;
 use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::guest::Guest;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, only_named};
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("virt_install"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: None,
 };
 
