@@ -21,7 +21,7 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
 up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary,
 every link leads somewhere, also in the Markdown outside the book, and every file, every step of `./test.sh` and every
-test (`file.rs::function`) that a text names is there.
+test (`file.rs::function`) that a text names is there, and so is every path in `ARCHITECTURE.md`.
 """
 
 import argparse
@@ -372,6 +372,16 @@ def proofs(pages):
     return wrong
 
 
+def places():
+    """Paths that ARCHITECTURE.md names and that are not there, as a whole or as the end of one."""
+    wrong, files = [], [str(p) for top in ("crates", "xtask") for p in (TOP / top).rglob("*")]
+    for name in re.findall(r"`([\w.-]+(?:/[\w.-]*)+|[\w-]+\.rs)`", (TOP / "ARCHITECTURE.md").read_text()):
+        path = name.rstrip("/")
+        if not (TOP / path).exists() and not any(f.endswith(f"/{path}") for f in files):
+            wrong.append(f"ARCHITECTURE.md: {name} is not there")
+    return wrong
+
+
 def built(directory):
     """What is wrong with the built book: links that lead nowhere, resources from elsewhere."""
     wrong, count = [], 0
@@ -485,7 +495,7 @@ def main():
     if args.pages and not chosen:
         sys.exit(f"book/test.py: no page begins with {' or '.join(args.pages)}; pages are named from book/src")
     if not args.pages:
-        wrong += links(pages) + proofs(pages)
+        wrong += links(pages) + proofs(pages) + places()
         known = steps()
         for path in [*pages, *texts()]:
             # What was is told with the names of its time.

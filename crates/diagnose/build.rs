@@ -2,8 +2,9 @@
 //!
 //! A page: its title, what it is about, then `## Versions`, `## What it means`, `## What to do`, and the lists `## See also`,
 //! `## Words` (other words that mean it; for messages, other parts of their text) and `## Sources`. Of a message the
-//! file's name is the id by which `explain/messages.rs` finds it; otherwise the title is. The page of a cause also has
-//! `## Kernel lines`, short logs that lead to it, or `## Where it is seen`; `tests/cases.rs` and the book read them.
+//! file's name is its id; else the title is. The page of a cause also has `## Kernel lines`, short logs that lead to it, or
+//! `## Where it is seen`; `tests/cases.rs` and the book read them. The page of a message has the list `## Events`, if the log
+//! parser has events for it: variants of `Event`, or patterns for a part of a variant.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ const LISTS: [(&str, &str); 3] =
     [("See also", "see_also"), ("Words", "words"), ("Sources", "sources")];
 /// Sections of a cause's page that tests and the book read.
 const CASES: [&str; 2] = ["Kernel lines", "Where it is seen"];
+/// The section with the events that a message's page explains.
+const EVENTS: &str = "Events";
 
 type Wrong = Box<dyn std::error::Error>;
 
@@ -23,6 +26,7 @@ fn main() -> Result<(), Wrong> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=knowledge");
     let mut out = String::new();
+    let mut events = Vec::new();
     for kind in KINDS {
         writeln!(out, "pub(super) static {}: &[Entry] = &[", kind.to_uppercase())?;
         for path in pages(&Path::new("knowledge").join(kind))? {
@@ -31,11 +35,17 @@ fn main() -> Result<(), Wrong> {
             let entry = entry(kind, &path, &text)
                 .map_err(|wrong| format!("{}: {wrong}", path.display()))?;
             out.push_str(&entry);
+            if kind == "messages" {
+                let listed =
+                    listed(&path, &text).map_err(|wrong| format!("{}: {wrong}", path.display()))?;
+                events.extend(listed);
+            }
         }
         out.push_str("];\n");
     }
     let directory = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: cargo sets it")?;
     fs::write(Path::new(&directory).join("knowledge.rs"), out)?;
+    fs::write(Path::new(&directory).join("events.rs"), ids(events))?;
     Ok(())
 }
 
@@ -73,12 +83,12 @@ fn entry(kind: &str, path: &Path, text: &str) -> Result<String, String> {
             } else {
                 fields.push((field, format!("&{items:?}")));
             }
-        } else if kind != "causes" || !CASES.contains(&head) {
+        } else if !own(kind).contains(&head) {
             return Err(format!("a page of {kind} has no section `## {head}`"));
         }
     }
     fields.push(("words", format!("&{words:?}")));
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).ok_or("its name is no UTF-8")?;
+    let stem = stem(path)?;
     let id = if kind == "messages" { stem } else { words.first().map_or("", String::as_str) };
     fields.push(("id", format!("{id:?}")));
     for (head, field) in TEXTS {
@@ -94,6 +104,42 @@ fn entry(kind: &str, path: &Path, text: &str) -> Result<String, String> {
     let fields: Vec<String> =
         fields.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
     Ok(format!("Entry {{ {} }},\n", fields.join(", ")))
+}
+
+/// The sections that only pages of this kind have, and `explain` does not show.
+fn own(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "causes" => &CASES,
+        "messages" => &[EVENTS],
+        _ => &[],
+    }
+}
+
+fn stem(path: &Path) -> Result<&str, String> {
+    Ok(path.file_stem().and_then(|stem| stem.to_str()).ok_or("its name is no UTF-8")?)
+}
+
+/// The events that a page of messages lists, each with the id of the page.
+fn listed(path: &Path, text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut sections = text.split("\n## ").filter_map(|section| section.split_once('\n'));
+    let Some((_, body)) = sections.find(|(head, _)| *head == EVENTS) else { return Ok(Vec::new()) };
+    let id = stem(path)?;
+    let items = items(body).map_err(|wrong| format!("## {EVENTS}: {wrong}"))?;
+    Ok(items.iter().map(|item| (item.trim_matches('`').to_owned(), id.to_owned())).collect())
+}
+
+/// A match of events to the ids of their pages: patterns for a part of a variant before the variants as a whole.
+fn ids(mut events: Vec<(String, String)>) -> String {
+    let is_whole = |event: &str| event.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    events.sort_by_key(|(event, _)| is_whole(event));
+    let mut out = "// An event that is missing here belongs under `## Events` of a page in `knowledge/messages`.\n\
+                   match event {\n"
+        .to_owned();
+    for (event, id) in events {
+        let fields = if is_whole(&event) { " { .. }" } else { "" };
+        out += &format!("    Event::{event}{fields} => {id:?},\n");
+    }
+    out + "}\n"
 }
 
 /// Text whose lines are wrapped, as one line.

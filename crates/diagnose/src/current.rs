@@ -157,7 +157,8 @@ fn unknown(why: &str) -> Current {
     }
 }
 
-fn known(name: String, confidence: Confidence, source: String) -> Current {
+/// A clocksource that is in use, without a reason for doubt.
+pub(crate) fn known(name: String, confidence: Confidence, source: String) -> Current {
     Current {
         name: Some(name),
         confidence,

@@ -25,27 +25,27 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
 
 /// Whether a message demotes the TSC until the next boot, or reports an earlier demotion.
 #[must_use]
-pub fn takes_tsc(event: &Event) -> bool {
+pub(crate) fn takes_tsc(event: &Event) -> bool {
     demoted_by(event).is_some_and(|name| name.starts_with("tsc")) || shows_marked_tsc(event)
 }
 
 /// Whether a message shows that the kernel has marked the TSC unstable, without saying when or why: KVM looks at the mark
 /// where it starts a guest (`kvm_check_tsc_unstable()` in `arch/x86/kvm/x86.c`).
 #[must_use]
-pub fn shows_marked_tsc(event: &Event) -> bool {
+pub(crate) fn shows_marked_tsc(event: &Event) -> bool {
     matches!(event, Event::KvmTscUnreliable(text) if text.contains("host with unstable TSC"))
 }
 
 /// Whether a log demotes the TSC.
 #[must_use]
-pub fn demotes_tsc(log: &KernelLog) -> bool {
+pub(crate) fn demotes_tsc(log: &KernelLog) -> bool {
     log.any(takes_tsc)
 }
 
 /// Whether the watchdog found the TSC to differ from its reference and the kernel kept it (RHEL 6 without
 /// `clocksource_failover`). Such a kernel lists the TSC whether it is right or wrong.
 #[must_use]
-pub fn differed_and_kept(log: &KernelLog) -> bool {
+pub(crate) fn differed_and_kept(log: &KernelLog) -> bool {
     log.any(|event| matches!(event, Event::WatchdogKept { name, .. } if name.starts_with("tsc")))
 }
 
@@ -63,7 +63,7 @@ pub fn disproved_by_sysfs(facts: &Facts, name: &str) -> bool {
 
 /// Whether the list of clocksources is that of a directory in sysfs, and no part of a text.
 #[must_use]
-pub fn reads_directory(facts: &Facts) -> bool {
+pub(crate) fn reads_directory(facts: &Facts) -> bool {
     facts.clocksources.source().is_some_and(|source| source.0.ends_with("/clocksource"))
 }
 

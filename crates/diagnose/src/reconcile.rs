@@ -25,7 +25,7 @@ pub struct Contradiction {
 /// Removes the demotions from the log that sysfs disproves, and returns the contradictions.
 ///
 /// [`demotion::listed_as_healthy`] explains the evidence of the list of sysfs.
-pub fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
+pub(crate) fn reconcile(facts: &mut Facts) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let Some((healthy, listing)) = listed_as_healthy(facts) else { return found };
     if !facts.log.is_known() {

@@ -75,7 +75,7 @@ impl Flags {
     /// the kernel prints in order (`x86_cap_flags[]` in arch/x86/kernel/cpu/capflags.c, `show_cpuinfo()`). The last
     /// flag may be truncated.
     #[must_use]
-    pub fn go_past_long_mode(text: &str) -> bool {
+    pub(crate) fn go_past_long_mode(text: &str) -> bool {
         let mut flags = text.split_ascii_whitespace();
         flags.next_back();
         flags.any(|flag| !FIRST_WORDS.contains(&flag))

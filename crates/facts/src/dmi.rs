@@ -6,9 +6,9 @@
 use crate::hypervisor::{Cloud, HypervisorKind};
 
 /// The chassis asset tag of every Azure machine.
-pub const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
+pub(crate) const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
 /// The chassis asset tag of every Oracle Cloud machine.
-pub const ORACLE_TAG: &str = "OracleCloud.com";
+pub(crate) const ORACLE_TAG: &str = "OracleCloud.com";
 
 /// The identification strings, as `/sys/class/dmi/id` names them; empty where not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Dmi {
 impl Dmi {
     /// Parses the output of `dmidecode` (a sosreport has that instead of sysfs files).
     #[must_use]
-    pub fn from_dmidecode(text: &str) -> Self {
+    pub(crate) fn from_dmidecode(text: &str) -> Self {
         let mut dmi = Self::default();
         let mut section = "";
         for line in text.lines() {
@@ -123,7 +123,7 @@ impl Dmi {
 /// The cloud that the kernel's line `DMI: ...` names: `Amazon EC2 m5.large/, BIOS 1.0 10/16/2017`. It has no asset tag, so
 /// it names neither Azure nor Oracle's cloud, and that it names none proves nothing of those.
 #[must_use]
-pub fn cloud_of_line(text: &str, under: Option<HypervisorKind>) -> Option<Cloud> {
+pub(crate) fn cloud_of_line(text: &str, under: Option<HypervisorKind>) -> Option<Cloud> {
     let maker = [
         ("Amazon EC2", "Amazon EC2", ""),
         ("Xen ", "Xen", ""),

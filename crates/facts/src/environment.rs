@@ -24,7 +24,7 @@ const INITIAL: [(&str, u64); 4] =
 /// initial namespaces; `None` if it does not show it. A marker file such as `/.dockerenv` proves nothing
 /// for this question: virtual machines are made from container images.
 #[must_use]
-pub fn in_initial_namespaces(text: &str) -> Option<bool> {
+pub(crate) fn in_initial_namespaces(text: &str) -> Option<bool> {
     let inodes: BTreeMap<&str, u64> = text
         .lines()
         .filter_map(|line| line.split_once(':'))
@@ -36,7 +36,7 @@ pub fn in_initial_namespaces(text: &str) -> Option<bool> {
 
 /// The container runtime that a `/proc/1/cgroup` names.
 #[must_use]
-pub fn runtime_of_cgroup(text: &str) -> Option<&'static str> {
+pub(crate) fn runtime_of_cgroup(text: &str) -> Option<&'static str> {
     const RUNTIMES: [(&str, &str); 6] = [
         ("kubepods", "kubernetes"),
         ("/docker", "docker"),
@@ -50,7 +50,7 @@ pub fn runtime_of_cgroup(text: &str) -> Option<&'static str> {
 
 /// The value of `container=` in a NUL-separated environment.
 #[must_use]
-pub fn container_of_environ(environ: &[u8]) -> Option<String> {
+pub(crate) fn container_of_environ(environ: &[u8]) -> Option<String> {
     let value = environ
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(b"container=".as_slice()))?;

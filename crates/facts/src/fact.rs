@@ -76,7 +76,7 @@ pub struct Missing {
 impl Missing {
     /// A fact that was not read.
     #[must_use]
-    pub fn not_asked() -> Self {
+    pub(crate) fn not_asked() -> Self {
         Self { why: Why::NotAsked, at: None, how: None }
     }
 

@@ -63,7 +63,7 @@ impl HypervisorKind {
 
     /// From a CPUID signature (EBX, ECX, EDX of leaf 0x40000000 + n * 0x100), NUL bytes trimmed.
     #[must_use]
-    pub fn from_signature(signature: &str) -> Option<Self> {
+    pub(crate) fn from_signature(signature: &str) -> Option<Self> {
         Some(match signature.trim_matches(['\0', ' ']) {
             "KVMKVMKVM" => Self::Kvm,
             "XenVMMXenVMM" => Self::XenHvm,
@@ -82,7 +82,7 @@ impl HypervisorKind {
 
     /// From the name in `Hypervisor detected: NAME`.
     #[must_use]
-    pub fn from_log_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_log_name(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "KVM" => Self::Kvm,
             // Until 4.12 one entry served PV and HVM: x86_hyper_xen in arch/x86/xen/enlighten.c.

@@ -159,7 +159,7 @@ pub fn is_known(name: &str) -> bool {
 
 /// Whether a name is the begin of a longer one that some kernel has.
 #[must_use]
-pub fn begins_another(name: &str) -> bool {
+pub(crate) fn begins_another(name: &str) -> bool {
     let longer = |known: &str| known.len() > name.len() && known.starts_with(name);
     NAMES.iter().any(|known| longer(known.name)) || RARE.iter().any(|known| longer(known))
 }
@@ -167,14 +167,14 @@ pub fn begins_another(name: &str) -> bool {
 /// Whether a word has the form of a name that a board's device tree or driver gives a clocksource: `timer@f0001000`,
 /// `timer0`, `c3tsc`. A word without a digit may be anything.
 #[must_use]
-pub fn may_be_of_a_board(word: &str) -> bool {
+pub(crate) fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
 /// Whether a word in a list of clocksources may be the name of one: known, or from a board's device tree or driver,
 /// also with the address of its timer (`fff10600.timer`, `10050000.timer`). A number or a date is not a name.
 #[must_use]
-pub fn may_be_listed(word: &str) -> bool {
+pub(crate) fn may_be_listed(word: &str) -> bool {
     let of_an_address = || {
         word.split_once('.').is_some_and(|(address, name)| {
             (4..=16).contains(&address.len())
@@ -190,7 +190,7 @@ pub fn may_be_listed(word: &str) -> bool {
 /// Whether a word, printed where a kernel prints the name of a clocksource, is a name, and not a word of a shell or a
 /// sentence.
 #[must_use]
-pub fn is_bare_word(word: &str) -> bool {
+pub(crate) fn is_bare_word(word: &str) -> bool {
     const SHELL: [&str; 8] = ["fi", "done", "then", "else", "esac", "exit", "do", "return"];
     (3..=40).contains(&word.len())
         && word.starts_with(|c: char| c.is_ascii_lowercase())

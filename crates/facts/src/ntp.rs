@@ -32,7 +32,7 @@ pub struct NtpState {
 
 /// The initial value of the kernel's error bounds, and their limit, in microseconds: `NTP_PHASE_LIMIT` in
 /// `include/linux/timex.h` (all versions since 2.6.28; before, 16.384 s).
-pub const ERROR_LIMIT_US: i64 = 16_000_000;
+pub(crate) const ERROR_LIMIT_US: i64 = 16_000_000;
 /// The largest frequency correction in parts per million: `MAXFREQ` in `include/linux/timex.h`.
 const FREQUENCY_LIMIT_PPM: f64 = 500.0;
 /// The limits of the tick length that the kernel accepts, in microseconds at `USER_HZ` 100: within 10 % of the

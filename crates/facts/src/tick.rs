@@ -8,7 +8,7 @@ const LIMIT: u64 = 4 << 20;
 /// Whether a line of `/proc/timer_list` shows the mode of the tick (only these lines are stored in
 /// a bundle).
 #[must_use]
-pub fn is_mode_line(line: &str) -> bool {
+pub(crate) fn is_mode_line(line: &str) -> bool {
     mode(line).is_some() || per_cpu(line)
 }
 

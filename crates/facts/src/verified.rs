@@ -24,7 +24,7 @@ const ONLINE: &str = "sys/devices/system/cpu/online";
 /// The name of the format.
 pub const SCHEMA: &str = "clocksmith.verify-result.v1";
 /// Maximum age of a result, in seconds.
-pub const MAX_AGE_S: u64 = 24 * 3600;
+pub(crate) const MAX_AGE_S: u64 = 24 * 3600;
 /// Maximum length of a file, in bytes.
 const LIMIT: u64 = 64 << 10;
 

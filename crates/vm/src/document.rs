@@ -11,7 +11,7 @@ use thiserror::Error;
 pub const MAX_BYTES: usize = 4 << 20;
 /// The limit of the size of a file with one machine, in bytes. Configurations have a few kilobytes; the places and
 /// findings of each word take a hundred times its length in memory, in manifests a quarter of that.
-pub const MAX_BYTES_OF_ONE: usize = 1 << 20;
+pub(crate) const MAX_BYTES_OF_ONE: usize = 1 << 20;
 
 const fn most(kind: Kind) -> usize {
     if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
@@ -80,7 +80,7 @@ impl Document {
             uncrowded(&text)?;
             return Err(DocumentError::UnknownKind);
         };
-        if of_shell(kind) {
+        if kind.format().limits.script {
             uncrowded(&text)?;
         }
         if !is_archive(bytes) {
@@ -96,7 +96,7 @@ impl Document {
     pub fn of_kind(name: &str, bytes: &[u8], kind: Kind) -> Result<Self, DocumentError> {
         fits(bytes, most(kind))?;
         let text = read(bytes)?;
-        if of_shell(kind) {
+        if kind.format().limits.script {
             uncrowded(&text)?;
         }
         Ok(Self { name: name.to_owned(), text, kind, guest: None, models: None })
@@ -129,7 +129,7 @@ impl Document {
 
     /// Returns the same file with another text.
     #[must_use]
-    pub fn with_text(&self, text: String) -> Self {
+    pub(crate) fn with_text(&self, text: String) -> Self {
         Self {
             name: self.name.clone(),
             text: self.text.changed(text),
@@ -142,21 +142,6 @@ impl Document {
 
 fn fits(bytes: &[u8], most: usize) -> Result<(), DocumentError> {
     if bytes.len() > most { Err(DocumentError::TooLarge { most }) } else { Ok(()) }
-}
-
-/// Whether files of a kind may be scripts of a shell.
-fn of_shell(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Qemu
-            | Kind::Virtualbox
-            | Kind::Proxmox
-            | Kind::Firecracker
-            | Kind::CloudHypervisor
-            | Kind::VirtInstall
-            | Kind::Crosvm
-            | Kind::Bhyve
-    )
 }
 
 /// Refuses a script that would not be read completely.

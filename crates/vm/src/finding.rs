@@ -101,7 +101,7 @@ impl Finding {
 
     /// Adds a change that applies the remedy, where its place is known.
     #[must_use]
-    pub fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {
+    pub(crate) fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {
         match span {
             Some(span) => self.edit(span, with),
             None => self,

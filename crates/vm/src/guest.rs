@@ -211,7 +211,7 @@ const WORDS: [(Guest, &str); 6] = [
 impl Guest {
     /// Returns the system that a name (of a machine, of a disk, of an operating system in a database) indicates.
     #[must_use]
-    pub fn of_words(text: &str) -> Option<Self> {
+    pub(crate) fn of_words(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         let tells = |token: &str| {
             let is = |word: &&str| {

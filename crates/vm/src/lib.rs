@@ -31,6 +31,7 @@ mod formats;
 mod hcl;
 mod inner;
 mod json;
+mod limits;
 mod meant;
 mod parameters;
 mod placed;

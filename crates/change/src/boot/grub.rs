@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The administrator's settings.
-pub const DEFAULTS: &str = "/etc/default/grub";
+pub(crate) const DEFAULTS: &str = "/etc/default/grub";
 /// The directory of further settings.
 pub const DIRECTORY: &str = "/etc/default/grub.d";
 /// The variable for ordinary entries.
@@ -46,7 +46,7 @@ pub fn is_there(system: &System) -> bool {
 
 /// Whether the drop-in directory is read.
 #[must_use]
-pub fn reads_drop_ins(system: &System) -> bool {
+pub(crate) fn reads_drop_ins(system: &System) -> bool {
     let scripts: Vec<&str> = ["/usr/sbin/grub-mkconfig", "/usr/sbin/grub2-mkconfig"]
         .into_iter()
         .filter_map(|path| system.text(path))

@@ -136,7 +136,7 @@ pub struct Record {
 impl Phase {
     /// Whether all steps were made, and none was reverted.
     #[must_use]
-    pub fn is_made(self) -> bool {
+    pub(crate) fn is_made(self) -> bool {
         matches!(self, Self::Trial | Self::Applied)
     }
 }
@@ -277,7 +277,7 @@ impl State {
 
     /// The same in everything that can be restored.
     #[must_use]
-    pub fn identical(&self, other: &Self) -> bool {
+    pub(crate) fn identical(&self, other: &Self) -> bool {
         self.same(other)
             && match (self.meta(), other.meta()) {
                 (Some(one), Some(two)) => one.mtime == two.mtime && one.xattrs == two.xattrs,

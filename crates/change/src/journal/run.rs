@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// disk may be made.
 pub const TIMEOUT: u64 = 900;
 /// The umask of a program: files that it makes have mode 0644 unless it sets another one.
-pub const UMASK: u32 = 0o022;
+pub(crate) const UMASK: u32 = 0o022;
 /// The part of its output that is kept: the end, in bytes.
 const OUTPUT: u64 = 64 << 10;
 /// A program with more output is faulty and is ended, in bytes.

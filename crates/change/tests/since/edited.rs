@@ -2,6 +2,7 @@
 
 use super::*;
 use clocksmith_change::journal::StepStatus;
+use std::path::Path;
 
 fn path(version: &str) -> String {
     format!("{ENTRIES}/id-{version}.conf")

@@ -12,6 +12,7 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     remedies: &[&table::SWITCH_TO_TSC_NOW, &table::REMOVE_PARAMETER, &table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

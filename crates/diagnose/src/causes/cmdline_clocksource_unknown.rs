@@ -14,6 +14,7 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     remedies: &[&table::REMOVE_PARAMETER, &table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

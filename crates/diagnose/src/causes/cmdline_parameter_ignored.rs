@@ -8,7 +8,8 @@ use clocksmith_facts::log::Event;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{MistakeKind, mistakes};
 
-pub(super) const CAUSE: Definition = Definition { returns: true, find, ..PLAIN };
+pub(super) const CAUSE: Definition =
+    Definition { returns: true, any_architecture: true, find, ..PLAIN };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let line = &case.machine.cmdline.value;

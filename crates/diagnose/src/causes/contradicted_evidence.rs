@@ -5,7 +5,7 @@ use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Severity};
 use crate::{elsewhere, outlived};
 
-pub(super) const CAUSE: Definition = Definition { find, ..PLAIN };
+pub(super) const CAUSE: Definition = Definition { any_architecture: true, find, ..PLAIN };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     for contradiction in case.contradictions {

@@ -12,6 +12,7 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     remedies: &[&table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

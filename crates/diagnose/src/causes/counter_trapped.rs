@@ -11,6 +11,7 @@ pub(super) const CAUSE: Definition = Definition {
     returns: true,
     remedies: &[&table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

@@ -3,4 +3,4 @@
 
 use super::definition::{Definition, PLAIN};
 
-pub(super) const CAUSE: Definition = Definition { returns: true, ..PLAIN };
+pub(super) const CAUSE: Definition = Definition { returns: true, any_architecture: true, ..PLAIN };

@@ -10,6 +10,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("the CPUs differ in features that concern clocks"),
     returns: true,
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

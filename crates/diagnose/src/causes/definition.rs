@@ -29,6 +29,8 @@ pub(crate) struct Definition {
     pub(crate) blame: Blame,
     /// The kernel does not offer the TSC until the next boot.
     pub(crate) gave_up: bool,
+    /// Not only x86 kernels can have the cause.
+    pub(crate) any_architecture: bool,
     /// The cause recurs at each boot.
     pub(crate) returns: bool,
     /// The kernel demoted a clocksource that it used or would have used.
@@ -52,6 +54,7 @@ pub(crate) const PLAIN: Definition = Definition {
     clause: None,
     blame: Blame::Never,
     gave_up: false,
+    any_architecture: false,
     returns: false,
     demotion: false,
     consequence: false,
@@ -97,26 +100,7 @@ impl CauseId {
     /// Whether only x86 kernels can have the cause: the TSC, its watchdog and the hypervisors of x86.
     #[must_use]
     pub fn is_of_x86(self) -> bool {
-        !matches!(
-            self,
-            Self::CounterTrapped
-                | Self::CounterTrappedCompat
-                | Self::CounterEmulated
-                | Self::CmdlineClocksourceOverride
-                | Self::CmdlineClocksourceUnknown
-                | Self::CmdlineParameterIgnored
-                | Self::ContradictedEvidence
-                | Self::CpusDiffer
-                | Self::InsufficientEvidence
-                | Self::OnlyChoice
-                | Self::OverrideRefused
-                | Self::RuntimeOverride
-                | Self::VdsoBypassed
-                | Self::VerifyFoundFault
-                | Self::WallClockUnsynchronised
-                | Self::WallClockStaleAfterRestore
-                | Self::TwoMasters
-        )
+        !self.definition().any_architecture
     }
 
     /// Whether the cause follows from another cause.

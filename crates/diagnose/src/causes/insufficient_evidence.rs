@@ -28,6 +28,7 @@ pub(super) const CAUSE: Definition = Definition {
     }),
     remedies: &[&table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

@@ -25,6 +25,7 @@ pub(super) const CAUSE: Definition = Definition {
         &table::CHEAPER_READS,
     ],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

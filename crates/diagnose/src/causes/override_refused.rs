@@ -12,6 +12,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("a choice of another clocksource was refused"),
     consequence: true,
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

@@ -1,15 +1,16 @@
-//! The registry of causes: one line a cause, with its id and its module.
+//! What the registry of causes in `mod.rs` makes of its lines: the id of a cause, and its module.
 //!
 //! Names, the list of all ids, serde's output and the implications of each cause derive from it. A cause
 //! without a module does not compile, and a module without a line is dead code.
 
-use super::definition::Definition;
-use serde::{Deserialize, Serialize};
+use super::CauseId;
 
 macro_rules! registry {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
         /// The id of a cause. Part of the public interface: ids are added, never reused for something else.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+        )]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum CauseId {
             $($(#[doc = $doc])* #[serde(rename = $name)] $variant,)*
@@ -27,88 +28,14 @@ macro_rules! registry {
             }
 
             /// The definition in the module of the cause.
-            pub(crate) fn definition(self) -> &'static Definition {
-                match self { $(Self::$variant => &super::$module::CAUSE,)* }
+            pub(crate) fn definition(self) -> &'static definition::Definition {
+                match self { $(Self::$variant => &$module::CAUSE,)* }
             }
         }
     };
 }
 
-registry! {
-    /// The vDSO is not used, or this kernel has no vDSO path for the clocksource.
-    VdsoBypassed = "vdso-bypassed" in vdso_bypassed,
-    /// The boot-time synchronisation test between CPUs saw the TSC go backwards.
-    TscWarp = "tsc-warp" in tsc_warp,
-    /// The kernel does not trust the TSC on this SMP machine and did not even test it.
-    TscUnsynchronized = "tsc-unsynchronized" in tsc_unsynchronized,
-    /// No non-stop TSC, and an idle driver uses states in which it stops.
-    TscHaltsInIdle = "tsc-halts-in-idle" in tsc_halts_in_idle,
-    /// No constant TSC, and cpufreq changed its rate.
-    TscFrequencyChanges = "tsc-frequency-changes" in tsc_frequency_changes,
-    /// The watchdog saw the TSC run at a different rate from its reference, and the TSC is probably
-    /// at fault.
-    TscSkew = "tsc-skew" in tsc_skew,
-    /// The TSC jumped once.
-    TscJump = "tsc-jump" in tsc_jump,
-    /// Firmware changed TSC_ADJUST; the kernel repaired or warned.
-    TscAdjustChanged = "tsc-adjust-changed" in tsc_adjust_changed,
-    /// The frequency that the kernel uses is wrong.
-    TscMiscalibrated = "tsc-miscalibrated" in tsc_miscalibrated,
-    /// The reference was late, wrapped, lost ticks or glitched; the TSC is not at fault.
-    WatchdogAtFault = "watchdog-at-fault" in watchdog_at_fault,
-    /// A check was late by both clocks alike, and was skipped.
-    ReadoutStall = "readout-stall" in readout_stall,
-    /// A cross-CPU check was skipped; informational.
-    WatchdogRemoteTimeout = "watchdog-remote-timeout" in watchdog_remote_timeout,
-    /// `notsc` on the command line.
-    CmdlineNotsc = "cmdline-notsc" in cmdline_notsc,
-    /// `tsc=unstable` on the command line.
-    CmdlineTscUnstable = "cmdline-tsc-unstable" in cmdline_tsc_unstable,
-    /// `tsc=reliable` on the command line: the checks of the TSC are off.
-    CmdlineTscReliable = "cmdline-tsc-reliable" in cmdline_tsc_reliable,
-    /// The command line chooses the clocksource.
-    CmdlineClocksourceOverride = "cmdline-clocksource-override" in cmdline_clocksource_override,
-    /// The command line names a clocksource that does not exist: silently ignored.
-    CmdlineClocksourceUnknown = "cmdline-clocksource-unknown" in cmdline_clocksource_unknown,
-    /// A parameter is written in a way that the kernel silently ignores.
-    CmdlineParameterIgnored = "cmdline-parameter-ignored" in cmdline_parameter_ignored,
-    /// `acpi=off` on the command line hides the HPET and the PM timer.
-    AcpiDisabled = "acpi-disabled" in acpi_disabled,
-    /// A choice was refused because the clocksource cannot do high resolution or is unstable.
-    OverrideRefused = "override-refused" in override_refused,
-    /// A person or a program wrote another choice to sysfs.
-    RuntimeOverride = "runtime-override" in runtime_override,
-    /// A paravirtual clock outranks a usable TSC.
-    ParavirtClockPreferred = "paravirt-clock-preferred" in paravirt_clock_preferred,
-    /// The hypervisor does not expose an invariant TSC, so a paravirtual clock serves.
-    InvariantTscWithheld = "invariant-tsc-withheld" in invariant_tsc_withheld,
-    /// The hypervisor's own clock page or time scale is wrong.
-    ParavirtClockBroken = "paravirt-clock-broken" in paravirt_clock_broken,
-    /// The CPU or the hypervisor has no TSC at all, or its calibration failed.
-    NoTsc = "no-tsc" in no_tsc,
-    /// Nothing better is registered.
-    OnlyChoice = "only-choice" in only_choice,
-    /// arm64: an erratum workaround traps the counter, so the vDSO is off.
-    CounterTrapped = "counter-trapped" in counter_trapped,
-    /// arm64: an erratum workaround traps the counter for 32-bit programs only.
-    CounterTrappedCompat = "counter-trapped-compat" in counter_trapped_compat,
-    /// RISC-V: firmware emulates the time CSR, so that each read of it traps.
-    CounterEmulated = "counter-emulated" in counter_emulated,
-    /// CPUID differs between CPUs in a bit that concerns clocks.
-    CpusDiffer = "cpus-differ" in cpus_differ,
-    /// `clocksmith verify` measured a fault of the counter or of the clocks in this boot.
-    VerifyFoundFault = "verify-found-fault" in verify_found_fault,
-    /// Two sources of this evidence contradict each other.
-    ContradictedEvidence = "contradicted-evidence" in contradicted_evidence,
-    /// The cause cannot be known from this evidence.
-    InsufficientEvidence = "insufficient-evidence" in insufficient_evidence,
-    /// No program corrects the wall clock.
-    WallClockUnsynchronised = "wall-clock-unsynchronised" in wall_clock_unsynchronised,
-    /// The wall clock was left behind while this guest did not run.
-    WallClockStaleAfterRestore = "wall-clock-stale-after-restore" in wall_clock_stale_after_restore,
-    /// Several programs steer the wall clock at once.
-    TwoMasters = "two-masters" in two_masters,
-}
+pub(super) use registry;
 
 impl CauseId {
     /// Parses the text of an id.

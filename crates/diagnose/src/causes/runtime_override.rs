@@ -13,6 +13,7 @@ pub(super) const CAUSE: Definition = Definition {
     clause: Some("a person or a program chose it at run time"),
     remedies: &[&table::SWITCH_TO_TSC_NOW, &table::CLEAR_OVERRIDE, &table::CHEAPER_READS],
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

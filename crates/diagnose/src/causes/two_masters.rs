@@ -6,5 +6,6 @@ use crate::remedies::wall;
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("several programs steer the wall clock"),
     remedies: &[&wall::ONE_MASTER],
+    any_architecture: true,
     ..PLAIN
 };

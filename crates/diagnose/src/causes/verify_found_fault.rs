@@ -16,6 +16,7 @@ pub(super) const CAUSE: Definition = Definition {
         )
     }),
     find,
+    any_architecture: true,
     ..PLAIN
 };
 

@@ -17,5 +17,6 @@ pub(super) const CAUSE: Definition = Definition {
         &wall::FIRECRACKER_LOAD,
         &wall::GUEST_AGENT,
     ],
+    any_architecture: true,
     ..PLAIN
 };

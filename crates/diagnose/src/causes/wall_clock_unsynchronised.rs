@@ -12,5 +12,6 @@ pub(super) const CAUSE: Definition = Definition {
         &wall::HYPERV_CLOCK,
         &wall::HOST_CLOCK,
     ],
+    any_architecture: true,
     ..PLAIN
 };

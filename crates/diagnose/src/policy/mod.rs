@@ -142,13 +142,13 @@ impl Vendor {
 
     /// The vendor that rents out machines in a cloud.
     #[must_use]
-    pub fn of_cloud(cloud: Cloud) -> Option<&'static Self> {
+    pub(crate) fn of_cloud(cloud: Cloud) -> Option<&'static Self> {
         VENDORS.iter().copied().find(|vendor| vendor.clouds.contains(&cloud))
     }
 
     /// Its rules for the clocksource as recommendations, oldest first.
     #[must_use]
-    pub fn recommendations(&self) -> Vec<PolicyReport> {
+    pub(crate) fn recommendations(&self) -> Vec<PolicyReport> {
         let mut rules: Vec<&Rule> = self.rules.iter().collect();
         rules.sort_by_key(|rule| rule.since);
         rules.into_iter().map(|rule| rule.recommendation(self.name)).collect()
@@ -168,7 +168,7 @@ impl Vendor {
 impl Rule {
     /// The rule as a recommendation.
     #[must_use]
-    pub fn recommendation(&self, vendor: &'static str) -> PolicyReport {
+    pub(crate) fn recommendation(&self, vendor: &'static str) -> PolicyReport {
         let machines = match self.purpose {
             Some(purpose) => format!("{} that run {purpose}", self.machines).into(),
             None => self.machines.into(),

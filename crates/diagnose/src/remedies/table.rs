@@ -23,7 +23,7 @@ pub struct Advice {
 }
 
 /// Every advice, best first.
-pub const ADVICE: &[&Advice] = &[
+pub(crate) const ADVICE: &[&Advice] = &[
     &SWITCH_TO_TSC_NOW,
     &KEEP_TSC_AT_BOOT,
     &SWITCH_TO_COUNTER,
@@ -94,7 +94,7 @@ pub const KEEP_TSC_AT_BOOT: Advice = Advice {
 };
 
 /// Switch to a counter that the vDSO reads.
-pub const SWITCH_TO_COUNTER: Advice = Advice {
+pub(crate) const SWITCH_TO_COUNTER: Advice = Advice {
     id: "switch-to-counter",
     layer: Layer::Runtime,
     summary: "choose the counter that the vDSO reads",
@@ -115,7 +115,7 @@ pub const REMOVE_PARAMETER: Advice = Advice {
 };
 
 /// Clear override.
-pub const CLEAR_OVERRIDE: Advice = Advice {
+pub(crate) const CLEAR_OVERRIDE: Advice = Advice {
     id: "clear-override",
     layer: Layer::Runtime,
     summary: "let the kernel choose again, and find what writes the choice",
@@ -126,7 +126,7 @@ pub const CLEAR_OVERRIDE: Advice = Advice {
 };
 
 /// Reboot to restore.
-pub const REBOOT_TO_RESTORE: Advice = Advice {
+pub(crate) const REBOOT_TO_RESTORE: Advice = Advice {
     id: "reboot-to-restore",
     layer: Layer::Runtime,
     summary: "a demoted TSC stays demoted until the next boot; a reboot makes it available again",
@@ -160,7 +160,7 @@ pub const TSC_RELIABLE: Advice = Advice {
 };
 
 /// Hide hpet.
-pub const HIDE_HPET: Advice = Advice {
+pub(crate) const HIDE_HPET: Advice = Advice {
     id: "hide-hpet",
     layer: Layer::Hypervisor,
     summary: "remove the emulated HPET from the guest: it is a slow reference and a slow clock",
@@ -170,7 +170,7 @@ pub const HIDE_HPET: Advice = Advice {
 };
 
 /// Newer kernel watchdog.
-pub const NEWER_KERNEL_WATCHDOG: Advice = Advice {
+pub(crate) const NEWER_KERNEL_WATCHDOG: Advice = Advice {
     id: "newer-kernel-watchdog",
     layer: Layer::Boot,
     summary: "use a newer kernel: since 5.16 a TSC that is constant, nonstop and adjustable is not \
@@ -181,7 +181,7 @@ pub const NEWER_KERNEL_WATCHDOG: Advice = Advice {
 };
 
 /// Newer kernel reliable.
-pub const NEWER_KERNEL_RELIABLE: Advice = Advice {
+pub(crate) const NEWER_KERNEL_RELIABLE: Advice = Advice {
     id: "newer-kernel-reliable",
     layer: Layer::Boot,
     summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the test between CPUs: from 4.16 to 5.3 \
@@ -193,7 +193,7 @@ pub const NEWER_KERNEL_RELIABLE: Advice = Advice {
 };
 
 /// Host on tsc.
-pub const HOST_ON_TSC: Advice = Advice {
+pub(crate) const HOST_ON_TSC: Advice = Advice {
     id: "host-on-tsc",
     layer: Layer::Hypervisor,
     summary: "the host itself must run on its TSC (or on Hyper-V's page): only then does it publish \
@@ -204,7 +204,7 @@ pub const HOST_ON_TSC: Advice = Advice {
 };
 
 /// Hyperv tsc page.
-pub const HYPERV_TSC_PAGE: Advice = Advice {
+pub(crate) const HYPERV_TSC_PAGE: Advice = Advice {
     id: "hyperv-tsc-page",
     layer: Layer::Hypervisor,
     summary: "give the guest Hyper-V's reference TSC page",
@@ -215,7 +215,7 @@ pub const HYPERV_TSC_PAGE: Advice = Advice {
 };
 
 /// Expose invariant tsc.
-pub const EXPOSE_INVARIANT_TSC: Advice = Advice {
+pub(crate) const EXPOSE_INVARIANT_TSC: Advice = Advice {
     id: "expose-invariant-tsc",
     layer: Layer::Hypervisor,
     summary: "give the guest an invariant TSC",
@@ -227,7 +227,7 @@ pub const EXPOSE_INVARIANT_TSC: Advice = Advice {
 };
 
 /// Xen native tsc.
-pub const XEN_NATIVE_TSC: Advice = Advice {
+pub(crate) const XEN_NATIVE_TSC: Advice = Advice {
     id: "xen-native-tsc",
     layer: Layer::Hypervisor,
     summary: "give the domain a native TSC: Linux 6.3 and later then prefers it",
@@ -237,7 +237,7 @@ pub const XEN_NATIVE_TSC: Advice = Advice {
 };
 
 /// Virtualbox paravirt.
-pub const VIRTUALBOX_PARAVIRT: Advice = Advice {
+pub(crate) const VIRTUALBOX_PARAVIRT: Advice = Advice {
     id: "virtualbox-paravirt",
     layer: Layer::Hypervisor,
     summary: "let VirtualBox offer a paravirtual clock, or the real TSC with an offset",
@@ -248,7 +248,7 @@ pub const VIRTUALBOX_PARAVIRT: Advice = Advice {
 };
 
 /// Give a timer.
-pub const GIVE_A_TIMER: Advice = Advice {
+pub(crate) const GIVE_A_TIMER: Advice = Advice {
     id: "give-a-timer",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: give the guest a clock beside the TSC, the hypervisor's own, or an emulated PM timer",
@@ -259,7 +259,7 @@ pub const GIVE_A_TIMER: Advice = Advice {
 };
 
 /// Equal tsc offsets.
-pub const EQUAL_TSC_OFFSETS: Advice = Advice {
+pub(crate) const EQUAL_TSC_OFFSETS: Advice = Advice {
     id: "equal-tsc-offsets",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: the hypervisor must give all virtual CPUs the same TSC offset; \
@@ -270,7 +270,7 @@ pub const EQUAL_TSC_OFFSETS: Advice = Advice {
 };
 
 /// Host clock interface.
-pub const HOST_CLOCK_INTERFACE: Advice = Advice {
+pub(crate) const HOST_CLOCK_INTERFACE: Advice = Advice {
     id: "host-clock-interface",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: the hypervisor must state the TSC's frequency or provide a correct clock \
@@ -281,7 +281,7 @@ pub const HOST_CLOCK_INTERFACE: Advice = Advice {
 };
 
 /// Ask the operator.
-pub const ASK_THE_OPERATOR: Advice = Advice {
+pub(crate) const ASK_THE_OPERATOR: Advice = Advice {
     id: "ask-the-operator",
     layer: Layer::Hypervisor,
     summary: "in this cloud only the operator of the host can change the guest's hardware: try another \
@@ -292,7 +292,7 @@ pub const ASK_THE_OPERATOR: Advice = Advice {
 };
 
 /// Update firmware.
-pub const UPDATE_FIRMWARE: Advice = Advice {
+pub(crate) const UPDATE_FIRMWARE: Advice = Advice {
     id: "update-firmware",
     layer: Layer::Firmware,
     summary: "on bare metal: update firmware (BIOS, SMM, microcode), which sets or changes the TSC of \
@@ -303,7 +303,7 @@ pub const UPDATE_FIRMWARE: Advice = Advice {
 };
 
 /// Shallow idle.
-pub const SHALLOW_IDLE: Advice = Advice {
+pub(crate) const SHALLOW_IDLE: Advice = Advice {
     id: "shallow-idle",
     layer: Layer::Boot,
     summary: "keep the CPU out of the idle states in which the TSC stops",
@@ -315,7 +315,7 @@ pub const SHALLOW_IDLE: Advice = Advice {
 };
 
 /// Early khz.
-pub const EARLY_KHZ: Advice = Advice {
+pub(crate) const EARLY_KHZ: Advice = Advice {
     id: "early-khz",
     layer: Layer::Boot,
     summary: "state the TSC's frequency by hand: tsc_early_khz= (5.8 and later), from the host or the \
@@ -326,7 +326,7 @@ pub const EARLY_KHZ: Advice = Advice {
 };
 
 /// Newer kernel.
-pub const NEWER_KERNEL: Advice = Advice {
+pub(crate) const NEWER_KERNEL: Advice = Advice {
     id: "newer-kernel",
     layer: Layer::Boot,
     summary: "use a newer kernel: xen has a vDSO path since 4.15, kvm-clock steps back behind an \
@@ -337,7 +337,7 @@ pub const NEWER_KERNEL: Advice = Advice {
 };
 
 /// Cheaper reads.
-pub const CHEAPER_READS: Advice = Advice {
+pub(crate) const CHEAPER_READS: Advice = Advice {
     id: "cheaper-reads",
     layer: Layer::Program,
     summary: "read the time less often: CLOCK_MONOTONIC_COARSE or a cached time where a tick (1 to \

@@ -10,7 +10,7 @@ use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::wall::{PtpClock, Role, TimeSource};
 
 /// Set the wall clock once.
-pub const STEP_NOW: Advice = Advice {
+pub(crate) const STEP_NOW: Advice = Advice {
     id: "wall-step-now",
     layer: Layer::Runtime,
     summary: "let the time daemon set the wall clock at once",
@@ -20,7 +20,7 @@ pub const STEP_NOW: Advice = Advice {
 };
 
 /// Allow steps at any time.
-pub const STEP_ALWAYS: Advice = Advice {
+pub(crate) const STEP_ALWAYS: Advice = Advice {
     id: "wall-step-always",
     layer: Layer::Runtime,
     summary: "allow chrony to set the clock at any time, not only in its first updates: otherwise \
@@ -32,7 +32,7 @@ pub const STEP_ALWAYS: Advice = Advice {
 };
 
 /// Follow the host's clock by KVM's PTP clock.
-pub const HOST_CLOCK: Advice = Advice {
+pub(crate) const HOST_CLOCK: Advice = Advice {
     id: "wall-host-clock",
     layer: Layer::Runtime,
     summary: "let chrony follow the host's clock (ptp_kvm): it needs no network and is correct \
@@ -45,7 +45,7 @@ pub const HOST_CLOCK: Advice = Advice {
 };
 
 /// Follow the host's clock on Hyper-V and Azure.
-pub const HYPERV_CLOCK: Advice = Advice {
+pub(crate) const HYPERV_CLOCK: Advice = Advice {
     id: "wall-hyperv-clock",
     layer: Layer::Runtime,
     summary: "let chrony follow the host's clock (/dev/ptp_hyperv), which Hyper-V and Azure give to their guests",
@@ -56,7 +56,7 @@ pub const HYPERV_CLOCK: Advice = Advice {
 };
 
 /// VMware Tools.
-pub const VMWARE_TOOLS: Advice = Advice {
+pub(crate) const VMWARE_TOOLS: Advice = Advice {
     id: "wall-vmware-tools",
     layer: Layer::Hypervisor,
     summary: "VMware Tools set the clock after a resume and after a snapshot is reverted: run \
@@ -69,7 +69,7 @@ pub const VMWARE_TOOLS: Advice = Advice {
 };
 
 /// Firecracker's load request.
-pub const FIRECRACKER_LOAD: Advice = Advice {
+pub(crate) const FIRECRACKER_LOAD: Advice = Advice {
     id: "wall-firecracker-load",
     layer: Layer::Hypervisor,
     summary: "Firecracker 1.16 and later on hosts with Linux 5.16 and later: load the snapshot with \
@@ -82,7 +82,7 @@ pub const FIRECRACKER_LOAD: Advice = Advice {
 };
 
 /// The guest agent.
-pub const GUEST_AGENT: Advice = Advice {
+pub(crate) const GUEST_AGENT: Advice = Advice {
     id: "wall-guest-agent",
     layer: Layer::Hypervisor,
     summary: "let the host set the guest's clock after each resume, through QEMU's guest agent",
@@ -92,7 +92,7 @@ pub const GUEST_AGENT: Advice = Advice {
 };
 
 /// WSL.
-pub const WSL_CLOCK: Advice = Advice {
+pub(crate) const WSL_CLOCK: Advice = Advice {
     id: "wall-wsl",
     layer: Layer::Runtime,
     summary: "WSL: set the clock from the emulated real-time clock, and run a time daemon in the \
@@ -104,7 +104,7 @@ pub const WSL_CLOCK: Advice = Advice {
 };
 
 /// Docker Desktop and other machines on a desktop.
-pub const DESKTOP_VM: Advice = Advice {
+pub(crate) const DESKTOP_VM: Advice = Advice {
     id: "wall-desktop-vm",
     layer: Layer::Hypervisor,
     summary: "Docker Desktop and similar: the virtual machine was stopped while the computer slept; restart it, or set its \
@@ -116,7 +116,7 @@ pub const DESKTOP_VM: Advice = Advice {
 };
 
 /// Ask the daemon why.
-pub const ASK_THE_DAEMON: Advice = Advice {
+pub(crate) const ASK_THE_DAEMON: Advice = Advice {
     id: "wall-ask-the-daemon",
     layer: Layer::Runtime,
     summary: "ask the time daemon why it does not synchronise: usually none of its servers answers",
@@ -126,7 +126,7 @@ pub const ASK_THE_DAEMON: Advice = Advice {
 };
 
 /// A rate that no time daemon can correct.
-pub const COUNTER_RATE: Advice = Advice {
+pub(crate) const COUNTER_RATE: Advice = Advice {
     id: "wall-counter-rate",
     layer: Layer::Runtime,
     summary: "find out whether the kernel's figure for the counter is wrong: if it is, the offset \
@@ -138,7 +138,7 @@ pub const COUNTER_RATE: Advice = Advice {
 };
 
 /// Start a time daemon.
-pub const START_A_DAEMON: Advice = Advice {
+pub(crate) const START_A_DAEMON: Advice = Advice {
     id: "wall-start-a-daemon",
     layer: Layer::Runtime,
     summary: "run one time daemon",
@@ -148,7 +148,7 @@ pub const START_A_DAEMON: Advice = Advice {
 };
 
 /// Stop all time daemons but one.
-pub const ONE_MASTER: Advice = Advice {
+pub(crate) const ONE_MASTER: Advice = Advice {
     id: "wall-one-master",
     layer: Layer::Runtime,
     summary: "keep one master, and stop the others",

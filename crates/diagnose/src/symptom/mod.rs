@@ -12,7 +12,7 @@ mod profile;
 mod warning;
 
 use crate::causes::Case;
-use crate::current::Current;
+use crate::current::{self, Current};
 use crate::reconcile::Contradiction;
 use crate::{Cause, CauseId, Confidence, Evidence, Severity, Verdict, names};
 use clocksmith_facts::Facts;
@@ -218,15 +218,7 @@ pub(crate) fn in_use(facts: &Facts) -> Option<Current> {
     if found.iter().any(|((other, _), _)| *other != name) {
         return None;
     }
-    Some(Current {
-        name: Some(name.to_owned()),
-        confidence,
-        source,
-        passing: None,
-        may_have_changed: false,
-        or_other: None,
-        or_listed: false,
-    })
+    Some(current::known(name.to_owned(), confidence, source))
 }
 
 /// The answer after the symptoms.

@@ -16,7 +16,7 @@ pub(super) const FIRST_S: f64 = 600.0;
 
 /// The report, and the causes that follow from it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedWall {
     pub(crate) report: Option<WallClockReport>,
     pub(crate) causes: Vec<Cause>,
 }
@@ -24,10 +24,10 @@ pub(crate) struct Judged {
 /// Judges the wall clock. Without any evidence of the wall clock there is no report.
 ///
 /// `current`: the clocksource in use.
-pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> Judged {
+pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> JudgedWall {
     let view = View::of(facts, current);
     if !view.says_anything() {
-        return Judged::default();
+        return JudgedWall::default();
     }
     let mut causes = Vec::new();
     let mut report = view.figures();
@@ -38,7 +38,7 @@ pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> Judged {
     view.masters(&mut report, &mut words, &mut causes);
     let causes = together(causes);
     report.summary = words.join(" ");
-    Judged { report: Some(report), causes }
+    JudgedWall { report: Some(report), causes }
 }
 
 /// Merges equal causes: the one with the highest confidence remains, with the evidence of the others.

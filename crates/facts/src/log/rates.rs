@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Frequency of the ACPI PM timer in Hz (ACPI specification, section 4.8.3.3).
 pub const ACPI_PM_HZ: f64 = 3_579_545.0;
 /// Frequencies of the timer tick that x86 kernels can be built with, in Hz (`kernel/Kconfig.hz`).
-pub const TICK_RATES: [f64; 4] = [250.0, 1000.0, 100.0, 300.0];
+pub(crate) const TICK_RATES: [f64; 4] = [250.0, 1000.0, 100.0, 300.0];
 /// Usual frequency of an HPET in Hz, used if the log does not show it.
 pub const HPET_HZ: f64 = 14_318_180.0;
 /// Frequencies of the counters, in Hz.
@@ -29,7 +29,7 @@ pub struct Rates {
 /// Frequencies of HPETs in Hz, the usual one first: the PC's 14.318 MHz, Intel's 24 and
 /// 19.2 MHz, the 25 MHz of NVIDIA and some servers, 10 MHz (the lowest that the specification allows), and the
 /// 100 MHz of QEMU.
-pub const HPET_RATES: [f64; 6] = [HPET_HZ, 24e6, 19.2e6, 25e6, 10e6, 100e6];
+pub(crate) const HPET_RATES: [f64; 6] = [HPET_HZ, 24e6, 19.2e6, 25e6, 10e6, 100e6];
 
 impl Rates {
     /// The frequencies in a log.

@@ -38,7 +38,7 @@ pub struct LiveLog {
 impl LiveLog {
     /// Whether the log has the beginning of the boot.
     #[must_use]
-    pub fn has_beginning(&self) -> bool {
+    pub(crate) fn has_beginning(&self) -> bool {
         banner::is_in(&self.text)
     }
 }

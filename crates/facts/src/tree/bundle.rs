@@ -21,9 +21,9 @@ pub const MAX_ENTRIES: usize = 4096;
 /// Maximum bytes of one file.
 pub const MAX_FILE: u64 = 32 << 20;
 /// Maximum bytes of all files together.
-pub const MAX_TOTAL: u64 = 56 << 20;
+pub(crate) const MAX_TOTAL: u64 = 56 << 20;
 /// Maximum bytes of a compressed bundle.
-pub const MAX_COMPRESSED: u64 = 64 << 20;
+pub(crate) const MAX_COMPRESSED: u64 = 64 << 20;
 /// Maximum bytes of headers and padding.
 const MAX_OVERHEAD: u64 = 16 << 20;
 /// Maximum bytes of a long name or of extended attributes in the tar format.

@@ -40,13 +40,13 @@ pub const VIRTUAL: [(&str, Option<&str>); 9] = [
 
 /// The command whose output replaces the file of a virtual name.
 #[must_use]
-pub fn command_for(path: &str) -> Option<&'static str> {
+pub(crate) fn command_for(path: &str) -> Option<&'static str> {
     VIRTUAL.iter().find(|(name, _)| *name == path).and_then(|(_, command)| *command)
 }
 
 /// Whether the name is a virtual one.
 #[must_use]
-pub fn is_virtual(path: &str) -> bool {
+pub(crate) fn is_virtual(path: &str) -> bool {
     VIRTUAL.iter().any(|(name, _)| *name == path)
 }
 
@@ -96,7 +96,7 @@ pub trait Tree {
 
 /// The reason for an I/O error.
 #[must_use]
-pub fn from_io(error: &io::Error, at: String) -> Missing {
+pub(crate) fn from_io(error: &io::Error, at: String) -> Missing {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Missing::new(Why::Absent, at),
         // Containers and security modules also refuse root.

@@ -44,7 +44,7 @@ impl<'a> RecordingTree<'a> {
 
     /// The record.
     #[must_use]
-    pub fn into_record(self) -> Record {
+    pub(crate) fn into_record(self) -> Record {
         self.record.into_inner()
     }
 

@@ -85,6 +85,6 @@ impl PtpClock {
 
 /// Whether a PTP clock of this name shows the host's wall clock in UTC.
 #[must_use]
-pub fn names_the_host(name: &str) -> bool {
+pub(crate) fn names_the_host(name: &str) -> bool {
     matches!(name.trim(), "KVM virtual PTP" | "hyperv")
 }

@@ -5,7 +5,7 @@ use super::options::{is_alone, is_pc_program};
 use super::own::is_ordinary;
 use super::script::Guard;
 use crate::placed::UNKNOWN;
-use crate::sh::{Assign, Command, Form, Place, Value, Word};
+use crate::sh::{Assign, Command, Form, Nesting, Value, Word};
 use crate::shell::name_length;
 
 /// The first QEMU with `-machine hpet=` (hw/i386/pc.c pc_machine_set_hpet()).
@@ -186,7 +186,7 @@ impl Guard<'_> {
             for assign in command.assigns.iter().filter(|assign| assign.name == name) {
                 let plain = command.words.is_empty()
                     && command.redirects.is_empty()
-                    && command.place == Place::default();
+                    && command.place == Nesting::default();
                 if !plain || command.span.end > before {
                     return None;
                 }

@@ -30,8 +30,7 @@ mod tests_programs;
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Finding;
-use crate::formats::{Kind, kubevirt, xen};
-use crate::json;
+use crate::formats::Kind;
 use crate::lint::LintError;
 use crate::sh::Script;
 use crate::shell::is_unit;
@@ -354,7 +353,7 @@ fn is_nix(text: &str) -> bool {
 
 /// Returns whether a file is a template, unless the program of its kind replaces the placeholders itself.
 pub(crate) fn of_template(document: &Document) -> bool {
-    !matches!(document.kind, Kind::Packer | Kind::Lima)
+    !document.kind.format().limits.placeholders
         && is_template(&document.name, document.text.as_str())
 }
 
@@ -363,16 +362,7 @@ impl<'a> Judge<'a> {
         let dialect = dialect(document);
         let guard = matches!(dialect, Dialect::Shell).then(|| Guard::new(document));
         let text = document.text.as_str();
-        let shared = match document.kind {
-            Kind::Container | Kind::Incus | Kind::Lima | Kind::Kubevirt => {
-                kubevirt::shared(text).into_iter().map(|it| (it.span, it.what)).collect()
-            }
-            Kind::Firecracker | Kind::CloudHypervisor | Kind::Packer | Kind::Terraform => {
-                json::twice(text).into_iter().map(|span| (span, "a key occurs twice")).collect()
-            }
-            Kind::Xen => xen::doubts(text),
-            _ => Vec::new(),
-        };
+        let shared = (document.kind.format().limits.doubtful)(text);
         let shared = match shared.len() {
             0..=MOST_SHARED => shared,
             _ => vec![(0..text.len(), "many parts of the file are shared or doubled")],

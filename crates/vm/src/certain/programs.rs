@@ -6,7 +6,6 @@ use super::lookers::{OF_COMMAND_LINES, guests_clock};
 use crate::comments;
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::formats::Kind;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -40,16 +39,7 @@ pub(super) struct Programs<'a> {
 impl<'a> Programs<'a> {
     /// Reads the file, if its kind may run programs. `values` are places in values that would change.
     pub(super) fn of(document: &'a Document, values: &[Range<usize>]) -> Option<Self> {
-        let runs = matches!(
-            document.kind,
-            Kind::Packer
-                | Kind::Terraform
-                | Kind::Lima
-                | Kind::Container
-                | Kind::Incus
-                | Kind::VagrantLibvirt
-        );
-        runs.then(|| {
+        document.kind.format().limits.programs.then(|| {
             let text = document.text.as_str();
             let mut understood = comments::of(document);
             understood.extend(values.iter().map(|span| whole(text, span)));

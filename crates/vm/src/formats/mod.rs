@@ -34,6 +34,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::Rule;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::predict::Prediction;
 use serde::Serialize;
@@ -52,6 +53,8 @@ pub(crate) struct Format {
     pub(crate) detect: fn(&Clues<'_>) -> Option<Sign>,
     /// Checks a file.
     pub(crate) lint: fn(&Document) -> Result<Report, LintError>,
+    /// What limits the changes in a file.
+    pub(crate) limits: Limits,
     /// The functions that exist only for QEMU guests.
     pub(crate) qemu: Option<Qemu>,
 }

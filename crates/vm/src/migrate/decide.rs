@@ -10,7 +10,7 @@ use serde::Serialize;
 pub const DAY_S: u32 = 86_400;
 
 /// Seconds of 365.25 days.
-pub const YEAR_S: u32 = 31_557_600;
+pub(crate) const YEAR_S: u32 = 31_557_600;
 
 /// The answer in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -131,7 +131,7 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
 ///
 /// # Errors
 /// Returns an error if the text is not XML, or has no domain.
-pub fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
+pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let document = Document {
         name: String::new(),
         text: Text::new(text.to_owned()),
@@ -205,7 +205,7 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
 /// # Errors
 /// Returns an error if the command line has no `-cpu` or an impossible frequency, or if there are several different
 /// ones.
-pub fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
+pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     if text.contains('\0') {
         let words: Vec<Placed> = text.split('\0').map(|word| Placed::new(word, 0)).collect();
         return clock_of_line(&Line::of_words(&words));

@@ -15,7 +15,7 @@ use thiserror::Error;
 /// `tsc_tolerance_ppm` of the module `kvm`, by default: within this difference nothing is scaled, even if the hardware
 /// can scale. libvirt (`TSC_TOLERANCE`), QEMU (`freq_within_bounds()`) and KubeVirt (`TSCTolerancePPM`) have the same
 /// figure.
-pub const TOLERANCE_PPM: u32 = 250;
+pub(crate) const TOLERANCE_PPM: u32 = 250;
 
 /// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts where TSCs can be scaled, in kHz: it must
 /// fit a signed integer.
@@ -23,7 +23,7 @@ const MAX_KHZ: u64 = 0x7fff_ffff;
 
 /// Returns the exclusive upper limit of a guest's frequency, in kHz (`max_guest_tsc_khz`).
 #[must_use]
-pub fn max_guest_khz(hardware: Hardware, host_khz: u32) -> u64 {
+pub(crate) fn max_guest_khz(hardware: Hardware, host_khz: u32) -> u64 {
     mul_shr(hardware.max_ratio(), u64::from(host_khz), hardware.frac_bits()).min(MAX_KHZ)
 }
 
@@ -101,7 +101,7 @@ pub enum Refusal {
 /// Returns the frequencies around `host_khz` for which KVM does not scale, both included: `adjust_tsc_khz()`. A `ppm`
 /// above a million is treated as a million.
 #[must_use]
-pub fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
+pub(crate) fn unscaled_khz(host_khz: u32, ppm: u32) -> (u32, u32) {
     let ppm = u64::from(ppm.min(1_000_000));
     let at = |factor: u64| {
         #[allow(clippy::cast_possible_truncation)]

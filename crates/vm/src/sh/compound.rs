@@ -1,16 +1,17 @@
 //! Compound commands: branches, loops, tests and functions.
 
 use super::grammar::Reader;
-use super::{Obstacle, Place, Word};
+use super::{Nesting, Obstacle, Word};
 
 impl Reader<'_> {
     pub(super) fn branches(&mut self) -> Result<(), Obstacle> {
         self.at_place(|place| place.condition = true, |it| it.list(&["then"]))?;
-        let inside = |place: &mut Place| place.branch = true;
+        let inside = |place: &mut Nesting| place.branch = true;
         loop {
             match self.at_place(inside, |it| it.list(&["elif", "else", "fi"]))? {
                 "elif" => {
-                    let change = |place: &mut Place| (place.branch, place.condition) = (true, true);
+                    let change =
+                        |place: &mut Nesting| (place.branch, place.condition) = (true, true);
                     self.at_place(change, |it| it.list(&["then"]))?;
                 }
                 "else" => {
@@ -24,7 +25,7 @@ impl Reader<'_> {
 
     /// Reads the body of a loop, after `do`.
     pub(super) fn body(&mut self, branch: bool) -> Result<(), Obstacle> {
-        let change = |place: &mut Place| {
+        let change = |place: &mut Nesting| {
             place.looped = true;
             place.branch |= branch;
         };

@@ -3,7 +3,7 @@
 use super::remark::{does_nothing, finish};
 use super::torn::torn;
 use super::word::ends;
-use super::{Assign, Command, Input, Obstacle, Place, Script, Value, Word};
+use super::{Assign, Command, Input, Nesting, Obstacle, Script, Value, Word};
 use crate::shell::name_length;
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     depth: usize,
-    place: Place,
+    place: Nesting,
     /// Delimiters of here-documents that begin after this line, and whether tabs before them are removed.
     pending: Vec<(String, bool)>,
     pub(super) script: Script,
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Script, Obstacle> {
         text,
         at: 0,
         depth: 0,
-        place: Place::default(),
+        place: Nesting::default(),
         pending: Vec::new(),
         script: Script::default(),
     };
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
     /// Reads with another value of `place`.
     pub(super) fn at_place<T>(
         &mut self,
-        change: impl FnOnce(&mut Place),
+        change: impl FnOnce(&mut Nesting),
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let before = self.place;

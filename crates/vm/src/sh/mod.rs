@@ -92,7 +92,7 @@ pub(crate) struct Assign {
 
 /// The context of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Nesting {
     /// In a branch of `if` or `case`, in the body of `while`, or after `&&` or `||`.
     pub(crate) branch: bool,
     /// In a command substitution.
@@ -107,7 +107,7 @@ pub(crate) struct Place {
     pub(crate) condition: bool,
 }
 
-impl Place {
+impl Nesting {
     /// Returns whether it is in none of these: then it always runs, and in the shell itself.
     pub(crate) fn is_outermost(self) -> bool {
         self == Self::default()
@@ -133,7 +133,7 @@ pub(crate) struct Command {
     pub(crate) words: Vec<Word>,
     /// Operators and targets of its redirections.
     pub(crate) redirects: Vec<(String, Word)>,
-    pub(crate) place: Place,
+    pub(crate) place: Nesting,
     /// From its own redirection or from that of an enclosing command.
     pub(crate) input: Option<Input>,
     /// The place of the element after it, if it is a single element of a plain sequence and not the last one.

@@ -39,10 +39,10 @@ pub const INTERVAL_S: f64 = 0.5;
 pub const MEASURABLE_S: f64 = 1e-3;
 /// The same since 5.14, in seconds: a check whose bracketed read took longer than 50 to 125 us is repeated
 /// (`WATCHDOG_MAX_SKEW`), and an interval has two.
-pub const MEASURABLE_BRACKETED_S: f64 = 250e-6;
+pub(crate) const MEASURABLE_BRACKETED_S: f64 = 250e-6;
 /// The old message's figure if the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
 /// of the TSC's scale, in seconds.
-pub const OVERFLOW_S: f64 = 4_398.046_511_104;
+pub(crate) const OVERFLOW_S: f64 = 4_398.046_511_104;
 /// Seconds below the overflow of a figure from a counter that is lower than at the previous check, by less than a
 /// period of the PM timer.
 const OVERFLOW_REACH_S: f64 = 5.0;
@@ -56,7 +56,7 @@ const HELD_UP_S: f64 = 1.0;
 /// a boot completes have smaller errors.
 pub const RATE_ERROR_MAX: f64 = 0.30;
 /// Frequencies of TSCs, in Hz.
-pub const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=4.8e9;
+pub(crate) const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=4.8e9;
 /// Frequencies that a late read or a wrong rate can produce from those, in Hz.
 const NEAR_TSC_HZ: std::ops::RangeInclusive<f64> = 0.4e9..=6.5e9;
 /// More wraps than this, or a longer stall, need more than two matching figures.
@@ -207,7 +207,7 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
 /// The old one-line message contains only the difference: the interval was half a second or longer,
 /// and the reference is not named. `periods` are those of the references that the machine may have.
 #[must_use]
-pub fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
+pub(crate) fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
     let mut found = Vec::new();
     let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
     let below = OVERFLOW_S - difference.abs();
@@ -441,7 +441,7 @@ fn without_rate(pair: &Pair, cycles: f64) -> Vec<Reading> {
 
 /// Cycles of a TSC and ticks, both of rates that are not in the evidence.
 #[must_use]
-pub fn readings_of_ticks(cycles: f64, ticks: f64) -> Vec<Reading> {
+pub(crate) fn readings_of_ticks(cycles: f64, ticks: f64) -> Vec<Reading> {
     let possible = |hypothesis| Reading { hypothesis, fit: Fit::Possible };
     if cycles <= 0.0 || ticks <= 0.0 {
         return Vec::new();

@@ -4,6 +4,20 @@ use super::super::event::Event;
 use super::find;
 use crate::Arch;
 
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] = &[
+    "BIOS-e820",
+    "(ARMv",
+    "AArch64 Processor",
+    "All CPU(s) started",
+    "MIPS",
+    "Loongson",
+    "ptrace can change",
+    "mconsole (version",
+    " topology {",
+    "Linux is running ",
+];
+
 /// The architecture that a message proves.
 ///
 /// Sources: `smp_setup_processor_id()` in `arch/arm/kernel/setup.c` and `arch/arm64/kernel/setup.c`;

@@ -1,8 +1,8 @@
 //! From a message (without its prefix) to an [`Event`].
 //!
 //! The keywords are the words without which no known message exists; a line without any of them is
-//! never parsed. Each keyword belongs to one group of messages, and a line is tried only against
-//! the groups whose keywords it has.
+//! never parsed. Each module lists those of its messages. Each keyword belongs to one group of messages, and a line is
+//! tried only against the groups whose keywords it has.
 
 mod arch;
 mod body;
@@ -34,126 +34,57 @@ pub(crate) enum Group {
     Separator,
 }
 
-/// Every keyword, with its group. Order does not matter; all that occur in a line count.
-pub(crate) const KEYWORDS: &[(&str, Group)] = &[
-    ("locksource", Group::Clocksource),
-    ("watchdog on CPU", Group::Clocksource),
-    ("wd_now", Group::Clocksource),
-    ("cs_now", Group::Clocksource),
-    ("Long readout", Group::Clocksource),
-    ("Watchdog remote", Group::Clocksource),
-    ("read-back delay", Group::Clocksource),
-    (" more than 11%", Group::Clocksource),
-    ("TSC", Group::Tsc),
-    ("tsc", Group::Tsc),
-    ("MHz processor", Group::Tsc),
-    ("PIT calibration", Group::Tsc),
-    ("calibrate against PIT", Group::Tsc),
-    ("PMTIMER", Group::Tsc),
-    ("ched_clock: Marking", Group::Tsc),
-    ("Unstable clock", Group::Platform),
-    ("hpet", Group::Platform),
-    ("HPET", Group::Platform),
-    ("PM-Timer", Group::Platform),
-    ("ACPI: RSDP ", Group::Platform),
-    ("ACPI: FACP ", Group::Platform),
-    ("high-res timesource", Group::Platform),
-    ("time.c: Using", Group::Platform),
-    ("lost ticks", Group::Platform),
-    ("time source seems", Group::Platform),
-    ("Losing ", Group::Platform),
-    (" timer tick(s)!", Group::Platform),
-    ("back to HPET", Group::Platform),
-    ("vsyscall due to", Group::Platform),
-    ("PMTMR", Group::Platform),
-    ("Linux version", Group::Platform),
-    ("ommand line:", Group::Platform),
-    ("Hypervisor detected", Group::Platform),
-    ("virtualized system", Group::Platform),
-    ("Hyper-V: ", Group::Platform),
-    ("HyperV: ", Group::Platform),
-    ("kvm-clock", Group::Platform),
-    ("Booting ", Group::Platform),
-    ("DMI: ", Group::Platform),
-    ("arch_timer: ", Group::Platform),
-    ("Architected ", Group::Platform),
-    (" CPUs, ", Group::Platform),
-    ("CPU topo: ", Group::Platform),
-    ("setup_percpu: ", Group::Platform),
-    ("logical packages", Group::Platform),
-    ("(family:", Group::Platform),
-    ("(fam: ", Group::Platform),
-    ("AVX registers", Group::Platform),
-    ("xstate", Group::Platform),
-    ("deadline timer", Group::Platform),
-    ("P-state driver", Group::Platform),
-    ("resolution mode", Group::Platform),
-    ("NOHz mode", Group::Platform),
-    ("PM: suspend e", Group::Platform),
-    ("system sleep state", Group::Platform),
-    ("virtual machine fork", Group::Platform),
-    ("setting system clock to", Group::Platform),
-    ("rtc device (", Group::Platform),
-    ("hctosys: ", Group::Platform),
-    ("ing leap second ", Group::Platform),
-    ("PM: hibernation", Group::Platform),
-    ("gVisor", Group::Platform),
-    ("pvclock", Group::Platform),
-    ("PVCLOCK", Group::Platform),
-    ("drift greater", Group::Platform),
-    ("Calibrating delay", Group::Platform),
-    ("Time went backwards", Group::Platform),
-    ("Xen P", Group::Platform),
-    ("xen: registering gsi", Group::Platform),
-    ("BIOS-e820", Group::Platform),
-    ("(ARMv", Group::Platform),
-    ("AArch64 Processor", Group::Platform),
-    ("All CPU(s) started", Group::Platform),
-    ("MIPS", Group::Platform),
-    ("Loongson", Group::Platform),
-    ("ptrace can change", Group::Platform),
-    ("mconsole (version", Group::Platform),
-    (" topology {", Group::Platform),
-    ("rought up ", Group::Platform),
-    ("SLUB: ", Group::Platform),
-    ("Booted up ", Group::Platform),
-    ("OpenSBI v", Group::Platform),
-    (" HART ", Group::Platform),
-    ("via sstc", Group::Platform),
-    ("Linux is running ", Group::Platform),
-    ("HIGHMEM avail", Group::Platform),
-    ("LOWMEM avail", Group::Platform),
-    ("HighMem ", Group::Platform),
-    ("K highmem", Group::Platform),
-    ("DMA32 ", Group::Platform),
-    ("EIP: ", Group::Platform),
-    ("EIP is at", Group::Platform),
-    ("EAX: ", Group::Platform),
-    ("RIP: 00", Group::Platform),
-    ("x86 segment limits", Group::Platform),
-    ("non-PAE kernel", Group::Platform),
-    ("ainted", Group::Platform),
-    ("Manufacturer: Linux ", Group::Platform),
-    ("Pentium", Group::Platform),
-    ("Genuine Intel", Group::Platform),
-    ("GNU/Linux", Group::Platform),
-    ("stealtime", Group::Platform),
-    ("async PF", Group::Platform),
-    ("Freeing unused kernel", Group::Platform),
-    ("Freeing init memory", Group::Platform),
-    ("Run /", Group::Platform),
-    ("Mounted root (", Group::Platform),
-    (" synchronized: ", Group::Separator),
-    ("Leap status", Group::Separator),
-    ("dmesg", Group::Separator),
-    ("reboot", Group::Separator),
-    ("grub", Group::Separator),
-    ("rpm-ostree kargs", Group::Separator),
-    ("shutdown -r", Group::Separator),
-    ("init 6", Group::Separator),
-    ("-- Reboot --", Group::Separator),
-    ("-- Boot ", Group::Separator),
+/// Words that separate boots, and those of programs beside a log.
+const SEPARATORS: &[&str] = &[
+    " synchronized: ",
+    "Leap status",
+    "dmesg",
+    "reboot",
+    "grub",
+    "rpm-ostree kargs",
+    "shutdown -r",
+    "init 6",
+    "-- Reboot --",
+    "-- Boot ",
 ];
+
+/// The keywords of each module, with their group.
+const LISTS: [(&[&str], Group); 8] = [
+    (watchdog::KEYWORDS, Group::Clocksource),
+    (tsc::KEYWORDS, Group::Tsc),
+    (platform::KEYWORDS, Group::Platform),
+    (ticks::KEYWORDS, Group::Platform),
+    (recent::KEYWORDS, Group::Platform),
+    (arch::KEYWORDS, Group::Platform),
+    (width::KEYWORDS, Group::Platform),
+    (SEPARATORS, Group::Separator),
+];
+
+const COUNT: usize = {
+    let (mut count, mut list) = (0, 0);
+    while list < LISTS.len() {
+        count += LISTS[list].0.len();
+        list += 1;
+    }
+    count
+};
+
+/// Every keyword, with its group. Order does not matter; all that occur in a line count.
+pub(crate) static KEYWORDS: [(&str, Group); COUNT] = {
+    let mut all = [("", Group::Separator); COUNT];
+    let (mut at, mut list) = (0, 0);
+    while list < LISTS.len() {
+        let (words, group) = LISTS[list];
+        let mut word = 0;
+        while word < words.len() {
+            all[at] = (words[word], group);
+            at += 1;
+            word += 1;
+        }
+        list += 1;
+    }
+    all
+};
 
 /// The groups whose keywords a message has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,7 +109,7 @@ impl Groups {
     /// The groups of a text, by looking for every keyword.
     pub(crate) fn of(text: &str) -> Self {
         let mut groups = Self::default();
-        for (keyword, group) in KEYWORDS {
+        for (keyword, group) in &KEYWORDS {
             if text.contains(keyword) {
                 groups.add(*group);
             }

@@ -5,6 +5,10 @@
 use super::super::event::Event;
 use super::{after, hex};
 
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] =
+    &["AVX registers", "xstate", "deadline timer", "P-state driver"];
+
 /// The bit of AVX in the mask of XSAVE features.
 const AVX: u64 = 1 << 2;
 

@@ -7,7 +7,11 @@
 use super::super::event::{Event, LostTicks};
 use super::{after, number};
 
-/// `b`: the message, after the kernel's own prefixes.
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] =
+    &["lost ticks", "time source seems", "Losing ", " timer tick(s)!", "back to HPET"];
+
+/// `b`: the message, behind the kernel's own prefixes.
 pub(super) fn parse(b: &str) -> Option<Event> {
     let lost = |kind| Some(Event::LostTicks(kind));
     if b.starts_with("warning: many lost ticks")

@@ -3,6 +3,17 @@
 use super::super::event::{Calibration, Event, TscAdjust, UnstableReason};
 use super::{find, is_megahertz, number, thousandths};
 
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] = &[
+    "TSC",
+    "tsc",
+    "MHz processor",
+    "PIT calibration",
+    "calibrate against PIT",
+    "PMTIMER",
+    "ched_clock: Marking",
+];
+
 /// `m` is the whole message, `b` the part after the kernel's prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     verdict(m, b).or_else(|| sync(b)).or_else(|| frequency(b)).or_else(|| other(m, b))

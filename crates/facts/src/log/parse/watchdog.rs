@@ -10,6 +10,18 @@ use super::{
 };
 use crate::names;
 
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] = &[
+    "locksource",
+    "watchdog on CPU",
+    "wd_now",
+    "cs_now",
+    "Long readout",
+    "Watchdog remote",
+    "read-back delay",
+    " more than 11%",
+];
+
 /// `m` is the whole message, `b` the part after the kernel's prefixes.
 pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     selection(b)

@@ -4,6 +4,26 @@ use super::super::event::Event;
 use super::{after, find};
 use crate::version::{Kernel, Version};
 
+/// The words without which no message of this module exists.
+pub(super) const KEYWORDS: &[&str] = &[
+    "HIGHMEM avail",
+    "LOWMEM avail",
+    "HighMem ",
+    "K highmem",
+    "DMA32 ",
+    "EIP: ",
+    "EIP is at",
+    "EAX: ",
+    "RIP: 00",
+    "x86 segment limits",
+    "non-PAE kernel",
+    "ainted",
+    "Manufacturer: Linux ",
+    "Pentium",
+    "Genuine Intel",
+    "GNU/Linux",
+];
+
 /// The width that a message proves.
 ///
 /// Sources: `find_low_pfn_range()` in `arch/x86/mm/init_32.c` (`HIGHMEM`, `LOWMEM`); `x86_report_nx()` in

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::finding::Finding;
 use crate::formats::Format;
 use crate::guest::Guest;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{self, base};
@@ -23,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("bhyve"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: None,
 };
 

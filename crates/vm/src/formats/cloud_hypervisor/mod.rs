@@ -14,6 +14,7 @@ use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::written;
 use crate::json;
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::{base, here_documents, listed, only_named};
@@ -27,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("cloud_hypervisor"),
     detect,
     lint,
+    limits: Limits { script: true, doubtful: limits::json, ..Limits::PLAIN },
     qemu: None,
 };
 

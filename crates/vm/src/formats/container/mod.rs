@@ -13,6 +13,7 @@ use crate::finding::{Finding, Severity};
 use crate::formats::{Format, Kind, kubevirt};
 use crate::guest::{Guest, old_windows};
 use crate::inner::{Inner, MOST_MACHINES, nothing, said, together};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
 use crate::words::here_document;
@@ -31,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("container"),
     detect,
     lint,
+    limits: Limits { programs: true, doubtful: limits::yaml, ..Limits::PLAIN },
     qemu: None,
 };
 

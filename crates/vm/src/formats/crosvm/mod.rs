@@ -12,6 +12,7 @@ use crate::formats::Format;
 use crate::guest::Guest;
 use crate::guest::Known;
 use crate::json;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use crate::words::base;
@@ -24,6 +25,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("crosvm"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: None,
 };
 

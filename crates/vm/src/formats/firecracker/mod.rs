@@ -13,6 +13,7 @@ use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::written;
 use crate::json::{self, Json};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use crate::words::{base, here_documents, listed};
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("firecracker"),
     detect,
     lint,
+    limits: Limits { script: true, doubtful: limits::json, ..Limits::PLAIN },
     qemu: None,
 };
 

@@ -13,6 +13,7 @@ use crate::formats::qemu::machine::foreign;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, each, nothing, together};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::yaml::{self, Node};
 
@@ -24,6 +25,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("incus"),
     detect,
     lint,
+    limits: Limits { programs: true, doubtful: limits::yaml, ..Limits::PLAIN },
     qemu: None,
 };
 

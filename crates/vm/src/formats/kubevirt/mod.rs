@@ -13,6 +13,7 @@ use crate::formats::qemu::clocks::Clocks;
 use crate::formats::qemu::machine;
 use crate::formats::{Format, Qemu};
 use crate::guest::{self, Guest, Known};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use crate::yaml::{self, Key, Node};
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("kubevirt"),
     detect,
     lint,
+    limits: Limits { doubtful: limits::yaml, ..Limits::PLAIN },
     qemu: Some(Qemu { choose: None, predict: None }),
 };
 

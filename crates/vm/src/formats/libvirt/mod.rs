@@ -20,6 +20,7 @@ use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::together;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use crate::words::here_documents;
@@ -34,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("libvirt"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: Some(Qemu { choose: Some(choice::edits), predict: Some(predict::predict) }),
 };
 

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, each, nothing, said, together};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::yaml;
 
@@ -22,6 +23,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("lima"),
     detect,
     lint,
+    limits: Limits { programs: true, placeholders: true, doubtful: limits::yaml, ..Limits::PLAIN },
     qemu: None,
 };
 

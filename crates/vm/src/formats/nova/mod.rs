@@ -13,6 +13,7 @@ use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::guest::Guest;
 use crate::inner::nothing;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::text::Text;
 use std::ops::Range;
@@ -25,6 +26,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("nova"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

@@ -12,6 +12,7 @@ use crate::document::Document;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, nothing, together, written};
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::words::here_documents;
 use crate::xml::{Element, Tree, tags, well_formed};
@@ -28,6 +29,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("ovf"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

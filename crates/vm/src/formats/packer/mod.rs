@@ -16,6 +16,7 @@ use crate::formats::qemu::WITHOUT_CPU;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
 use crate::yaml::Node;
@@ -31,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("packer"),
     detect,
     lint,
+    limits: Limits { programs: true, placeholders: true, doubtful: limits::json, ..Limits::PLAIN },
     qemu: None,
 };
 

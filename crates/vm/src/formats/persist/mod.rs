@@ -20,6 +20,7 @@ use crate::finding::Finding;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::guest::Known;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
 use crate::words::{base, here_document, listed};
@@ -33,6 +34,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("persist"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 
@@ -44,6 +46,7 @@ pub(super) const TUNED: Format = Format {
     rules: &[],
     detect: detect_tuned,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

@@ -18,6 +18,7 @@ use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::formats::{Format, Qemu};
 use crate::guest::{Guest, Known};
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::{Piece, statements};
@@ -31,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("proxmox"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: Some(Qemu { choose: Some(choice), predict: None }),
 };
 

@@ -12,7 +12,7 @@ use crate::words::{base, listed};
 use std::ops::Range;
 
 /// The surroundings of a command line.
-pub(crate) struct Place<'a> {
+pub(crate) struct Surroundings<'a> {
     pub(crate) document: &'a Document,
     /// Whether the processor is emulated.
     pub(crate) emulated: bool,
@@ -98,19 +98,19 @@ pub(crate) fn check(
     command: &Command,
     line: &Line,
     guest: Guest,
-    place: &Place<'_>,
+    around: &Surroundings<'_>,
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     if of_x86(command, line) {
-        out.extend(hpet(command, line, guest, place, conditional));
+        out.extend(hpet(command, line, guest, around, conditional));
     }
     // It was an option of x86 and Arm (qemu-options.hx, -no-acpi, before 9.0).
     if x86(command) {
-        out.extend(no_acpi(line, conditional, place.asked));
+        out.extend(no_acpi(line, conditional, around.asked));
     } else if arm(command) {
         let left = "of the Arm machines, only virt knows acpi=".to_owned();
-        out.extend(no_acpi(line, conditional, place.asked).map(|finding| Finding {
+        out.extend(no_acpi(line, conditional, around.asked).map(|finding| Finding {
             edits: Vec::new(),
             left: Some(left),
             ..finding
@@ -256,14 +256,14 @@ fn hpet(
     command: &Command,
     line: &Line,
     guest: Guest,
-    place: &Place<'_>,
+    around: &Surroundings<'_>,
     conditional: &dyn Fn(usize) -> bool,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     let asked = line.machines.iter().rev().find_map(|machine| machine.get("hpet"));
     if let Some(word) = &line.no_hpet {
         let guarded = conditional(word.span().start);
-        let severity = gone(guarded, (place.asked)(word.span().start));
+        let severity = gone(guarded, (around.asked)(word.span().start));
         let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
@@ -286,10 +286,10 @@ fn hpet(
     if let Some(property) = asked {
         if property.state() == Some(true) {
             let mut clocks = Clocks::of_line(line);
-            clocks.emulated |= place.emulated;
-            clocks.said = place.said;
+            clocks.emulated |= around.emulated;
+            clocks.said = around.said;
             let mut finding = asked_for(property.span(), &clocks, guest);
-            if commented(place.document, property.span().start) {
+            if commented(around.document, property.span().start) {
                 finding.left = Some(COMMENTED.to_owned());
             } else if finding.left.is_none() {
                 let value = property.value.as_ref().and_then(Placed::exact);
@@ -302,7 +302,7 @@ fn hpet(
     // A pool, a default or a list of names may belong to this machine; and collected words may be of several machines.
     let target = command.program.as_ref().and_then(|it| it.as_str().split_once("qemu-system-"));
     let open = target.is_some_and(|(_, target)| is_open(target));
-    if place.unseen || of_several(command, line) || open && line.machine().is_empty() {
+    if around.unseen || of_several(command, line) || open && line.machine().is_empty() {
         return out;
     }
     let machine = line.machines.last();
@@ -321,7 +321,7 @@ fn hpet(
         finding = finding.summary(UNLESS);
     }
     let mut clocks = Clocks::of_line(line);
-    clocks.emulated |= place.emulated;
+    clocks.emulated |= around.emulated;
     out.push(match clocks.lack(guest) {
         Some(_) => {
             finding.fix(format!("nothing yet: {FIRST} -machine hpet=off (QEMU 5.2 or later)"))

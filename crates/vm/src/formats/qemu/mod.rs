@@ -34,6 +34,7 @@ use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::nothing;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::is_unit;
@@ -51,6 +52,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("qemu"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: Some(Qemu { choose: Some(choice::edits), predict: None }),
 };
 
@@ -317,8 +319,9 @@ fn command_findings(
     let conditional = |at: usize| {
         script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
     };
-    let place = machine::Place { document, emulated, unseen: around.unseen, said, asked: &asked };
-    let mut rest = machine::check(command, line, guest, &place, &conditional);
+    let surroundings =
+        machine::Surroundings { document, emulated, unseen: around.unseen, said, asked: &asked };
+    let mut rest = machine::check(command, line, guest, &surroundings, &conditional);
     // A branch with another -cpu intends to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);
     let option = |value: usize| {

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::formats::{Format, Kind};
 use crate::guest::{Guest, old_windows};
 use crate::inner::Inner;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use std::ops::Range;
 
@@ -22,6 +23,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("quickemu"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

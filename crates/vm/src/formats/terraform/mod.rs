@@ -16,6 +16,7 @@ use crate::formats::libvirt::made::{Made, Pairs};
 use crate::formats::pve::Machine;
 use crate::guest::Guest;
 use crate::inner::{MOST_MACHINES, each, nothing, said, together};
+use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
 use crate::text::Text;
@@ -32,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("terraform"),
     detect,
     lint,
+    limits: Limits { programs: true, doubtful: limits::json, ..Limits::PLAIN },
     qemu: None,
 };
 
@@ -254,18 +256,16 @@ fn xslt(made: &mut Made, node: &Node) -> Transformed {
     }
 }
 
+/// The name of a machine, else that of its block.
+fn name<'a>(key: &'a Key, node: &'a Node) -> Option<(&'a str, &'a Range<usize>)> {
+    let name = said(node, &["name"]).or(Some((&key.name, &key.span)));
+    name.filter(|(name, _)| !name.contains(UNKNOWN))
+}
+
 fn bpg(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
     let mut machine = Machine::new(document, key.span.clone(), format!("{BPG}.{}", key.name));
     let of = |path: &[&str]| said(node, path);
-    machine.key(
-        "name",
-        &[(
-            "",
-            of(&["name"])
-                .or(Some((&key.name, &key.span)))
-                .filter(|(name, _)| !name.contains(UNKNOWN)),
-        )],
-    );
+    machine.key("name", &[("", name(key, node))]);
     if let Some(system) = of(&["operating_system", "type"]) {
         machine.key("ostype", &[("", Some(system))]);
     }
@@ -284,15 +284,7 @@ fn bpg(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError>
 fn telmate(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
     let mut machine = Machine::new(document, key.span.clone(), format!("{TELMATE}.{}", key.name));
     let of = |path: &[&str]| said(node, path);
-    machine.key(
-        "name",
-        &[(
-            "",
-            of(&["name"])
-                .or(Some((&key.name, &key.span)))
-                .filter(|(name, _)| !name.contains(UNKNOWN)),
-        )],
-    );
+    machine.key("name", &[("", name(key, node))]);
     if let Some(system) = of(&["qemu_os"])
         .or_else(|| of(&["os_type"]).filter(|(os, _)| os.starts_with(['w', 'l']) && os.len() < 6))
     {

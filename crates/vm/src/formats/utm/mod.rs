@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, each, nothing, said};
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::xml::{Element, Tree, well_formed};
 use crate::yaml::{Key, Node};
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("utm"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

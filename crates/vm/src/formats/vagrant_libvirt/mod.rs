@@ -12,6 +12,7 @@ use crate::formats::libvirt::made::Made;
 use crate::formats::{Format, Kind, vagrant};
 use crate::guest::Guest;
 use crate::inner::written;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::words::{Word, words};
 use std::ops::Range;
@@ -27,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("vagrant_libvirt"),
     detect,
     lint,
+    limits: Limits { programs: true, ..Limits::PLAIN },
     qemu: None,
 };
 

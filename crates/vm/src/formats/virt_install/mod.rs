@@ -15,6 +15,7 @@ use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::formats::libvirt::own;
 use crate::guest::Guest;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::shell::{Piece, Statement, Word, name_length, statements};
 use crate::words::{base, only_named};
@@ -28,6 +29,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("virt_install"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: None,
 };
 

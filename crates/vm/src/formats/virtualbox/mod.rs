@@ -17,6 +17,7 @@ use crate::finding::{Finding, Rule, Severity};
 use crate::formats::{Format, vagrant};
 use crate::guest::Known;
 use crate::guest::{Guest, old_windows};
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::template::in_plain_value as is_template;
 use machine::{Extra, Machine};
@@ -31,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("virtualbox"),
     detect,
     lint,
+    limits: Limits { script: true, ..Limits::PLAIN },
     qemu: None,
 };
 

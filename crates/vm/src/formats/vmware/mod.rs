@@ -13,6 +13,7 @@ use crate::formats::{Format, vagrant};
 use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::nothing;
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::template::in_plain_value;
 use crate::text::offset;
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("vmware"),
     detect,
     lint,
+    limits: Limits::PLAIN,
     qemu: None,
 };
 

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::guest::{Guest, Known, base, is_disk, old_windows};
+use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::parameters;
 use config::Setting;
@@ -23,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     rules: rules!("xen"),
     detect,
     lint,
+    limits: Limits { doubtful: config::doubts, ..Limits::PLAIN },
     qemu: None,
 };
 
@@ -133,11 +135,6 @@ impl Domain {
         }
         state
     }
-}
-
-/// Returns the parts of a file in which a change is not certain, with the reasons.
-pub(crate) fn doubts(text: &str) -> Vec<(std::ops::Range<usize>, &'static str)> {
-    config::doubts(text)
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {

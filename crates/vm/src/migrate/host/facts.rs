@@ -18,7 +18,7 @@ pub fn of_facts(name: impl Into<String>, facts: &Facts) -> Host {
 
 /// The field of the document of `why` with the machine's properties as a host.
 #[derive(Deserialize)]
-struct Place {
+struct WhyDocument {
     #[serde(default)]
     schema: Option<String>,
     #[serde(default)]
@@ -35,8 +35,8 @@ struct Machine {
 ///
 /// # Errors
 /// Returns an error if the text is such a document, but lacks a required field.
-pub fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
-    let Ok(report) = serde_json::from_str::<Place>(text) else { return Ok(None) };
+pub(crate) fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
+    let Ok(report) = serde_json::from_str::<WhyDocument>(text) else { return Ok(None) };
     let Some(schema) = report.schema.filter(|schema| schema.starts_with("clocksmith.")) else {
         return Ok(None);
     };

@@ -102,7 +102,7 @@ impl Host {
     /// Returns the scaling hardware that is assumed for figures: AMD's has fewer fractional bits, so it is the worse
     /// one.
     #[must_use]
-    pub fn hardware_or_coarser(&self) -> Hardware {
+    pub(crate) fn hardware_or_coarser(&self) -> Hardware {
         self.hardware.unwrap_or(Hardware::Svm)
     }
 }

@@ -97,7 +97,7 @@ struct Metadata {
 ///
 /// # Errors
 /// Returns an error if the text is not JSON, or has no node.
-pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
+pub(crate) fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
     let object: Object = serde_json::from_str(text)
         .map_err(|error| HostError::Broken(format!("this JSON cannot be read: {error}")))?;
     let mut nodes = Vec::new();
@@ -120,7 +120,7 @@ pub fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
 ///
 /// # Errors
 /// Returns an error if the text is not YAML, or has no node.
-pub fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
+pub(crate) fn parse_yaml(text: &str) -> Result<Vec<Host>, HostError> {
     let documents = yaml::parse(text).map_err(|error| {
         // A text that is not YAML is probably of another kind, not broken.
         if text.contains("kubevirt.io/") {
