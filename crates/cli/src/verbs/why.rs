@@ -157,7 +157,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
         Some(_) => about.wall.as_slice(),
         // A log names devices and parameters in passing, and symptoms have their own texts.
         None if lines_of_kernel > QUOTED || !report.symptoms.is_empty() => &[],
-        None if lines_of_kernel > 0 => &about.wall,
+        None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
         None => about.first(),
     };
     let is_right = |wall: &WallClockReport| wall.state == WallState::Synchronised;
@@ -189,11 +189,16 @@ fn gravity(report: &Report) -> (u8, bool, bool) {
         Verdict::Ok => 1,
         Verdict::Unknown => 0,
     };
-    let explains = |id: CauseId| id != CauseId::InsufficientEvidence && !id.concerns_wall_clock();
-    let explained = report.causes.iter().any(|cause| explains(cause.id));
+    let explained = is_explained(report);
     let wall = report.wall_clock.as_ref().map(|wall| wall.state);
     let wrong = matches!(wall, Some(WallState::Unsynchronised | WallState::Stale));
     (grave, explained, wrong)
+}
+
+/// Whether a cause says more than that evidence is missing.
+fn is_explained(report: &Report) -> bool {
+    let explains = |id: CauseId| id != CauseId::InsufficientEvidence && !id.concerns_wall_clock();
+    report.causes.iter().any(|cause| explains(cause.id))
 }
 
 /// The counters of the CPUs are apart, whichever clocksource is in use.

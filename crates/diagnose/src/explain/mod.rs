@@ -15,6 +15,7 @@ mod known;
 mod messages;
 mod parameters;
 mod policies;
+mod read_words;
 mod spelling;
 mod text;
 mod wall_words;
@@ -46,7 +47,7 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
 /// The words with pages in a text about reads of the clock: `notsc`, `vDSO`. Empty if it has none.
 #[must_use]
 pub fn of_reads(text: &str) -> Vec<&'static str> {
-    wall_words::of_reads(text)
+    read_words::of_reads(text)
 }
 
 /// The core of the pages of these words, at most three.

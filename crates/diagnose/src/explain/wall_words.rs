@@ -1,14 +1,14 @@
-//! The pages that concern a text in prose: about a wall clock, by the names of systems with such clocks; about reads of
-//! the clock, by the names of parameters, calls and clocksources.
+//! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is said
+//! of them. Not in this module: texts about reads of the clock ([`super::read_words`]).
 
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
 /// Maximum number of pages that are named.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 60] = [
+const SUBJECT: [&str; 117] = [
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -69,6 +69,63 @@ const SUBJECT: [&str; 60] = [
     "\u{7cfb}\u{7edf}\u{65f6}\u{95f4}",
     "\u{65f6}\u{949f}",
     "\u{c2dc}\u{acc4}",
+    "clocks are out of sync",
+    "clocks were out of sync",
+    "clocks out of sync",
+    "clock drifts",
+    "clock is drifting",
+    "clock is still in sync",
+    "clock is ahead",
+    "clock is fast",
+    "clock is slow",
+    "clock runs fast",
+    "clock runs slow",
+    "clock runs too",
+    "clock is running fast",
+    "clock is running slow",
+    "clock is running too",
+    "clock to drift",
+    "clocks differ",
+    "time passes too",
+    "time passes slow",
+    "time passes fast",
+    "time runs too fast",
+    "time runs too slow",
+    "system's time",
+    "time was not synchronized",
+    "time was not synchronised",
+    "time difference between",
+    "the correct time",
+    "set the clock",
+    "timedatectl",
+    "ntpsynchronized",
+    "ntp server",
+    "ntpdate",
+    "timex.freq",
+    "totp",
+    "one-time password",
+    "authenticator app",
+    "timestamp too new",
+    "out of order entries",
+    "has expired or is not yet valid",
+    "certificate has expired",
+    "not yet activated",
+    "request time too skewed",
+    "requesttimetooskewed",
+    "vm clocks",
+    "reset on reboot",
+    "hora del servidor",
+    "hora del sistema",
+    "l'heure",
+    "horloge",
+    "reloj",
+    "zegar",
+    "ora di sistema",
+    "systemuhr",
+    "\u{432}\u{440}\u{435}\u{43c}\u{44f}",
+    "\u{c2dc}\u{ac04} \u{b3d9}\u{ae30}",
+    "\u{865a}\u{62df}\u{673a}\u{65f6}\u{949f}",
+    "\u{65f6}\u{95f4}\u{4e0d}",
 ];
 
 /// The page about restored guests, and words; a text about their clocks has one of them.
@@ -95,11 +152,26 @@ const LOCAL_RTC: &str = "RTC in local time";
 /// The page of hosts whose clocks differ.
 const HOSTS: &str = "clock difference against peer";
 
+/// The page of clocks that run at a wrong rate.
+const RATE: &str = "clock runs too fast or too slow";
+
+/// The page of machines that start with a wrong time.
+const BOOT: &str = "wrong time after each boot";
+
+/// The page of zones: a difference of one hour is theirs.
+const ZONE: &str = "time zone";
+
+/// The page of certificates that have ended.
+const EXPIRED: &str = "certificate has expired";
+
+/// The page of stores of logs.
+const LOGS: &str = "timestamp too new";
+
 /// The page of leap seconds.
 const LEAP: &str = "leap second";
 
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
-const OF_TIME: [&str; 18] = [
+const OF_TIME: [&str; 23] = [
     "ntp",
     "ntpd",
     "ntpdate",
@@ -118,6 +190,11 @@ const OF_TIME: [&str; 18] = [
     "virtuelle",
     "\u{432}\u{438}\u{440}\u{442}\u{443}\u{430}\u{43b}\u{44c}\u{43d}",
     "\u{865a}\u{62df}\u{673a}",
+    "reboot",
+    "bios",
+    "cmos",
+    "servidor",
+    "serveur",
 ];
 /// The page of those.
 pub const GENERAL: &str = "wall clock";
@@ -127,7 +204,7 @@ const XEN: &str = "independent_wallclock";
 const OF_SOURCES: [&str; 2] = ["clocksource", "vdso"];
 
 /// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 64] = [
+const PAGES: [(&str, &str); 132] = [
     ("wsl2", "WSL"),
     ("wsl", "WSL"),
     ("docker desktop", "Docker Desktop"),
@@ -192,25 +269,103 @@ const PAGES: [(&str, &str); 64] = [
     ("drifting clocks", HOSTS),
     ("clocks drift", HOSTS),
     ("independent_wallclock", XEN),
+    ("timex.freq", RATE),
+    ("32768000", RATE),
+    ("500 ppm", RATE),
+    ("drifting rate", RATE),
+    ("clock runs fast", RATE),
+    ("clock runs slow", RATE),
+    ("clock runs too", RATE),
+    ("clock is running fast", RATE),
+    ("clock is running slow", RATE),
+    ("clock is running too", RATE),
+    ("time passes too", RATE),
+    ("time passes slow", RATE),
+    ("time passes fast", RATE),
+    ("time runs too fast", RATE),
+    ("time runs too slow", RATE),
+    ("second every minute", RATE),
+    ("seconds every minute", RATE),
+    ("seconds per day", RATE),
+    ("seconds per hour", RATE),
+    ("seconds per minute", RATE),
+    ("seconds a day", RATE),
+    ("minutes per day", RATE),
+    ("s/day", RATE),
+    ("\u{65f6}\u{949f}\u{53d8}\u{5feb}", RATE),
+    ("\u{65f6}\u{949f}\u{53d8}\u{6162}", RATE),
+    ("\u{65f6}\u{95f4}\u{53d8}\u{6162}", RATE),
+    ("\u{65f6}\u{95f4}\u{53d8}\u{5feb}", RATE),
+    ("totp", "TOTP"),
+    ("google authenticator", "TOTP"),
+    ("authenticator app", "TOTP"),
+    ("one-time password", "TOTP"),
+    ("certificate has expired", EXPIRED),
+    ("certificate is expired", EXPIRED),
+    ("timestamp too new", LOGS),
+    ("entry out of order", LOGS),
+    ("ntpsynchronized", "maxerror"),
+    ("still in sync", "maxerror"),
+    ("on reboot", BOOT),
+    ("upon reboot", BOOT),
+    ("each reboot", BOOT),
+    ("every reboot", BOOT),
+    ("each boot", BOOT),
+    ("every boot", BOOT),
+    ("each time i boot", BOOT),
+    ("power loss", BOOT),
+    ("power outage", BOOT),
+    ("stromausfall", BOOT),
+    ("stromverlust", BOOT),
+    ("cmos battery", BOOT),
+    ("no rtc", BOOT),
+    ("without rtc", BOOT),
+    ("without an rtc", BOOT),
+    ("no real time clock", BOOT),
+    ("no real-time clock", BOOT),
+    ("not yet activated", BOOT),
+    ("one hour off", ZONE),
+    ("one hour difference", ZONE),
+    ("difference is one hour", ZONE),
+    ("wrong timezone", ZONE),
+    ("wrong time zone", ZONE),
+    ("my timezone", ZONE),
+    ("different timezone", ZONE),
+    ("hour ahead", ZONE),
+    ("hour behind", ZONE),
+    ("live migrat", "migration"),
+    ("vmotion", "migration"),
+    ("time too skewed", "RequestTimeTooSkewed"),
+    ("requesttimetooskewed", "RequestTimeTooSkewed"),
 ];
 
 /// The beginning of a text in small letters.
-fn small(text: &str) -> String {
+pub(super) fn small(text: &str) -> String {
     let end = (0..=text.len().min(LIMIT)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text[..end].to_lowercase()
 }
 
 /// Whether a text has a word without another letter (`is_letter`) before it, or after it unless the word is a
 /// beginning.
-fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char) -> bool) -> bool {
+pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char) -> bool) -> bool {
     text.match_indices(word).any(|(at, _)| {
         !text[..at].chars().next_back().is_some_and(is_letter)
             && (is_beginning || !text[at + word.len()..].chars().next().is_some_and(is_letter))
     })
 }
 
+/// What Go says of a certificate by both ends of its validity: the text with the one that is meant.
+fn in_full(small: String) -> String {
+    const BOTH: &str = "certificate has expired or is not yet valid";
+    match (small.contains(" is after "), small.contains(" is before ")) {
+        (true, false) => small.replace(BOTH, "certificate has expired"),
+        (false, true) => small.replace(BOTH, "certificate is not yet valid"),
+        _ => small,
+    }
+}
+
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
-    let small = small(text);
+    let small = in_full(small(text));
     // `ntp` is a part of other words.
     let is_word = |word: &str| has(&small, word, word.len() > 4, |c| c.is_ascii_alphabetic());
     if !SUBJECT.into_iter().any(is_word) {
@@ -235,107 +390,10 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     found
 }
 
-/// The page of programs that saw the monotonic clock go back.
-const BACK: &str = "monotonic clock went back";
-
-/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page; those that
-/// say most of a problem come first.
-const OF_READS: [(&str, &str); 40] = [
-    ("<timer name", TIMERS),
-    ("hypervclock", TIMERS),
-    ("instant is later than self", BACK),
-    ("less than the current instant", BACK),
-    ("time goes backwards", BACK),
-    ("go back in time", BACK),
-    ("backward jumps", BACK),
-    ("after sleep", "suspend"),
-    ("computer to sleep", "suspend"),
-    ("pvclock_clocksource_read", "pvclock_clocksource_read"),
-    ("read_hpet", "read_hpet"),
-    ("acpi_pm_read", "acpi_pm_read"),
-    ("notsc", "notsc"),
-    ("tsc=reliable", "tsc=reliable"),
-    ("tsc=unstable", "tsc=unstable"),
-    ("tsc=nowatchdog", "tsc=nowatchdog"),
-    ("xen", OF_XEN),
-    ("clocksource=tsc", "clocksource=tsc"),
-    ("clocksource=hpet", "clocksource=NAME"),
-    ("clocksource=acpi_pm", "clocksource=NAME"),
-    ("nohpet", "nohpet"),
-    ("hpet=disable", "hpet=disable"),
-    ("no-kvmclock", "no-kvmclock"),
-    ("invariant tsc", "invariant TSC"),
-    ("invtsc", "invariant TSC"),
-    ("hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page"),
-    ("kvm-clock", "kvm-clock"),
-    ("kvmclock", "kvm-clock"),
-    ("acpi_pm", "acpi_pm"),
-    ("hpet", "hpet"),
-    ("vdso", "vDSO"),
-    ("queryperformancecounter", "QueryPerformanceCounter"),
-    ("gettimeofday", "gettimeofday"),
-    ("clock_gettime", "clock_gettime"),
-    ("time.now", "clock_gettime"),
-    ("nanotime", "clock_gettime"),
-    ("currenttimemillis", "clock_gettime"),
-    ("clock_monotonic", "CLOCK_MONOTONIC"),
-    ("clocksource", "clocksource"),
-    ("clock source", "clocksource"),
-];
-/// The page of libvirt's timers: a domain names devices that it does not have.
-const TIMERS: &str = "libvirt timers";
-/// The page of the clocksource xen: a hypervisor of that name is in texts about other matters, too.
-const OF_XEN: &str = "xen";
-const WITH_XEN: [&str; 6] =
-    ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];
-
-/// The pages that concern a text in prose about reads of the clock.
-pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
-    let small = small(text);
-    let is_word = |word: &str| has(&small, word, false, |c| c.is_ascii_alphanumeric() || c == '_');
-    let mut found = Vec::new();
-    for (name, page) in OF_READS {
-        let is_it = page != OF_XEN || WITH_XEN.into_iter().any(is_word);
-        if is_it && is_word(name) && !found.contains(&page) {
-            found.push(page);
-        }
-    }
-    if found.contains(&TIMERS) {
-        found = vec![TIMERS];
-    }
-    found.truncate(MOST);
-    found
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::explain;
     use super::*;
-
-    #[test]
-    fn prose_about_the_command_line_leads_to_its_parameters() {
-        assert_eq!(
-            of_reads("We boot our guests with `notsc divider=10`; they pick the next timer, hpet."),
-            ["notsc", "hpet"]
-        );
-        assert_eq!(
-            of_reads("the vDSO is active, and gettimeofday is slow"),
-            ["vDSO", "gettimeofday"]
-        );
-        assert_eq!(
-            of_reads("the default clocksource here is Xen, slower than tsc"),
-            ["xen", "clocksource"]
-        );
-        assert_eq!(of_reads("panicked at 'supplied instant is later than self'"), [BACK]);
-        for other in [
-            "does notscale",
-            "read_hpet_count()",
-            "what a vdsofoo is",
-            "dom0 of Xen has a disk",
-            "",
-        ] {
-            assert_eq!(of_reads(other), [""; 0], "{other}");
-        }
-    }
 
     #[test]
     fn prose_of_guests_that_slept_leads_to_the_stale_clock() {
@@ -369,10 +427,40 @@ mod tests {
             assert!(of_text(text).contains(&page), "{text}");
         }
         assert_eq!(of_text("The clock in the VM should not drift by more than 0.1 s"), [GENERAL]);
+    }
+
+    #[test]
+    fn prose_about_a_known_problem_leads_to_its_page() {
+        for (text, page) in [
+            ("The system clock is in 2071 after each reboot", BOOT),
+            ("The board has no RTC: the system time is that of the last power outage", BOOT),
+            ("The codes of the TOTP app are refused", "TOTP"),
+            ("ntpdate sets it, and it is wrong by 2 seconds every minute", RATE),
+            ("In the guest time passes too slowly; VirtualBox 6", RATE),
+            ("timex.freq is 32768000 there", RATE),
+            ("\u{865a}\u{62df}\u{673a}\u{65f6}\u{949f}\u{53d8}\u{5feb}", RATE),
+            ("hwclock is one hour ahead in the other system", ZONE),
+            ("La hora del servidor: Request Time too skewed", "RequestTimeTooSkewed"),
+            ("NTPSynchronized=yes, and the server is gone", "maxerror"),
+            ("clock skew in the VM after live migration", "migration"),
+            ("server returned 400: timestamp too new", LOGS),
+        ] {
+            assert!(of_text(text).contains(&page), "{text}: {:?}", of_text(text));
+            assert!(!explain(page).is_empty(), "{page}");
+        }
+        let of_go = "x509: certificate has expired or is not yet valid: current time A";
+        assert_eq!(of_text(&format!("{of_go} is after B")), [EXPIRED]);
+        assert_eq!(of_text(&format!("{of_go} is before B")), ["certificate is not yet valid"]);
+    }
+
+    #[test]
+    fn other_texts_are_not_about_a_wall_clock() {
         for other in [
             "Clock skew: 0.145 ns between the two registers",
             "user time 1.2 s, system time 0.3 s",
             "the file system was restored from a snapshot",
+            "the program runs too slow: 30 seconds per request, system time 0.3 s",
+            "it reads 500 records of one hour in 3 seconds per file",
         ] {
             assert_eq!(of_text(other), [""; 0], "{other}");
         }

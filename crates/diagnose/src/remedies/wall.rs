@@ -7,7 +7,7 @@ use crate::CauseId as C;
 use crate::wall::wrong_rate;
 use clocksmith_facts::Fact;
 use clocksmith_facts::hypervisor::HypervisorKind;
-use clocksmith_facts::wall::{PtpClock, Role, TimeSource};
+use clocksmith_facts::wall::{PtpClock, Role, TimeSource, What};
 
 /// Set the wall clock once.
 pub(crate) const STEP_NOW: Advice = Advice {
@@ -397,7 +397,37 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     (!offer.commands.is_empty()).then_some(offer)
 }
 
+/// Whether a program ran into a wall clock that is wrong, and the text shows no time daemon.
+fn is_wrong_by_programs(plan: &Plan<'_>) -> bool {
+    let ran_into = |what: &What| {
+        matches!(
+            what,
+            What::BehindAtLeast { .. }
+                | What::Refused { .. }
+                | What::NotYetValid
+                | What::FilesOfTheFuture { .. }
+        )
+    };
+    let facts = plan.case.facts;
+    plan.has(C::WallClockUnsynchronised)
+        && !facts.wall.keepers.is_known()
+        && facts
+            .wall
+            .source
+            .value()
+            .is_some_and(|told| told.daemon.is_empty() && told.remarks_of(ran_into).count() > 0)
+}
+
 fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
+    if is_wrong_by_programs(plan) {
+        let offer = Offer::saying(
+            "where date -u shows that this clock is the wrong one: set it, and let one time daemon keep it",
+        );
+        return Some(offer.command("sudo timedatectl set-ntp true").instruction(
+            "chronyd sets it at once by: sudo chronyc makestep. A container has the clock of its host, or of the virtual machine below \
+             it: set it there (Docker Desktop: restart it; WSL: sudo hwclock -s)",
+        ));
+    }
     let keepers = plan.case.facts.wall.keepers.value()?;
     let none = !keepers.seen.iter().any(|keeper| keeper.role == Role::Steers);
     (plan.warns(C::WallClockUnsynchronised) && keepers.all && none).then(|| {

@@ -9,6 +9,52 @@ type Weighed = (String, (Option<Severity>, Option<Confidence>));
 /// Seconds below which a zone is not thought of.
 const ZONE_S: f64 = 1800.0;
 
+/// Whether a difference is within five minutes of whole hours.
+fn is_near_hours(by_s: f64) -> bool {
+    by_s.abs() > ZONE_S && (by_s.abs() % 3600.0 - 1800.0).abs() > 1500.0
+}
+
+/// Seconds below which two machines that share files are the reason, and not a clock that was set wrong.
+const SHARED_S: f64 = 5.0;
+
+/// Files that make found in the future, by the greatest time that a line states.
+pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
+    let times = told.into_iter().flat_map(|told| &told.remarks).filter_map(|one| match one.what {
+        What::FilesOfTheFuture { by_s } => by_s,
+        _ => None,
+    });
+    let most = times.max_by(f64::total_cmp);
+    let by = most.map_or_else(String::new, |by| format!(" by up to {}", text(by)));
+    let more = match most {
+        Some(by) if by < SHARED_S => {
+            ". So small a difference is that of two machines which share the files, such as a host and its guest: synchronise both"
+        }
+        Some(by) if is_near_hours(by) => {
+            ". So near whole hours a time zone is likely: files that were copied or unpacked with local times, or a clock that was \
+             set in another zone. touch gives the files the time of now, once the clock is right"
+        }
+        _ => ". touch gives the files the time of now, once the clock is right",
+    };
+    format!(
+        "make found files that were changed in the future{by} (\"Clock skew detected\"): the wall clock here is behind that of the \
+         machine that wrote them, which may be a server of files, or it was set back since; no clocksource is meant{more}"
+    )
+}
+
+/// A log store that refused an entry of the future.
+pub(super) fn entry_too_new(program: &str, by_s: f64) -> String {
+    let why = match is_near_hours(by_s) {
+        true => {
+            "so near whole hours the entry has local time that was read as UTC: give the reader of the log its time zone. Then no \
+             clock is wrong"
+        }
+        false => {
+            "the wall clock of the machine that wrote it is ahead, or that of the store is behind; date -u on both shows which"
+        }
+    };
+    format!("{program} refused a log entry that is {} ahead of its own clock: {why}", text(by_s))
+}
+
 /// A package manager whose lists were made later than this clock shows.
 pub(super) fn behind_at_least(program: &str, by_s: f64) -> Weighed {
     let words = format!(
@@ -29,7 +75,7 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
         None => String::new(),
     };
     let zone = match behind_s {
-        Some(by) if by.abs() > ZONE_S && (by.abs() % 3600.0 - 1800.0).abs() > 1500.0 => {
+        Some(by) if is_near_hours(by) => {
             " That is close to whole hours: probably the clock was set by hand in another time \
              zone."
         }
@@ -89,6 +135,13 @@ pub(super) fn monotonic_back(program: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_of_the_future_are_of_a_zone_or_of_a_clock() {
+        assert!(entry_too_new("Loki", 17_999.0).contains("time zone"));
+        let clock = entry_too_new("Loki", 58.0);
+        assert!(clock.contains("58.0 s ahead") && !clock.contains("time zone"), "{clock}");
+    }
 
     #[test]
     fn near_whole_hours_a_zone_is_thought_of() {

@@ -14,6 +14,9 @@ const TAI_S: f64 = 37.0;
 /// Seconds from which on one of the two clocks was never set: such clocks begin at 1970 or at a start.
 const NEVER_SET_S: f64 = 10.0 * 365.25 * 86_400.0;
 
+/// A correction of the rate from which on the counter is wrong, in parts per million: the kernel's own limit.
+const RATE_PPM: f64 = 500.0;
+
 /// The reason for the difference, as the end of a sentence, and whether the wall clock is the one that is wrong now.
 fn why(ahead_s: f64, set: bool) -> (String, bool) {
     let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
@@ -60,6 +63,10 @@ impl View<'_> {
         let set = phc.set_from_s.filter(|by| !now_apart && by.abs() >= APART_S);
         let by = if now_apart { phc.ahead_s } else { set.unwrap_or(0.0) };
         if by == 0.0 {
+            if let Some(ppm) = phc.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
+                self.wrong_rate_of_phc(phc, ppm, report, words, causes);
+                return true;
+            }
             if phc.held && self.synchronised() != Some(false) {
                 report.state = WallState::Synchronised;
                 words.push(format!(
@@ -92,6 +99,41 @@ impl View<'_> {
         let id = CauseId::WallClockUnsynchronised;
         causes.push(cause(id, severity, Confidence::Medium, summary, evidence.collect()));
         true
+    }
+}
+
+impl View<'_> {
+    /// A wall clock that phc2sys holds by a correction which no quartz needs.
+    fn wrong_rate_of_phc(
+        &self,
+        phc: &Phc,
+        ppm: f64,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let way = if ppm > 0.0 { "slow" } else { "fast" };
+        let off = match phc.ahead_s.abs() {
+            off if off >= 1e-3 => format!(", and by its last line it is off by {}", text(off)),
+            _ => String::new(),
+        };
+        let summary = format!(
+            "phc2sys corrects the rate of the wall clock by {:.0} ppm, where a quartz needs 100 ppm at most and NTP reaches 500{off}: \
+             the counter runs {way} by the kernel's figure for it, or another program steers the same clock",
+            ppm.abs()
+        );
+        words.push(sentence(&summary));
+        report.state = WallState::Unknown;
+        report
+            .settles
+            .push(settle("what else steers it", "timedatectl; systemctl status chronyd ntpd"));
+        let evidence = phc
+            .source
+            .iter()
+            .map(|source| Evidence::new(source.0.clone(), format!("phc2sys: freq {ppm:+.0} ppm")));
+        let id = CauseId::WallClockUnsynchronised;
+        let severity = Severity::Warning;
+        causes.push(cause(id, severity, Confidence::Medium, summary, evidence.collect()));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::difference::text;
 use super::judge::View;
-use super::programs::{behind_at_least, held_up, monotonic_back, refused, solicits};
+use super::programs::{
+    behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, refused, solicits,
+};
 use super::report::{WallClockReport, WallState};
 use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
@@ -39,6 +41,10 @@ impl View<'_> {
         }
         #[allow(clippy::cast_precision_loss)]
         let seconds = apart.behind_s as f64;
+        if apart.is_of_another_machine() {
+            self.of_another_machine(seconds, source.0.clone(), report, words, causes);
+            return;
+        }
         let (way, id) = match seconds > 0.0 {
             true => ("behind", CauseId::WallClockStaleAfterRestore),
             false => ("ahead of", CauseId::WallClockUnsynchronised),
@@ -59,6 +65,29 @@ impl View<'_> {
         report.settles.push(settle("the right time", DATE));
         let shown = format!("two outputs of date, {} apart", text(seconds));
         let evidence = vec![Evidence::new(source.0.clone(), shown)];
+        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
+    }
+
+    /// The clocks of two machines that one command line asked.
+    fn of_another_machine(
+        &self,
+        behind_s: f64,
+        place: String,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let way = if behind_s > 0.0 { "behind" } else { "ahead of" };
+        let by = text(behind_s);
+        let summary = format!(
+            "the clock of another machine is {by} {way} the one here by one command line: one of the two is wrong, was paused, or is \
+             not synchronised"
+        );
+        words.push(sentence(&summary));
+        let how = "chronyc tracking (or timedatectl timesync-status) on both";
+        report.settles.push(settle("which clock is wrong", how));
+        let evidence = vec![Evidence::new(place, format!("two outputs of date, {by} apart"))];
+        let id = CauseId::WallClockUnsynchronised;
         causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
     }
 
@@ -100,9 +129,13 @@ impl View<'_> {
         for remark in &told.remarks {
             let same = std::mem::discriminant(&remark.what);
             let is_same = |one: &Remark| match remark.what {
-                What::HostsDiffer { .. } | What::BehindAtLeast { .. } | What::HeldUp { .. } => {
-                    std::mem::discriminant(&one.what) == same
-                }
+                What::HostsDiffer { .. }
+                | What::BehindAtLeast { .. }
+                | What::HeldUp { .. }
+                | What::FilesOfTheFuture { .. }
+                | What::EntryTooNew { .. } => std::mem::discriminant(&one.what) == same,
+                // The line with the times tells more than the one without them.
+                What::Refused { behind_s: None } => matches!(one.what, What::Refused { .. }),
                 _ => one.what == remark.what,
             };
             if !said.iter().any(|one| is_same(one) && one.program == remark.program) {
@@ -122,7 +155,8 @@ impl View<'_> {
             matches!(
                 what,
                 What::NotYetValid
-                    | What::FilesOfTheFuture
+                    | What::FilesOfTheFuture { .. }
+                    | What::EntryTooNew { .. }
                     | What::BeforeAnyDate
                     | What::BehindAtLeast { .. }
                     | What::Refused { .. }
@@ -175,9 +209,16 @@ impl View<'_> {
             (Some(first), _) => format!(" by {}", text(*first)),
             _ => String::new(),
         };
+        // `HybridClock::NowWithError()` in hybrid_clock.cc compares with the greatest time that it has seen, its own included.
+        let own = match program {
+            "YugabyteDB" => {
+                " It may be this host's own clock that was set back: a single node says the same then."
+            }
+            _ => "",
+        };
         format!(
             "{program} found that the wall clocks of its hosts differ{figures}: one of them is not synchronised, was set \
-             wrong, slept or was paused. The line does not say which of them is wrong, and it is not about a clocksource"
+             wrong, slept or was paused.{own} The line does not say which of them is wrong, and it is not about a clocksource"
         )
     }
 
@@ -232,6 +273,9 @@ impl View<'_> {
                 ),
                 info,
             ),
+            What::NoReply if program == "ntpdate" && told_of(self, &What::ServerUnsynchronised) => {
+                return None;
+            }
             What::NoReply if answered => (
                 format!(
                     "{program} had no reply from a time server in time, and another line says that a server answered"
@@ -329,13 +373,8 @@ impl View<'_> {
                     .to_owned(),
                 info,
             ),
-            What::FilesOfTheFuture => (
-                "make found files that were changed in the future (\"Clock skew detected\"): the \
-                 wall clock here is behind that of the machine that wrote them, which may be a file \
-                 server, or it was set back since; this is not about a clocksource"
-                    .to_owned(),
-                info,
-            ),
+            What::FilesOfTheFuture { .. } => (files_of_the_future(self.told.map(|(told, _)| told)), info),
+            What::EntryTooNew { by_s } => (entry_too_new(program, *by_s), (None, None)),
             What::Late => (
                 "HikariCP found that its thread ran more than 15 s late (\"Thread starvation or \
                  clock leap detected\"): threads did not run for the time that it shows, because of \
@@ -506,7 +545,8 @@ pub(super) fn short(what: &What) -> &'static str {
         What::HostWentOn { .. } => "the host's clock advanced",
         What::BeforeAnyDate => "a date that is too early",
         What::NotYetValid => "certificate is not yet valid",
-        What::FilesOfTheFuture => "Clock skew detected",
+        What::FilesOfTheFuture { .. } => "Clock skew detected",
+        What::EntryTooNew { .. } => "an entry of the future",
         What::Late => "a thread ran late",
         What::SetBack { .. } => "the dates go back",
         What::RtcNoTick => "no tick of the real-time clock",

@@ -316,7 +316,7 @@ fn daemon_that_follows_its_own_clock_is_not_synchronised_by_anything() {
 #[test]
 fn phc2sys_tells_what_the_wall_clock_was_set_to() {
     let said = |ahead_s: f64, set_from_s: Option<f64>, is_reference: bool| {
-        let phc = Phc { ahead_s, held: true, set_from_s, is_reference, source: None };
+        let phc = Phc { ahead_s, held: true, set_from_s, is_reference, ..Phc::default() };
         let source = TimeSource { daemon: "phc2sys", phc: Some(phc), ..TimeSource::default() };
         let report =
             Made::on(None).with(|facts| facts.wall.source = Fact::known(source, "log:3")).report();
@@ -340,6 +340,39 @@ fn phc2sys_tells_what_the_wall_clock_was_set_to() {
     }
     let (_, summary) = said(-0.75, None, true);
     assert!(summary.contains("say nothing about the wall clock"), "{summary}");
+}
+
+#[test]
+fn phc2sys_that_corrects_more_than_a_quartz_needs_is_not_called_right() {
+    let line = |offset: &str, freq: &str| {
+        format!("phc2sys[7.5]: CLOCK_REALTIME phc offset {offset} s2 freq {freq} delay 1948")
+    };
+    let (state, summary) = words_of(&[&line("-9000000", "-41000000")]);
+    assert_eq!(state, WallState::Unknown, "{summary}");
+    assert!(summary.contains("41000 ppm") && summary.contains("off by 9 ms"), "{summary}");
+    let (state, summary) = words_of(&[&line("40", "+9585")]);
+    assert_eq!(state, WallState::Synchronised, "{summary}");
+}
+
+#[test]
+fn what_make_finds_has_its_amount_and_its_likely_reason() {
+    let said = |seconds: &str| {
+        let line =
+            format!("make: Warning: File 'a.c' has modification time {seconds} s in the future");
+        words_of(&[&line, "make: warning:  Clock skew detected.  Your build may be incomplete."]).1
+    };
+    assert!(said("28760").contains("by up to 479 min") && said("28760").contains("time zone"));
+    assert!(said("0.035").contains("share the files"), "{}", said("0.035"));
+    let other = said("1.1e+03");
+    assert!(other.contains("touch") && !other.contains("time zone"), "{other}");
+}
+
+#[test]
+fn what_one_correction_of_chronyd_set_is_past() {
+    let (state, summary) =
+        words_of(&["2026-03-02T10:11:12Z System clock wrong by -31.500000 seconds (step)"]);
+    assert!(summary.contains("31.5 s ahead") && summary.contains("set it"), "{summary}");
+    assert_eq!(state, WallState::Unknown);
 }
 
 /// The words of lines of one text.

@@ -14,6 +14,9 @@ pub(super) const ADJTIMEX: Reader = Reader {
     read: adjtimex,
 };
 
+pub(super) const TRACED: Reader =
+    Reader { name: "adjtimex in a trace", words: &["adjtimex({", "clock_adjtime("], read: traced };
+
 pub(super) const SOURCES: Reader =
     Reader { name: "chronyc sources", words: &["MS Name/IP address", "+/-"], read: sources };
 
@@ -35,6 +38,7 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "Can't synchronise: ",
         "step time server ",
         "adjust time server ",
+        "no server suitable for synchronization found",
         "time reset ",
         "synchronisation lost",
         "synchronization lost",
@@ -87,6 +91,11 @@ pub(super) const PROGRAMS: Reader = Reader {
         "certificate is not valid yet: NotBefore: ",
         "CertificateNotYetValidException",
         "Clock skew detected.",
+        " s in the future",
+        "read: Connection refused",
+        "506 Cannot talk to daemon",
+        "has timestamp too new: ",
+        "'entry out of order'",
         "clock leap detected",
         "Radical host time change: ",
         "clock difference against peer ",
@@ -280,6 +289,57 @@ pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     }
 }
 
+/// Status bits by their names, of `<sys/timex.h>`.
+const BITS: [(&str, i64); 6] = [
+    ("STA_PLL", 0x1),
+    ("STA_PPSFREQ", 0x2),
+    ("STA_INS", 0x10),
+    ("STA_DEL", 0x20),
+    ("STA_UNSYNC", 0x40),
+    ("STA_NANO", 0x2000),
+];
+/// Lines over which a trace of one call is written.
+const CALL: usize = 20;
+
+/// `adjtimex({modes=..., offset=-3518, freq=32768000, status=STA_UNSYNC, ...}) = 5 (TIME_ERROR)`, perhaps over several lines: the
+/// kernel writes its state back, and strace prints that.
+fn traced(page: &mut Page<'_>, at: usize) -> usize {
+    let Some(end) = (at..page.len().min(at + CALL)).find(|n| page.line(*n).contains("}) = "))
+    else {
+        return 0;
+    };
+    let text: Vec<&str> = (at..=end).map(|number| page.line(number).trim()).collect();
+    let text = text.join(" ");
+    let Some((fields, result)) = text.split_once("}) = ") else { return 0 };
+    let mut timex = Timex::default();
+    let mut found = 0;
+    for (name, value) in fields.split([',', '{', '}']).filter_map(|field| field.split_once('=')) {
+        let number = value.trim().parse::<i64>().ok();
+        match (name.trim(), number) {
+            ("freq", Some(value)) => (timex.freq, found) = (value, found + 1),
+            ("offset", Some(value)) => timex.offset = value,
+            ("tick", Some(value)) => timex.tick = value,
+            ("esterror", Some(value)) => timex.esterror = value,
+            ("maxerror", Some(value)) => timex.maxerror = value,
+            ("constant", Some(value)) => timex.constant = Some(value),
+            ("tai", Some(value)) => timex.tai = Some(value),
+            ("status", Some(value)) => (timex.status, found) = (value, found + 1),
+            ("status", None) => {
+                let bit = |name: &str| BITS.iter().find(|(bit, _)| *bit == name.trim());
+                timex.status = value.split('|').filter_map(bit).map(|(_, bit)| bit).sum();
+                found += 1;
+            }
+            _ => {}
+        }
+    }
+    if found < 2 {
+        return 0;
+    }
+    timex.state = result.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
+    page.told.ntp = Fact::known(NtpState::from(timex), page.source(at));
+    end + 1 - at
+}
+
 fn adjtimex(page: &mut Page<'_>, at: usize) -> usize {
     // The names that the program prints, around the current one.
     let from = at.saturating_sub(4);
@@ -310,4 +370,29 @@ fn adjtimex(page: &mut Page<'_>, at: usize) -> usize {
     }
     page.told.ntp = Fact::known(NtpState::from(timex), page.source(at));
     end - at
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::paste::Pasted;
+
+    #[test]
+    fn traced_calls_show_the_state_of_the_kernel() {
+        let state = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            Pasted::read(&lines, "text").told.ntp.value().copied()
+        };
+        let text = "strace -p 7 says:\n    adjtimex({modes=ADJ_OFFSET,\n    offset=-451879,\n    freq=32768000,\n    \
+                    maxerror=16000000,\n    status=STA_UNSYNC,\n    time={1535711264, 1056},\n    tick=10000,\n    tai=0\n    }) = 5 \
+                    (TIME_ERROR)\n";
+        let seen = state(text).unwrap();
+        assert!(!seen.synchronized && seen.is_at_its_limit());
+        assert_eq!((seen.frequency_ppm, seen.clock_state), (Some(500.0), Some(5)));
+        let one = "clock_adjtime(CLOCK_REALTIME, {modes=0, offset=0, freq=65536, status=STA_PLL|STA_NANO, tick=10000}) = 0 (TIME_OK)\n";
+        let seen = state(one).unwrap();
+        assert!(seen.synchronized && seen.frequency_ppm == Some(1.0));
+        assert_eq!(state("adjtimex({modes=0 and more text\n"), None);
+    }
 }

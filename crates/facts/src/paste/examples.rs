@@ -62,7 +62,7 @@ fn is_own(line: &str) -> bool {
 }
 
 /// Words of a lead-in, in small letters, that say that no machine of the writer printed what follows.
-const LEAD_INS: [&str; 16] = [
+const LEAD_INS: [&str; 22] = [
     "would print",
     "would be printed",
     "would show",
@@ -72,6 +72,12 @@ const LEAD_INS: [&str; 16] = [
     "a healthy ",
     "a good system",
     "a bad system",
+    "sample from",
+    "example from",
+    "example of a",
+    "would then see",
+    "would see",
+    "you'd see",
     "the docs of",
     "the documentation of",
     "the manual of",
@@ -86,9 +92,43 @@ const LEAD_INS: [&str; 16] = [
 pub(super) fn is_lead_in(line: &str) -> bool {
     let line = line.trim_end();
     let small = line.to_lowercase();
-    line.ends_with([':', '\u{ff1a}'])
-        && LEAD_INS.iter().any(|words| small.contains(words))
-        && !is_own(line)
+    let leads =
+        line.ends_with([':', '\u{ff1a}']) && LEAD_INS.iter().any(|words| small.contains(words));
+    // A sentence that goes on with the output needs no colon.
+    let goes_on = ["you would then see", "you would see", "you'd see"];
+    (leads || goes_on.iter().any(|words| small.ends_with(words))) && !is_own(line)
+}
+
+/// Words with which a sentence goes on behind an output that it only describes.
+const BEHIND: [&str; 4] = ["is what ", "is how ", "is the message that ", "is the output that "];
+
+/// The first line of an output above a line that says what prints it: `E: ...`, a blank line, `is what apt prints if ...`.
+pub(super) fn described_above(lines: &[String], at: usize) -> Option<usize> {
+    let small = lines[at].trim_start().to_lowercase();
+    if at == 0 || !BEHIND.iter().any(|words| small.starts_with(words)) || is_own(&lines[at]) {
+        return None;
+    }
+    let last = (0..at).rev().take(3).find(|at| !lines[*at].trim().is_empty())?;
+    let block = (0..=last).rev().take(LITERAL).take_while(|at| !lines[*at].trim().is_empty());
+    block.last()
+}
+
+/// Words of a guess, behind which a message is quoted.
+const GUESSES: [&str; 8] = [
+    "most likely prints",
+    "most likely shows",
+    "probably prints",
+    "probably shows",
+    "might print",
+    "could print",
+    "may have printed",
+    "presumably prints",
+];
+
+/// Whether a line quotes a message of which it only guesses that a machine printed it: `Your kernel most likely prints `x``.
+pub(super) fn is_guess(line: &str) -> bool {
+    let small = line.to_lowercase();
+    line.contains(['`', '"', '\'']) && GUESSES.iter().any(|words| small.contains(words))
 }
 
 /// The longest field of `timedatectl`.
@@ -148,9 +188,19 @@ pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
 /// Whether a line tells of another time: `Last year we had: ...`.
 pub(super) fn is_history(line: &str) -> bool {
     let small = line.trim_start().to_lowercase();
-    ["last year", "last month", "years ago", "some years ago", "in the past"]
-        .iter()
-        .any(|words| small.starts_with(words))
+    const TIMES: [&str; 10] = [
+        "last year",
+        "last month",
+        "last winter",
+        "last spring",
+        "last summer",
+        "last autumn",
+        "last fall",
+        "years ago",
+        "some years ago",
+        "in the past",
+    ];
+    TIMES.iter().any(|words| small.starts_with(words))
 }
 
 /// Whether a line is a comment of a program about what a test expects: `// tests expect: "..."`.
@@ -190,6 +240,8 @@ mod tests {
             "\u{5982}\u{679c}\u{6210}\u{529f},\u{5c06}\u{663e}\u{793a}\u{6b64}\u{6d88}\u{606f}:",
             "A healthy machine says, for example:",
             "Here is what a chatbot told me would be printed on a broken VM:",
+            "Compare it with this sample from the book:",
+            "Let a kernel demote its clock. You would then see",
         ] {
             assert!(is_lead_in(line), "{line}");
         }
@@ -239,8 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_described_or_guessed_is_of_no_machine() {
+        let lines: Vec<String> =
+            "It is new.\n\na\nb\n\nis what apt prints there.".lines().map(str::to_owned).collect();
+        assert_eq!(described_above(&lines, 5), Some(2));
+        assert_eq!(described_above(&lines, 3), None);
+        let lines: Vec<String> = "a\nis what I get here".lines().map(str::to_owned).collect();
+        assert_eq!(described_above(&lines, 1), None);
+        assert!(is_guess("the kernel most likely prints `tsc: Marking TSC unstable` there"));
+        assert!(!is_guess("it prints `tsc: Marking TSC unstable`"));
+    }
+
+    #[test]
     fn other_times_and_tests_are_of_no_machine() {
         assert!(is_history("Last year (2021-02-03) we had `x`"));
+        assert!(is_history("Last autumn we had `x`"));
         assert!(!is_history("It is like last year: x"));
         assert!(is_of_a_test("// the test expects \"x\""));
         assert!(!is_of_a_test("// x"));

@@ -2,8 +2,8 @@
 //! machine.
 
 use super::examples::{
-    former, is_example, is_history, is_illustration, is_lead_in, is_of_a_test, is_question,
-    output_below, shown_below,
+    described_above, former, is_example, is_guess, is_history, is_illustration, is_lead_in,
+    is_of_a_test, is_question, output_below, shown_below,
 };
 use crate::log::strip_prefix;
 
@@ -32,12 +32,16 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
             || is_illustration(line)
             || is_question(line)
             || is_history(line)
+            || is_guess(line)
             || is_of_a_test(line)
         {
             Some(at)
         } else {
             None
         };
+        if let Some(from) = described_above(lines, at) {
+            found[from..at].fill(true);
+        }
         let Some(end) = end else {
             at += 1;
             continue;

@@ -77,7 +77,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line for each kind.
-const READERS: [Reader; 29] = [
+const READERS: [Reader; 30] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -92,6 +92,7 @@ const READERS: [Reader; 29] = [
     discipline::CHRONY,
     timedatectl::READER,
     discipline::ADJTIMEX,
+    discipline::TRACED,
     discipline::SOURCES,
     discipline::PEERS,
     discipline::TIMESYNC,

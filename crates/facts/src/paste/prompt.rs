@@ -100,8 +100,26 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
 }
 
 /// Commands behind a prompt that is one word.
-const BARE: [&str; 9] =
-    ["cat", "dmesg", "uname", "sudo", "echo", "head", "grep", "journalctl", "lscpu"];
+const BARE: [&str; 18] = [
+    "cat",
+    "dmesg",
+    "uname",
+    "sudo",
+    "echo",
+    "head",
+    "grep",
+    "journalctl",
+    "lscpu",
+    "chronyc",
+    "timedatectl",
+    "ntpq",
+    "ntpdate",
+    "ntptime",
+    "adjtimex",
+    "hwclock",
+    "date",
+    "strace",
+];
 
 /// Whether the prompt character directly follows the first word of a line, and is followed by a command.
 fn is_bare(line: &str, at: usize) -> bool {
@@ -153,6 +171,8 @@ mod tests {
             ("~]$ dmesg", None, "dmesg"),
             ("/ # cat /x", None, "cat /x"),
             ("guest$ cat /x", Some("guest"), "cat /x"),
+            ("db2$ chronyc tracking | grep Leap", Some("db2"), "chronyc tracking | grep Leap"),
+            ("host$ date -u", Some("host"), "date -u"),
             ("sh-4.2# cat /x", None, "cat /x"),
             ("root# cat /x", None, "cat /x"),
         ] {

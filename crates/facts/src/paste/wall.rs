@@ -2,7 +2,7 @@
 
 use super::{Page, Reader, discipline, prompt};
 use crate::Fact;
-use crate::wall::{Apart, TimeSource, Tools, ahead_of_utc, date_of, date_seconds};
+use crate::wall::{Apart, Remark, TimeSource, Tools, What, ahead_of_utc, date_of, date_seconds};
 
 pub(super) const VARIABLES: Reader =
     Reader { name: "ntpq -c rv", words: &["associd=", "assID=", "srcadr="], read: variables };
@@ -123,9 +123,34 @@ fn two_prompts(page: &mut Page<'_>, at: usize) -> usize {
     let (with, inside_first) = match (first, second) {
         (None, Some(with)) => (with, false),
         (Some(with), None) => (with, true),
+        (None, None) => return went_back(page, at, next),
         _ => return 0,
     };
     apart(page, with, inside_first, [at + 1, next + 1], TYPED_S)
+}
+
+/// Notes that `date` at the second of two prompts of one machine printed an earlier time than at the first.
+fn went_back(page: &mut Page<'_>, at: usize, next: usize) -> usize {
+    let host = |number: usize| prompt::read(page.line(number)).map(|prompt| prompt.host);
+    // A remark of the writer may follow.
+    let date =
+        |number: usize| date_seconds(page.line(number).split('#').next().unwrap_or_default());
+    let (Some((first, zone)), Some((second, other))) = (date(at + 1), date(next + 1)) else {
+        return 0;
+    };
+    if host(at) != host(next) || zone != other {
+        return 0;
+    }
+    if second < first {
+        let what = What::WentBack;
+        let remark = Remark { what, program: "date", source: page.source(next + 1) };
+        discipline::add(
+            page,
+            next + 1,
+            TimeSource { remarks: vec![remark], ..TimeSource::default() },
+        );
+    }
+    next - at
 }
 
 /// Notes how far two outputs are apart, from this many seconds on; returns the number of lines from the command on.
@@ -166,6 +191,22 @@ mod tests {
     fn behind(text: &str) -> Option<i64> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         Pasted::read(&lines, "text").told.apart.value().map(|apart| apart.behind_s)
+    }
+
+    #[test]
+    fn a_date_that_is_earlier_than_the_one_before_it_went_back() {
+        let remarks = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let read = Pasted::read(&lines, "text");
+            read.told.source.value().map_or(0, |told| told.remarks.len())
+        };
+        let text = "me@pc:~$ date\nSun Jul  6 10:07:24 -03 2025\nme@pc:~$ date\nSun Jul  6 10:07:23 -03 2025 # back!\n";
+        assert_eq!(remarks(text), 1);
+        assert_eq!(remarks(&text.replace("10:07:23", "10:07:24")), 0);
+        assert_eq!(remarks(&text.replacen("me@pc", "me@db", 1)), 0);
+        let three = "[root@a ~]# date; ssh b date; ssh c date\nSat Mar 19 22:43:04 UTC 2016\nSat Mar 19 22:53:47 UTC 2016\n\
+                     Sat Mar 19 22:53:47 UTC 2016\n";
+        assert_eq!(behind(three), Some(-643));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) const READER: Reader = Reader {
         "real ",
         " ns/op",
         " per loop",
+        " usec",
     ],
     read,
 };
@@ -34,6 +35,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         .or_else(|| threads(page, at, &line))
         .or_else(|| elapsed(page, at, &line))
         .or_else(|| timeit(page, at, &line))
+        .or_else(|| labelled(&line))
         .or_else(|| shell(page, at, &line));
     let Some((cost, lines)) = found else { return 0 };
     if cost.ns > 0.0 && cost.ns < 1e8 {
@@ -139,6 +141,20 @@ fn timeit(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     Some((cost(call, ns), 1))
 }
 
+/// `clock_gettime(CLOCK_MONOTONIC): 0.0117 usec`, and nothing else in the line. `CLOCK_MONOTONIC_RAW` is left out, which the vDSO
+/// of Linux before 5.3 does not serve.
+fn labelled(line: &str) -> Option<(Cost, usize)> {
+    let (call, value) = line.trim_matches('`').split_once(": ")?;
+    let clock = match call {
+        "clock_gettime(CLOCK_MONOTONIC)" => "CLOCK_MONOTONIC",
+        "clock_gettime(CLOCK_REALTIME)" => "CLOCK_REALTIME",
+        "gettimeofday()" => "gettimeofday",
+        _ => return None,
+    };
+    let us: f64 = value.strip_suffix("usec")?.trim().parse().ok()?;
+    us.is_finite().then(|| (cost(clock, us * 1e3), 1))
+}
+
 /// `gettimeofday(50035480681901) , times : 100000000` and below it `thread 1105828160 consume 4000225 us`.
 fn threads(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     let us: f64 = line.split_once(" consume ")?.1.trim().strip_suffix("us")?.trim().parse().ok()?;
@@ -220,6 +236,13 @@ mod tests {
                      Timers.nanoTime  avgt   20    17.250 \u{b1}   0.022  ns/op\n\
                      Timers.userTime  avgt   20  4928.495 \u{b1} 211.670  ns/op\n";
         assert_eq!(costs(table), [("nanoTime".to_owned(), 17.25)]);
+        let labelled = "rdtsc: 0.003 usec\n\
+                        syscall(SYS_clock_gettime, CLOCK_MONOTONIC): 0.125 usec\n\
+                        clock_gettime(CLOCK_MONOTONIC): 0.0125 usec\n\
+                        clock_gettime(CLOCK_MONOTONIC_RAW): 0.127 usec\n\
+                        gettimeofday(): 0.009 usec`\n";
+        let names = costs(labelled).into_iter().map(|(clock, _)| clock).collect::<Vec<_>>();
+        assert_eq!(names, ["CLOCK_MONOTONIC", "gettimeofday"]);
         let alone = "Timers.nanoTime  avgt   5  25.500  ns/op\n";
         assert_eq!(costs(alone), [("nanoTime".to_owned(), 25.5)]);
     }

@@ -55,7 +55,9 @@ impl TimeSource {
             Some(Self { daemon: daemon(program), logged: Some(follows), ..Self::default() })
         };
         if let Some(rest) = behind(line, "System clock wrong by ") {
-            return correction("chronyd", seconds(rest, "seconds"), false);
+            // With -q it sets the clock and ends; with -Q it prints `(ignored)`.
+            let set = rest.contains("(step)") || rest.contains("(slew)");
+            return correction("chronyd", seconds(rest, "seconds"), set);
         }
         if let Some(rest) = behind(line, "System clock was stepped by ") {
             return correction("chronyd", seconds(rest, "seconds"), true);
@@ -182,6 +184,15 @@ mod tests {
                 ("ntpd", 12.5, true),
             ]
         );
+    }
+
+    #[test]
+    fn of_log_what_chronyd_does_with_its_option_for_one_correction() {
+        let set = |line: &str| read(&[line]).corrections[0].set;
+        assert!(set("2026-03-02T10:11:12Z System clock wrong by -31.500000 seconds (step)"));
+        assert!(set("System clock wrong by 0.002000 seconds (slew)"));
+        assert!(!set("2026-03-02T10:11:12Z System clock wrong by -31.500000 seconds (ignored)"));
+        assert!(!set("chronyd[3]: System clock wrong by -31.500000 seconds"));
     }
 
     #[test]

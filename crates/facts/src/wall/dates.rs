@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The difference of two clocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Apart {
-    /// The program that ran the second `date`: `docker`, `wsl`.
+    /// The program that ran the second `date`: `docker`, `wsl`; `ssh` runs it on another machine.
     pub with: &'static str,
     /// Seconds by which the second clock is behind the first one.
     pub behind_s: i64,
@@ -30,6 +30,19 @@ const INSIDE: [&str; 14] = [
     "docker-machine",
 ];
 
+/// Programs that run a command on another machine.
+const ELSEWHERE: [&str; 3] = ["ssh", "sshpass", "rsh"];
+/// The name for all of those.
+const SSH: &str = "ssh";
+
+impl Apart {
+    /// Whether the second clock is another machine's.
+    #[must_use]
+    pub fn is_of_another_machine(&self) -> bool {
+        self.with == SSH
+    }
+}
+
 impl Apart {
     /// Parses a command line that runs `date` here and inside, and perhaps here once more: returns whether the first of
     /// them is the one inside, and the program that runs it.
@@ -42,6 +55,10 @@ impl Apart {
         match (parts.next(), first, second) {
             (None, None, Some(with)) => Some((false, with)),
             (Some("date"), None, Some(with)) if parts.next().is_none() => Some((false, with)),
+            // The first two of more machines.
+            (Some(third), None, Some(SSH)) if date_of(third) == Some(Some(SSH)) => {
+                Some((false, SSH))
+            }
             (None, Some(with), None) => Some((true, with)),
             _ => None,
         }
@@ -110,7 +127,8 @@ pub(crate) fn date_of(command: &str) -> Option<Option<&'static str>> {
             .all(|word| matches!(word, "-u" | "--utc" | "-R" | "--universal"))
             .then_some(None);
     }
-    let with = INSIDE.into_iter().find(|name| *name == first)?;
+    let inside = INSIDE.into_iter().find(|name| *name == first);
+    let with = inside.or_else(|| ELSEWHERE.contains(&first).then_some(SSH))?;
     let rest: Vec<&str> = words.collect();
     let at = rest.iter().position(|word| word.trim_matches(['"', '\'']) == "date")?;
     rest[at + 1..].iter().all(|word| word.trim_matches(['"', '\'']) == "-u").then_some(Some(with))
@@ -190,7 +208,8 @@ pub(crate) fn ahead_of_utc(zone: &str) -> Option<i64> {
         ("AKST", -9),
     ];
     if is_offset(zone) {
-        let (hours, minutes) = (zone[1..3].parse::<i64>().ok()?, zone[3..].parse::<i64>().ok()?);
+        let minutes = if zone.len() == 3 { 0 } else { zone[3..].parse::<i64>().ok()? };
+        let hours = zone[1..3].parse::<i64>().ok()?;
         let seconds = hours * 3600 + minutes * 60;
         return Some(if zone.starts_with('-') { -seconds } else { seconds });
     }
@@ -217,9 +236,9 @@ fn month_of(word: &str) -> Option<i64> {
     i64::try_from(at).ok().map(|at| at + 1)
 }
 
-/// `+0200`
+/// `+0200`, or `-03` of a zone without an abbreviation.
 fn is_offset(word: &str) -> bool {
-    word.len() == 5
+    matches!(word.len(), 3 | 5)
         && word.starts_with(['+', '-'])
         && word[1..].bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -239,6 +258,9 @@ mod tests {
             Apart::asked("date && multipass exec a -- date && date"),
             Some((false, "multipass"))
         );
+        let of_three = "date; sshpass -p x ssh n1 date; sshpass -p x ssh n2 date";
+        assert_eq!(Apart::asked(of_three), Some((false, "ssh")));
+        assert_eq!(Apart::asked("date -u && ssh db date -u"), Some((false, "ssh")));
         for other in [
             "date; date",
             "docker run a date; docker run b date",
@@ -274,6 +296,8 @@ mod tests {
         assert_eq!(of("Fr  3 Nov 2017 15:26:26 UTC"), 1_509_722_786);
         assert_eq!(of("Fri  3 Nov 03:26:26 PM UTC 2017"), 1_509_722_786);
         assert_eq!(of("Fri, 03 Nov 2017 15:26:26 +0000"), 1_509_722_786);
+        assert_eq!(of("Fri Nov  3 15:26:26 -03 2017"), 1_509_722_786);
+        assert_eq!(ahead_of_utc("-03"), Some(-10_800));
         assert_eq!(of("sex 03 nov 2017 15:26:26 WET"), 1_509_722_786);
         assert_eq!(of("ter 03 out 2017 15:26:26 WEST"), of("Tue Oct  3 15:26:26 WEST 2017"));
         assert_eq!(date_seconds("Fri Nov  3 15:26:26 2017"), None);

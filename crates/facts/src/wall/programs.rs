@@ -19,6 +19,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         .or_else(|| signature(line))
         .or_else(|| went_back(line))
         .or_else(|| held_up(line))
+        .or_else(|| loki(line))
         .or_else(|| others(line))?;
     Some(Remark { what, program, source: source.clone() })
 }
@@ -152,6 +153,30 @@ fn held_up(line: &str) -> Option<Said> {
         return Some(("PD", What::HeldUp { by_s: go_duration(rest) }));
     }
     None
+}
+
+/// Seconds by which the time of an entry is ahead of the line that refuses it, from which on the clocks of two hosts differ.
+const AHEAD_S: f64 = 2.0;
+
+/// Loki, of an entry that is too new, or newer than its own line: `ts=2024-03-01T07:13:02.6Z ... has timestamp too new: 2024-03-01
+/// 12:13:01.399 +0000 UTC`. Source: `validateEntry()` in Loki's distributor.
+#[allow(clippy::cast_precision_loss)]
+fn loki(line: &str) -> Option<Said> {
+    let entry = behind(line, "has timestamp too new: ").or_else(|| {
+        line.contains("'entry out of order'").then(|| behind(line, "entry with timestamp "))?
+    })?;
+    // `2024-03-01 12:13:01.399 +0000 UTC`
+    let (date, rest) = entry.split_once(' ')?;
+    let (time, rest) = rest.split_once(' ')?;
+    let seconds = |date: &str, time: &str| {
+        let whole = time.split('.').next()?;
+        utc::seconds(&format!("{date}T{whole}Z")).map(|seconds| seconds as f64)
+    };
+    let entry = seconds(date, time).filter(|_| rest.starts_with("+0000"))?;
+    let own = behind(line, " ts=")?.split(' ').next()?.strip_suffix('Z')?;
+    let (date, time) = own.split_once('T')?;
+    let by_s = entry - seconds(date, time)?;
+    (by_s >= AHEAD_S).then_some(("Loki", What::EntryTooNew { by_s }))
 }
 
 /// `6.4s`, `300ms`, `300000000ns`.
@@ -306,12 +331,32 @@ mod tests {
         assert_eq!(said("the clock offset: 3 of them"), None);
     }
 
+    #[test]
+    fn entries_of_the_future_are_compared_with_the_line_that_refuses_them() {
+        let line = |own: &str, entry: &str| {
+            format!(
+                "level=error ts={own} caller=client.go:1 error=\"server returned 400: entry for stream '{{a=\\\"b\\\"}}' has timestamp too \
+                 new: {entry} +0000 UTC\""
+            )
+        };
+        let new = |by_s| Some(("Loki", What::EntryTooNew { by_s }));
+        assert_eq!(
+            said(&line("2026-03-01T07:13:02.668612574Z", "2026-03-01 12:13:01.399")),
+            new(17_999.0)
+        );
+        let order = "level=warn ts=2026-03-01T07:13:02.6Z err=\"entry with timestamp 2026-03-01 07:14:00.7 +0000 UTC ignored, reason: \
+                     'entry out of order' for stream\"";
+        assert_eq!(said(order), new(58.0));
+        assert_eq!(said(&order.replace("07:14:00", "07:12:00")), None);
+    }
+
     proptest! {
         #[test]
         fn any_text(
             words in prop::sample::select(vec![
                 "(invalid for another ", "Signature expired: ", "timer thread slept for ", "RequestTimeTooSkewed <RequestTime>",
                 "Not marking nodes down due to local pause of ", "clock offset: ", "remote wall time is too far ahead (",
+                " ts=2026-03-01T07:13:02Z has timestamp too new: ",
             ]),
             rest in "\\PC{0,60}",
         ) {

@@ -16,6 +16,8 @@ pub struct Phc {
     pub set_from_s: Option<f64>,
     /// Whether the wall clock is the reference of the other clock.
     pub is_reference: bool,
+    /// The correction of the steered clock's rate in the last line, in parts per million; negative: it is slowed down.
+    pub frequency_ppm: Option<f64>,
     /// The line.
     #[serde(skip)]
     pub source: Option<Source>,
@@ -122,11 +124,18 @@ impl TimeSource {
         if !matches!(state, "s0" | "s1" | "s2" | "s3") || words.next() != Some("freq") {
             return None;
         }
+        // In parts per thousand million.
+        let frequency_ppm = words
+            .next()
+            .and_then(|word| word.parse::<f64>().ok())
+            .filter(|ppb| ppb.is_finite())
+            .map(|ppb| ppb / 1e3);
         let phc = Phc {
             ahead_s,
             held: matches!(state, "s2" | "s3"),
             set_from_s: (state == "s1" && !is_reference).then_some(ahead_s),
             is_reference,
+            frequency_ppm,
             source: Some(source.clone()),
         };
         Some(Self {
@@ -162,6 +171,7 @@ mod tests {
         .phc
         .unwrap();
         assert!(phc.held && !phc.is_reference);
+        assert_eq!(phc.frequency_ppm, Some(9.573));
         assert!((phc.set_from_s.unwrap() - 37.000_000_53).abs() < 1e-6 && phc.ahead_s.abs() < 1e-6);
     }
 

@@ -53,7 +53,10 @@ pub enum What {
     /// TLS: a certificate that is not valid yet.
     NotYetValid,
     /// make: files with a modification time in the future.
-    FilesOfTheFuture,
+    FilesOfTheFuture {
+        /// By how many seconds; `None`: the line does not state it.
+        by_s: Option<f64>,
+    },
     /// The dates of a log went back, and the kernel's time stamps continued.
     SetBack {
         /// The step in seconds.
@@ -134,6 +137,11 @@ pub enum What {
     MonotonicBack,
     /// HikariCP: its thread ran late, according to a clock that does not follow the wall clock.
     Late,
+    /// A log store refused an entry whose time is in the future of its own clock.
+    EntryTooNew {
+        /// By how many seconds.
+        by_s: f64,
+    },
 }
 
 /// A line with such a content.
@@ -157,7 +165,10 @@ pub(super) const MOST: usize = 32;
 /// timesyncd-manager.c; `ntp_adjtime_error_handler()` in ntp_loopfilter.c and `clock_update()` in ntp_proto.c;
 /// settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's clock_offset.go; Ceph's `MON_CLOCK_SKEW`;
 /// `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 31] = [
+const WORDS: [(&str, &str, What); 34] = [
+    ("ntpq: read: Connection refused", "ntpd", What::NotRunning { condition: None }),
+    ("ntpdc: read: Connection refused", "ntpd", What::NotRunning { condition: None }),
+    ("506 Cannot talk to daemon", "chronyd", What::NotRunning { condition: None }),
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
     ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
@@ -194,8 +205,16 @@ const WORDS: [(&str, &str, What); 31] = [
     ("System time changed. Resyncing.", "systemd-timesyncd", What::Set),
     ("SystemTimeWarning: System time is way off", "urllib3", What::BeforeAnyDate),
     ("CertificateNotYetValidException", "TLS", What::NotYetValid),
-    ("Clock skew detected.  Your build may be incomplete", "make", What::FilesOfTheFuture),
-    ("Clock skew detected. Your build may be incomplete", "make", What::FilesOfTheFuture),
+    (
+        "Clock skew detected.  Your build may be incomplete",
+        "make",
+        What::FilesOfTheFuture { by_s: None },
+    ),
+    (
+        "Clock skew detected. Your build may be incomplete",
+        "make",
+        What::FilesOfTheFuture { by_s: None },
+    ),
     ("Thread starvation or clock leap detected", "HikariCP", What::Late),
 ];
 
@@ -246,6 +265,16 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     // kubeadm, of its own certificates.
     if line.contains("the certificate is not valid yet: NotBefore: ") {
         return remark("TLS", What::NotYetValid);
+    }
+    if line.contains("ntpdate[") && line.contains("no server suitable for synchronization found") {
+        return remark("ntpdate", What::NoReply);
+    }
+    // `f_mtime()` in make's remake.c: `Warning: File 'x' has modification time 1.1e+04 s in the future`.
+    if let Some(rest) = behind(line, " has modification time ")
+        && let Some((figure, _)) = rest.split_once(" s in the future")
+    {
+        let by_s = figure.trim().parse().ok().filter(|by: &f64| by.is_finite() && *by > 0.0);
+        return remark("make", What::FilesOfTheFuture { by_s });
     }
     // ntpdate slews offsets of less than half a second.
     if let Some(rest) = behind(line, "adjust time server ")
@@ -444,6 +473,23 @@ mod tests {
             "Update the page NodeClockSkewDetected.md",
         ] {
             assert_eq!(said(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn of_line_files_of_the_future_and_daemons_that_do_not_answer() {
+        let make = "make[2]: Warning: File 'a.d' has modification time 1.1e+04 s in the future";
+        let future = |by_s| Some(("make", What::FilesOfTheFuture { by_s }));
+        assert_eq!(said(make), future(Some(11_000.0)));
+        assert_eq!(
+            said("make: warning:  Clock skew detected.  Your build may be incomplete."),
+            future(None)
+        );
+        assert_eq!(said("the file has modification time of today"), None);
+        for (line, program) in
+            [("ntpq: read: Connection refused", "ntpd"), ("506 Cannot talk to daemon", "chronyd")]
+        {
+            assert_eq!(said(line), Some((program, What::NotRunning { condition: None })), "{line}");
         }
     }
 

@@ -1,0 +1,122 @@
+//! The pages that concern a text in prose about reads of the clock, by the names of parameters, calls and clocksources.
+
+use super::wall_words::{MOST, has, small};
+
+/// The page of programs that saw the monotonic clock go back.
+const BACK: &str = "monotonic clock went back";
+
+/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page; those that
+/// say most of a problem come first.
+const OF_READS: [(&str, &str); 45] = [
+    ("<timer name", TIMERS),
+    ("hypervclock", TIMERS),
+    ("instant is later than self", BACK),
+    ("less than the current instant", BACK),
+    ("time goes backwards", BACK),
+    ("go back in time", BACK),
+    ("backward jumps", BACK),
+    ("after sleep", "suspend"),
+    ("computer to sleep", "suspend"),
+    ("pvclock_clocksource_read", "pvclock_clocksource_read"),
+    ("read_hpet", "read_hpet"),
+    ("acpi_pm_read", "acpi_pm_read"),
+    ("notsc", "notsc"),
+    ("tsc=reliable", "tsc=reliable"),
+    ("tsc=unstable", "tsc=unstable"),
+    ("tsc=nowatchdog", "tsc=nowatchdog"),
+    ("xen", OF_XEN),
+    ("clocksource=tsc", "clocksource=tsc"),
+    ("clocksource=hpet", "clocksource=NAME"),
+    ("clocksource=acpi_pm", "clocksource=NAME"),
+    ("nohpet", "nohpet"),
+    ("hpet=disable", "hpet=disable"),
+    ("no-kvmclock", "no-kvmclock"),
+    ("invariant tsc", "invariant TSC"),
+    ("invtsc", "invariant TSC"),
+    ("hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page"),
+    ("kvm-clock", "kvm-clock"),
+    ("kvmclock", "kvm-clock"),
+    ("acpi_pm", "acpi_pm"),
+    ("hpet", "hpet"),
+    ("vdso", "vDSO"),
+    ("queryperformancecounter", "QueryPerformanceCounter"),
+    ("clock_process_cputime_id", CPU_TIME),
+    ("clock_thread_cputime_id", CPU_TIME),
+    ("clock_monotonic_coarse", "COARSE clocks"),
+    ("clock_realtime_coarse", "COARSE clocks"),
+    ("gettimeofday", "gettimeofday"),
+    ("clock_gettime", "clock_gettime"),
+    ("time.now", "clock_gettime"),
+    ("nanotime", "clock_gettime"),
+    ("currenttimemillis", "clock_gettime"),
+    ("clock_monotonic", "CLOCK_MONOTONIC"),
+    ("clocksource", "clocksource"),
+    ("clock source", "clocksource"),
+    ("clock()", CPU_TIME),
+];
+/// The page of clocks of a process: circuits have a `clock()`, too.
+const CPU_TIME: &str = "CLOCK_PROCESS_CPUTIME_ID";
+/// The page of libvirt's timers: a domain names devices that it does not have.
+const TIMERS: &str = "libvirt timers";
+/// The page of the clocksource xen: a hypervisor of that name is in texts about other matters, too.
+const OF_XEN: &str = "xen";
+const WITH_XEN: [&str; 6] =
+    ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];
+
+/// The pages that concern a text in prose about reads of the clock.
+pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
+    let small = small(text);
+    let is_word = |word: &str| has(&small, word, false, |c| c.is_ascii_alphanumeric() || c == '_');
+    let mut found = Vec::new();
+    for (name, page) in OF_READS {
+        let is_it = match name {
+            "clock()" => !found.is_empty(),
+            _ => page != OF_XEN || WITH_XEN.into_iter().any(is_word),
+        };
+        if is_it && is_word(name) && !found.contains(&page) {
+            found.push(page);
+        }
+    }
+    if found.contains(&TIMERS) {
+        found = vec![TIMERS];
+    }
+    found.truncate(MOST);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_about_the_command_line_leads_to_its_parameters() {
+        assert_eq!(
+            of_reads("We boot our guests with `notsc divider=10`; they pick the next timer, hpet."),
+            ["notsc", "hpet"]
+        );
+        assert_eq!(
+            of_reads("the vDSO is active, and gettimeofday is slow"),
+            ["vDSO", "gettimeofday"]
+        );
+        assert_eq!(
+            of_reads("the default clocksource here is Xen, slower than tsc"),
+            ["xen", "clocksource"]
+        );
+        assert_eq!(
+            of_reads("clock() calls clock_gettime in Docker"),
+            ["clock_gettime", "CLOCK_PROCESS_CPUTIME_ID"]
+        );
+        assert_eq!(of_reads("with CLOCK_MONOTONIC_COARSE it was faster"), ["COARSE clocks"]);
+        assert_eq!(of_reads("panicked at 'supplied instant is later than self'"), [BACK]);
+        for other in [
+            "does notscale",
+            "read_hpet_count()",
+            "what a vdsofoo is",
+            "always @(posedge clock())",
+            "dom0 of Xen has a disk",
+            "",
+        ] {
+            assert_eq!(of_reads(other), [""; 0], "{other}");
+        }
+    }
+}
