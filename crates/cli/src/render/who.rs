@@ -51,7 +51,7 @@ pub(crate) fn page(common: &Common, args: &Who, report: &WhoReport, style: Style
     if args.all || profile.processes.len() > 1 {
         processes(&mut out, &profile.processes, most, common.verbose, style);
     }
-    if profile.totals.read_samples > 0 {
+    if !profile.rows.is_empty() {
         let about = "Ranges contain the true value in 95 of 100 cases.";
         out.push_str(&style.dim(&wrap(about, "\n  ", "  ")));
         clocks(&mut out, &profile.rows, most, style);
@@ -147,6 +147,9 @@ fn kernel(out: &mut String, profile: &Profile) {
 }
 
 fn stacks(out: &mut String, profile: &Profile, verbose: bool, style: Style) {
+    if profile.stacks.is_empty() {
+        return;
+    }
     out.push_str(&format!("\n{}\n", style.bold("Stacks")));
     let (many, frames) = if verbose { (usize::MAX, usize::MAX) } else { (STACKS, FRAMES) };
     for stack in profile.stacks.iter().take(many) {

@@ -163,14 +163,20 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
         );
     }
     if totals.read_samples == 0 {
-        return format!(
-            "No reads of the time seen in {seconds:.1} s of {target}: they take under {} of its CPU time ({} \
-             sample{}, {:.2} s).",
+        let little = format!(
+            "under {} of its CPU time ({} sample{}, {:.2} s).",
             percent(totals.cpu_share.high.max(0.001)),
             totals.samples,
             if totals.samples == 1 { "" } else { "s" },
             totals.cpu_seconds
         );
+        return if profile.rows.is_empty() {
+            format!("No reads of the time seen in {seconds:.1} s of {target}: they take {little}")
+        } else {
+            format!(
+                "Breakpoints saw reads of the time in {target}, and no sample in {seconds:.1} s: they take {little}"
+            )
+        };
     }
     let rate = totals.reads_per_second_interval.map_or_else(String::new, |rate| {
         format!(
@@ -230,5 +236,42 @@ mod tests {
         assert!(said(10).contains("they take under 14 %"), "{}", said(10));
         let unknown = "Whether app reads the time is not known: 100 % of its CPU time";
         assert!(said(100).starts_with(unknown), "{}", said(100));
+    }
+
+    #[test]
+    fn reads_that_only_breakpoints_saw_are_not_said_to_be_none() {
+        use clocksmith_who::calibrate::Cost;
+        use clocksmith_who::clock::{Api, ClockId};
+        use clocksmith_who::recording::Hit;
+        let tally = Tally { samples: 100, ns: 100_000_000 };
+        let app = Seen {
+            pid: 7,
+            name: "app".to_owned(),
+            runtime: Some(Runtime::Native),
+            tally,
+            own: None,
+        };
+        let hit = Hit {
+            process: 0,
+            api: Api::ClockGettime,
+            clock: Some(ClockId::MONOTONIC),
+            frames: [].into(),
+            callers: [1].into(),
+            count: 20,
+            draws: vec![(0, 20)],
+        };
+        let recording = Recording {
+            processes: vec![app],
+            hits: vec![hit],
+            all: tally,
+            seconds: 1.0,
+            ..Recording::default()
+        };
+        let cost = Cost { library_ns: Some(20.0), syscall_ns: Some(200.0), ..Cost::default() };
+        let costs = Costs { clocks: vec![(ClockId::MONOTONIC, cost)], ..Costs::default() };
+        let said = headline("app", &profile(&recording, &costs), 1.0);
+        let wanted =
+            "Breakpoints saw reads of the time in app, and no sample in 1.0 s: they take under";
+        assert!(said.starts_with(wanted), "{said}");
     }
 }

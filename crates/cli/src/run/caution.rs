@@ -17,6 +17,9 @@ const CHANGERS: [&str; 10] = [
     "s6-setuidgid",
 ];
 
+/// Programs that trace other programs.
+const TRACERS: [&str; 4] = ["gdb", "lldb", "strace", "ltrace"];
+
 /// The caution for a program, by its name and whether its file checks for leaks when it ends.
 pub(crate) fn of(program: &OsStr, follows: bool, leaks: bool) -> Option<String> {
     let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
@@ -29,6 +32,12 @@ pub(crate) fn of(program: &OsStr, follows: bool, leaks: bool) -> Option<String> 
     if name.starts_with("valgrind") {
         return Some(format!(
             "{name} hides the vDSO from the program that it runs, which keeps the kernel's clock, by system calls"
+        ));
+    }
+    if follows && TRACERS.contains(&name.as_str()) {
+        return Some(format!(
+            "{name} cannot trace programs that run traces: start the program by run --no-follow, and attach {name} to it \
+             ({name} -p PID)"
         ));
     }
     (follows && leaks).then(|| {
@@ -58,6 +67,8 @@ mod tests {
         assert!(of("/usr/sbin/gosu", false).unwrap().contains("gosu ... clocksmith run"));
         assert!(of("valgrind", false).unwrap().contains("hides the vDSO"));
         assert!(of("./server", true).unwrap().contains("--no-follow"));
+        assert!(of("/usr/bin/strace", false).unwrap().contains("strace -p PID"));
+        assert_eq!(super::of(OsStr::new("gdb"), false, false), None);
         assert_eq!(of("./server", false), None);
         assert_eq!(super::of(OsStr::new("./server"), false, true), None);
         assert!(no_leak_check(&[None, Some("x=1:detect_leaks=0".to_owned())]));

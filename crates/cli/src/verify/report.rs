@@ -124,11 +124,20 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
                 "Nothing wrong was found ({sure} confidence), but nothing here shows whether the clocks run at the right rate."
             )
         }
-        Trust::Unknown => {
-            let why = outcome.untested.first().map_or("too little was measured", String::as_str);
-            format!("Whether counter and clocks can be trusted is not known: {why}.")
-        }
+        Trust::Unknown => unknown(outcome.counter, outcome.clocks, &outcome.untested),
     }
+}
+
+/// Says which part is not known, and why: what was not tested of the other part is not the reason.
+fn unknown(counter: Trust, clocks: Trust, untested: &[String]) -> String {
+    let (what, of) = match (counter, clocks) {
+        (Trust::Trusted, _) => ("the clocks", "of the clocks"),
+        (_, Trust::Trusted) => ("the counter", "the counter"),
+        _ => ("counter and clocks", ""),
+    };
+    let why = untested.iter().find(|why| why.contains(of)).or(untested.first());
+    let why = why.map_or("too little was measured", String::as_str);
+    format!("Whether {what} can be trusted is not known: {why}.")
 }
 
 /// The CPUs that were tested: `0-3`, or `0 of 0-3`.
@@ -139,5 +148,26 @@ pub(crate) fn scope(outcome: &Outcome) -> String {
         (false, _) => list(&method.cpus),
         (true, true) => format!("none of {}", list(&method.machine_cpus)),
         (true, false) => format!("{} of {}", list(&method.cpus), list(&method.machine_cpus)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_the_part_and_its_reason() {
+        let late = "the end of the run on processors 0, 1: no message came through".to_owned();
+        let steps = "steps back of the clocks: threads could not read them in turn".to_owned();
+        let all = [late.clone(), steps.clone()];
+        let clocks = unknown(Trust::Trusted, Trust::Unknown, &all);
+        assert_eq!(clocks, format!("Whether the clocks can be trusted is not known: {steps}."));
+        let both = unknown(Trust::Unknown, Trust::Unknown, &all);
+        assert_eq!(
+            both,
+            format!("Whether counter and clocks can be trusted is not known: {late}.")
+        );
+        let counter = unknown(Trust::Unknown, Trust::Trusted, &[]);
+        assert!(counter.starts_with("Whether the counter can be trusted"), "{counter}");
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
     };
     format!(
         "make found files that were changed in the future{by} (\"Clock skew detected\"): the wall clock here is behind that of the \
-         machine that wrote them, which may be a server of files, or it was set back since; no clocksource is meant{more}"
+         machine that wrote them, which may be a file server, or it was set back since; this is not about a clocksource{more}"
     )
 }
 
