@@ -11,7 +11,7 @@ use thiserror::Error;
 pub const MAX_BYTES: usize = 4 << 20;
 /// The limit of the size of a file with one machine, in bytes. Configurations have a few kilobytes; the places and
 /// findings of each word take a hundred times its length in memory, in manifests a quarter of that.
-pub(crate) const MAX_BYTES_OF_ONE: usize = 1 << 20;
+pub const MAX_BYTES_OF_ONE: usize = 1 << 20;
 
 const fn most(kind: Kind) -> usize {
     if matches!(kind, Kind::Kubevirt) { MAX_BYTES } else { MAX_BYTES_OF_ONE }
