@@ -73,8 +73,9 @@ impl View<'_> {
             (None, None) => {
                 words.push(format!(
                     "{} set this guest's clock to the host's again and again: their periodic \
-                     synchronisation is on, so it is as accurate as the host's. Whether a time \
-                     daemon sets it as well is not in this evidence.",
+                     synchronisation is on, so an error of the host's clock reaches this guest; \
+                     whether they set back a clock that is ahead depends on the tools and their \
+                     version. Whether a time daemon sets it as well is not in this evidence.",
                     tools.name
                 ));
                 return;
