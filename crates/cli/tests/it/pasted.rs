@@ -256,7 +256,7 @@ const CASES: &[Case] = &[
         None,
         &["Elasticsearch saw the wall clock go back"],
     ),
-    case("dates-of-two-prompts", "unknown", None, &["below docker is 38 min behind"]),
+    case("dates-of-two-prompts", "unknown", None, &["inside docker is 38 min behind"]),
     case("ntpd-asks-in-vain", "unknown", None, &["asked servers of a pool 7 times"]),
     case("vmware-tools-steer", "unknown", None, &["to the host's again and again"]),
     case("dmesg-of-several-boots", "unknown", None, &["lines of several boots", "7117 ppm apart"]),

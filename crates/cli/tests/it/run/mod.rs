@@ -303,5 +303,5 @@ fn programs_of_32_bits() {
         panic!()
     };
     assert_eq!((code, out.as_str()), (0, "ended with 7\n"), "{err}");
-    assert!(err.contains("left alone") && err.contains("thirty-two"), "{err}");
+    assert!(err.contains("not changed") && err.contains("thirty-two"), "{err}");
 }
