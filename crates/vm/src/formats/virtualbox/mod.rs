@@ -45,9 +45,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Keys);
     }
     let vagrant = vagrant::is(clues.text) && vagrant::provides(clues.text, "virtualbox");
-    if vagrant
-        || ["VBoxManage", "vboxmanage", "VBoxInternal"].iter().any(|name| clues.text.contains(name))
-    {
+    // Windows finds the program by a name of any case.
+    let names = |text: &str| {
+        let small = text.to_ascii_lowercase();
+        small.contains("vboxmanage") || small.contains("vboxinternal")
+    };
+    if vagrant || names(clues.text) {
         return Some(Sign::Words);
     }
     clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)
@@ -378,6 +381,12 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
             );
             finding = finding.summary(said);
             finding.fix = None;
+        } else if !machine.complete && provider.is_none() {
+            // The box, an imported machine or its type decides.
+            finding = finding.summary(format!(
+                "{count} vCPUs without TSCMode here: every read of the TSC traps, unless other settings of this machine name \
+                 a mode, or its guest uses the paravirtual interface of its type (KVM's for Linux, Hyper-V's for Windows)"
+            ));
         }
     } else {
         finding.left = Some(OF_THE_HOST.to_owned());

@@ -327,3 +327,27 @@ fn script_of_one_machine_is_one() {
         assert_eq!(ids(&text), ids(plain), "{text}");
     }
 }
+
+/// The box or the type of the machine decides whether reads trap.
+#[test]
+fn machine_with_settings_elsewhere_gets_no_definite_mode() {
+    let of = |more: &str| {
+        let text = format!(
+            "Vagrant.configure(\"2\") do |config|\n  config.vm.provider \"virtualbox\" do |v|\n    v.customize [\"modifyvm\", :id, \"--cpus\", 2]\n\
+             {more}  end\nend\n"
+        );
+        let report = testing::report(Kind::Virtualbox, "Vagrantfile", &text);
+        let found = report.findings.iter().find(|it| it.rule.id == "vb-smp-tsc-emulated");
+        found.map(|it| it.summary.clone().unwrap_or_default())
+    };
+    assert!(of("").unwrap().contains("unless other settings"));
+    let none = "    v.customize [\"modifyvm\", :id, \"--paravirtprovider\", \"none\"]\n";
+    assert!(of(none).unwrap().ends_with("VirtTSCEmulated: every read traps"));
+}
+
+#[test]
+fn program_of_a_batch_file_is_known_in_any_case() {
+    let text = "VboxManage createvm --name x --register --ostype FreeBSD_64\nVBOXMANAGE modifyvm x --cpus 2\n";
+    assert_eq!(Kind::detect("make.bat", text), Some(Kind::Virtualbox));
+    assert_eq!(script(text), ["vb-smp-tsc-emulated"]);
+}
