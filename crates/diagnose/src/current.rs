@@ -251,6 +251,13 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if let Some((entry, Some(watchdog))) = demoted {
         // The watchdog is the highest-rated source that is not itself watched, so it is the next
         // choice after the TSC (`clocksource_select_watchdog()`, all versions).
+        // Of all references, only the PIT (rating 110) is outranked by clocks that register after it: the PM timer and the HPET.
+        if watchdog == "pit" && none_was_chosen(log) {
+            return unknown(
+                "no clocksource was chosen yet when the watchdog demoted the TSC, and a better one than its reference may have \
+                 registered later",
+            );
+        }
         if !watchdog.contains("jiffies") {
             let source = format!(
                 "{}: the reference that demoted the TSC is next in rank",
@@ -282,6 +289,15 @@ fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
         return Some(unknown(&why));
     }
     Some(known(name, Confidence::High, log.source(entry).0))
+}
+
+/// Whether the kernel had not chosen any clocksource when the watchdog demoted one: `No current clocksource`, or a tick in use.
+fn none_was_chosen(log: &KernelLog) -> bool {
+    let last = log.last(|event| match event {
+        Event::WatchdogCurrent(name) => Some(name.clone()),
+        _ => None,
+    });
+    last.is_some_and(|(_, name)| name.is_none_or(|name| name.contains("jiffies")))
 }
 
 /// Whether the last switch in a log is final.

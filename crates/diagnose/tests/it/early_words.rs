@@ -360,3 +360,26 @@ fn pg_test_timing_may_write_a_decimal_comma() {
     };
     assert_eq!((costs("4620.82"), costs("4620,82")), (1, 1));
 }
+
+#[test]
+fn reference_is_not_in_use_where_none_was_chosen_yet() {
+    let log = |reference: &str, current: &str| {
+        why(&format!(
+            "[    7.100000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc-early' as unstable because the skew is \
+             too large:\n\
+             [    7.100001] clocksource:                       '{reference}' wd_nsec: 504000000 wd_now: eac00000 wd_last: eab00000 mask: \
+             ffffffff\n\
+             [    7.100002] clocksource:                       'tsc-early' cs_nsec: 2394000000 cs_now: 2b4000000 cs_last: 2a2000000 \
+             mask: ffffffffffffffff\n\
+             [    7.100003] clocksource:                       {current}\n\
+             [    7.100004] tsc: Marking TSC unstable due to clocksource watchdog\n"
+        ))
+        .clocksource
+        .current
+    };
+    // The PM timer or the HPET may register later.
+    assert_eq!(log("pit", "No current clocksource."), None);
+    assert_eq!(log("pit", "'jiffies' (not 'tsc-early') is current clocksource."), None);
+    assert_eq!(log("hpet", "No current clocksource.").as_deref(), Some("hpet"));
+    assert_eq!(log("pit", "'tsc-early' is current clocksource.").as_deref(), Some("pit"));
+}
