@@ -2,7 +2,7 @@
 //!
 //! A page: its title, what it is about, then `## Versions`, `## What it means`, `## What to do`, and the lists `## See also`,
 //! `## Words` (other words that mean it; for messages, other parts of their text) and `## Sources`. Of a message the
-//! file's name is its id; else the title is. The page of a cause also has `## Kernel lines`, short logs that lead to it, or
+//! file's name is its id; otherwise the title is. The page of a cause also has `## Kernel lines`, short logs that lead to it, or
 //! `## Where it is seen`; `tests/cases.rs` and the book read them. The page of a message has the list `## Events`, if the log
 //! parser has events for it: variants of `Event`, or patterns for a part of a variant.
 

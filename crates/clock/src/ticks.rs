@@ -133,7 +133,7 @@ mod unit {
         // A counter that the kernel does not use may differ between processors.
         let serves = kernel::keep_errno(|| {
             // A source that is the counter was found to be allowed at the first read of a clock. The kernel is not asked
-            // again: by now a filter may kill the process for that.
+            // again: a filter that was installed meanwhile may kill the process for that.
             clocks::source().is_counter()
                 || kernel::counter_is_allowed() && eligible::by_behaviour::<Hardware>()
         });

@@ -20,7 +20,7 @@ pub(crate) struct Case<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) expectation: &'a Expectation,
     pub(crate) current: &'a Current,
-    /// Reads of the current clocksource are system calls (by measurement, else by its nature);
+    /// Reads of the current clocksource are system calls (by measurement, otherwise by its nature);
     /// `None`: the current clocksource is not known.
     pub(crate) slow: Option<bool>,
     /// Measured: reads are system calls although the clocksource has a vDSO mode.

@@ -74,7 +74,7 @@ registry::registry! {
     TscHaltsInIdle = "tsc-halts-in-idle" in tsc_halts_in_idle,
     /// No constant TSC, and cpufreq changed its rate.
     TscFrequencyChanges = "tsc-frequency-changes" in tsc_frequency_changes,
-    /// The watchdog saw the TSC run at another rate than its reference, and the TSC is probably at
+    /// The watchdog saw the TSC run at a different rate from its reference, and the TSC is probably at
     /// fault.
     TscSkew = "tsc-skew" in tsc_skew,
     /// The TSC jumped once.

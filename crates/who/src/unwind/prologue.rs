@@ -74,7 +74,7 @@ pub(super) fn frame(code: &dyn Code, function: Function, at: u64) -> Option<Fram
 const RBP: u8 = 5;
 
 /// The length of an instruction, and its effect on the stack; `None` for those that are not known, or after which
-/// another one than the next is executed.
+/// an instruction other than the next one is executed.
 fn decode(bytes: &[u8]) -> Option<(u64, Effect)> {
     const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
     if bytes.starts_with(&ENDBR64) {

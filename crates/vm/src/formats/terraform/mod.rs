@@ -256,7 +256,7 @@ fn xslt(made: &mut Made, node: &Node) -> Transformed {
     }
 }
 
-/// The name of a machine, else that of its block.
+/// The name of a machine, otherwise that of its block.
 fn name<'a>(key: &'a Key, node: &'a Node) -> Option<(&'a str, &'a Range<usize>)> {
     let name = said(node, &["name"]).or(Some((&key.name, &key.span)));
     name.filter(|(name, _)| !name.contains(UNKNOWN))
