@@ -249,8 +249,6 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         return current;
     }
     if let Some((entry, Some(watchdog))) = demoted {
-        // The watchdog is the highest-rated source that is not itself watched, so it is the next
-        // choice after the TSC (`clocksource_select_watchdog()`, all versions).
         // Of all references, only the PIT (rating 110) is outranked by clocks that register after it: the PM timer and the HPET.
         if watchdog == "pit" && none_was_chosen(log) {
             return unknown(
@@ -258,6 +256,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
                  registered later",
             );
         }
+        // The watchdog is the highest-rated source that is not itself watched, so it is the next
+        // choice after the TSC (`clocksource_select_watchdog()`, all versions).
         if !watchdog.contains("jiffies") {
             let source = format!(
                 "{}: the reference that demoted the TSC is next in rank",
@@ -280,10 +280,7 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
 /// `'kvm-clock' (not 'tsc') is current clocksource`: the clocksource in use while the watchdog demotes another one; it
 /// stays in use. If it is a tick, it only serves until the kernel makes its first choice.
 fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
-    let (entry, name) = log.last(|event| match event {
-        Event::WatchdogCurrent(name) => Some(name.clone()),
-        _ => None,
-    })?;
+    let (entry, name) = last_of_watchdog(log)?;
     let name = name.filter(|name| !name.starts_with("tsc") && !name.contains("jiffies"))?;
     if let Some(why) = marked(log, 0, &name) {
         return Some(unknown(&why));
@@ -291,13 +288,17 @@ fn named_by_watchdog(log: &KernelLog) -> Option<Current> {
     Some(known(name, Confidence::High, log.source(entry).0))
 }
 
-/// Whether the kernel had not chosen any clocksource when the watchdog demoted one: `No current clocksource`, or a tick in use.
-fn none_was_chosen(log: &KernelLog) -> bool {
-    let last = log.last(|event| match event {
+/// The last line in which the watchdog names the clocksource in use, and that name; `None`: none was in use.
+fn last_of_watchdog(log: &KernelLog) -> Option<(&Entry, Option<String>)> {
+    log.last(|event| match event {
         Event::WatchdogCurrent(name) => Some(name.clone()),
         _ => None,
-    });
-    last.is_some_and(|(_, name)| name.is_none_or(|name| name.contains("jiffies")))
+    })
+}
+
+/// Whether the kernel had not chosen any clocksource when the watchdog demoted one: `No current clocksource`, or a tick in use.
+fn none_was_chosen(log: &KernelLog) -> bool {
+    last_of_watchdog(log).is_some_and(|(_, name)| name.is_none_or(|name| name.contains("jiffies")))
 }
 
 /// Whether the last switch in a log is final.

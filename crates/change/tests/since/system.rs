@@ -86,6 +86,21 @@ pub(super) fn grub() -> tempfile::TempDir {
     dir
 }
 
+/// Returns a plan of these steps, after which the kernel gets `expected`.
+fn of_steps(summary: &str, expected: Change, steps: Vec<clocksmith_change::Step>) -> Plan {
+    Plan {
+        summary: summary.to_owned(),
+        steps,
+        cmdline: expected.clone(),
+        expected,
+        ..Plan::default()
+    }
+}
+
+fn added() -> Change {
+    Change { add: vec!["quirk=1".to_owned()], remove: Vec::new() }
+}
+
 pub(super) fn generate(
     words: &str,
     step_before: clocksmith_change::Step,
@@ -99,20 +114,13 @@ pub(super) fn generate(
         regenerate: Some(command),
     });
     let steps = vec![step_before, generator];
-    Plan {
-        summary: words.to_owned(),
-        steps,
-        cmdline: expected.clone(),
-        expected,
-        ..Plan::default()
-    }
+    of_steps(words, expected, steps)
 }
 
 /// Adds a word.
 pub(super) fn plan() -> Plan {
     let content = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX quirk=1\"\n";
-    let expected = Change { add: vec!["quirk=1".to_owned()], remove: Vec::new() };
-    generate("add quirk=1", write(&format!("/{DROP_IN}"), content), expected)
+    generate("add quirk=1", write(&format!("/{DROP_IN}"), content), added())
 }
 
 /// Returns a plan that removes a word.
@@ -153,38 +161,24 @@ pub(super) fn entries() -> tempfile::TempDir {
 pub(super) fn grubby() -> Plan {
     let command =
         |option: &str| ["grubby", "--update-kernel=ALL", option].map(str::to_owned).to_vec();
-    let expected = Change { add: vec!["quirk=1".to_owned()], remove: Vec::new() };
     let steps = vec![step(Action::Run {
         command: command("--args=quirk=1"),
         rewrites: vec![format!("/{ENTRIES}").into(), "/boot/grub/grubenv".into()],
         undo: None,
         regenerate: Some(command("--remove-args=quirk=1")),
     })];
-    Plan {
-        summary: "add quirk=1".to_owned(),
-        steps,
-        cmdline: expected.clone(),
-        expected,
-        ..Plan::default()
-    }
+    of_steps("add quirk=1", added(), steps)
 }
 
 /// The entries, edited by the change itself.
 pub(super) fn edits(root: &Path) -> Plan {
-    let expected = Change { add: vec!["quirk=1".to_owned()], remove: Vec::new() };
     let mut steps = Vec::new();
     for version in ["5", "6"] {
         let path = format!("{ENTRIES}/id-{version}.conf");
         let new = text(root, &path).replace("quiet", "quiet quirk=1");
         steps.push(write(&format!("/{path}"), &new));
     }
-    Plan {
-        summary: "add quirk=1".to_owned(),
-        steps,
-        cmdline: expected.clone(),
-        expected,
-        ..Plan::default()
-    }
+    of_steps("add quirk=1", added(), steps)
 }
 
 /// Runs a job of this test in a separate process, which a program of the system kills.
