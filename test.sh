@@ -55,7 +55,7 @@ fi
 if [ "$compiled" = "$PWD/target" ]; then unset CARGO_TARGET_DIR; else export CARGO_TARGET_DIR; fi
 unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR
 # Who has compiled with increments goes on so; a first run is a fifth quicker without, and takes half the disk.
-if [ -z "${CARGO_INCREMENTAL-}" ] && ! [ -d "$compiled/debug/incremental" ]; then
+if [ -z "${CARGO_INCREMENTAL-}" ] && [ -z "$(ls -A "$compiled/debug/incremental" 2>/dev/null)" ]; then
     export CARGO_INCREMENTAL=0
 fi
 if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&

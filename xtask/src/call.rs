@@ -1,6 +1,6 @@
 //! Running a command, shown and recorded.
 
-use crate::context::Context;
+use crate::context::{Context, WORKSPACE};
 use crate::step::{Done, Stop};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal as _};
@@ -12,6 +12,8 @@ pub(crate) struct Call {
     env: Vec<(&'static str, OsString)>,
     limit: Option<u64>,
     shown: bool,
+    /// It compiles the workspace: by [`crate::lint`].
+    linted: bool,
 }
 
 /// Its exit status, and its output on both streams.
@@ -43,7 +45,7 @@ impl Answer {
 /// `line` is split at spaces; arguments that may have some are added by [`Call::arg`].
 pub(crate) fn call(line: &str) -> Call {
     let words = line.split_whitespace().map(OsString::from).collect();
-    Call { words, env: Vec::new(), limit: None, shown: true }
+    Call { words, env: Vec::new(), limit: None, shown: true, linted: false }
 }
 
 impl Call {
@@ -57,9 +59,21 @@ impl Call {
         self
     }
 
+    /// Adds the crates and features of every cargo command that compiles the workspace, and the compiler with lints, so
+    /// that each crate is compiled once.
+    pub(crate) fn workspace(mut self) -> Call {
+        self.linted = true;
+        self.args(WORKSPACE)
+    }
+
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Call {
         self.env.push((name, value.into()));
         self
+    }
+
+    /// The output of cargo has no colours, which would hide words from a search.
+    pub(crate) fn plain(self) -> Call {
+        self.env("CARGO_TERM_COLOR", "never")
     }
 
     /// Seconds after which it is ended, with all that it started.
@@ -116,6 +130,9 @@ impl Call {
         let (reader, writer) = std::io::pipe().map_err(|error| failed("a pipe for", &error))?;
         let second = writer.try_clone().map_err(|error| failed("a pipe for", &error))?;
         let mut command = Command::new(program);
+        if self.linted {
+            command.envs(crate::lint::environment(context));
+        }
         command.args(arguments).envs(self.env).stdin(Stdio::null()).stdout(writer).stderr(second);
         let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
         // The pipe ends when no process can write to it.

@@ -1,7 +1,8 @@
 //! The project's checks: `./test.sh` and `.ci/run` call `xtask test`.
 //!
 //! [`steps`] is the table: each step with its tier, its needs, its duration and its budget. [`plan`] chooses steps from
-//! the command line, [`runner`] runs them, [`load`] measures their share of the machine.
+//! the command line, [`runner`] runs them, [`load`] measures their share of the machine; [`lint`] is the compiler of
+//! the workspace.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ mod beside;
 mod call;
 mod context;
 mod help;
+mod lint;
 mod load;
 mod needs;
 mod output;
@@ -35,6 +37,9 @@ use std::process::ExitCode;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(code) = lint::as_wrapper() {
+        return code;
+    }
     let code = tests();
     if output::is_lost() { ExitCode::FAILURE } else { code }
 }

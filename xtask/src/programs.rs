@@ -1,7 +1,7 @@
 //! Test programs, two at a time: many of them wait most of the time, and `cargo test` runs one after the other.
 
 use crate::call::call;
-use crate::context::{Context, WORKSPACE};
+use crate::context::Context;
 use crate::load::Mark;
 use crate::scratch::{Guard, kill_group};
 use crate::settings::cases;
@@ -66,7 +66,7 @@ struct Ran {
 /// Runs all test programs of the workspace, and the tests in its documentation.
 pub(crate) fn run(context: &Context) -> Done {
     let listed = call("cargo test --no-run --message-format json-render-diagnostics")
-        .args(WORKSPACE)
+        .workspace()
         .hidden()
         .answer(context)?;
     let mut programs: Vec<Program> = listed.text.lines().filter_map(program).collect();
@@ -132,7 +132,7 @@ pub(crate) fn run(context: &Context) -> Done {
     say!("-- documentation");
     // By the clock: on a busy machine the budget is not much.
     let seconds = (BUSY * budget as f64 * context.slowness.get()) as u64;
-    let documented = call("cargo test --doc --no-fail-fast").args(WORKSPACE).limit(seconds);
+    let documented = call("cargo test --doc --no-fail-fast").workspace().limit(seconds);
     match documented.answer(context)? {
         answer if answer.good() => {}
         answer if answer.is_late() => {

@@ -1,8 +1,8 @@
 //! If a run is killed at any system call, the next run finds the old state or the new one, never a state in between.
 //!
-//! The tests kill a run before every system call that changes anything, which is also after the previous one. With
-//! `CLOCKSMITH_CRASH=all` they kill it before and after every system call, and kill recoveries from more states; this
-//! takes some minutes.
+//! The tests kill a run before every fourth system call that changes anything. With `CLOCKSMITH_CRASH=all`
+//! (`./test.sh crash`) they kill it before and after every system call, and kill recoveries from more states; this takes
+//! some minutes.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -132,7 +132,7 @@ fn everywhere(
             _ => new += 1,
         }
         tracer.join().unwrap();
-        stop += if thorough() { 1 } else { 2 };
+        stop += if thorough() { 1 } else { 4 };
     }
     let _ = fs::remove_dir_all(&work);
     (points, old, new)
@@ -151,7 +151,7 @@ fn an_apply_killed_at_every_stop() {
     let case = Case::make();
     let (points, old, new) = everywhere(&case, "old", Victim::Alone, apply);
     println!("apply: killed at {points} points: {old} old, {new} new");
-    assert!(points >= 200 && old >= 200 && new >= 3);
+    assert!(points >= 100 && old >= 100 && new >= 1);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn an_undo_killed_at_every_stop() {
     let case = Case::make();
     let (points, old, new) = everywhere(&case, "new", Victim::Alone, undo);
     println!("undo: killed at {points} points: {old} old, {new} new");
-    assert!(points >= 90 && old >= 80 && new >= 10);
+    assert!(points >= 45 && old >= 25 && new >= 10);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! All guests get the program as packages have it: a debug one is too slow under emulation, and one build serves all.
 
 use crate::call::call;
-use crate::context::{Context, WORKSPACE};
+use crate::context::Context;
 use crate::needs::{CC, DPKG, LIBC, MKE2FS, MMDEBSTRAP, MUSL, Need, QEMU, QEMU_IMG, is_root};
 use crate::step::{Done, Step, Stop, Tier};
 
@@ -52,7 +52,7 @@ pub(crate) static TESTBED: Step = Step {
     short: None,
     needs: &[CC],
     uses: &[],
-    run: |context| call("cargo test --no-run --test live").args(WORKSPACE).run(context),
+    run: |context| call("cargo test --no-run --test live").workspace().run(context),
 };
 
 /// An installed system. It is built once, by root; booting it needs none.

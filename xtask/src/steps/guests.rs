@@ -1,7 +1,7 @@
 //! Tests in running guests and installed systems in QEMU, by the testbed.
 
 use crate::call::call;
-use crate::context::{Context, WORKSPACE};
+use crate::context::Context;
 use crate::needs::{CC, DPKG, LIBC, MKE2FS, MMDEBSTRAP, Need, QEMU, QEMU_IMG};
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::guest_parts::{
@@ -16,7 +16,7 @@ fn live(context: &Context, tests: &str, seconds: u64) -> Done {
     }
     context.part(tests, || {
         call("cargo test")
-            .args(WORKSPACE)
+            .workspace()
             .args("--test live -- --include-ignored --nocapture --test-threads 1")
             .arg(tests)
             .env("CLOCKSMITH_STATIC", context.static_program())

@@ -5,8 +5,6 @@ use crate::context::WORKSPACE;
 use crate::needs::{CC, Need};
 use crate::step::{Step, Stop, Tier};
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The manifests with a separate lock file.
 pub(super) const WORKSPACES: [&str; 4] =
@@ -24,7 +22,7 @@ pub(crate) static COMPILE: Step = Step {
     short: None,
     needs: &[CC],
     uses: &[],
-    run: |context| call("cargo test --no-run").args(WORKSPACE).run(context),
+    run: |context| call("cargo test --no-run").workspace().run(context),
 };
 
 /// Only the debug program. It is compiled with the features that tests bring into shared dependencies, so that nothing
@@ -40,7 +38,7 @@ pub(crate) static PROGRAM: Step = Step {
     short: None,
     needs: &[CC],
     uses: &[],
-    run: |context| call("cargo test --no-run --test it").args(WORKSPACE).run(context),
+    run: |context| call("cargo test --no-run --test it").workspace().run(context),
 };
 
 pub(crate) static FMT: Step = Step {
@@ -76,53 +74,46 @@ pub(crate) static FMT: Step = Step {
     },
 };
 
+/// The compiler of [`COMPILE`] keeps its warnings, and cargo shows them each time.
 pub(crate) static CLIPPY: Step = Step {
     name: "clippy",
-    what: "no lint of clippy or of the compiler, in all crates with all features",
+    what: "all crates with all features compile without a lint of rustc, of clippy or of rustdoc",
     tier: Tier::Default,
     emulated: false,
     beside: false,
-    seconds: 90,
-    budget: 150,
+    seconds: 190,
+    budget: 350,
     short: None,
     needs: &[CC, Need::Component("cargo-clippy", "clippy")],
     uses: &[],
     run: |context| {
-        call("cargo clippy --all-targets").args(WORKSPACE).args("-- -D warnings").run(context)
+        let answer =
+            call("cargo test --no-run --all-targets").workspace().plain().answer(context)?;
+        let warnings = answer.text.lines().filter(|line| line.starts_with("warning")).count();
+        match (answer.good(), warnings) {
+            (true, 0) => Ok(()),
+            (true, _) => Err(Stop::fail("there are warnings above")),
+            (false, _) => Err(Stop::fail("the workspace does not compile")),
+        }
     },
 };
 
+/// What cargo itself makes of the documentation; the lints of rustdoc are also part of [`CLIPPY`].
 pub(crate) static DOC: Step = Step {
     name: "doc",
-    what: "documentation builds without a warning, links included",
-    tier: Tier::Default,
+    what: "`cargo doc` makes the documentation without a warning",
+    tier: Tier::All,
     emulated: false,
     beside: false,
-    // After clippy, which checks the dependencies; alone it takes a minute more.
-    seconds: 10,
+    seconds: 70,
     budget: 200,
     short: None,
     needs: &[CC],
     uses: &[],
     run: |context| {
-        let mut doc =
-            call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings");
-        // The same environment as in `cargo clippy -- -D warnings`, so that cargo does not check its crates again.
-        if let Some(driver) = clippy_driver() {
-            doc = doc
-                .env("RUSTC_WORKSPACE_WRAPPER", driver)
-                .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
-        }
-        doc.run(context)
+        call("cargo doc --no-deps").args(WORKSPACE).env("RUSTDOCFLAGS", "-D warnings").run(context)
     },
 };
-
-/// Returns the compiler with clippy's lints, if it is installed.
-fn clippy_driver() -> Option<PathBuf> {
-    let asked = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
-    let sysroot = String::from_utf8(asked.stdout).ok()?;
-    Some(Path::new(sysroot.trim_end()).join("bin/clippy-driver")).filter(|path| path.is_file())
-}
 
 pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
     name: "no-default-features",
@@ -158,6 +149,28 @@ pub(crate) static TEST: Step = Step {
     needs: &[],
     uses: &[&COMPILE],
     run: crate::programs::run,
+};
+
+/// The default tier kills at every fourth of these points.
+pub(crate) static CRASH: Step = Step {
+    name: "crash",
+    what: "`fix` killed before and after each of its system calls leaves the old state or the new one",
+    tier: Tier::All,
+    emulated: false,
+    beside: false,
+    seconds: 400,
+    budget: 1000,
+    short: None,
+    needs: &[],
+    uses: &[],
+    run: |context| {
+        call("cargo test")
+            .workspace()
+            .args("--test crash -- --nocapture --test-threads 2")
+            .env("CLOCKSMITH_CRASH", "all")
+            .limit(900)
+            .run(context)
+    },
 };
 
 /// With the figures of the optimised program: the loops of a debug build take longer than the work that they measure.
@@ -202,6 +215,7 @@ pub(crate) static WHO_CALIBRATION: Step = Step {
     run: |context| {
         let (runs, seconds) = if context.short.get() { ("1", "2") } else { ("10", "3") };
         // The cost of a read is measured by the code of the crate: not by one that is not optimised.
+        // And not by clippy's compiler, which optimises less.
         call("cargo test --config profile.dev.package.clocksmith-who.opt-level=1")
             .args(WORKSPACE)
             .args("--test calibrated -- --ignored")
@@ -226,7 +240,7 @@ pub(crate) static AGREEMENT: Step = Step {
     uses: &[&COMPILE],
     run: |context| {
         call("cargo test")
-            .args(WORKSPACE)
+            .workspace()
             .args("--test agreement --test pythons --test callers --test scripts -- --ignored")
             .run(context)
     },

@@ -305,7 +305,7 @@ pub(crate) static VM: Step = Step {
     uses: &[],
     run: |context| {
         call("cargo test")
-            .args(crate::context::WORKSPACE)
+            .workspace()
             .args("--test libvirt -- --ignored --nocapture")
             .limit(600)
             .run(context)
