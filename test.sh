@@ -17,8 +17,11 @@ export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 # Files are UTF-8 in every locale.
 export PYTHONUTF8=1 PYTHONIOENCODING=utf-8
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
-# Property tests make the same values each time, so that a failure comes from the change; nightly runs use others.
-export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
+# Property tests make the same values each time, so that a failure comes from the change; nightly runs use others, and
+# more of them.
+cases=32
+if [ "${1-}" = all ]; then cases=64; fi
+export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}" PROPTEST_CASES="${PROPTEST_CASES:-$cases}"
 # As .cargo/config.toml says it to cargo.
 export PROPTEST_DISABLE_FAILURE_PERSISTENCE="${PROPTEST_DISABLE_FAILURE_PERSISTENCE:-true}"
 # Where rustup puts it, also without a login.

@@ -3,8 +3,8 @@
 use crate::step::Step;
 use std::collections::BTreeMap;
 
-/// Cases of each property test that `./test.sh` asks for by default.
-const PROPTEST_CASES: u64 = 64;
+/// Cases of each property test that `./test.sh` asks for by default; `./test.sh all` asks for twice as many.
+const PROPTEST_CASES: u64 = 32;
 /// Those of the tests that call shells.
 const CASES: u64 = 60;
 
@@ -77,9 +77,9 @@ mod tests {
         let of = |name: &'static str, value: &'static str| {
             cases(move |asked| (asked == name).then(|| value.into()))
         };
-        assert_eq!(of("PROPTEST_CASES", "64"), 1);
+        assert_eq!(of("PROPTEST_CASES", "32"), 1);
         assert_eq!(of("PROPTEST_CASES", "1"), 1);
-        assert_eq!(of("PROPTEST_CASES", "4096"), 64);
+        assert_eq!(of("PROPTEST_CASES", "4096"), 128);
         assert_eq!(of("CASES", "1000"), 17);
         assert_eq!(of("NOTHING", "5"), 1);
     }
