@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Under these names the kernel exports its functions, too.
+/// The kernel also exports its functions under these names.
 const ALIASES: [&str; 6] =
     ["clock_gettime", "gettimeofday", "time", "getcpu", "clock_getres", "getrandom"];
 

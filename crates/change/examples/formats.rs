@@ -1,5 +1,5 @@
 //! Writes every format into a directory, for the tests with the real tools (`test.sh`):
-//! `formats DIRECTORY`. The files `all-*` have kernel parameters, too.
+//! `formats DIRECTORY`. The files `all-*` also have kernel parameters.
 #![allow(clippy::expect_used)]
 
 use clocksmith_change::formats::{Format, Wanted, render};

@@ -49,7 +49,7 @@ pub enum MistakeId {
     Ignored,
     /// Two words contradict each other.
     Contradictory,
-    /// A word that takes a safety away.
+    /// A word that disables a safety check.
     Dangerous,
 }
 

@@ -51,7 +51,7 @@ pub struct Step {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Action {
-    /// A file shall have this content; an existing one keeps its owner, mode and attributes.
+    /// Write a file with this content; an existing file keeps its owner, mode and attributes.
     Write {
         /// The file.
         path: PathBuf,
@@ -60,12 +60,12 @@ pub enum Action {
         /// Mode of a new file, for example 0o644.
         mode: u32,
     },
-    /// A file or link shall not be there.
+    /// Remove a file or a link.
     Remove {
         /// The file.
         path: PathBuf,
     },
-    /// A symbolic link shall be there.
+    /// Create a symbolic link.
     Link {
         /// The link.
         path: PathBuf,

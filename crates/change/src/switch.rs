@@ -133,8 +133,8 @@ pub enum Refusal {
     NotAvailable,
     /// The tick.
     #[error(
-        "it counts ticks: the time would not advance in between, and the kernel gives up high \
-         resolution"
+        "it counts ticks: the time would not advance in between, and the kernel leaves its \
+         high-resolution mode"
     )]
     Jiffies,
     /// Serves at boot only.

@@ -8,7 +8,7 @@
 //! * `current_clocksource_store()` returns success for a name that it does not know, and for one
 //!   that cannot be used: so it is read back.
 //! * A write is also an override: a better rated clocksource that comes later does not take over. So
-//!   it is written even when it is in use already.
+//!   it is written even when it is already in use.
 //! * On x86 `tsc` is registered about a second after the boot (`tsc_refine_calibration_work()`);
 //!   before, there is only `tsc-early`. So it waits.
 

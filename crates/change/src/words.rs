@@ -15,9 +15,9 @@ const LONGEST: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// Words that shall be there.
+    /// Words to add.
     pub add: Vec<String>,
-    /// Words that shall not be there, whole: `clocksource=hpet`.
+    /// Words to remove, in full: `clocksource=hpet`.
     pub remove: Vec<String>,
 }
 

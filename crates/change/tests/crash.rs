@@ -24,7 +24,7 @@ struct Case {
 }
 
 impl Case {
-    /// `dir` has the former system (`old`), and a changed one (`new`).
+    /// `dir` has the previous system (`old`), and a changed one (`new`).
     fn make() -> Self {
         let dir = temporary();
         let [old, new] = ["old", "new"].map(|name| dir.path().join(name));

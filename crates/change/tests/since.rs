@@ -1,5 +1,5 @@
 //! Changes by other programs between a change and its revert, or while it is made: kernels are installed and removed,
-//! boot files are generated again, a person edits them. None of these is replaced by the former bytes.
+//! boot files are generated again, a person edits them. None of these is replaced by the previous bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

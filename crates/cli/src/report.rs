@@ -1,4 +1,4 @@
-//! The JSON documents of the contract, but for that of `why`, which is the report itself
+//! The JSON documents of the contract, except that of `why`, which is the report itself
 //! (`clocksmith_diagnose::Report`). Fields are added, never removed or renamed.
 
 pub(crate) mod bench;

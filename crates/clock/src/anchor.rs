@@ -86,7 +86,7 @@ impl Anchor {
     }
 
     /// The same moment as a `std::time::Instant`; `None` if that cannot hold it, which happens on
-    /// other systems than Linux for moments before the start of the machine.
+    /// systems other than Linux for moments before the start of the machine.
     #[must_use]
     pub fn std_instant(&self, moment: Instant) -> Option<std::time::Instant> {
         match moment.checked_duration_since(self.at) {

@@ -74,8 +74,8 @@ impl CachedClock {
     }
 
     pub(crate) fn remember(&self, monotonic: u64, realtime: u64) {
-        // The clock's own slots first: a time that a reader has seen in the others is there, too, when these are cleared
-        // (in a child) or emptied.
+        // The clock's own slots first: a time that a reader has seen in the others is also in these
+        // when the others are cleared (in a child) or emptied.
         self.own.fill(monotonic, realtime);
         let slots = self.slots();
         if !core::ptr::eq(slots, &self.own) {

@@ -66,7 +66,7 @@ impl Text {
         }
     }
 
-    /// The digits behind a second, cut off and not rounded: a time stamp is never in the future.
+    /// The digits after a second, cut off and not rounded: a time stamp is never in the future.
     fn fraction(&mut self, ns: u64, precision: Precision) {
         let unit = match precision {
             Precision::Seconds => return,

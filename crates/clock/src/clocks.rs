@@ -93,8 +93,8 @@ pub fn monotonic_ordered_ns() -> u64 {
 }
 
 /// `CLOCK_MONOTONIC_COARSE` in nanoseconds: the monotonic clock at the last tick, 1 to 10 ms ago
-/// (`CONFIG_HZ`). One or two loads; no thread keeps it up to date but the kernel's tick, so it works in a
-/// forked child too.
+/// (`CONFIG_HZ`). Costs one or two loads. Only the kernel's tick updates it, so it also works in a
+/// forked child.
 #[inline]
 #[must_use]
 pub fn monotonic_coarse_ns() -> u64 {
@@ -118,15 +118,15 @@ pub fn realtime_ns() -> u64 {
     served::exact::<false>(ClockId::Realtime)
 }
 
-/// `CLOCK_REALTIME`, ordered: see [`monotonic_ordered_ns`]. Time stamps of several threads that are
-/// compared with each other want this one.
+/// `CLOCK_REALTIME`, ordered: see [`monotonic_ordered_ns`]. For time stamps of several threads that
+/// are compared with each other.
 #[inline]
 #[must_use]
 pub fn realtime_ordered_ns() -> u64 {
     served::exact::<true>(ClockId::Realtime)
 }
 
-/// `CLOCK_BOOTTIME` in nanoseconds: monotonic, and runs on while the machine sleeps. Unordered.
+/// `CLOCK_BOOTTIME` in nanoseconds: monotonic, and continues while the machine sleeps. Unordered.
 #[inline]
 #[must_use]
 pub fn boottime_ns() -> u64 {
@@ -206,7 +206,7 @@ pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)
 }
 
-/// Takes `trust_counter` back.
+/// Reverts `trust_counter`.
 pub fn distrust_counter() {
     served::distrust();
 }

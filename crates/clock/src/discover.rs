@@ -249,7 +249,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};
 
-    /// Sixteen pages with nothing in them, and the address behind them, where a vDSO would be.
+    /// Sixteen pages with nothing in them, and the address after them, where a vDSO would be.
     struct Memory {
         begin: usize,
         size: usize,
@@ -341,7 +341,7 @@ mod tests {
                 }
             });
             let found = || {
-                // The real vDSO, too, with times that no page has.
+                // Also the real vDSO, with times that no page has.
                 let here = kernel::vdso_address().map(|vdso| search(vdso, || Some(TIMES)));
                 search_for(&memory, TIMES) != Searched::Nothing
                     || here.is_some_and(|here| here != Searched::Nothing)

@@ -95,15 +95,15 @@ pub mod which_function {}
 ///   for each other one, the page's time must lie between two readings of the kernel's. Every
 ///   quarter of a second the next reader repeats the proof.
 ///
-/// Every read looks at the page's `clock_mode` too. When the kernel leaves the counter (its watchdog,
-/// an administrator, a migration), the *very next* read sees it and goes to the kernel. When the
-/// kernel returns to the counter, the proof is repeated.
+/// Every read also checks the page's `clock_mode`. When the kernel stops using the counter (its
+/// watchdog, an administrator, a migration), the *very next* read sees that and uses the kernel.
+/// When the kernel returns to the counter, the proof is repeated.
 ///
 /// An ordered read does what the vDSO does: `lfence; rdtsc` between the two looks at the sequence
 /// number (`isb` and a dependent load on aarch64). An unordered read takes
 /// the counter before everything else, without a fence. If the kernel writes the page just then, the
-/// counter is *behind* the beginning of the line; that counts as the beginning, as in the kernel: a
-/// time between the beginning and the end of the read.
+/// counter is *behind* the beginning of the line; that is treated as the beginning, as in the
+/// kernel: a time between the beginning and the end of the read.
 ///
 /// # 1b. A hypervisor's page under it ([`Source::Pvclock`](crate::Source::Pvclock), [`Source::HypervPage`](crate::Source::HypervPage))
 ///
@@ -114,7 +114,7 @@ pub mod which_function {}
 ///
 /// - The page is looked for among the kernel's own pages, between the one above and the vDSO, and proven in the
 ///   same way: 32 brackets, then one in a quarter of a second.
-/// - `PVCLOCK_TSC_STABLE_BIT` is looked at in each read: without it the page is valid for one processor only,
+/// - `PVCLOCK_TSC_STABLE_BIT` is checked at each read: without it the page is valid for one processor only,
 ///   and reads use the kernel. The same applies where Hyper-V's sequence is 0.
 /// - A hypervisor that moves the machine to another counter rewrites its page: the next read is right.
 /// - In a time namespace, and for [`Ticks`](crate::Ticks)' rate, these pages are not used.
@@ -135,8 +135,8 @@ pub mod which_function {}
 /// - The rate is the kernel's over up to two seconds; it is measured again when the kernel changes
 ///   it. The difference from the kernel's clock is spread over the next window, by at most 1000
 ///   ppm.
-/// - Without a page, brackets that become and stay three times as wide show that the kernel has left
-///   the counter; then the counter is not used again.
+/// - Without a page, brackets that become and stay three times as wide show that the kernel no
+///   longer uses the counter; the library then does not use it again.
 /// - A reading that does not fit (beyond 1500 ppm of the window and the noise) means that counter
 ///   and kernel do not match: the line is taken out of use, and reads go to the kernel. After 1, 2,
 ///   4 ... seconds it is tried again, six times in all.
@@ -154,14 +154,14 @@ pub mod which_function {}
 ///
 /// # The counter where the kernel does not use it
 ///
-/// Only by [`trust_counter`](crate::trust_counter), after a test of the counters of all processors against
-/// each other, and watched as above from then on.
+/// It is used only after [`trust_counter`](crate::trust_counter) has tested the counters of all
+/// processors against each other, and is watched as above from then on.
 ///
-/// # Things that the library never does
+/// # What the library never does
 ///
-/// No constructor runs when the library is linked. No calibration loop. No allocation and no lock on
-/// any read path; waiting is bounded, so a read may interrupt another one in a signal handler.
-/// `errno` is left alone.
+/// No constructor runs when the library is linked. There is no calibration loop, and no allocation
+/// or lock on any read path; waiting is bounded, so a read may interrupt another one in a signal
+/// handler. `errno` is left alone.
 pub mod design {}
 
 /// Possible problems, and how the library behaves.

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! [`monotonic_ns`] returns the time of `clock_gettime(CLOCK_MONOTONIC)`, computed from the kernel's
-//! own published numbers, without its fence and without a call. When the kernel leaves the counter,
-//! the next read notices.
+//! own published numbers, without its fence and without a call. When the kernel stops using the
+//! counter, the next read takes that into account.
 //!
-//! There are two orders, and the types show which one applies:
+//! Reads are ordered or unordered, and the types show which applies:
 //!
 //! | | ordered, as `std::time::Instant` is | unordered |
 //! |---|---|---|
@@ -25,7 +25,7 @@
 //! (Costs are ratios, back to back, on an AMD Zen 5 guest that uses its TSC.)
 //!
 //! [`Timestamp`] is the wall clock as a value, like `std::time::SystemTime`; [`realtime_bounded`] is the wall clock with the
-//! kernel's bound of its error. [`vmclock`] says whether this machine was migrated or restored.
+//! kernel's bound of its error. [`vmclock`] reports whether this machine was migrated or restored.
 //!
 //! - [`guide::which_function`]: the function to call
 //! - [`guide::design`]: why each layer is sound
@@ -52,10 +52,12 @@
 //!
 //! # Without the standard library
 //!
-//! With `default-features = false` the crate is `no_std`: it uses `core` and the C library (`libc`), and does not allocate. That is on
-//! Linux on x86-64, x86 and aarch64, where the crate has clocks of its own; other targets need `std`. Everything is there but what
-//! the table lists at `std`. Without an operating system there is no kernel whose time could be read: the counter alone and
-//! the arithmetic are in the crate `clocksmith-raw`, which is `no_std` on every target.
+//! With `default-features = false` the crate is `no_std`: it uses `core` and the C library
+//! (`libc`), and does not allocate. That works on Linux on x86-64, x86 and aarch64, where the crate
+//! has clocks of its own; other targets need `std`. Everything is available except what the table
+//! lists at `std`. Without an operating system there is no kernel whose time could be read: the
+//! counter alone and the arithmetic are in the crate `clocksmith-raw`, which is `no_std` on every
+//! target.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 

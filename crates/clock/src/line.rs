@@ -8,9 +8,10 @@
 //! time = base.sec seconds + ns
 //! ```
 //!
-//! where `base.nsec` is already shifted. A counter that is *behind* `cycle_last` counts as being at
-//! it (x86, `vdso_calc_delta()`; and `vdso_calc_ns()` since 6.10): the counters of two processors
-//! may differ by a few cycles, and time must not jump forward by 2^64 cycles because of it.
+//! where `base.nsec` is already shifted. A counter that is *behind* `cycle_last` is treated as
+//! equal to it (x86, `vdso_calc_delta()`; and `vdso_calc_ns()` since 6.10): the counters of two
+//! processors may differ by a few cycles, and time must not jump forward by 2^64 cycles because of
+//! it.
 //!
 //! Both the kernel's page and the library's own have this form, so one fast path reads either.
 
@@ -195,7 +196,7 @@ pub(crate) enum Unread {
 /// before the first look, as an unordered one is, or is executed before it, the line may be a newer
 /// one, and the counter behind its beginning; [`Line::at`] counts that as its beginning, which is
 /// not earlier than the counter's time and not later than now. If it were executed later than the
-/// second look, the line is continued for a few cycles more than it was meant to: the kernel's lines
+/// second look, the line would be continued for a few cycles too many: the kernel's lines
 /// meet where one follows another.
 #[inline(always)]
 pub(crate) fn read_prepared<C: Cells, P>(

@@ -32,7 +32,7 @@ impl MockClock {
         Self::starting_at(Instant::from_nanos(3_600_000_000_000))
     }
 
-    /// A clock that shows that.
+    /// A clock that shows the given moment.
     #[must_use]
     pub fn starting_at(now: Instant) -> Self {
         Self { ns: Arc::new(AtomicU64::new(now.as_nanos())) }
@@ -51,7 +51,7 @@ impl MockClock {
         }
     }
 
-    /// Sets it, backward too if need be.
+    /// Sets it, forward or backward.
     pub fn set(&self, now: Instant) {
         self.ns.store(now.as_nanos(), Ordering::Release);
     }

@@ -99,8 +99,8 @@ impl fmt::Display for Slowness {
         )?;
         f.write_str(match self.slow {
             Some(false) => ": the clock is read in user space",
-            Some(true) => ": the kernel is asked each time, or the counter is trapped",
-            None => ": this does not show whether the kernel is asked each time",
+            Some(true) => ": each read enters the kernel, or the counter is trapped",
+            None => ": this does not show whether each read enters the kernel",
         })?;
         match self.clocksource() {
             "" => Ok(()),
@@ -110,13 +110,14 @@ impl fmt::Display for Slowness {
 }
 
 /// Tests whether reading the kernel's clock is slow here, as it is where the clocksource is `hpet` or `acpi_pm`, or a
-/// hypervisor traps the counter. Takes about a millisecond; where a read takes tens of microseconds, ten. No allocation,
-/// no thread, no signal. It is about `std::time` and `clock_gettime(2)`: the functions of this crate may be quicker.
+/// hypervisor traps the counter. Takes about a millisecond, or ten milliseconds where a read takes tens of
+/// microseconds. No allocation, no thread, no signal. It is about `std::time` and `clock_gettime(2)`: the functions
+/// of this crate may be quicker.
 ///
 /// ```
 /// let test = clocksmith::is_slow();
 /// if test.slow == Some(true) {
-///     eprintln!("warning: {test}; `clocksmith why` says the cause");
+///     eprintln!("warning: {test}; `clocksmith why` shows the cause");
 /// }
 /// ```
 #[must_use]
@@ -199,8 +200,8 @@ mod tests {
         let test = Slowness::new(1220.0, 1240.0, Name::new(b"hpet\n"));
         assert_eq!(
             test.to_string(),
-            "a read of the clock takes 1220 ns, a system call 1240 ns: the kernel is asked each time, or the counter is \
-             trapped (clocksource hpet)"
+            "a read of the clock takes 1220 ns, a system call 1240 ns: each read enters the kernel, \
+             or the counter is trapped (clocksource hpet)"
         );
         let none = Slowness::new(0.0, 0.0, Name::new(b"\x1b[2J"));
         assert_eq!(none.to_string(), "the cost of a read could not be measured");

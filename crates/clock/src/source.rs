@@ -63,7 +63,7 @@ impl Source {
         matches!(self, Self::Vvar | Self::Pvclock | Self::HypervPage | Self::Disciplined)
     }
 
-    /// Whether times are the kernel's own, and no line through them.
+    /// Whether times are the kernel's own, and not those of a line through them.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         !matches!(self, Self::Disciplined)

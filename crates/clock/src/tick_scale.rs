@@ -60,7 +60,7 @@ impl TickScale {
         if ticks > u64::MAX as u128 { u64::MAX } else { ticks as u64 }
     }
 
-    /// Ticks in a second: 2.6e9 or so for a TSC, 1e9 where a tick is a nanosecond.
+    /// Ticks in a second: about 2.6e9 for a TSC, 1e9 where a tick is a nanosecond.
     #[must_use]
     pub const fn ticks_per_second(&self) -> u64 {
         self.ticks(1_000_000_000)

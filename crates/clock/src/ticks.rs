@@ -6,8 +6,8 @@ use core::fmt;
 ///
 /// Where the counter serves as the machine's clock and may be read, a tick is a cycle of it (the
 /// TSC on x86, `CNTVCT_EL0` on aarch64). Everywhere else a tick is a nanosecond of
-/// [`monotonic_ns`](crate::monotonic_ns). Which of the two, is decided at the first read in the
-/// process (or in its parent) and never changes: all ticks of a process are the same unit. A
+/// [`monotonic_ns`](crate::monotonic_ns). Which of the two applies is decided at the first read in
+/// the process (or in its parent) and never changes: all ticks of a process are the same unit. A
 /// process that is going to forbid itself the counter (`PR_SET_TSC`) must do so before that.
 ///
 /// Ticks become times later: see [`TickAnchor`](crate::TickAnchor) and
@@ -64,7 +64,7 @@ impl Ticks {
         self.0.wrapping_sub(earlier.0)
     }
 
-    /// Ticks from `other` to these, negative if `other` is later. Right as long as the two are
+    /// Ticks from `other` to these, negative if `other` is later. Valid as long as the two are
     /// less than 2^63 ticks apart.
     #[inline]
     #[must_use]

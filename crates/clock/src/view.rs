@@ -16,7 +16,7 @@ const TO_BASES: usize = 8;
 ///
 /// `struct vdso_data` (`include/vdso/datapage.h`, since 5.3), `struct vdso_clock` since 6.15;
 /// `max_cycles` since 6.10 where the architecture enables it (x86). So the tail is 24 or 32 bytes
-/// behind the head, which is the only difference.
+/// after the head, which is the only difference.
 ///
 /// All pages of one engine have the same form (the library's own page takes the kernel's form), so
 /// address and form can be two words of memory, and no reader sees one without the other.

@@ -37,16 +37,16 @@ impl Measured {
                 return Err(format!("{:.40?} is not a clock", read.clock));
             }
             if found.reads.iter().take(at).any(|other| other.clock == read.clock) {
-                return Err(format!("{} is there twice", read.clock));
+                return Err(format!("{} occurs twice", read.clock));
             }
             if !is_cost(read.ns) || !is_cost(read.syscall_ns) {
-                return Err(format!("the cost of {} is not one", read.clock));
+                return Err(format!("the cost of {} is not a cost", read.clock));
             }
         }
         if is_cost(found.counter_ns) {
             Ok(found)
         } else {
-            Err("the cost of the counter is not one".to_owned())
+            Err("the cost of the counter is not a cost".to_owned())
         }
     }
 }

@@ -406,8 +406,8 @@ fn standing_of_usual(
     if is_early && asked.is_some_and(|wanted| is_pending(machine, log, entry, &wanted)) {
         return Standing::Held;
     }
-    // The reference counter MSR under its old name: on those kernels only the TSC page can follow it, whose reads are
-    // system calls, too (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
+    // The reference counter MSR under its old name: on those kernels only the TSC page can follow
+    // it, whose reads are also system calls (`hv_init()` in drivers/hv/hv.c, 4.3 to 4.10).
     if name == "hyperv_clocksource" {
         return Standing::Settled(if reaches_late && shows {
             Confidence::High

@@ -72,7 +72,7 @@ pub(crate) fn reads_directory(facts: &Facts) -> bool {
 /// A demoted one loses `VALID_FOR_HRES` and gets rating 0 (`__clocksource_unstable()`,
 /// `__clocksource_watchdog_kthread()`). While the tick is one-shot, it is not listed, and neither is jiffies
 /// (`available_clocksource_show()`). While the tick is periodic, it is listed in the order of ratings
-/// (`clocksource_enqueue()`): behind jiffies, whose rating is 1. All versions.
+/// (`clocksource_enqueue()`): after jiffies, whose rating is 1. All versions.
 #[must_use]
 pub fn listed_as_healthy(facts: &Facts) -> Option<&[String]> {
     let listed = facts.available_clocksources()?;

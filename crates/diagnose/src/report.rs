@@ -70,7 +70,8 @@ pub struct Report<Id = CauseId> {
     /// What the vendor of this cloud recommends, oldest first, with the date of the text.
     #[serde(default)]
     pub policies: Vec<PolicyReport>,
-    /// What the vendor that `--policy` names asks of this machine; null without that option.
+    /// The requirements of the vendor that `--policy` names, compared with this machine; null
+    /// without that option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyAnswer>,
     /// Facts that are missing.
@@ -103,7 +104,8 @@ pub struct Report<Id = CauseId> {
     /// Statements of other programs in a pasted text about reading the time, and what they prove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<SymptomReport>,
-    /// What the pages of `explain` say of the subject of a text in prose that does not show the clocksource.
+    /// What the pages of `explain` say about the subject of a text in prose that does not show the
+    /// clocksource.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Known>,
     /// The machines of a text that shows several, each with its diagnosis; this report is about the worst one.

@@ -104,7 +104,7 @@ fn checked<'a>(table: &'a [u8], signature: &[u8; 4], least: usize) -> Result<&'a
     }
     table
         .get(..length)
-        .ok_or_else(|| format!("{} bytes of a table of {length} are there", table.len()))
+        .ok_or_else(|| format!("only {} of the table's {length} bytes are present", table.len()))
 }
 
 fn u32_at(table: &[u8], at: usize) -> Option<u32> {

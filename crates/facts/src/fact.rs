@@ -55,7 +55,7 @@ impl fmt::Display for Why {
             Self::Permission => f.write_str("permission denied"),
             Self::Unreadable(what) => write!(f, "unreadable: {what}"),
             Self::NotLookedAt(parameter) => {
-                write!(f, "a parameter tells the kernel to ignore it: {parameter}")
+                write!(f, "the kernel ignores it because of a parameter: {parameter}")
             }
             Self::NotApplicable => f.write_str("does not apply here"),
         }

@@ -5,7 +5,8 @@
 
 use crate::cpu::Flags;
 
-/// Flags of the words up to the fifth are those about the TSC, but for `tsc_adjust`; these are of later words.
+/// Flags of the words up to the fifth are those about the TSC, except `tsc_adjust`; these are of
+/// later words.
 const LATER: [&str; 53] = [
     "lahf_lm",
     "cmp_legacy",
@@ -126,7 +127,7 @@ pub(crate) fn reach(list: &str, longest_other: usize) -> Reach {
         return Reach::Short;
     }
     let width = BEGIN_AT + list.len();
-    // With the tabs of the name as a terminal shows them, too, and with the blanks of lscpu.
+    // Also with the tabs of the name as a terminal shows them, and with the blanks of lscpu.
     let at_width =
         |width: usize| CUT_AT.contains(&width) || width <= 200 && width.is_multiple_of(10);
     let at_border = [width, width + TABS_TAKE].into_iter().any(at_width);

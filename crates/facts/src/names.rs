@@ -150,8 +150,8 @@ const RARE: &[&str] = &[
     "zbbus-cycles",
 ];
 
-/// Whether a kernel since 2.6.32 registers a clocksource of this name on some machine. Boards name
-/// theirs in their device trees, too (`timer@f0001000`): those are in no list.
+/// Whether a kernel since 2.6.32 registers a clocksource of this name on some machine. Boards also
+/// name theirs in their device trees (`timer@f0001000`): those are in no list.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     find(name).is_some() || RARE.contains(&name)

@@ -3,7 +3,7 @@
 //! The kernel takes locks of a process to show it: that of its memory map (`mmap_lock`) for the map, the command line and
 //! the memory, and that of a change of its program (`exec_update_lock`) for its namespaces, its program, its directories
 //! and its counters. A process that waits for a file system which does not respond, while it holds such a lock, blocks
-//! each reader until it is killed: `ps` hangs, too. So a separate thread makes the query. The thread is left behind if
+//! each reader until it is killed: `ps` also hangs. So a separate thread makes the query. The thread is left behind if
 //! it does not return, and the process is not queried again before it does. `comm` and `status` need no such lock.
 
 use std::collections::BTreeSet;

@@ -22,9 +22,9 @@ const C0: [&str; 32] = [
     "FS", "GS", "RS", "US",
 ];
 
-/// Whether a character is invisible, or acts on its neighbours: control characters (line ends and tabs, too),
-/// controls of direction, characters without width, separators of lines and paragraphs, variation selectors, tags,
-/// fillers, private use.
+/// Whether a character is invisible, or acts on its neighbours: control characters (also line ends
+/// and tabs), controls of direction, characters without width, separators of lines and paragraphs,
+/// variation selectors, tags, fillers, private use.
 #[must_use]
 pub fn hides(c: char) -> bool {
     matches!(
@@ -72,7 +72,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     terminal(text, None)
 }
 
-/// Text of one line, or a part of one: line ends and tabs are shown by name, too.
+/// Text of one line, or a part of one: line ends and tabs are also shown by name.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hides) {

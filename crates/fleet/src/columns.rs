@@ -6,8 +6,8 @@ use clocksmith_facts::visible::{self, width};
 /// Columns of the printed text.
 pub const WIDTH: usize = 80;
 
-/// Wraps a paragraph: the first line behind `first`, the others behind `rest`. Words longer than the
-/// line are left whole; colours take no column.
+/// Wraps a paragraph: the first line begins with `first`, the others with `rest`. Words longer than
+/// the line are left whole; colours take no column.
 #[must_use]
 pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::from(first);

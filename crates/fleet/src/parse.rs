@@ -19,13 +19,13 @@ pub enum DocumentError {
     #[error("{0}")]
     Broken(String),
     /// Another document of this program.
-    #[error("it is a document {0}; give those of `clocksmith why --json`")]
+    #[error("it is a document of kind {0}; give documents of `clocksmith why --json`")]
     OtherDocument(String),
     /// One of a later version of this program.
-    #[error("it is a document {0}, which is newer than this program")]
+    #[error("it is a document of kind {0}, which is newer than this program")]
     Newer(String),
     /// JSON of another kind.
-    #[error("it is JSON, but no document of `clocksmith why --json` (\"schema\" is missing)")]
+    #[error("it is JSON, but not a document of `clocksmith why --json` (\"schema\" is missing)")]
     NoSchema,
     /// The inputs that `clocksmith fleet` could not use.
     #[error("{0}")]
@@ -84,7 +84,7 @@ pub fn parse_named(text: &[u8]) -> Named {
             Named { input: Some(input), document: Ok(why) }
         }
         Ok(Input { input, error, .. }) => {
-            let why = error.unwrap_or_else(|| "it has no document".to_owned());
+            let why = error.unwrap_or_else(|| "it contains no document".to_owned());
             Named { input: Some(input), document: Err(DocumentError::Unusable(why)) }
         }
         Err(error) => Named { input: None, document: Err(broken(&error)) },
@@ -133,7 +133,9 @@ fn broken(error: &serde_json::Error) -> DocumentError {
         serde_json::error::Category::Data => {
             // The value that does not fit may be of a file that the caller may not read; the expected type is not.
             let text = match text.find(", expected ") {
-                Some(at) => format!("another value or name{}", text.get(at..).unwrap_or_default()),
+                Some(at) => {
+                    format!("an unexpected value or name{}", text.get(at..).unwrap_or_default())
+                }
                 None => text,
             };
             format!("it is JSON, but not as `clocksmith why --json` writes it: {text}")

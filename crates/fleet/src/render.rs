@@ -64,7 +64,7 @@ pub fn history(added: &Added) -> String {
     let (reports, days) = (counted(added.added, "report"), counted(added.days, "day"));
     let mut text = format!("{reports} of {days} added to {}", added.directory);
     if added.known > 0 {
-        let _ = write!(text, "; {} known already", counted(added.known, "report"));
+        let _ = write!(text, "; {} already known", counted(added.known, "report"));
     }
     if added.undated > 0 {
         let undated = counted(added.undated, "report");
@@ -119,27 +119,29 @@ pub fn input(input: &Input, superseded: bool) -> String {
         let few = input.ties == 0 && input.duplicates <= NAMED as u64;
         say(
             input.duplicates.saturating_sub(input.ties),
-            "older report does not count: the newest one of each host does",
-            "older reports do not count: the newest one of each host does",
+            "older report is not counted: only the newest one of each host is",
+            "older reports are not counted: only the newest one of each host is",
             if few { &input.duplicate_hosts } else { &[] },
         );
     }
     say(
         input.ties,
-        "host has several newest reports (of one moment, or without a date); the first given counts, and not others",
-        "hosts have several newest reports (of one moment, or without a date); the first given count, and not others",
+        "host has several newest reports (of one moment, or without a date); only the first one \
+         given counts",
+        "hosts have several newest reports (of one moment, or without a date); only the first one \
+         given counts",
         &input.tie_hosts,
     );
     say(
         input.future,
-        "report has a date that is still to come, which is not used",
-        "reports have a date that is still to come, which is not used",
+        "report has a date in the future, which is not used",
+        "reports have a date in the future, which is not used",
         &input.future_hosts,
     );
     say(
         input.shared_names,
-        "name belongs to several machines, by their machine ids; each machine is a host",
-        "names belong to several machines, by their machine ids; each machine is a host",
+        "name belongs to several machines, according to their machine ids; each machine is a host",
+        "names belong to several machines, according to their machine ids; each machine is a host",
         &input.shared_hosts,
     );
     out
@@ -149,7 +151,7 @@ fn changes(out: &mut String, report: &FleetReport, look: Look) {
     if report.changes.changes.is_empty() && report.changes.without == 0 {
         return;
     }
-    let _ = writeln!(out, "\n{}", look.bold("What one change would answer"));
+    let _ = writeln!(out, "\n{}", look.bold("What one change would fix"));
     let _ = writeln!(
         out,
         "{:<24} {:<10} {:>9} {:>9} {:>9}  example",
@@ -234,7 +236,7 @@ fn outliers(out: &mut String, report: &FleetReport, look: Look) {
     if found.choice.is_empty() && found.cost.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}", look.bold("Unlike those that are like them"));
+    let _ = writeln!(out, "\n{}", look.bold("Hosts that differ from similar ones"));
     for outlier in &found.choice {
         out.push_str(&wrap(&format!("{}: {}", outlier.host, outlier.why), "  ", "    "));
     }
@@ -281,7 +283,7 @@ pub fn like(like: &Like) -> String {
     let on = match like.hypervisor.as_deref() {
         Some("none") => "on bare metal".to_owned(),
         Some(name) => format!("on {name}"),
-        None => "on what is not known".to_owned(),
+        None => "on an unknown hypervisor".to_owned(),
     };
     format!("{}, Linux {}, {on}", known(&like.cpu), known(&like.kernel))
 }

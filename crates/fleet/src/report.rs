@@ -65,7 +65,7 @@ pub struct Input {
     pub future: u64,
     /// The first of them, with their date and place.
     pub future_hosts: Vec<String>,
-    /// Names that several machines have, by their machine ids. Each machine is a host.
+    /// Names that several machines have, according to their machine ids. Each machine is a host.
     pub shared_names: u64,
     /// The first of them, with the places of the machines' reports.
     pub shared_hosts: Vec<String>,
@@ -91,7 +91,7 @@ pub struct Added {
     pub directory: String,
     /// Reports that were added.
     pub added: u64,
-    /// Reports that it had already.
+    /// Reports that it already had.
     pub known: u64,
     /// Reports without a date, which cannot be added.
     pub undated: u64,
@@ -169,12 +169,12 @@ pub struct CauseGroup {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outliers {
-    /// By clocksource or verdict: at least nine in ten of eight or more hosts like them agree.
+    /// By clocksource or verdict: at least nine in ten of eight or more similar hosts agree.
     pub choice: Vec<ChoiceOutlier>,
     /// The number of further hosts.
     pub choice_more: u64,
     /// By the cost of a read: over twice (and 20 ns more than), or under half of, the median of eight
-    /// or more hosts like them with the same clocksource.
+    /// or more similar hosts with the same clocksource.
     pub cost: Vec<CostOutlier>,
     /// The number of further hosts.
     pub cost_more: u64,
@@ -194,7 +194,7 @@ pub struct Like {
     pub hosts: u64,
 }
 
-/// A host with another clocksource or verdict than those that are like it.
+/// A host whose clocksource or verdict differs from that of similar hosts.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChoiceOutlier {
@@ -226,7 +226,7 @@ pub struct CostOutlier {
     pub host: String,
     /// Nanoseconds a read of CLOCK_REALTIME.
     pub cost_ns: f64,
-    /// The median of those that are like it.
+    /// The median of similar hosts.
     pub median_ns: f64,
     /// Their clocksource.
     pub clocksource: Option<String>,
@@ -244,11 +244,11 @@ pub struct Changes {
     pub changes: Vec<Change>,
     /// The number of further changes.
     pub more: u64,
-    /// Hosts that are slow or untrustworthy, and for which no change is advised.
+    /// Hosts that are slow or untrustworthy, and for which no change is recommended.
     pub without: u64,
 }
 
-/// A change, and the hosts on which it is the one that is advised first.
+/// A change, and the hosts on which it is recommended first.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
@@ -278,7 +278,7 @@ pub struct Migration {
     pub scaling: u64,
     /// Hosts whose TSC is not invariant: they belong to none.
     pub unfit: u64,
-    /// Hosts of which too little is known.
+    /// Hosts about which too little is known.
     pub unknown: u64,
 }
 
@@ -311,8 +311,8 @@ impl FleetReport {
     pub fn sentence(&self) -> String {
         let hosts = self.hosts;
         let parts: Vec<String> = [
-            ("slow", "are slow to tell the time"),
-            ("untrustworthy", "cannot be trusted with it"),
+            ("slow", "read the time slowly"),
+            ("untrustworthy", "have a time that cannot be trusted"),
             ("unknown", "are not known well enough"),
         ]
         .iter()
@@ -322,7 +322,7 @@ impl FleetReport {
         match (hosts, parts.as_slice()) {
             (0, _) => "No host.".to_owned(),
             (_, []) => format!("{hosts} hosts, and nothing is wrong with the clock of any."),
-            (_, parts) => format!("Of {hosts} hosts {}.", parts.join(", ")),
+            (_, parts) => format!("Of {hosts} hosts, {}.", parts.join(", ")),
         }
     }
 }

@@ -281,7 +281,8 @@ fn is_name(name: &str) -> bool {
     )
 }
 
-/// A text of one line, and of a length that a table bears. Other programs show the tables, too, so it is made visible here.
+/// A text of one line, and of a length that a table bears. Other programs also show the tables, so
+/// it is made visible here.
 fn text(text: &str) -> String {
     visible::line(text).chars().take(MAX_TEXT).collect::<String>().trim().to_owned()
 }

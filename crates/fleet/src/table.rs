@@ -6,7 +6,7 @@ use crate::row::{CauseRow, HostRow, RemedyRow};
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// UTF-8, at most 256 characters (`taken_from` and `refused_because`, too).
+    /// UTF-8, at most 256 characters (also `taken_from` and `refused_because`).
     Text,
     /// 64 bits with sign.
     Integer,
@@ -89,14 +89,15 @@ pub const HOSTS: Table<HostRow> = Table {
     name: "hosts",
     doc: "one row a host",
     columns: columns! { HostRow:
-        host Text known "name of the host; of its input where it has none" = |r| &r.host;
+        host Text known "name of the host, or of its input if it has none" = |r| &r.host;
         verdict Text known "ok, slow, untrustworthy, unknown" = |r| r.verdict.name();
         confidence Text known "of the verdict: low, medium, high" = |r| r.confidence.name();
         clocksource Text null "the clocksource in use" = |r| r.clocksource.as_deref();
         available Text null "the clocksources that sysfs lists, best first, with spaces between" = |r| r.available.as_deref();
         expected Text null "the clocksource that the model of the kernel expects" = |r| r.expected.as_deref();
-        expected_vdso Flag null "whether CLOCK_MONOTONIC is read in user space, by the model" = |r| r.expected_vdso;
-        vdso Flag null "whether it is, as measured; null in bundles, which measure nothing" = |r| r.vdso;
+        expected_vdso Flag null "whether CLOCK_MONOTONIC is read in user space, according to the \
+                                 model" = |r| r.expected_vdso;
+        vdso Flag null "whether it is, as measured; null if nothing was measured" = |r| r.vdso;
         cost_ns Float null "nanoseconds a read of CLOCK_REALTIME, median" = |r| r.cost_ns;
         monotonic_ns Float null "nanoseconds a read of CLOCK_MONOTONIC, median" = |r| r.monotonic_ns;
         syscall_ns Float null "nanoseconds a read of CLOCK_REALTIME by a system call" = |r| r.syscall_ns;
@@ -104,8 +105,9 @@ pub const HOSTS: Table<HostRow> = Table {
         cause Text null "id of the gravest cause" = |r| r.cause.as_deref();
         severity Text null "of that cause: info, warning, critical" = |r| r.severity.map(clocksmith_diagnose::Severity::name);
         causes Integer known "number of causes" = |r| r.causes;
-        remedy Text null "id of the change that is advised first; null where nothing is wrong or advised" = |r| r.remedy.as_deref();
-        remedy_alone Flag null "whether that change answers all that is wrong" = |r| r.remedy_alone;
+        remedy Text null "id of the change that is recommended first; null if nothing is wrong or \
+                          recommended" = |r| r.remedy.as_deref();
+        remedy_alone Flag null "whether that change answers everything that is wrong" = |r| r.remedy_alone;
         kernel Text null "kernel release" = |r| r.kernel.as_deref();
         kernel_series Text null "its first two numbers" = |r| r.kernel_series.as_deref();
         arch Text null "kernel architecture" = |r| r.arch.as_deref();
@@ -142,7 +144,7 @@ pub const CAUSES: Table<CauseRow> = Table {
 /// One row for each remedy on each machine.
 pub const REMEDIES: Table<RemedyRow> = Table {
     name: "remedies",
-    doc: "one row for each remedy that was weighed for each host",
+    doc: "one row for each remedy that was considered for each host",
     columns: columns! { RemedyRow:
         host Text known "name of the host" = |r| &r.host;
         place Integer known "place in the host's list, from 1, in order of preference" = |r| r.place;
@@ -151,8 +153,8 @@ pub const REMEDIES: Table<RemedyRow> = Table {
         refused Flag known "whether it is refused on this host" = |r| r.refused;
         refused_because Text null "why" = |r| r.refused_because.as_deref();
         answers_gravest Flag known "whether it answers the host's gravest cause" = |r| r.answers_gravest;
-        answers_all Flag known "whether it answers all that is wrong there" = |r| r.answers_all;
-        chosen Flag known "whether it is the change that is advised first (hosts.remedy)" = |r| r.chosen;
+        answers_all Flag known "whether it answers everything that is wrong there" = |r| r.answers_all;
+        chosen Flag known "whether it is the change that is recommended first (hosts.remedy)" = |r| r.chosen;
         taken_at Text null "as in hosts" = |r| r.taken_at.as_deref();
         machine_id Text null "as in hosts" = |r| r.machine_id.as_deref();
     },

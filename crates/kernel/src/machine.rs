@@ -306,13 +306,14 @@ impl Machine {
     fn platform(&mut self, facts: &Facts) {
         let named = facts.dmi.value().is_some_and(|text| names_guest(text));
         let why = if named {
-            "the firmware's name is of a virtual machine, and nothing shows which hypervisor it has"
+            "the firmware's name is that of a virtual machine, and nothing shows which hypervisor \
+             it has"
         } else {
             "no sign of a hypervisor"
         };
         self.hypervisor = Input::of(&facts.hypervisor, Clone::clone, None, why);
         let off = self.cmdline.value.last("acpi") == Some("off");
-        let unseen = "acpi=off: this kernel does not look whether firmware describes one";
+        let unseen = "acpi=off: this kernel does not check whether firmware describes one";
         let (hpet, pm_timer) = if off {
             (unseen, unseen)
         } else {

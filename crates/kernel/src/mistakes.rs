@@ -133,7 +133,10 @@ pub fn mistakes(line: &CommandLine) -> Vec<Mistake> {
             if last != Some(index) {
                 let winner = last.and_then(|at| words.get(at)).map(Word::text).unwrap_or_default();
                 let why = if agree && word.name == "clock" {
-                    format!("is the deprecated name of clocksource=, and says the same as {winner}")
+                    format!(
+                        "is the deprecated name of clocksource=, and has the same effect as \
+                             {winner}"
+                    )
                 } else {
                     format!("has no effect: the last one wins, which is {winner}")
                 };

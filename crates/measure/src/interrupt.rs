@@ -19,7 +19,7 @@ pub fn signal() -> Option<i32> {
     Some(WISHED.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// Whether a request ends the running measurement, too.
+/// Whether a request also ends the running measurement.
 static BREAKS: AtomicBool = AtomicBool::new(false);
 
 /// From now on a signal also ends a run of [`crate::verify`] before its time. The measurements until then are not a
@@ -146,7 +146,7 @@ fn listen_to(signals: &[libc::c_int]) {
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
         // SAFETY: the handler makes only calls that are allowed in one; the structure lives through the calls.
-        // With SIGTTOU blocked, a terminal can be restored from the background, too.
+        // With SIGTTOU blocked, a terminal can also be restored from the background.
         unsafe {
             libc::sigaddset(&raw mut action.sa_mask, libc::SIGTTOU);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());

@@ -119,7 +119,8 @@ pub unsafe fn of_function(
     [Subject::new(apart(name), alone), Subject::looping(chained(name), waiting)]
 }
 
-/// Makes one call; its result is written `at` bytes (`at` is 0) after its place, and returned.
+/// Makes one call, and returns its result. `at` is always 0, which the compiler does not know: the
+/// address of the result depends on it, so a call waits for the one that returned `at`.
 ///
 /// # Safety
 /// As for [`of_function`].

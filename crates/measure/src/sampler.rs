@@ -211,9 +211,10 @@ impl Sampler {
     }
 }
 
-/// Has the kernel account the CPU time so far, before a batch. It does so at each tick, and whenever a clock of CPU time is
-/// read: a thread that has used up its turn gives way then. Otherwise the first batch in a round that reads such a clock
-/// would wait for the other threads of a busy machine, in half of the rounds.
+/// Has the kernel account the CPU time so far, before a batch. It does so at each tick, and
+/// whenever a CPU-time clock is read: a thread that has used up its turn gives way then. Otherwise
+/// the first batch in a round that reads such a clock would wait for the other threads of a busy
+/// machine, in half of the rounds.
 fn account() {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live, exclusively borrowed value of the right type.

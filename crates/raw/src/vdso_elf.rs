@@ -12,7 +12,7 @@ pub struct Export<'a> {
     pub offset: u64,
     /// Its length in bytes, as its symbol states it.
     pub size: u64,
-    /// Whether it is code (the name of the version is exported, too).
+    /// Whether it is code (the name of the version is also exported).
     pub is_function: bool,
 }
 

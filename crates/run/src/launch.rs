@@ -41,7 +41,7 @@ pub struct Launch {
     pub act: Act,
     /// A reading of the counter, as early as possible.
     pub baseline: Baseline,
-    /// Whether the programs that it runs get the image, too. The program is traced for its whole
+    /// Whether the programs that it runs also get the image. The program is traced for its whole
     /// life then, and no debugger can attach to it.
     pub follow: bool,
     listeners: Listeners,

@@ -156,8 +156,8 @@ pub(crate) fn wait(pid: libc::pid_t) -> io::Result<libc::c_int> {
 }
 
 /// A process that has been stopped at the end of a call of `execve`, and that makes system calls for
-/// its tracer. Only these calls change the process: it continues with its former registers, and its
-/// text is not written.
+/// its tracer. Only these calls change the process: it continues with its previous registers, and
+/// its text is not written.
 pub(crate) struct Borrowed {
     remote: Remote,
     registers: Registers,
@@ -184,7 +184,7 @@ impl Borrowed {
         self.syscall = address;
     }
 
-    /// A system call. Errors are the kernel's for it, too.
+    /// A system call. Errors are also the kernel's for it.
     pub(crate) fn call(&mut self, number: libc::c_long, arguments: [u64; 6]) -> io::Result<u64> {
         let mut registers = self.registers;
         registers.rip = self.syscall;

@@ -13,30 +13,36 @@ use std::path::{Path, PathBuf};
 pub enum Refusal {
     /// It is run with another user's or group's rights, or with capabilities.
     #[error(
-        "it gains rights when it is run (setuid, setgid or file capabilities), and such a program's \
-         memory is not touched"
+        "it gains privileges when it is run (setuid, setgid or file capabilities), and the memory \
+         of such a program is not touched"
     )]
     GainsRights,
     /// The kernel reports that it gained rights (`AT_SECURE`).
-    #[error("it gained rights when it was run, and such a program's memory is not touched")]
+    #[error(
+        "it gained privileges when it was run, and the memory of such a program is not touched"
+    )]
     Secure,
     /// The same, of a program that the kernel gives none, because a process without the right to do so traces it.
     #[error(
-        "it has rights of its own (setuid, setgid or file capabilities), which the kernel does not give a traced program: it \
-         runs without them; --no-follow traces the first program only"
+        "it has privileges of its own (setuid, setgid or file capabilities), which the kernel does \
+         not give to a traced program: it runs without them; --no-follow traces the first program \
+         only"
     )]
     LosesRights,
     /// It runs as another user.
     #[error(
-        "it runs as another user (id {0}), and its memory is not touched; write clocksmith run behind the program \
-         that changes the user"
+        "it runs as another user (id {0}), and its memory is not touched; put clocksmith run after \
+         the program that changes the user"
     )]
     AnotherUser(u32),
     /// It is not a 64-bit program.
     #[error("it is not a 64-bit x86 program; only these have a replacement vDSO")]
     NotSixtyFour,
     /// The kernel gave it no vDSO, and so no place for an address.
-    #[error("the kernel gave it no vDSO (vdso=0), so there is no place for another one's address")]
+    #[error(
+        "the kernel gave it no vDSO (vdso=0), so there is no place for the address of another \
+             one"
+    )]
     NoVdso,
     /// The image in place of the vDSO is not a known one.
     #[error("its vDSO could not be read, or has no clock")]

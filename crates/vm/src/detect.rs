@@ -10,7 +10,7 @@ pub(crate) enum Sign {
     Json,
     /// The root element of an XML document.
     Root,
-    /// An element that other documents have, too.
+    /// An element that other documents also have.
     Element,
     /// A line that declares the kind of the file.
     Declared,

@@ -108,8 +108,8 @@ impl Document {
         Self { guest, ..self.clone() }
     }
 
-    /// Returns the guest's system. In order of precedence: the file's declaration, the caller's choice, settings that
-    /// indicate a system but that other systems may have, too, and names.
+    /// Returns the guest's system. In order of precedence: the file's declaration, the caller's
+    /// choice, settings that indicate a system but that other systems may also have, and names.
     pub(crate) fn system<'a>(
         &self,
         declared: Option<Guest>,

@@ -15,7 +15,7 @@ pub enum Guest {
     Macos,
     /// A BSD.
     Bsd,
-    /// Something that the file names and that is none of these.
+    /// Another system that the file names.
     Other,
     /// The file does not say.
     #[default]
@@ -164,8 +164,8 @@ pub(crate) fn linux_kernel(name: &str) -> bool {
         || name == "image"
 }
 
-/// Returns whether a kernel's command line has words of Linux, and more than one that other kernels know, too
-/// (Documentation/admin-guide/kernel-parameters.txt).
+/// Returns whether a kernel's command line has words of Linux, and more than one that other kernels
+/// also know (Documentation/admin-guide/kernel-parameters.txt).
 pub(crate) fn linux_words(line: &str) -> bool {
     const WHOLE: &str = "ro rw quiet splash nokaslr nomodeset rhgb notsc no-kvmclock nopv nosmp noapic nohpet nolapic single";
     const BEGIN: &str = "root= rootfstype= rootflags= rootwait init= rdinit= console=tty console=hvc console=ttyS earlyprintk= \
@@ -185,8 +185,8 @@ pub(crate) fn several(name: &str) -> bool {
     told.iter().any(|other| Some(other) != told.first())
 }
 
-/// Words that indicate a system; a number may follow a word. The first line with a match applies: DOS is Microsoft's,
-/// too.
+/// Words that indicate a system; a number may follow a word. The first line with a match applies:
+/// DOS is also Microsoft's.
 const WORDS: [(Guest, &str); 6] = [
     (Guest::Other, "msdos freedos pcdos drdos dos"),
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),

@@ -46,8 +46,8 @@ pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
     Ok(reader.body(&body))
 }
 
-/// Returns the first label of a block, from the text behind the block's type. A label may be without quotes; then
-/// only the brace distinguishes the block from other languages' commands.
+/// Returns the first label of a block, from the text after the block's type. A label may be without
+/// quotes; then only the brace distinguishes the block from other languages' commands.
 pub(crate) fn first_label(text: &str) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix('"') {

@@ -21,7 +21,7 @@ pub(crate) enum Piece {
     /// Text; its quotes no longer matter.
     Literal(Placed),
     /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
-    /// `or_empty`: the default is for an empty value, too (`:-`).
+    /// `or_empty`: the default is also for an empty value (`:-`).
     Variable {
         name: String,
         default: Option<Placed>,

@@ -191,7 +191,7 @@ fn of_template(text: &str) -> Vec<Range<usize>> {
         let behind = next + 2 + length + 2;
         let word = words.trim_start_matches('-').split_whitespace().next().unwrap_or_default();
         match word {
-            // Other blocks have an `end`, too.
+            // Other blocks also have an `end`.
             "if" | "unless" => open.push(behind),
             "for" | "while" => open.push(usize::MAX),
             _ if words.contains(" do") => open.push(usize::MAX),

@@ -180,10 +180,7 @@ impl Tree {
             match event {
                 Ok(Event::Start(tag)) => {
                     if stack.len() >= DEEPEST {
-                        return Err(fail(
-                            start,
-                            format!("more than {DEEPEST} elements within each other"),
-                        ));
+                        return Err(fail(start, format!("more than {DEEPEST} nested elements")));
                     }
                     let index =
                         tree.add(&tag, source, from, start..end, false, &stack, known, &mut quotes);
@@ -434,7 +431,7 @@ pub(crate) fn comments(text: &str, from: usize) -> Vec<Range<usize>> {
         let end = from + position(&reader);
         match event {
             Ok(Event::Comment(_)) => all.push(start..end),
-            // A processing instruction for a program that is not started here is a comment, too.
+            // A processing instruction for a program that is not started here is also a comment.
             Ok(Event::PI(_)) if is_remark(text.get(start..end).unwrap_or_default()) => {
                 all.push(start..end);
             }

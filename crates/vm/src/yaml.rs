@@ -159,7 +159,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Node>, LintError> {
         let mut named = 0;
         let done = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
-                let what = format!("more than {DEEPEST} levels within each other");
+                let what = format!("more than {DEEPEST} nested levels");
                 return Err(LintError::at(span.start.line(), span.start.col() + 1, what));
             }
             Event::MappingStart(_, anchor, _) => {

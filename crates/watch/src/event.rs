@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The watch began.
+    /// The watch started.
     Started,
     /// Another clocksource came into use.
     ClocksourceChange,
     /// The list of available clocksources changed.
     AvailableChange,
-    /// The kernel demoted a clocksource, by its log.
+    /// The kernel demoted a clocksource, according to its log.
     Demotion,
     /// The read cost changed clearly.
     CostChange,
@@ -115,7 +115,7 @@ pub struct Event {
     pub state: State,
     /// One line for people.
     pub text: String,
-    /// The former state, where it has a name.
+    /// The previous state, where it has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The present state, where it has a name.

@@ -9,7 +9,7 @@ use clocksmith_facts::log::Event as Said;
 /// The evidence for the reason of a change.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// The former clocksource.
+    /// The previous clocksource.
     pub from: &'a str,
     /// The present clocksource.
     pub to: &'a str,

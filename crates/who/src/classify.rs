@@ -17,7 +17,7 @@ pub enum Path {
     Vdso,
     /// In the vDSO, which made a system call because it cannot read this clock itself.
     VdsoFallback,
-    /// By a system call that the program made, past the vDSO.
+    /// By a system call that the program made, without the vDSO.
     Syscall,
     /// By an instruction of the program that reads the counter.
     Counter,

@@ -110,7 +110,7 @@ pub struct ExactSummary {
     pub processes: u64,
     /// Times between reads of one thread, shortest first.
     pub intervals: Vec<Interval>,
-    /// How many reads could have been served by a clock of the last tick; null where it is not known.
+    /// How many reads could have been served by a coarse clock; null where it is not known.
     pub coarse: Option<CoarseCandidates>,
 }
 
@@ -127,8 +127,8 @@ pub struct CoarseCandidates {
     pub share: f64,
 }
 
-/// System calls that read clocks, counted one by one: reads that went past the vDSO, or that the vDSO could
-/// not serve.
+/// System calls that read clocks, counted one by one: reads that did not use the vDSO, or that the
+/// vDSO could not serve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemCalls {

@@ -309,7 +309,7 @@ fn new_kernels(system: &System, change: &Change, way: &mut Way) -> Result<(), No
     Ok(())
 }
 
-/// Returns whether entries have `$kernelopts`, which those of new kernels get, too.
+/// Returns whether entries have `$kernelopts`, which those of new kernels also get.
 fn share_variable(system: &System) -> bool {
     DIRECTORIES.iter().any(|it| reader::read(system, it).any(|(_, text)| uses_variable(text)))
 }

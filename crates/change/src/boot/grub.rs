@@ -122,11 +122,11 @@ pub(super) fn plan(system: &System, change: &Change) -> Result<Way, NoWay> {
     let (change, there) = missing(&before, change);
     if !there.is_empty() {
         let words = there.join(" ");
-        way.notes.push(format!("GRUB's settings have {words} already"));
+        way.notes.push(format!("GRUB's settings already have {words}"));
         if change.is_empty() {
             if !menu_has(system, &there) {
                 way.by_hand.push(format!(
-                    "no entry of the boot menu has {words} yet; this makes it again: {}",
+                    "no entry of the boot menu has {words} yet; this generates it again: {}",
                     by_hand_menu(system)
                 ));
             }

@@ -37,7 +37,7 @@ pub enum Loader {
     Limine,
     /// U-Boot with a script of its own, which takes words from a file.
     Script,
-    /// Others, of which one is known by its file only.
+    /// Another boot loader, which is recognised only by its file.
     Other,
 }
 
@@ -79,7 +79,7 @@ impl Loader {
 pub struct Found {
     /// Which.
     pub loader: Loader,
-    /// Its name, as a person reads it.
+    /// Its name for people.
     pub name: String,
     /// The file by which it was found.
     pub by: PathBuf,
@@ -207,8 +207,8 @@ fn found(system: &System) -> Vec<Found> {
         add(Loader::CmdlineTxt, Loader::CmdlineTxt.shown(), Path::new(by));
     }
     for tool in tools::TOOLS {
-        // Excludes the remains of a former version of GRUB, and the tool that copies kernels to the place where a
-        // Raspberry Pi's firmware reads them.
+        // Excludes the remains of a previous version of GRUB, and the tool that copies kernels to
+        // the place where a Raspberry Pi's firmware reads them.
         let other = match tool.name {
             "GRUB legacy" => config.is_some(),
             "flash-kernel" => single::CMDLINE_TXT.into_iter().any(there),
@@ -281,7 +281,7 @@ fn evidence(system: &System, found: &[Found]) -> Vec<(Vec<Loader>, String)> {
             .filter(|(_, own)| has(own))
             .map(|(it, _)| it.name.as_str())
             .collect();
-        // A loader whose lines are not known may have it, too.
+        // A loader whose lines are not known may also have it.
         let may = found.iter().zip(&lines).filter(|(_, own)| own.is_none() || has(own));
         let may: Vec<Loader> = may.map(|(it, _)| it.loader).collect();
         if !owners.is_empty() && may.len() < found.len() {

@@ -9,8 +9,9 @@
 //!   and rescue entries are made without these words, so that they start the machine if the change fails. Entries of
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
-//! - Everything else is as before: entries, sections and lines ([`alike`]). A former entry is missing only where its
-//!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a former one, for a new kernel.
+//! - Everything else is as before: entries, sections and lines ([`alike`]). A previous entry is missing only where its
+//!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a previous one, for a new
+//!   kernel.
 //! - The line of a kernel is one command: after `;`, `&` or `|` GRUB would run another one.
 //! - Nothing of its entries is hidden from a check of its lines, and the entry that boots by default has the words,
 //!   where it is one of this system ([`unseen`]).
@@ -121,8 +122,9 @@ pub(crate) fn check(
     unseen::check(files, change, &variables(files), has_kernel)
 }
 
-/// Returns the reason why an entry file that a program added is not one of a new kernel, like a former one; for other
-/// new files in such a directory, only that they are new. `former` are the files that existed before.
+/// Returns the reason why an entry file that a program added is not one of a new kernel, like a
+/// previous one; for other new files in such a directory, only that they are new. `former` are the
+/// files that existed before.
 pub(crate) fn added(
     made: &Made,
     former: &[Made],
@@ -337,7 +339,7 @@ fn whole(
     }
     if is_grub(&made.path) {
         ends(after, new)?;
-        // A fault that the former file had as well did not prevent GRUB from reading it.
+        // A fault that the previous file had as well did not prevent GRUB from reading it.
         let before = made.before.as_deref();
         if let Some(fault) = lexer::fault(after)
             && before.is_none_or(|before| lexer::fault(before).is_none())

@@ -26,7 +26,7 @@ pub(crate) const FIRMWARE: &str = "/boot/firmware";
 pub(super) fn run_zipl() -> Step {
     let command = vec!["zipl".to_owned()];
     Step {
-        // The command writes the boot record: `--undo` makes it again from the former file.
+        // The command writes the boot record: `--undo` makes it again from the previous file.
         action: Action::Run {
             undo: Some(command.clone()),
             command,
@@ -159,7 +159,7 @@ fn zipl_text(text: &str, change: &Change) -> Result<Way, NoWay> {
 pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way, NoWay>> {
     let [new, old] = CMDLINE_TXT;
     let there = |path: &str| system.files.contains_key(Path::new(path));
-    // The former one may be a text that names the other one.
+    // The previous one may be a text that names the other one.
     let moved = system.text(old).is_some_and(|text| has_moved(text) && text.contains(new));
     let sure = moved || system.firmware == [Path::new(FIRMWARE)];
     if there(new) && there(old) && !sure {

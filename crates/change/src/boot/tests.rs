@@ -91,7 +91,11 @@ fn debians_word_that_is_in_the_settings_is_not_written_twice() {
         let there = debian().with("/etc/default/grub", line);
         let way = plan(&there, &tsc()).unwrap();
         assert_eq!(way.steps, []);
-        assert!(way.by_hand[0].ends_with("this makes it again: update-grub"), "{:?}", way.by_hand);
+        assert!(
+            way.by_hand[0].ends_with("this generates it again: update-grub"),
+            "{:?}",
+            way.by_hand
+        );
         let made = there.with("/boot/grub/grub.cfg", "\tlinux /vmlinuz ro clocksource=tsc\n");
         assert!(plan(&made, &tsc()).unwrap().by_hand.is_empty());
         let (files, _) =

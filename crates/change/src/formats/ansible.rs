@@ -142,7 +142,7 @@ fn parameters(wanted: &Wanted) -> String {
     }
     format!(
         "
-- name: Write the kernel parameters (Debian and its family)
+- name: Write the kernel parameters (Debian family)
   ansible.builtin.copy:
     dest: {DROP_IN}
     owner: root
@@ -159,7 +159,7 @@ fn parameters(wanted: &Wanted) -> String {
   changed_when: true
   when: clocksmith_grub is changed
 
-- name: Read the kernel parameters (Red Hat and its family)
+- name: Read the kernel parameters (Red Hat family)
   ansible.builtin.command: grubby --info=DEFAULT
   become: true
   register: clocksmith_grubby
@@ -167,7 +167,7 @@ fn parameters(wanted: &Wanted) -> String {
   check_mode: false
   when: ansible_facts['os_family'] == 'RedHat'
 
-- name: Change the kernel parameters (Red Hat and its family)
+- name: Change the kernel parameters (Red Hat family)
   ansible.builtin.command:
     argv:
       - grubby

@@ -122,8 +122,8 @@ impl std::fmt::Display for Format {
 pub enum FormatError {
     /// The language does not exist.
     #[error(
-        "no format \"{0}\"; there are ansible, cloud-init, tuned, ignition, butane, nixos, daemonset, \
-         systemd, tmpfiles"
+        "there is no format \"{0}\"; the formats are ansible, cloud-init, tuned, ignition, butane, \
+         nixos, daemonset, systemd, tmpfiles"
     )]
     Unknown(String),
     /// Not a name.

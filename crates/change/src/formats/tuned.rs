@@ -5,8 +5,8 @@ use super::{Format, FormatError, SYSFS, Wanted, comment, notes};
 use std::fmt::Write;
 
 /// Returns the profile. `[sysfs]` writes without a check, so the value is computed: the name if it is available,
-/// otherwise the clocksource in use. `tuned-adm verify` reads back. Functions are written `${f:NAME:ARGUMENT...}`, so
-/// there is no colon in the command.
+/// otherwise the clocksource in use. `tuned-adm verify` checks the result. Functions are written
+/// `${f:NAME:ARGUMENT...}`, so there is no colon in the command.
 pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
     if !wanted.remove.is_empty() {
         return Err(FormatError::Unsupported {
@@ -23,10 +23,11 @@ pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
         ],
     );
     lines.push(
-        "Only one profile is active: name the present one (tuned-adm active) in include=."
+        "Only one profile is active: name the one that is active now (tuned-adm active) in \
+         include=."
             .to_owned(),
     );
-    lines.push("`tuned-adm verify` reads back.".to_owned());
+    lines.push("`tuned-adm verify` checks the result.".to_owned());
     let mut out = comment(&lines);
     out.push_str("\n[main]\nsummary=Clock of this machine\n#include=throughput-performance\n");
     if let Some(name) = &wanted.clocksource {

@@ -185,7 +185,7 @@ pub enum Planned {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// The former state is restored.
+    /// The previous state is restored.
     PutBack,
     /// The program makes the file again: another program or user has rewritten it since.
     Regenerate,

@@ -141,7 +141,7 @@ pub enum JournalError {
     /// A part of a change could not be restored; the rest was.
     #[error("{}{}", open.join("; "), again(restored))]
     Partly {
-        /// Files in their former state again.
+        /// Files in their previous state again.
         restored: Vec<PathBuf>,
         /// The errors, one for each failed restore.
         open: Vec<String>,
@@ -166,7 +166,7 @@ impl From<Untrusted> for JournalError {
     }
 }
 
-/// A file that differs both from the change's result and from its former state.
+/// A file that differs both from the change's result and from its previous state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The file.

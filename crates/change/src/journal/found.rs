@@ -30,7 +30,7 @@ pub(super) fn found(tree: &Tree, path: &Path) -> Result<Found, JournalError> {
     Ok(Found { state, link: located.links.into_iter().next() })
 }
 
-/// Returns the reason why nothing is changed behind a link.
+/// Returns the reason why nothing is changed through a link.
 pub(super) fn behind(place: &Place, link: &Path) -> String {
     format!("{} is now a link, and nothing is changed through a link", place.shown(link).display())
 }

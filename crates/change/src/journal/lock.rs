@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const NAME: &str = "lock";
 const PAUSE: Duration = Duration::from_millis(20);
-/// The time allowed after a holder has ended, until the programs that it started have ended, too.
+/// The time allowed after a holder has ended, until the programs that it started have also ended.
 const GRACE: Duration = Duration::from_secs(2);
 /// Attempts if the directory is removed each time. So many in a row do not happen by chance.
 const ATTEMPTS: u32 = 1000;
@@ -99,7 +99,7 @@ impl Lock {
         if empty {
             self.leave(place);
         }
-        // Closing it is not enough: a child that another thread is just starting has it open, too.
+        // Closing it is not enough: a child that another thread is just starting also has it open.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 

@@ -123,7 +123,7 @@ pub(super) fn look(
     Ok(states)
 }
 
-/// The former and the present content of a file.
+/// The previous and the present content of a file.
 type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Returns the contents of the file to which a link leads.

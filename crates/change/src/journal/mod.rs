@@ -140,7 +140,7 @@ pub struct Report {
     pub summary: String,
     /// Its changes of the kernel command line of later boots.
     pub cmdline: Change,
-    /// Files and links in their former state again.
+    /// Files and links in their previous state again.
     pub restored: Vec<PathBuf>,
     /// Directories that were removed.
     pub directories: Vec<PathBuf>,
@@ -223,8 +223,8 @@ impl Journal {
         Self::open_with(place, wait, Box::new(SystemRunner))
     }
 
-    /// Like [`Journal::open`]. `stop` is called while a program runs, also one of [`Journal::undo`]: if it returns
-    /// true, the effects of that program are reverted.
+    /// Like [`Journal::open`]. `stop` is called while a program runs, including one that
+    /// [`Journal::undo`] runs: if it returns true, the effects of that program are reverted.
     ///
     /// # Errors
     /// See [`Journal::open`].

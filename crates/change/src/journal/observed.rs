@@ -64,8 +64,8 @@ pub(super) fn look(
     let refused = |path: &Path, why: String| {
         let path = journal.place.shown(path);
         let why = format!(
-            "{why}, which is not part of this change. If that is intended, run `{}` first, look at \
-             the file, and then run this again",
+            "{why}, although that is not part of this change. If that is intended, run `{}` first, \
+             look at the file, and then run this again",
             command.join(" ")
         );
         JournalError::NotMade { command: command.join(" "), path, why }

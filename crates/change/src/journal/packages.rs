@@ -1,5 +1,5 @@
-//! Detects whether packages are being installed or removed at this moment: then kernels are added and removed, and the
-//! package manager runs the program that makes boot entries, too.
+//! Detects whether packages are being installed or removed at this moment: then kernels are added
+//! and removed, and the package manager also runs the program that makes boot entries.
 //!
 //! dpkg and apt (`lock-frontend`), and rpm (`.rpm.lock`) lock a file with fcntl for as long as that takes. libalpm
 //! (pacman, pamac) creates one and keeps it open (`_alpm_handle_lock()`); apk opens one to write the database

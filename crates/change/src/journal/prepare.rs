@@ -207,7 +207,7 @@ impl Draft<'_> {
     }
 
     /// Refuses a file on which another one is mounted: no other file can be renamed over it, neither a new one nor the
-    /// former one.
+    /// previous one.
     fn unmounted(&self, path: &Path) -> Result<(), JournalError> {
         let Some(spot) = self.tree.spot(path)? else { return Ok(()) };
         if spot.is_mount_point() {

@@ -138,7 +138,7 @@ impl Needed {
             let opened = trusted::open_directory(path, Missing::Error, Part::Home);
             return opened.map(drop).map_err(|error| error.to_string());
         }
-        // One that is run has an interpreter, too.
+        // One that is run also has an interpreter.
         if meta.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() {
             return Self::Program(path.to_string_lossy().into_owned()).look(left);
         }

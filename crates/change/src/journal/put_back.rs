@@ -200,7 +200,7 @@ fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
         .collect()
 }
 
-/// Returns the paths that should be in their former state and are not, as programs find them.
+/// Returns the paths that should be in their previous state and are not, as programs find them.
 fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     let tree = journal.place.tree();
     let records = entry.records.iter().filter(|record| put_backs(record));
@@ -231,8 +231,8 @@ fn remaining(journal: &Journal, entry: &Entry, report: &Report) -> Vec<String> {
     open
 }
 
-/// Records in the entry the files that a run could not restore immediately after its programs changed them: a later run
-/// knows that they did, and restores them, too.
+/// Records in the entry the files that a run could not restore immediately after its programs
+/// changed them, so that a later run knows it, and restores them as well.
 pub(super) fn keep_open(journal: &Journal, entry: &mut Entry) {
     let touched = |record: &&mut Record| {
         record.observed || record.new.is_none() && !record.rewritten_by.is_empty()
@@ -263,8 +263,8 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Restores the former files where a killed program left files that boot nothing, if the files that the former ones
-/// name exist. A file that cannot be restored stays, and so does the entry.
+/// Restores the previous files where a killed program left files that boot nothing, if the files
+/// that the previous ones name exist. A file that cannot be restored stays, and so does the entry.
 pub(super) fn mend(journal: &Journal, entry: &Entry) {
     let mut named: Vec<&Path> = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {
@@ -287,15 +287,15 @@ pub(super) fn mend(journal: &Journal, entry: &Entry) {
 
 /// The result for one path.
 enum Restored {
-    /// The former state was restored.
+    /// The previous state was restored.
     Yes,
-    /// It was already in the former state.
+    /// It was already in the previous state.
     WasAlready,
     /// Another process has changed it since it was examined: its path as seen from outside, and the difference.
     Kept(PathBuf, String),
 }
 
-/// Restores the former state of a path.
+/// Restores the previous state of a path.
 fn restore(
     journal: &Journal,
     entry: &Entry,
@@ -392,7 +392,8 @@ fn restore_at(
             {
                 set_time(spot, meta)?;
             } else {
-                // Another process may have changed it, or the disk is full: only the complete former file is renamed.
+                // Another process may have changed it, or the disk is full: only the complete
+                // previous file is renamed.
                 let whole = saved.stat()?.is_some() && capture(&saved)?.0.same(&record.old);
                 if !whole {
                     let content = journal.store.content(content)?;

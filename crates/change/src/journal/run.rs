@@ -54,7 +54,7 @@ pub trait Runner {
         false
     }
 
-    /// Runs it, and waits for it.
+    /// Runs a command, and waits for its end.
     ///
     /// # Errors
     /// Returns an error if the program could not be started, failed, took too long, or was stopped

@@ -21,7 +21,8 @@ pub enum StepStatus {
     InForce,
     /// The state differs from the change's result: path or name, and the difference.
     Changed(Vec<(PathBuf, String)>),
-    /// The former state is in force again: another user or program, or a reboot, reverted the step.
+    /// The previous state is in force again: another user or program, or a reboot, reverted the
+    /// step.
     Gone,
     /// The command must still be run inside that system.
     Left,
@@ -92,7 +93,8 @@ impl Entry {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
                 match files(place, self, records()) {
-                    // Other programs make entries again, too: it is enough that these have the words.
+                    // Other programs also make entries again: it is enough that these have the
+                    // words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)
                     }
@@ -151,7 +153,7 @@ fn has_words(
             return Ok(StepStatus::Changed(changed));
         }
         paths.insert(record.path.clone());
-        // Settings that the program has changed, too.
+        // Also settings that the program has changed.
         let own = record.new.as_ref().is_some_and(|new| !new.same(&record.old));
         if differs && own && !has_entries(&record.path) && !record.path.ends_with("grubenv") {
             let text = text(place, &record.path)?.unwrap_or_default();

@@ -215,7 +215,7 @@ pub(super) fn refuse(
     Err(JournalError::NotMade {
         command: command.join(" "),
         path: journal.place.shown(path),
-        why: format!("{why}{more}, which is not part of this change"),
+        why: format!("{why}{more}, although that is not part of this change"),
     })
 }
 
@@ -344,7 +344,7 @@ fn other(path: &Path, was: &Stat, is: &Stat, command: &[String]) -> Option<Fault
     })
 }
 
-/// Restores the former owner and mode of a path.
+/// Restores the previous owner and mode of a path.
 fn owned_as(tree: &Tree, path: &Path, was: &Stat, is: &Stat) -> Option<()> {
     let spot = tree.spot(path).ok()??;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

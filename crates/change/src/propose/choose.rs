@@ -23,7 +23,7 @@ pub(super) fn choose(situation: &Situation<'_>, wish: &Wish, proposal: &mut Prop
         override_at_boot(situation, &target, proposal);
     }
     if current == Some(target.as_str()) && situation.system.live {
-        proposal.notes.push(format!("{target} is in use already"));
+        proposal.notes.push(format!("{target} is already in use"));
     }
 }
 

@@ -110,7 +110,8 @@ fn target(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         Some(format!("{name:?} is not the name of a clocksource"))
     } else if names::find(&name).is_none() && !available.iter().flatten().any(|n| *n == name) {
         let meant = clocksmith_kernel::mistakes::meant_clocksource(&name);
-        let meant = meant.map_or_else(String::new, |meant| format!("; perhaps {meant} is meant"));
+        let meant =
+            meant.map_or_else(String::new, |meant| format!("; perhaps {meant} was intended"));
         Some(format!("no kernel has a clocksource of this name{meant}"))
     } else {
         available.and_then(|available| {

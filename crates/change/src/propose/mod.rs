@@ -1,5 +1,5 @@
-//! Proposes a change: from a diagnosis, a system, the findings of `verify` and the user's wish to a
-//! plan, or to the reasons why not.
+//! Proposes a change: from a diagnosis, a system, the findings of `verify` and the user's request
+//! to a plan, or to the reasons why not.
 //!
 //! Pure: the same facts give the same proposal. This module has the choice (`choose`), the refusals and
 //! the names under which a risk can be accepted (`guard`), and the steps (`steps`). It must not
@@ -23,7 +23,7 @@ use clocksmith_facts::Facts;
 use clocksmith_facts::verified::{Trust, VerifyResult};
 use serde::Serialize;
 
-/// The user's wish; if empty: any change that helps.
+/// The user's request; if empty: any change that helps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// A clocksource.
@@ -65,7 +65,7 @@ pub enum Checked {
     Failed(String),
     /// It was tried, and could not be determined.
     Unknown(String),
-    /// It was not tried in this boot; applying tries it first.
+    /// It has not been tried in this boot; applying tries it first.
     NotYet,
 }
 
@@ -229,14 +229,17 @@ fn conclude(situation: &Situation<'_>, proposal: &mut Proposal) {
     } else if !proposal.by_hand.is_empty() {
         (Outcome::ByHand, "what helps must be done by hand, or in another place".to_owned())
     } else if proposal.target.is_some() || !proposal.cmdline.is_empty() {
-        (Outcome::NothingToDo, "nothing to do: the change is in force already".to_owned())
+        (Outcome::NothingToDo, "nothing to do: the change is already in force".to_owned())
     } else if verdict == Verdict::Unknown {
         (
             Outcome::Undetermined,
             "nothing is changed: the evidence does not say what is wrong".to_owned(),
         )
     } else if verdict == Verdict::Ok {
-        (Outcome::NothingToDo, format!("nothing to fix: {current} is in use, and fast to read"))
+        (
+            Outcome::NothingToDo,
+            format!("nothing to fix: {current} is in use, and its reads are fast"),
+        )
     } else {
         (
             Outcome::NothingToDo,

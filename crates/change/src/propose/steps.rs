@@ -72,7 +72,7 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
         let path = format!("{UNITS}/{UNIT}");
         let content = unit::unit(target);
         if system.text(&path) == Some(content.as_str()) {
-            proposal.notes.push(format!("{path} does so already"));
+            proposal.notes.push(format!("{path} already does so"));
             return false;
         }
         proposal.plan.steps.push(boot::write(
@@ -173,7 +173,7 @@ fn command_line(
             proposal.by_hand.extend(way.by_hand);
             if way.steps.is_empty() {
                 if proposal.by_hand.is_empty() {
-                    proposal.notes.push(format!("{} has that already", way.by));
+                    proposal.notes.push(format!("{} already has that", way.by));
                 }
                 return;
             }

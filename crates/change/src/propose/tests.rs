@@ -198,7 +198,7 @@ fn a_measured_warp_is_not_switched_off() {
 fn a_wish_that_makes_no_sense_is_refused() {
     let slow = machine("tsc hpet acpi_pm", "hpet", "quiet", "");
     for (wish, word) in [
-        (to("kvmclock"), "perhaps kvm-clock is meant"),
+        (to("kvmclock"), "perhaps kvm-clock was intended"),
         (to("kvm-clock"), "does not offer"),
         (to("jiffies"), "not advance"),
         (to("a b"), "not the name"),

@@ -45,7 +45,7 @@ fn program_that_changes_settings_beside_its_file_is_restored() {
 fn program_that_adds_an_entry_of_another_loader_is_restored() {
     let entry = |text: &str| format!("printf '{text}' > ../loader/entries/evil.conf");
     for (text, why) in [
-        ("title x\\nlinux /vmlinuz-6\\noptions init=/bin/sh\\n", "has an entry already"),
+        ("title x\\nlinux /vmlinuz-6\\noptions init=/bin/sh\\n", "already has an entry"),
         ("title x\\nlinux /vmlinuz-9\\noptions root=/dev/vda quiet\\n", "does not exist"),
         ("title x\\nefi /shell.efi\\n", "starts no Linux kernel"),
     ] {

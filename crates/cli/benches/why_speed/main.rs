@@ -121,7 +121,7 @@ fn live_figures(figures: &mut Vec<Figure>) -> Result<(), Box<dyn Error>> {
     for (name, arguments, target) in cases {
         let mut runs = Vec::new();
         for _ in 0..LIVE_ROUNDS {
-            // Exit code 3 is a result, too: not every machine shows its clocksource.
+            // Exit code 3 is also a result: not every machine shows its clocksource.
             runs.push(run::run(clocksmith().args(arguments), &[0, 1, 3])?);
         }
         figures.push(Figure {

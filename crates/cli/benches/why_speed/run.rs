@@ -38,7 +38,7 @@ pub(crate) fn run(command: &mut Command, accepted: &[i32]) -> Result<Ran, Box<dy
     if !libc::WIFEXITED(status) || !accepted.contains(&libc::WEXITSTATUS(status)) {
         return Err(format!("{command:?} ended with status {status:#x}").into());
     }
-    // SAFETY: wait4 has filled it in; all-zero bytes were a valid value before, too.
+    // SAFETY: wait4 has filled it in; all-zero bytes were also a valid value before.
     let usage = unsafe { usage.assume_init() };
     #[allow(clippy::cast_precision_loss)]
     Ok(Ran {

@@ -14,7 +14,7 @@ pub(crate) struct Bench {
     /// Compare these numbers of threads, such as 1,2,8 [default: 1 up to all CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) threads: Vec<usize>,
-    /// Measure with each available clocksource in turn, then restore the present one (root)
+    /// Measure with each available clocksource in turn, then restore the one that was in use (root)
     #[arg(long)]
     pub(crate) every_clocksource: bool,
     /// Also run a known loop: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads

@@ -32,8 +32,8 @@ const EXAMPLES: [(&str, &[Example]); 18] = [
         "predict",
         &[
             ("clocksmith predict --kernel 6.12", "another kernel on this machine"),
-            ("clocksmith predict --cmdline +tsc=reliable", "another word for the kernel"),
-            ("clocksmith predict --blank --hypervisor kvm", "a machine that is not here"),
+            ("clocksmith predict --cmdline +tsc=reliable", "with another kernel parameter"),
+            ("clocksmith predict --blank --hypervisor kvm", "a hypothetical machine"),
         ],
     ),
     (

@@ -41,12 +41,11 @@ file's own style, and leaves every other byte as it was.\n\nAn edit that needs a
 --invtsc, --tsc-frequency. It never writes a domain that libvirt manages itself (/etc/libvirt); use `virsh \
 define` there.\n\nExit codes: 0 no warnings are left, 1 some are left, 2 a file cannot be used.";
 
-const MIGRATE: &str = "\
-GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, a machine of Proxmox VE or of KubeVirt, or a bundle that `clocksmith \
-collect` wrote in the guest. HOST is the output of `virsh capabilities`, nodes of Kubernetes with \
-KubeVirt's labels (kubectl get nodes -o json), `clocksmith why --json`, a bundle of a host, a mirror \
-of its /proc and /sys, or a directory of such files.\n\nExit codes: 0 it can move to all hosts, 1 not \
-to all, 2 wrong usage, 3 unknown.";
+const MIGRATE: &str = "GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, a Proxmox VE \
+or KubeVirt machine, or a bundle that `clocksmith collect` wrote in the guest. HOST is the output \
+of `virsh capabilities`, Kubernetes nodes with KubeVirt's labels (kubectl get nodes -o json), \
+`clocksmith why --json`, a bundle of a host, a mirror of its /proc and /sys, or a directory of such \
+files.\n\nExit codes: 0 it can move to all hosts, 1 not to all, 2 wrong usage, 3 unknown.";
 
 fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
@@ -61,9 +60,9 @@ pub(crate) enum Format {
     Json,
     /// Static Analysis Results Interchange Format, 2.1.0
     Sarif,
-    /// Commands of GitHub's workflows, which show findings in the files
+    /// GitHub workflow commands, which show findings in the files
     Github,
-    /// Reports of JUnit, one case for each file
+    /// JUnit reports, one case for each file
     Junit,
 }
 

@@ -76,7 +76,7 @@ fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
         out.push_str(&wrap(&line, "  - ", "    "));
     }
     for input in &defaults.together {
-        let line = format!("{}, together with another value of these", input.name());
+        let line = format!("{}, together with a different value of one of these", input.name());
         out.push_str(&wrap(&line, "  - ", "    "));
     }
     out

@@ -27,7 +27,7 @@ const FRAMES: usize = 8;
 /// Below this share of the CPU time a row is left out of the short report.
 const SMALL: f64 = 0.0005;
 
-/// Prints the report: behind a command on standard error, since standard output is the command's.
+/// Prints the report: after a command on standard error, since standard output is the command's.
 pub(crate) fn print(common: &Common, args: &Who, report: &WhoReport) -> Result<()> {
     let style = Style::of(common);
     let out = page(common, args, report, style);

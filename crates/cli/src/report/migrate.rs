@@ -51,9 +51,9 @@ pub(crate) struct GuestReport {
 pub(crate) struct Counts {
     /// All hosts.
     pub(crate) hosts: usize,
-    /// Hosts to which the guest can go.
+    /// Hosts to which the guest can migrate.
     pub(crate) goes: usize,
-    /// Hosts to which the guest cannot go.
+    /// Hosts to which the guest cannot migrate.
     pub(crate) refused: usize,
     /// Hosts for which that is not known.
     pub(crate) unknown: usize,
@@ -73,15 +73,15 @@ pub(crate) struct FleetReport {
     pub(crate) worst_error_ppb: Option<i64>,
     /// How much a guest's clock changes at worst when it moves between two of these.
     pub(crate) worst_change_ppb: Option<i64>,
-    /// Other frequencies that are as good, in Hz; up to eight. The lowest was taken.
+    /// Other frequencies that are as good, in Hz; up to eight. The lowest one is used.
     pub(crate) ties_hz: Vec<u64>,
-    /// Hosts that cannot scale, in as few groups as there can be; guests of a group share a frequency.
+    /// Hosts that cannot scale, in as few groups as possible; guests of a group share a frequency.
     pub(crate) groups: Vec<GroupReport>,
     /// Hosts that can scale: they belong to every group.
     pub(crate) scaling: Vec<String>,
     /// Hosts whose TSC is not invariant: they belong to none.
     pub(crate) unfit: Vec<String>,
-    /// Hosts of which too little is known.
+    /// Hosts about which too little is known.
     pub(crate) unknown: Vec<String>,
 }
 

@@ -219,7 +219,7 @@ pub(crate) struct FixFile {
     pub(crate) qemu: Vec<String>,
     /// Whether the file was written.
     pub(crate) written: bool,
-    /// The file that has the former content.
+    /// The file that has the previous content.
     pub(crate) backup: Option<String>,
     /// Whether the file has what --invtsc and --tsc-frequency choose already.
     #[serde(skip)]

@@ -60,7 +60,7 @@ pub(crate) struct WhoMethod {
     pub(crate) fast_ns: Option<f64>,
     /// Whether that is concluded from the counter's cost, because no fast clock is served here.
     pub(crate) fast_assumed: bool,
-    /// The read cost of a clock of the last tick here, in nanoseconds.
+    /// The read cost of a coarse clock here, in nanoseconds.
     pub(crate) coarse_ns: Option<f64>,
     /// The length of a tick, in nanoseconds.
     pub(crate) tick_ns: Option<f64>,

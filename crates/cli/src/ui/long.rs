@@ -16,7 +16,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
-    // Each piece ends behind a blank.
+    // Each piece ends after a blank.
     for piece in text.split_inclusive(char::is_whitespace) {
         if piece.len() <= WHOLE {
             out.push_str(piece);

@@ -90,7 +90,7 @@ fn default_name() -> PathBuf {
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     file::new_private(path, content).map_err(|error| match std::fs::symlink_metadata(path) {
         Ok(_) => anyhow!(
-            "{0} exists already, and is not overwritten: name a file that does not exist (--output \
+            "{0} already exists and is not overwritten: name a file that does not exist (--output \
              FILE), or remove {0}",
             path.display()
         ),
@@ -117,7 +117,7 @@ mod tests {
         let path = dir.path().join("b.tar.gz");
         write(&path, b"one").unwrap();
         let error = format!("{:#}", write(&path, b"two").unwrap_err());
-        assert!(error.contains("exists already, and is not overwritten"), "{error}");
+        assert!(error.contains("already exists and is not overwritten"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(write(&dir.path().join("none/b.tar.gz"), b"x").is_err());

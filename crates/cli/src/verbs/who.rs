@@ -188,7 +188,7 @@ impl About<'_> {
         Ok(pids)
     }
 
-    /// Counts system calls, where that is wished.
+    /// Counts system calls, if that is requested.
     fn system_calls(&self, target: &Target) -> Option<Result<Tracepoints, NoTracepoints>> {
         (self.args.syscalls || self.args.exact).then(|| session::system_calls(target))
     }
@@ -234,7 +234,10 @@ impl About<'_> {
                         "cannot run {shown}; to watch the process of this id: clocksmith who -p {shown}"
                     )
                 } else {
-                    format!("cannot run {shown}: is it there, executable, and spelled right?")
+                    format!(
+                        "cannot run {shown}: does it exist, is it executable, and is its name \
+                             spelled correctly?"
+                    )
                 };
                 return Err(error).context(asks);
             }

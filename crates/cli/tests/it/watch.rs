@@ -84,7 +84,7 @@ fn get(address: &str, path: &str) -> String {
 fn a_switch_is_reported_served_saved_and_written() {
     let mut watch = watch(&[]);
     let address = watch.wait_for("listening on ").rsplit(' ').next().unwrap().to_owned();
-    watch.wait_for("watch began, tsc is in use");
+    watch.wait_for("watch started: tsc is in use");
     watch.use_clocksource("hpet");
     let line = watch.wait_for("clocksource-change: tsc -> hpet: ");
     assert!(line.ends_with("[runtime-override]"), "{line}");
@@ -102,7 +102,7 @@ fn a_switch_is_reported_served_saved_and_written() {
     assert!(get(&address, "/-/healthy").starts_with("HTTP/1.1 200"));
     assert!(get(&address, "/etc/passwd").starts_with("HTTP/1.1 404"));
     watch.signal(Signal::TERM);
-    watch.wait_for("ending");
+    watch.wait_for("watch stops");
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     let textfile = std::fs::read_to_string(watch.dir.join("clocksmith.prom")).unwrap();
     assert!(textfile.contains("clocksource=\"hpet\"} 1") && !textfile.contains("process_"));
@@ -117,7 +117,7 @@ fn the_web_configuration_is_reloaded_and_a_bad_one_is_refused() {
     std::fs::write(&config, "http_server_config: {}\n").unwrap();
     let watch = watch(&["--web-config", config.to_str().unwrap()]);
     let address = watch.wait_for("listening on ").rsplit(' ').next().unwrap().to_owned();
-    watch.wait_for("watch began");
+    watch.wait_for("watch started");
     assert!(get(&address, "/metrics").starts_with("HTTP/1.1 200"));
     let user =
         "basic_auth_users:\n  a: $2y$05$YWJjZGVmZ2hpamtsbW5vcOFqxZrsHg4bdwrRUM9K6T1GelbUY6CQe\n";
@@ -136,7 +136,7 @@ fn the_web_configuration_is_reloaded_and_a_bad_one_is_refused() {
 #[test]
 fn its_lines_are_documents_of_their_schema() {
     let watch = watch(&["--json"]);
-    watch.wait_for("watch began");
+    watch.wait_for("watch started");
     watch.use_clocksource("acpi_pm");
     let line = watch.wait_for("\"clocksource-change\"");
     assert!(line.starts_with("{\"schema\":\"clocksmith.watch.v1\""), "{line}");

@@ -44,7 +44,7 @@ pub fn is_tsc_available() -> bool {
 pub struct Atomic(AtomicU64);
 
 impl Atomic {
-    /// Holds that moment.
+    /// Creates one that holds that moment.
     #[must_use]
     pub const fn new(v: Instant) -> Self {
         Self(AtomicU64::new(v.as_nanos()))

@@ -223,8 +223,8 @@ impl Engine {
                 Proof::Wrong => wrong = true,
             }
         }
-        // Other pages are there, too, and are wrong as this clock. A wrong page counts only if no page requires the
-        // kernel to be used, which may change at any time.
+        // Other pages also exist, and are wrong for this clock. A wrong page counts only if no page
+        // requires the kernel to be used, which may change at any time.
         if wrong {
             self.retry_ns.store(now_ns.saturating_add(IDLE_NS), Ordering::Relaxed);
         }

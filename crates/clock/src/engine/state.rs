@@ -38,7 +38,7 @@ impl Engine {
             }
         }
         // Mode 0 is `VDSO_CLOCKMODE_NONE`: the vDSO makes a system call itself. A hypervisor's page
-        // may send the vDSO to the kernel, too; then only the read cost shows it.
+        // may also send the vDSO to the kernel; only the read cost shows that.
         let by_call = !front.is_nothing()
             && (mode == 0
                 || Kind::of_mode(mode).is_some() && !eligible::is_served_without_call::<C>());

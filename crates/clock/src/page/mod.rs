@@ -38,7 +38,7 @@ const RETIRED: u32 = 3;
 /// The page. Zero bytes are a blank one.
 #[repr(C)]
 pub(crate) struct Page {
-    // The kernel's form, which `view::Raw` reads: the word, `cycle_last`, then `tail` words behind
+    // The kernel's form, which `view::Raw` reads: the word, `cycle_last`, then `tail` words after
     // the word the mask (in front of it), the scale, and two bases.
     word: AtomicU64,
     cycle_last: AtomicU64,
@@ -102,7 +102,7 @@ impl Page {
     /// Mask, scale, and the seconds and fraction of CLOCK_MONOTONIC.
     fn tail_cells(&self) -> [&AtomicU64; 4] {
         let [word_2, word_3, word_4, _, word_6, word_7, word_8] = &self.rest;
-        // The tail is word 3 or 4, and the base of CLOCK_MONOTONIC begins three words behind it.
+        // The tail is word 3 or 4, and the base of CLOCK_MONOTONIC begins three words after it.
         if self.form() == Form::LONG {
             [word_3, word_4, word_7, word_8]
         } else {

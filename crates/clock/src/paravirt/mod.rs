@@ -1,7 +1,7 @@
 //! Clocks that a hypervisor gives its guests by a page in memory, over the TSC: kvm-clock and Hyper-V's
 //! reference page.
 //!
-//! The kernel's own page counts in such a clock's cycles then: `clock_mode` 2 or 3. So a read takes three inputs
+//! The kernel's own page then counts in cycles of that clock: `clock_mode` 2 or 3. So a read takes three inputs
 //! that belong together: the counter, the hypervisor's page, which converts it to cycles, and the kernel's page,
 //! which converts these to the time. Each page has its own sequence lock, and neither page may change during the
 //! read (`vread_pvclock()` and `vread_hvclock()` inside of `do_hres()`, `arch/x86/include/asm/vdso/gettimeofday.h`).
@@ -13,8 +13,9 @@
 //! ns = system_time + ((tsc - tsc_timestamp) << tsc_shift) * tsc_to_system_mul >> 32
 //! ```
 //!
-//! The version is odd while it is written. The page is that of the first processor; it holds for all of them
-//! only as long as `PVCLOCK_TSC_STABLE_BIT` is set in `flags`; otherwise reads use the kernel.
+//! The version is odd while it is written. The page is that of the first processor; it is valid for
+//! all of them only as long as `PVCLOCK_TSC_STABLE_BIT` is set in `flags`; otherwise reads use the
+//! kernel.
 //!
 //! Hyper-V (`struct ms_hyperv_tsc_page`, Hypervisor Top Level Functional Specification, 12.7):
 //!
@@ -109,7 +110,7 @@ impl Words for Host {
 pub(crate) enum NoCycles {
     /// It is being written, or has been meanwhile.
     Changing,
-    /// It does not hold for all processors, or not at all: reads must use the kernel.
+    /// It is not valid for all processors, or not valid at all: reads must use the kernel.
     AskKernel,
 }
 
@@ -166,8 +167,8 @@ pub(crate) fn cycles<W: Words>(
     }
 }
 
-/// `__pvclock_read_cycles()`. A counter that is behind the page's counts as being at it: it was read just
-/// before the page was written.
+/// `__pvclock_read_cycles()`. A counter that is behind the page's is treated as equal to it: it was
+/// read just before the page was written.
 #[inline(always)]
 fn pvclock(counter: u64, timestamp: u64, system_time: u64, mul: u32, shift: i8) -> u64 {
     let delta = counter.wrapping_sub(timestamp);

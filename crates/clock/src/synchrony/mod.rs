@@ -22,7 +22,7 @@ pub struct Synchrony {
     pub processors: usize,
     /// Exchanges in all.
     pub exchanges: u64,
-    /// How many cycles two counters may be apart without it having been seen.
+    /// By how many cycles two counters may differ without being detected.
     pub undetectable_cycles: u64,
 }
 
@@ -62,7 +62,7 @@ pub enum Refused {
         /// By how many cycles, at least.
         cycles: u64,
     },
-    /// Too few exchanges in the time that was given.
+    /// Too few exchanges in the given time.
     TooBusy {
         /// The processors.
         processors: (usize, usize),

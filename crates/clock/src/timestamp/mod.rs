@@ -29,16 +29,17 @@ use core::time::Duration;
 ///   `checked_` methods report such cases.
 /// - It can be shown and parsed: `2026-03-01T09:05:07.123456789Z` (RFC 3339).
 ///
-/// It converts to and from `std::time::SystemTime`, and with the features of their names `jiff::Timestamp`,
-/// `chrono::DateTime<Utc>` and `time::OffsetDateTime`. The feature `serde` reads and writes it: as text (RFC 3339, with nine
-/// digits) in formats that people read, such as JSON, and as a `u64` of nanoseconds in others. Behind `#[serde(flatten)]` and in
-/// untagged enums a format of the second kind needs `#[serde(with = "clocksmith::unix_nanos")]`.
+/// It converts to and from `std::time::SystemTime`, and, with the features of those names, to and from
+/// `jiff::Timestamp`, `chrono::DateTime<Utc>` and `time::OffsetDateTime`. The feature `serde` reads and writes it: as
+/// text (RFC 3339, with nine digits) in formats that people read, such as JSON, and as a `u64` of nanoseconds in
+/// others. With `#[serde(flatten)]` and in untagged enums a format of the second kind needs `#[serde(with =
+/// "clocksmith::unix_nanos")]`.
 ///
 /// # What it promises
 ///
 /// [`now`](Self::now) is what `CLOCK_REALTIME` shows at that moment, exactly. So it has the properties of that clock:
 ///
-/// - **It is not monotonic.** When the clock is set, the next moment shows that, backward too;
+/// - **It is not monotonic.** When the clock is set, forward or backward, the next moment shows that;
 ///   [`duration_since`](Self::duration_since) and [`elapsed`](Self::elapsed) report it. For intervals use
 ///   [`Instant`](crate::Instant).
 /// - While a time daemon slews the clock, its seconds are longer or shorter: by up to 500 ppm by `adjtime(3)`, and up to

@@ -45,9 +45,9 @@ impl Visitor<'_> for Text {
 
 /// A [`Timestamp`] as a number of nanoseconds since 1970, in every format: `#[serde(with = "clocksmith::unix_nanos")]`.
 ///
-/// For fields behind `#[serde(flatten)]` and in enums that are untagged or tagged internally, in formats that people do not
-/// read: serde keeps such fields in memory before it gives them to their types, and the memory says of itself that people
-/// read it. A number is then taken for one of JSON, without a unit, and refused.
+/// For fields with `#[serde(flatten)]` and in enums that are untagged or tagged internally, in formats that people do
+/// not read: serde keeps such fields in memory before it gives them to their types, and that memory claims to be
+/// readable by people. A number is then treated as one of JSON, without a unit, and refused.
 ///
 /// For JSON, if its readers want numbers. They have 19 digits: JavaScript rounds them.
 ///
@@ -104,7 +104,7 @@ pub mod unix_nanos {
         ///
         /// # Errors
         ///
-        /// Returns an error if there is something else than a number of 64 bits.
+        /// Returns an error if there is something other than a number of 64 bits.
         pub fn deserialize<'de, D: Deserializer<'de>>(
             deserializer: D,
         ) -> Result<Option<Timestamp>, D::Error> {

@@ -121,7 +121,8 @@ impl VmClock {
         match self.0 {}
     }
 
-    /// The two times between which UTC lies, by the hypervisor: `(earliest, latest)` in nanoseconds since 1970.
+    /// The two times between which UTC lies according to the hypervisor: `(earliest, latest)` in
+    /// nanoseconds since 1970.
     ///
     /// It is computed from the counter, the page's reference and its `maxerror` fields (of the time, and of the counter's
     /// rate since). It needs no time daemon in this machine, and is right immediately after a migration, as far as the
@@ -130,7 +131,7 @@ impl VmClock {
     ///
     /// `None` if the hypervisor does not state both errors, does not call its clock synchronised (see [`State::status`]),
     /// gives a time other than UTC or a counter other than this one, is writing the page; or if the counter must not be
-    /// read (`PR_SET_TSC` for this thread; a system call on x86 finds out at each call).
+    /// read (`PR_SET_TSC` for this thread; on x86 a system call determines that at each call).
     #[must_use]
     pub fn utc_bounded(&self) -> Option<(u64, u64)> {
         #[cfg(engine)]
@@ -166,7 +167,7 @@ impl VmClock {
     }
 }
 
-/// Whether this machine was migrated or restored since the last look.
+/// Whether this machine was migrated or restored since the last check.
 #[derive(Clone, Copy, Debug)]
 pub struct Disruptions {
     clock: VmClock,

@@ -33,7 +33,7 @@ pub(super) const WORDS: usize = 14;
 /// "VCLK".
 pub(super) const MAGIC: u32 = 0x4b4c_4356;
 pub(super) const VERSION: u16 = 1;
-/// The size of a page that has the flags, and no field behind them.
+/// The size of a page that has the flags, and no field after them.
 pub(super) const LEAST: u32 = 32;
 /// Where `vm_generation_counter` is.
 const GENERATION: usize = 13;
@@ -65,7 +65,7 @@ pub(super) struct Copied([u64; WORDS]);
 pub(super) fn consistent<W: Words, T>(page: &W, take: impl Fn(&W) -> T) -> Option<T> {
     for _ in 0..TRIES {
         let before = sequence(page);
-        // The loads of `take` stay behind the first look, and before the second one.
+        // The loads of `take` stay after the first look, and before the second one.
         fence(Ordering::Acquire);
         if before & 1 == 0 {
             let taken = take(page);
@@ -121,7 +121,7 @@ impl Copied {
         self.size() as usize >= 8 * (index + 1)
     }
 
-    /// The flags whose fields are there.
+    /// The flags whose fields are present.
     fn flags(&self) -> u64 {
         let with = |word, flags| if self.has(word) { flags } else { 0 };
         let fields = TAI_OFFSET_VALID

@@ -68,7 +68,7 @@ registry::registry! {
     VdsoBypassed = "vdso-bypassed" in vdso_bypassed,
     /// The boot-time synchronisation test between CPUs saw the TSC go backwards.
     TscWarp = "tsc-warp" in tsc_warp,
-    /// The kernel does not trust the TSC on this SMP machine and did not even test it.
+    /// The kernel does not trust the TSC on this SMP machine, and did not test it.
     TscUnsynchronized = "tsc-unsynchronized" in tsc_unsynchronized,
     /// No non-stop TSC, and an idle driver uses states in which it stops.
     TscHaltsInIdle = "tsc-halts-in-idle" in tsc_halts_in_idle,
@@ -79,13 +79,13 @@ registry::registry! {
     TscSkew = "tsc-skew" in tsc_skew,
     /// The TSC jumped once.
     TscJump = "tsc-jump" in tsc_jump,
-    /// Firmware changed TSC_ADJUST; the kernel repaired or warned.
+    /// Firmware changed TSC_ADJUST; the kernel repaired it or warned.
     TscAdjustChanged = "tsc-adjust-changed" in tsc_adjust_changed,
     /// The frequency that the kernel uses is wrong.
     TscMiscalibrated = "tsc-miscalibrated" in tsc_miscalibrated,
     /// The reference was late, wrapped, lost ticks or glitched; the TSC is not at fault.
     WatchdogAtFault = "watchdog-at-fault" in watchdog_at_fault,
-    /// A check was late by both clocks alike, and was skipped.
+    /// A check was late according to both clocks, and was skipped.
     ReadoutStall = "readout-stall" in readout_stall,
     /// A cross-CPU check was skipped; informational.
     WatchdogRemoteTimeout = "watchdog-remote-timeout" in watchdog_remote_timeout,
@@ -103,13 +103,14 @@ registry::registry! {
     CmdlineParameterIgnored = "cmdline-parameter-ignored" in cmdline_parameter_ignored,
     /// `acpi=off` on the command line hides the HPET and the PM timer.
     AcpiDisabled = "acpi-disabled" in acpi_disabled,
-    /// A choice was refused because the clocksource cannot do high resolution or is unstable.
+    /// A choice was refused because the clocksource does not support high resolution or is
+    /// unstable.
     OverrideRefused = "override-refused" in override_refused,
     /// A person or a program wrote another choice to sysfs.
     RuntimeOverride = "runtime-override" in runtime_override,
     /// A paravirtual clock outranks a usable TSC.
     ParavirtClockPreferred = "paravirt-clock-preferred" in paravirt_clock_preferred,
-    /// The hypervisor does not expose an invariant TSC, so a paravirtual clock serves.
+    /// The hypervisor does not expose an invariant TSC, so a paravirtual clock is used.
     InvariantTscWithheld = "invariant-tsc-withheld" in invariant_tsc_withheld,
     /// The hypervisor's own clock page or time scale is wrong.
     ParavirtClockBroken = "paravirt-clock-broken" in paravirt_clock_broken,

@@ -439,7 +439,7 @@ impl Judge<'_, '_> {
             );
             return self.add(CauseId::TscJump, sure, summary);
         }
-        // A paravirtual clock is software and can step, too.
+        // A paravirtual clock is software and can also step.
         let paravirt = is_paravirt(self.reference);
         let sure = if paravirt { sure.min(Confidence::Medium) } else { sure };
         let summary = if seconds < 0.0 {

@@ -146,7 +146,7 @@ pub(super) fn tsc_follows<'a>(log: &'a KernelLog, entry: &Entry) -> Option<&'a E
     log.all(registers).find(|line| line.line > entry.line)
 }
 
-/// A counter that the kernel registered behind a line, and its name.
+/// A counter that the kernel registered after a line, and its name.
 pub(super) fn counter_follows<'a>(
     log: &'a KernelLog,
     entry: &Entry,

@@ -15,7 +15,7 @@ pub enum Kind {
     Parameter,
     /// A message of a kernel (or of a program that people paste with it).
     Message,
-    /// A word of the field.
+    /// A technical term.
     Term,
     /// What a cloud or vendor recommends.
     Policy,

@@ -54,11 +54,11 @@ const OF_READS: [(&str, &str); 45] = [
     ("clock source", "clocksource"),
     ("clock()", CPU_TIME),
 ];
-/// The page of clocks of a process: circuits have a `clock()`, too.
+/// The page of clocks of a process: circuits also have a `clock()`.
 const CPU_TIME: &str = "CLOCK_PROCESS_CPUTIME_ID";
 /// The page of libvirt's timers: a domain names devices that it does not have.
 const TIMERS: &str = "libvirt timers";
-/// The page of the clocksource xen: a hypervisor of that name is in texts about other matters, too.
+/// The page of the clocksource xen: a hypervisor of that name is also in texts about other matters.
 const OF_XEN: &str = "xen";
 const WITH_XEN: [&str; 6] =
     ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];

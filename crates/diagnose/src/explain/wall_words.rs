@@ -373,7 +373,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     }
     let mut found = Vec::new();
     for (name, page) in PAGES {
-        // Snapshots are of file systems, too.
+        // File systems also have snapshots.
         let is_it = match name {
             "xen" => !OF_SOURCES.iter().any(|word| small.contains(word)),
             _ => page != STALE || OF_GUESTS.into_iter().any(is_word),

@@ -177,7 +177,7 @@ pub(super) fn give_a_timer(plan: &Plan<'_>) -> Option<Offer> {
                 "KVM, libvirt domain XML, in <clock>; it is the default unless another setting disables it",
                 "<timer name='kvmclock' present='yes'/>",
             )
-            .setting("libvirt domain XML, in <features>: the PM timer comes with it", "<acpi/>")
+            .setting("libvirt domain XML, in <features>, which adds the PM timer", "<acpi/>")
             .instruction(
                 "the guest's kernel needs the code: CONFIG_KVM_GUEST for kvm-clock, CONFIG_X86_PM_TIMER for acpi_pm, \
                  CONFIG_HPET_TIMER for hpet",

@@ -87,7 +87,7 @@ pub const SWITCH_TO_TSC_NOW: Advice = Advice {
 pub const KEEP_TSC_AT_BOOT: Advice = Advice {
     id: "keep-tsc-at-boot",
     layer: Layer::Boot,
-    summary: "make tsc the choice of every boot",
+    summary: "choose tsc at every boot",
     risk: "as above; a name that does not exist is ignored without a message, so check after the boot",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= (7.1, 2026)",
     offer: runtime::keep_tsc,
@@ -251,7 +251,8 @@ pub(crate) const VIRTUALBOX_PARAVIRT: Advice = Advice {
 pub(crate) const GIVE_A_TIMER: Advice = Advice {
     id: "give-a-timer",
     layer: Layer::Hypervisor,
-    summary: "in a virtual machine: give the guest a clock beside the TSC, the hypervisor's own, or an emulated PM timer",
+    summary: "in a virtual machine: give the guest a second clock, either the hypervisor's own or \
+              an emulated PM timer",
     risk: "none for the time; the guest must be restarted",
     source: "libvirt domain format, timer and acpi elements (11.3); Linux drivers/clocksource/Kconfig and \
              arch/x86/Kconfig (7.1, 2026)",

@@ -421,7 +421,8 @@ fn is_wrong_by_programs(plan: &Plan<'_>) -> bool {
 fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
     if is_wrong_by_programs(plan) {
         let offer = Offer::saying(
-            "where date -u shows that this clock is the wrong one: set it, and let one time daemon keep it",
+            "where date -u shows that this clock is the wrong one: set it, and let one time daemon \
+             synchronise it",
         );
         return Some(offer.command("sudo timedatectl set-ntp true").instruction(
             "chronyd sets it at once by: sudo chronyc makestep. A container has the clock of its host, or of the virtual machine below \
@@ -457,7 +458,10 @@ fn one_master(plan: &Plan<'_>) -> Option<Offer> {
     } else if keeps(plan, "VBoxService") {
         offer.instruction("start VBoxService with --disable-timesync")
     } else {
-        offer.instruction("keep the one that the others' documentation defers to: chronyd or ntpd with its own servers; phc2sys -E \
-                           ntpshm gives a PTP clock to chronyd instead of steering beside it")
+        offer.instruction(
+            "keep the one that the documentation of the others recommends: chronyd or \
+                           ntpd with its own servers; phc2sys -E ntpshm passes a PTP clock to \
+                           chronyd instead of steering the wall clock itself",
+        )
     })
 }

@@ -18,7 +18,8 @@ const SERVED: [&str; 7] = [
     "CLOCK_TAI",
 ];
 
-/// Calls of a whole run below which nothing is concluded from their number: clocks of CPU time, and the start of some programs.
+/// Calls of a whole run below which nothing is concluded from their number: reads of CPU-time
+/// clocks, and the start of some programs.
 const FEW: u64 = 4;
 
 pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
@@ -111,7 +112,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
                 ),
             _ => judged
                 .proves(
-                    format!("for this program these reads entered the kernel. The vDSO of x86 serves {name} {since}"),
+                    format!("these reads of the program entered the kernel. The vDSO of x86 serves \
+                             {name} {since}"),
                     "whether the clocksource is the reason, or the kernel's version",
                     "uname -r",
                 )
@@ -154,8 +156,9 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     judged.calls = calls.count;
     judged
         .proves(
-            "for this program these reads entered the kernel: calls that the vDSO serves do not show in a trace",
-            if fits { "who causes the calls".to_owned() } else { open },
+            "these reads of the program entered the kernel: calls that the vDSO serves do not show \
+             in a trace",
+            if fits { "which function makes the calls".to_owned() } else { open },
             if fits { "sudo clocksmith who --all" } else { settled },
         )
         .weighs(

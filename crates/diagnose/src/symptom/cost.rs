@@ -138,8 +138,8 @@ fn is_coarse(clock: &str) -> bool {
 fn coarse(judged: Judged, measured: &str) -> Judged {
     judged
         .proves(
-            "reads enter the kernel whatever the clocksource is: a coarse clock reads no counter, and where the vDSO \
-             serves it takes a few nanoseconds",
+            "reads enter the kernel whatever the clocksource is: a coarse clock reads no counter, \
+             and takes a few nanoseconds if the vDSO serves it",
             "why: a kernel without this vDSO (32 bits before 3.15), a sandbox or a tracer, a static program",
             MEASURE,
         )

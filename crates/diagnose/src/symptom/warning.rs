@@ -11,7 +11,7 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
         Rule::Passed => Judged::new(symptom, format!("{product}: [slow-clocksource] OK"))
             .proves(
                 "less than a tenth of the CPU time of its loop of reads was spent in the kernel",
-                "whether it is so at other times",
+                "whether that is also true at other times",
                 MEASURE,
             )
             .weighs(Weight::Fast, format!("{product} found that reads of the time stay in user space.")),
@@ -54,7 +54,7 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
         Rule::Xen => Judged::new(symptom, format!("{product} warns of the clocksource xen"))
             .proves(
                 "xen is in use. Its reads are system calls before 4.15 and on hosts without the stable bit, as on EC2",
-                "whether they are here",
+                "whether they are system calls here",
                 MEASURE,
             )
             .weighs(Weight::PerhapsSlow, format!("{product} warns of the clocksource xen, whose reads may enter the kernel.")),

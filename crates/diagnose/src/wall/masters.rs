@@ -49,7 +49,7 @@ impl View<'_> {
         }
     }
 
-    /// A hypervisor's tools set the clock all the time, and NTP does, too.
+    /// Both a hypervisor's tools and NTP set the clock all the time.
     fn tools_and_daemon(&self, words: &mut Vec<String>, causes: &mut Vec<Cause>) {
         let Fact::Known { value: tools, source } = &self.facts.wall.tools else { return };
         if !tools.steer {

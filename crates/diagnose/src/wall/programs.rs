@@ -30,10 +30,11 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
             ". So small a difference is that of two machines which share the files, such as a host and its guest: synchronise both"
         }
         Some(by) if is_near_hours(by) => {
-            ". So near whole hours a time zone is likely: files that were copied or unpacked with local times, or a clock that was \
-             set in another zone. touch gives the files the time of now, once the clock is right"
+            ". So near whole hours a time zone is likely: files that were copied or unpacked with \
+             local times, or a clock that was set in another zone. touch sets the times of the \
+             files to now, once the clock is right"
         }
-        _ => ". touch gives the files the time of now, once the clock is right",
+        _ => ". touch sets the times of the files to now, once the clock is right",
     };
     format!(
         "make found files that were changed in the future{by} (\"Clock skew detected\"): the wall clock here is behind that of the \
@@ -112,8 +113,8 @@ pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
 pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
     let figure = by_s.map_or_else(|| "more time".to_owned(), text);
     format!(
-        "{program} found {figure} between two looks at the clock that it takes in quick order: it \
-         got no processor time, its disk was slow, the machine was paused, or the wall clock was \
+        "{program} found {figure} between two reads of the clock that it makes in quick succession: \
+         it got no processor time, its disk was slow, the machine was paused, or the wall clock was \
          set ahead. The line does not say which of these it was, nor that the wall clock is wrong"
     )
 }

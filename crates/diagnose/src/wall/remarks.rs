@@ -80,8 +80,8 @@ impl View<'_> {
         let way = if behind_s > 0.0 { "behind" } else { "ahead of" };
         let by = text(behind_s);
         let summary = format!(
-            "the clock of another machine is {by} {way} the one here by one command line: one of the two is wrong, was paused, or is \
-             not synchronised"
+            "according to one command line, the clock of another machine is {by} {way} the one \
+             here: one of the two is wrong, was paused, or is not synchronised"
         );
         words.push(sentence(&summary));
         let how = "chronyc tracking (or timedatectl timesync-status) on both";

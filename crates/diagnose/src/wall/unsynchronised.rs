@@ -156,8 +156,8 @@ impl View<'_> {
             };
             (why.to_owned(), Severity::Warning, Confidence::Medium, how)
         } else if !self.all_seen() {
-            let why = "what synchronises it was not seen: processes of the host, or of another \
-                       namespace, are not in this evidence";
+            let why = "a program that corrects it may be unseen: processes of the host, or of \
+                       another namespace, are not in this evidence";
             (
                 why.to_owned(),
                 Severity::Info,

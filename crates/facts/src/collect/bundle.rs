@@ -228,7 +228,7 @@ fn hostname(tree: &dyn Tree) -> String {
 }
 
 /// The machine's id, which is confidential to the machine (machine-id(5)): hash it. `None` if it does not exist, or is
-/// a placeholder, as in an image that was not started yet.
+/// a placeholder, as in an image that has not been started yet.
 #[must_use]
 pub fn machine_id(tree: &dyn Tree) -> Option<String> {
     let bytes = tree.read("etc/machine-id", 64).ok()?;

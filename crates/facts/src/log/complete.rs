@@ -378,7 +378,7 @@ fn kind_of_log(log: &KernelLog) -> Option<(&Entry, HypervisorKind)> {
 }
 
 /// The kind of Xen from a message that only Xen's guests print, if the log is the only evidence and does not contradict
-/// it: a program can write such a line, too.
+/// it: a program can also write such a line.
 fn xen_by_complaint<'a>(facts: &Facts, log: &'a KernelLog) -> Option<(&'a Entry, HypervisorKind)> {
     let complains = |event: &Event| match event {
         Event::TimeWentBackwards | Event::XenReadBackwards => Some(HypervisorKind::XenPv),

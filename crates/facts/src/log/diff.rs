@@ -22,10 +22,12 @@ pub(super) enum Style {
 /// Lines with a sign from which on a text is a diff of two logs, also where a table is drawn in it.
 const BESIDE_A_TABLE: u32 = 4;
 
-/// Whether a text is a diff of two logs: lines of the kernel with the sign of either side.
+/// Whether a text is a diff of two logs: kernel lines, some with the sign of the old log and some
+/// with that of the new one.
 ///
-/// A console that prints a table while the kernel prints its messages puts single lines behind an edge of the table:
-/// such a text takes more of them.
+/// Where a console prints a table while the kernel prints its messages, single kernel lines begin
+/// after an edge of the table, which looks like a sign: in such a text more of these lines are
+/// required.
 pub(super) fn found(window: &[u8]) -> Option<Style> {
     let mut seen = [false; 5];
     let (mut signed, mut table) = (0, false);
@@ -59,7 +61,7 @@ pub(super) fn found(window: &[u8]) -> Option<Style> {
             signed += u32::from(at < 2);
             continue;
         }
-        // Bullets and quotes have a blank behind them, and so have the signs of the plain format.
+        // A blank follows bullets and quotes, and also the signs of the plain format.
         let rest = match (at, rest.strip_prefix(b" ")) {
             (0 | 1, None) => rest,
             (2 | 3, Some(rest)) => rest,
@@ -134,8 +136,8 @@ impl<R: Read> NewLog<R> {
         out.extend_from_slice(&self.line);
     }
 
-    /// A line of a context diff. Its old part is left out, unless the new one, which is the same but for lines
-    /// that are gone, was not printed.
+    /// A line of a context diff. Its old part is left out, unless the new one, which is the same
+    /// except for lines that are gone, was not printed.
     fn in_context(&mut self, out: &mut Vec<u8>) {
         let border = border(&self.line);
         // The new part begins after its border, if it has one.

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 /// Bytes that are examined.
 const LOOKED_AT: usize = 8192;
 /// A run of NUL bytes this long is a hole in a text: a crash leaves blocks of them in log files, and
-/// a truncated one begins with them. In binary files there are shorter runs and other bytes, too.
+/// a truncated one begins with them. Binary files also have shorter runs and other bytes.
 const HOLE: usize = 64;
 
 /// Looks at the beginning of the input.

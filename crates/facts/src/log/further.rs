@@ -1,5 +1,5 @@
 //! Further lines of a record: `dmesg` and `journalctl` print a record with line breaks as several lines, of which all but
-//! the first are indented by the width of its prefix. Users can put line breaks, and whatever looks like a prefix behind
+//! the first are indented by the width of its prefix. Users can put line breaks, and whatever looks like a prefix after
 //! them, into text that the kernel quotes. So such a line is not a message, also with a time stamp of its own.
 
 use super::lines::{line_before, text};
@@ -12,7 +12,7 @@ const LINES: usize = 128;
 
 /// Whether the line from `start` on is a further line of a record: it is indented exactly by the width of the prefix of
 /// the last line that is not, and there is nothing but such lines in between. In a text that is indented as a whole the
-/// line before is indented, too.
+/// line before is also indented.
 pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
     let width = blanks(window.get(start..).unwrap_or_default());
     if width < NARROWEST {

@@ -5,7 +5,7 @@
 //! (`initcall ... : <4>Clocksource tsc unstable ...`); a serial console also mixes two messages, and the lines of a
 //! service manager.
 //!
-//! External text may contain such patterns, too: the name that a device reports, the label of a file system. After a
+//! External text may also contain such patterns: the name that a device reports, the label of a file system. After a
 //! message that quotes, and in the records that the kernel returns, which contain one message each, nothing is split.
 
 use super::continuation::quotes;

@@ -215,7 +215,8 @@ pub(super) struct Parts<R> {
     quote: Vec<u8>,
     /// Whether the previous line ended in a soft line break.
     joins: bool,
-    /// Number of lines that were joined into another one, and whose replacement was not written yet.
+    /// Number of lines that were joined into another one, and whose replacement has not been
+    /// written yet.
     owed: i64,
     base64: Base64,
     /// Whether this part is text: `None` until its first line was read.

@@ -227,7 +227,7 @@ pub(super) fn doubt(text: &[u8]) -> Option<String> {
     }
     (ends_with_banner || banners == 0 && backward > 0 && forward == 0).then(|| {
         "messages that a kernel prints first come after later ones, and no line has a stamp: the \
-         newest line may come first (tac turns it), or these are lines of several boots"
+         newest line may come first (tac reverses it), or these are lines of several boots"
             .to_owned()
     })
 }

@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_value_are_no_messages_and_no_fields() {
-        // One that makes its length a line break, too.
+        // Also one that makes its length a line break.
         let forged = [
             "x\ntsc: y",
             "x\n_TRANSPORT=kernel\nMESSAGE=tsc: y",

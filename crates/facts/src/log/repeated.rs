@@ -118,8 +118,8 @@ fn entry(line: u64, raw: &[u8]) -> Option<Entry> {
     Some(Entry { line, at, text: super::store::evidence(&raw), event })
 }
 
-/// A line with one character for each run of digits, and one for each run of blanks. Hexadecimal letters after a digit
-/// are digits, too.
+/// A line with one character for each run of digits, and one for each run of blanks. Hexadecimal
+/// letters after a digit are also digits.
 fn shape(line: &[u8], out: &mut Vec<u8>) {
     let mut last = 0;
     for byte in line {

@@ -165,7 +165,7 @@ mod tests {
             );
             is(&format!("{READ}tsc\n{console}"), &[(Some("kvm1"), "1-3"), (guest, "4-6")]);
         }
-        // A shell of the guest is in its console, too.
+        // A shell of the guest is also in its console.
         let shell = "root@web3:~# cat /proc/cmdline\nquiet\n";
         is(
             &format!("{READ}tsc\nroot@kvm1:~# virsh console web3\n{BOOT}{shell}{READ}tsc\n"),

@@ -99,7 +99,7 @@ pub(super) fn is_lead_in(line: &str) -> bool {
     (leads || goes_on.iter().any(|words| small.ends_with(words))) && !is_own(line)
 }
 
-/// Words with which a sentence goes on behind an output that it only describes.
+/// Words with which a sentence continues after an output that it only describes.
 const BEHIND: [&str; 4] = ["is what ", "is how ", "is the message that ", "is the output that "];
 
 /// The first line of an output above a line that says what prints it: `E: ...`, a blank line, `is what apt prints if ...`.
@@ -113,7 +113,7 @@ pub(super) fn described_above(lines: &[String], at: usize) -> Option<usize> {
     block.last()
 }
 
-/// Words of a guess, behind which a message is quoted.
+/// Words of a guess, after which a message is quoted.
 const GUESSES: [&str; 8] = [
     "most likely prints",
     "most likely shows",
@@ -158,8 +158,8 @@ const BEFORE: usize = 8;
 /// Words of lines about the clocksource in use: parts with them are separate states of a machine.
 const OF_CHOICE: [&str; 3] = ["clocksource0", "to clocksource ", "Marking "];
 
-/// The lines of a former state: below a heading with `Before`, up to one with `After`. Lines with the kernel's time stamps and
-/// those about a choice are not judged here.
+/// The lines of an earlier state: below a heading with `Before`, up to one with `After`. Lines with
+/// the kernel's time stamps and those about a choice are not judged here.
 pub(super) fn former(lines: &[String]) -> Option<Range<usize>> {
     let heads = |line: &str, word: &str| {
         let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();

@@ -186,7 +186,8 @@ fn note(lines: &[String], at: usize) -> Option<(&str, String)> {
     above.into_iter().find_map(|line| line.strip_suffix(':')).map(|heading| (heading, name))
 }
 
-/// Different readings behind one command that reads the file once: a loop over machines, or over time.
+/// Different readings after one command that reads the file once: a loop over machines, or over
+/// time.
 fn readings(lines: &[String], at: usize) -> Option<String> {
     let line = lines[at].trim();
     if !super::has(line, "current_clocksource") {

@@ -169,7 +169,7 @@ fn lscpu_field(line: &str) -> Option<&str> {
     let value = value.trim();
     let more = ["Virtualization", "Virtualization type", "Stepping", "BogoMIPS", "CPU MHz"];
     let is_number = || value.parse::<f64>().is_ok();
-    // Words that other texts have, too: boards have a model, and packages an architecture.
+    // Words that other texts also have: boards have a model, and packages an architecture.
     let plausible = match name {
         "Architecture" => Arch::parse(value).is_some(),
         "CPU family" | "Model" | "Stepping" | "CPU(s)" | "BogoMIPS" => is_number(),

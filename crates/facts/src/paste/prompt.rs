@@ -99,7 +99,7 @@ pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
     Some(Prompt { host: Some(host), command: rest.trim() })
 }
 
-/// Commands behind a prompt that is one word.
+/// Commands after a prompt that is one word.
 const BARE: [&str; 18] = [
     "cat",
     "dmesg",

@@ -6,7 +6,8 @@ const ENDS: [&str; 22] = [
     "rb", "sql", "md", "rst", "po", "pl", "scala",
 ];
 
-/// Whether a line is one of source code: the answer of `grep`, or a sentence between quotation marks with code behind them.
+/// Whether a line is one of source code: the answer of `grep`, or a sentence between quotation
+/// marks with code after them.
 pub(super) fn is_source(line: &str) -> bool {
     let line = line.trim();
     let mut parts = line.splitn(3, ':');

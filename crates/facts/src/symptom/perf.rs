@@ -177,7 +177,7 @@ struct Tree<'a> {
     row: &'a str,
     /// The frames from the first to the current one, with the column of their branch.
     frames: Vec<(usize, &'a str)>,
-    /// Whether the current stack was not evaluated yet.
+    /// Whether the current stack has not been evaluated yet.
     pending: bool,
 }
 

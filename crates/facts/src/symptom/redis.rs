@@ -6,7 +6,7 @@ use crate::paste::{Page, Reader};
 
 pub(super) const READER: Reader = Reader {
     name: "Redis warning",
-    // A mailer may have wrapped the sentences behind these words.
+    // A mailer may have wrapped the sentences after these words.
     words: &["low system", BROKEN, "-clocksource]", "configured"],
     read,
 };

@@ -116,7 +116,7 @@ fn number_of(word: &str) -> Option<f64> {
 #[allow(clippy::cast_precision_loss)]
 fn agree(seconds: f64, us: f64, count: u64) -> bool {
     let mean = seconds * 1e6 / count as f64;
-    // The sum is rounded, too.
+    // The sum is also rounded.
     (mean - us).abs() <= 1.0 + mean * 0.01
 }
 

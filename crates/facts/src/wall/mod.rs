@@ -1,8 +1,8 @@
 //! The evidence about the wall clock: the programs that set and steer it, other clocks, and whether this guest was
 //! restored.
 //!
-//! Contents: the parsers of the probes' texts and of programs' files. Not in this module: which
-//! of them is right (`clocksmith-diagnose`).
+//! Contents: the parsers of the probes' texts and of programs' files. Not in this module: the decision which of
+//! them is right (`clocksmith-diagnose`).
 
 mod chrony;
 mod chronyc;

@@ -353,7 +353,7 @@ fn acpi_off_leaves_the_timers_open() {
     let off = facts(&log("acpi=off"));
     for reason in [off.hpet.reason(), off.pm_timer.reason()] {
         let why = reason.unwrap().why.to_string();
-        assert!(why.contains("tells the kernel to ignore it: acpi=off"), "{why}");
+        assert!(why.contains("the kernel ignores it because of a parameter: acpi=off"), "{why}");
     }
 }
 

@@ -18,7 +18,8 @@ pub struct Common {
     pub changes: Vec<Change>,
     /// The number of hosts with these changes.
     pub hosts: u64,
-    /// Hosts that could change in this way: those with the same former values, the changed ones among them.
+    /// Hosts that could change in this way: those with the same previous values, the changed ones
+    /// among them.
     pub of: u64,
     /// The properties that nine in ten of them have, and that hosts without the change have less than half as often. Empty where
     /// there is none.
@@ -35,7 +36,7 @@ pub struct Common {
 pub struct Change {
     /// The value that changed.
     pub what: What,
-    /// The former value; null for costs.
+    /// The previous value; null for costs.
     pub from: Option<String>,
     /// The present value; for costs `higher` or `lower`.
     pub to: String,
@@ -47,7 +48,7 @@ pub struct Change {
 pub struct Shared {
     /// `kernel`, `cpu`, `hypervisor`; `kernel change` and `clocksource change` for changes at the same time.
     pub property: &'static str,
-    /// The value of the property; for a change the former and the present value, with ` -> ` between.
+    /// The value of the property; for a change the previous and the present value, with ` -> ` between.
     pub value: String,
     /// Changed hosts that have it.
     pub hosts: u64,

@@ -4,8 +4,8 @@
 //! that is unknown in one of them has not changed. Reads cost more, or less, where the difference is beyond the
 //! variation of one host between two days: over twice as much and 20 ns more, or less than half and 20 ns less.
 //!
-//! Hosts are counted by their former and present values, so the memory grows with the kinds of hosts and not with their
-//! number. Their common properties are found in these counts (`common`).
+//! Hosts are counted by their previous and present values, so the memory grows with the kinds of hosts and not
+//! with their number. Their common properties are found in these counts (`common`).
 
 mod common;
 mod page;
@@ -96,8 +96,9 @@ pub struct ChangesReport {
     pub undated: u64,
     /// Reports without a machine id under a name that several machines have, which were not compared.
     pub unclear: u64,
-    /// Names that belong to another machine now: all reports of the new machine are newer than those of the one before. The machine
-    /// was replaced, or its system was installed again. The two are not compared.
+    /// Names that now belong to a different machine: all reports of the new machine are newer than
+    /// those of the one before. The machine was replaced, or its system was installed again. The two
+    /// are not compared.
     pub replaced: u64,
     /// The first of them.
     pub replaced_hosts: Vec<String>,
@@ -119,7 +120,7 @@ pub struct ChangesReport {
 pub struct Transition {
     /// The value that changed.
     pub what: What,
-    /// The former value; null for costs.
+    /// The previous value; null for costs.
     pub from: Option<String>,
     /// The present value; for costs `higher` or `lower`.
     pub to: String,
@@ -167,7 +168,7 @@ pub struct Values {
     pub hypervisor: Option<String>,
 }
 
-/// The former and present values of one host, as numbers of words; 0 is not known.
+/// The previous and present values of one host, as numbers of words; 0 is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Kind {
     verdict: (u32, u32),

@@ -15,7 +15,7 @@ pub(super) fn sentence(report: &ChangesReport) -> String {
     let hosts = hosts(report.compared);
     match (report.compared, report.changed) {
         (0, _) => "No host has two dated reports to compare.".to_owned(),
-        (_, 0) => format!("Of {hosts} none changed between {from} and {to}."),
+        (_, 0) => format!("None of {hosts} changed between {from} and {to}."),
         (_, changed) => format!("Of {hosts} {changed} changed between {from} and {to}."),
     }
 }
@@ -45,7 +45,8 @@ fn compared(out: &mut String, report: &ChangesReport) {
     let mut line = |text: &str| out.push_str(&wrap(text, "  ", "    "));
     match report.since.as_deref().and_then(|since| since.get(..10)) {
         Some(since) => line(&format!(
-            "Compared: the newest report of each host, and the last one before {since} or else the first one since."
+            "Compared: the newest report of each host, and the last one before {since} or, if there \
+             is none, the first one since."
         )),
         None => line(
             "Compared: the newest report of each host and the one before; --since DATE goes back further.",
@@ -70,7 +71,8 @@ fn compared(out: &mut String, report: &ChangesReport) {
         let names: Vec<&str> = report.replaced_hosts.iter().take(3).map(String::as_str).collect();
         let belong = if report.replaced == 1 { "belongs" } else { "belong" };
         line(&format!(
-            "{} {belong} to another machine than before (replaced, or installed again), such as {}.",
+            "{} now {belong} to a different machine (it was replaced or installed again), such as \
+             {}.",
             counted(report.replaced, "name"),
             names.join(", ")
         ));
@@ -110,8 +112,8 @@ fn transitions(out: &mut String, report: &ChangesReport, look: Look) {
     }
     more(out, 0, report.transitions_more);
     if report.transitions.iter().any(|transition| transition.what == What::Cost) {
-        let rule = "cost: of a read of CLOCK_REALTIME, over twice as much and 20 ns more, or less than half and 20 ns less; \
-                    smaller differences are noise.";
+        let rule = "cost: a read of CLOCK_REALTIME costs over twice as much and 20 ns more, or less \
+                    than half and 20 ns less; smaller differences are noise.";
         out.push_str(&wrap(rule, "  ", "  "));
     }
 }
@@ -146,7 +148,7 @@ fn common(out: &mut String, report: &ChangesReport, look: Look) {
             out.push_str(&wrap(&text, "    ", "      "));
         }
         let text = format!(
-            "Of {} with {} {} changed so; of {} others {}.",
+            "Of {} with {}, {} changed in this way; of {} others, {}.",
             hosts(group.with.of),
             if group.shared.len() == 1 { "it" } else { "all of these" },
             group.with.changed,
@@ -160,9 +162,11 @@ fn common(out: &mut String, report: &ChangesReport, look: Look) {
 fn nothing(group: &Common) -> String {
     let others = group.of - group.hosts;
     if others == 0 {
-        return "Every host that could change so did.".to_owned();
+        return "Every host that could change in this way did.".to_owned();
     }
-    format!("nothing that tells them from the {others} others that could change so")
+    format!(
+        "nothing that distinguishes them from the {others} others that could change in this way"
+    )
 }
 
 fn changed(out: &mut String, report: &ChangesReport, look: Look) {

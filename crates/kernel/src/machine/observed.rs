@@ -98,8 +98,8 @@ impl Machine {
     /// arch/riscv/include/asm/vdso/gettimeofday.h reads the CSR in either case, and on harts without it the read traps
     /// into firmware (`sbi_emulate_csr_read()` in lib/sbi/sbi_emulate_csr.c of OpenSBI).
     ///
-    /// OpenSBI tries the register and lists it as `time` (0.8 to 1.3), then as `zicntr`; since 1.7 that word needs other
-    /// registers, too (hart_detect_features() in lib/sbi/sbi_hart.c).
+    /// OpenSBI tries the register and lists it as `time` (0.8 to 1.3), then as `zicntr`; since 1.7 that word also
+    /// needs other registers (hart_detect_features() in lib/sbi/sbi_hart.c).
     fn time_csr(&mut self, log: &KernelLog) {
         let told = |wanted: bool| {
             log.last(move |event| match event {

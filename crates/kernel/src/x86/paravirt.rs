@@ -105,7 +105,8 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
     Some(kind)
 }
 
-/// The hypervisor that the kernel takes of those that CPUID presents, before it looks whether it has code for it.
+/// The hypervisor that the kernel takes of those that CPUID presents, before it checks whether it
+/// has code for it.
 pub(crate) fn presented(
     hypervisor: &Hypervisor,
     kernel: &clocksmith_facts::version::Kernel,
@@ -302,7 +303,7 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
 impl Machine {
     /// Makes Hyper-V grant the invariant TSC to this guest, beside the privileges that every Hyper-V grants, or not.
     pub(crate) fn grant_invariant_tsc(&mut self, granted: bool) {
-        // The hypercall and VP index privileges, bits 5 and 6, come with every Hyper-V, too.
+        // The hypercall and VP index privileges, bits 5 and 6, also come with every Hyper-V.
         let usual = HV_TIME_REF_COUNT | HV_REFERENCE_TSC | 0x60;
         if let Some(hypervisor) = self.hypervisor.value.as_mut() {
             hypervisor.hyperv_privileges =

@@ -84,7 +84,8 @@ impl Trust {
             || machine.nonstop_tsc.is_assumed()
             || machine.tsc_adjust.is_assumed()
         {
-            "taken as not watched: constant, nonstop and TSC_ADJUST on a small machine (since 5.16), which is assumed"
+            "presumably not watched: it is assumed to be constant and nonstop, with TSC_ADJUST, on \
+             a small machine (since 5.16)"
         } else {
             "not watched: it is constant, nonstop and has TSC_ADJUST, on a small machine (since 5.16)"
         };

@@ -71,7 +71,7 @@ pub enum Control {
 /// Two runs compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Starts of the former run, and of this one.
+    /// Starts of the earlier run, and of this one.
     pub starts: (usize, usize),
     /// The measurement that shows the change of the whole machine.
     pub control: Control,
@@ -88,11 +88,11 @@ pub struct Compared {
 pub struct Side<'a> {
     /// Its starts.
     pub starts: &'a [Start],
-    /// Whether only medians are known of it: a former run that kept no starts.
+    /// Whether only medians are known of it: an earlier run that kept no starts.
     pub medians: bool,
 }
 
-/// Compares this run with a former one. `counters` are the names of the reads of the counter.
+/// Compares this run with an earlier one. `counters` are the names of the reads of the counter.
 #[must_use]
 pub fn compare(now: Side<'_>, before: Side<'_>, counters: &[String]) -> Compared {
     let medians = now.medians || before.medians;

@@ -23,7 +23,7 @@ pub enum Instruction {
     Plain,
     /// `rdtscp`: waits for earlier instructions. x86 only.
     Rdtscp,
-    /// The bare read behind a fence: `lfence; rdtsc`, `isb; mrs cntvct_el0`.
+    /// The bare read after a fence: `lfence; rdtsc`, `isb; mrs cntvct_el0`.
     Fenced,
 }
 

@@ -62,7 +62,7 @@ pub struct Shares {
     pub system: f64,
 }
 
-/// Ticks of CPU time from which its split is believed: the kernel may count whole ticks only.
+/// Ticks of CPU time from which on its split is used: the kernel may count whole ticks only.
 const ENOUGH_TICKS: u32 = 5;
 /// By which factor a thread may exceed the planned time to get its CPU time.
 const MORE: u32 = 6;
@@ -79,8 +79,8 @@ impl Shares {
         })
     }
 
-    /// Runs a loop for so long and measures the split of its CPU time. In a fresh thread only: the split is scaled by
-    /// all ticks since a thread began.
+    /// Runs a loop for the time `wall` and measures the split of its CPU time. Must run in a fresh
+    /// thread, because the split is scaled by all ticks since a thread began.
     ///
     /// # Errors
     /// Returns the reason if the split is not known.
@@ -89,17 +89,19 @@ impl Shares {
         let enough = tick * (ENOUGH_TICKS + 1);
         let total = || reads::cpu_time().map(|(user, system)| user + system);
         let begun = Instant::now();
-        // On a busy machine a thread gets less CPU time than the time that passes; it runs some time longer.
+        // On a busy machine a thread gets less CPU time than the time that passes; the loop then
+        // runs longer.
         while begun.elapsed() < wall
             || (begun.elapsed() < wall * MORE && total().is_some_and(|total| total < enough))
         {
             run(1000);
         }
-        let (user, system) =
-            reads::cpu_time().ok_or("the kernel does not say what CPU time this thread used")?;
+        let (user, system) = reads::cpu_time()
+            .ok_or("the kernel does not report how much CPU time this thread used")?;
         Self::of(user, system, tick).ok_or_else(|| {
             format!(
-                "the kernel accounted {} ms of CPU time to this thread, and only from {} ms on its split is believed",
+                "the kernel accounted {} ms of CPU time to this thread, and its split is used only \
+                 from {} ms on",
                 (user + system).as_millis(),
                 (tick * ENOUGH_TICKS).as_millis()
             )

@@ -48,7 +48,7 @@ impl Start {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// A former run that kept no starts: its medians, as one start.
+    /// An earlier run that kept no starts: its medians, as one start.
     #[must_use]
     pub fn of_medians(rows: &[(String, Estimate)], work: Option<Estimate>) -> Self {
         let row = |(name, cost): &(String, Estimate)| StartRow {

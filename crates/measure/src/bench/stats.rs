@@ -123,8 +123,9 @@ fn parts(in_order: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the interval of the median of the distribution behind the figures (sorted): its ends and its confidence,
-/// which is the least that is at least `wanted`, or the most that so few figures give.
+/// Returns the interval of the median of the distribution from which the figures (sorted) are a
+/// sample: its ends and its confidence, which is the least that is at least `wanted`, or the most
+/// that so few figures give.
 #[must_use]
 pub fn median_interval(sorted: &[f64], wanted: f64) -> Option<(f64, f64, f64)> {
     let n = sorted.len();

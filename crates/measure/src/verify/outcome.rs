@@ -34,7 +34,7 @@ pub enum FindingId {
     Suspended,
     /// The wall clock was set.
     WallClockSet,
-    /// A clock of CPU time went backwards.
+    /// A CPU-time clock went backwards.
     CpuTimeBackward,
 }
 

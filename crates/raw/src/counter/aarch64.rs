@@ -27,8 +27,8 @@ pub(super) fn read() -> u64 {
 #[inline(always)]
 pub(super) fn read_ordered() -> u64 {
     let value: u64;
-    // SAFETY: as above. isb orders the read behind earlier instructions. The load from the
-    // stack, at an address that depends on the value, orders later ones behind the read; the
+    // SAFETY: as above. isb orders the read after earlier instructions. The load from the
+    // stack, at an address that depends on the value, orders later ones after the read; the
     // kernel does the same (`arch_counter_enforce_ordering`).
     unsafe {
         core::arch::asm!(

@@ -103,7 +103,7 @@ fn by_kernel(clock: Clock, floor: u64) -> Result<u64, i32> {
     }
 }
 
-/// Seconds and nanoseconds. (The wall clock may be before 1970, where the kernel's can, too.)
+/// Seconds and nanoseconds. (The wall clock may be before 1970 where the kernel's may.)
 #[inline(always)]
 fn split(ns: u64) -> Timespec {
     const SECOND: u64 = 1_000_000_000;

@@ -9,7 +9,7 @@
 //! - `f` is known up to a counter value, its end. It consists of pieces; the state that is published
 //!   has two of them: one for now, and the next one.
 //! - A reader that finds the first one used up reads the kernel's clock and publishes a new state: the
-//!   second piece becomes the first, and a new one is added *behind the end*. The new piece corrects
+//!   second piece becomes the first, and a new one is added *after the end*. The new piece corrects
 //!   the difference from the kernel's clock.
 //! - No reader uses `f` beyond its end. So, if the end has been passed, or the kernel's time is
 //!   already later than `f` is at its end, a new piece may begin at once, at the kernel's time: every
@@ -308,7 +308,7 @@ impl Remembered {
         self.discipline.step(sample, line_ns)
     }
 
-    /// Begins with a rate that is known already: as if some readings with this rate had been taken.
+    /// Begins with a rate that is already known: as if some readings with this rate had been taken.
     pub(crate) fn begin(&mut self, sample: Sample, rate: u64) {
         use crate::discipline::{SHORTEST_NS, cycles, times};
         self.begun = true;

@@ -57,7 +57,7 @@ pub struct State {
     pub first_ns: u64,
     /// The rate of the first piece.
     pub first_rate: u64,
-    /// The length of the first piece; the second begins behind it.
+    /// The length of the first piece; the second begins after it.
     pub first_length: u64,
     /// Nanoseconds at the beginning of the second piece.
     pub second_ns: u64,
@@ -215,7 +215,7 @@ impl Slot {
         self.number::<0>()
     }
 
-    /// The time of the first piece, `ahead` cycles behind its beginning.
+    /// The time of the first piece, `ahead` cycles after its beginning.
     #[inline(always)]
     pub(crate) fn first(&self, ahead: u64) -> u64 {
         self.number::<1>().wrapping_add(ns(ahead, self.number::<2>()))

@@ -1,4 +1,5 @@
-//! Detects files that read, compare or check their own text: any change of such a file has another effect, too.
+//! Detects files that read, compare or check their own text: any change of such a file also has
+//! another effect.
 
 use super::understood::words;
 use crate::comments;
@@ -60,7 +61,7 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
             return said(at, "the command may read the script itself");
         }
         if checks(text.get(command.span.clone()).unwrap_or_default()) {
-            return said(at, "files are checked by a list, which may have this one");
+            return said(at, "files are checked against a list, which may contain this one");
         }
         let own = base(&document.name.replace('\\', "/")).to_owned();
         let named = |word: &Word| word.literal().is_some_and(|text| base(text) == own);

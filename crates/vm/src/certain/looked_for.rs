@@ -39,7 +39,8 @@ pub(super) fn may_look_for(document: &Document, at: usize, piece: &str) -> Strin
     format!("line {line} also has {}, and may look for it", word.unwrap_or(piece))
 }
 
-/// Finds a literal part of other text that distinguishes the edited text from the former one: its place, and the part.
+/// Finds a literal part of other text that distinguishes the edited text from the previous one: its
+/// place, and the part.
 ///
 /// `own` is the command or the line with the edit. `left_out` are the ranges that search for nothing: comments, the
 /// edited command, and commands that have an option of the same kind themselves. Both are ranges of `text`, in any

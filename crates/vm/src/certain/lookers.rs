@@ -1,8 +1,8 @@
 //! Commands that read a text from outside the script: the command lines of processes, a machine's output, any file.
 //! [`super::looked_for`] compares the literal parts of patterns; a class of characters (`[a-z]+,[a-z]+=`), a field of a
 //! line (`awk '{print $3}'`) or a checksum has no literal part, but can still distinguish an edited command from the
-//! former one. So such a command must be known to read something else: a file of the host, or a tool's output about the
-//! host.
+//! previous one. So such a command must be known to read something else: a file of the host, or a tool's output about
+//! the host.
 
 use super::looked_for::others;
 use super::options::wraps;
@@ -55,7 +55,8 @@ const OF_PROCESSES: &str = "ps pgrep top htop w";
 /// Commands that run a text as a script, here or elsewhere.
 const RUN_TEXT: &str = "ssh sh bash dash ash ksh su eval xargs watch docker podman chroot tmux screen expect script \
     systemd-run runuser";
-/// Words in a text that is run which read command lines, except `ps`, which is a part of other words, too.
+/// Words in a text that is run which read command lines, except `ps`, which is also a part of other
+/// words.
 pub(super) const OF_COMMAND_LINES: [&str; 3] = ["pgrep", "pkill", "/cmdline"];
 /// Words of such a text that read other text.
 const OF_TEXTS: [&str; 6] = ["awk ", "sed ", "grep ", "cut ", "tr ", "diff "];
@@ -442,7 +443,8 @@ fn is_of_host(word: &Word) -> bool {
     !text.contains("..") && (HOST.iter().any(|it| known.starts_with(it)) || listed(OF_PROC, text))
 }
 
-/// Returns whether a pattern is only literal text, which the other rule compares. `[q]emu` is a common idiom, too.
+/// Returns whether a pattern is only literal text, which the other rule compares. `[q]emu` is also
+/// a common idiom.
 fn is_plain(text: &str) -> bool {
     let text = text.trim_start_matches('^');
     let idiom = text.strip_prefix('[').and_then(|rest| {

@@ -1,6 +1,6 @@
 //! Decides whether a file is for a QEMU that is older than an option that an edit would insert. A QEMU that does not
-//! know an option does not start. A QEMU that no longer knows the former option is not the intended one, if the file
-//! has other options that it does not know either.
+//! know an option does not start. A QEMU that no longer knows the previous option is not the intended one, if the
+//! file has other options that it does not know either.
 
 use crate::comments;
 use crate::document::Document;

@@ -43,7 +43,7 @@ pub(crate) fn of(document: &Document) -> Vec<Range<usize>> {
         Syntax::Code(language) => code::comments(text, language),
     };
     let mut all = found;
-    // A domain inside a script has XML comments, too.
+    // A domain inside a script also has XML comments.
     if document.kind == Kind::Libvirt && !begins(text).starts_with('<') {
         all.extend(libvirt::begin(text).map(|at| xml::comments(text, at)).unwrap_or_default());
     }

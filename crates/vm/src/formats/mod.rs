@@ -112,7 +112,7 @@ formats! {
     VirtInstall = virt_install::FORMAT,
     /// A Vagrantfile with the provider libvirt.
     VagrantLibvirt = vagrant_libvirt::FORMAT,
-    /// Terraform or OpenTofu, with machines of libvirt or Proxmox VE.
+    /// Terraform or OpenTofu, with libvirt or Proxmox VE machines.
     Terraform = terraform::FORMAT,
     /// A Packer template.
     Packer = packer::FORMAT,
@@ -122,13 +122,13 @@ formats! {
     Nova = nova::FORMAT,
     /// Containers with QEMU in them: the images of qemus/qemu and dockur.
     Container = container::FORMAT,
-    /// A machine of quickemu.
+    /// A quickemu machine.
     Quickemu = quickemu::FORMAT,
-    /// A virtual machine of Incus or LXD.
+    /// An Incus or LXD virtual machine.
     Incus = incus::FORMAT,
     /// An instance of Lima or Colima.
     Lima = lima::FORMAT,
-    /// A machine of UTM.
+    /// A UTM machine.
     Utm = utm::FORMAT,
     /// crosvm.
     Crosvm = crosvm::FORMAT,

@@ -19,7 +19,7 @@ pub(super) const VIRTUALBOX: Provider = (Kind::Virtualbox, "virtualbox", super::
 /// VMware: Workstation, Fusion, the provider for both.
 pub(super) const VMWARE: Provider = (Kind::Vmware, "vmware", super::vmware::lint);
 
-/// Whether it is a Vagrantfile. Ruby takes `::` before the name of a method, too.
+/// Whether it is a Vagrantfile. Ruby also accepts `::` before the name of a method.
 pub(crate) fn is(text: &str) -> bool {
     ["Vagrant.configure", "Vagrant::configure"].iter().any(|it| text.contains(it))
 }

@@ -17,20 +17,21 @@ pub(crate) const YEAR_S: u32 = 31_557_600;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It goes, and its TSC runs at the frequency that was set.
+    /// It can migrate, and its TSC runs at the set frequency.
     Exact,
-    /// It goes, and its TSC is scaled to the frequency that was set.
+    /// It can migrate, and its TSC is scaled to the set frequency.
     Scaled,
-    /// It goes, and its TSC runs at the host's rate, which is within the tolerance.
+    /// It can migrate, and its TSC runs at the host's rate, which is within the tolerance.
     HostRate,
-    /// It goes, and its TSC is at the set frequency or within the tolerance: the host can scale, and
-    /// its own frequency is not known well enough to say which.
+    /// It can migrate, and its TSC is at the set frequency or within the tolerance: the host can scale,
+    /// and its own frequency is not known well enough to decide which.
     Goes,
-    /// It has no `invtsc` and no frequency: it goes anywhere, its paravirtual clock follows.
+    /// It has no `invtsc` and no frequency: it can migrate anywhere, and its paravirtual clock
+    /// follows.
     Free,
-    /// It goes if nobody looks, and its clock is wrong there.
+    /// It can migrate if no program checks the frequency, and its clock is wrong there.
     Unsafe,
-    /// It does not go.
+    /// It cannot migrate.
     Refused,
     /// Not known.
     Unknown,
@@ -48,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// What the guest's clock does on a host, if its kernel believes in the frequency that was set.
+/// What the guest's clock does on a host, if its kernel uses the set frequency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
@@ -60,9 +61,9 @@ pub struct Clock {
     pub multiplier: Option<u64>,
     /// How many bits of it are fractional.
     pub frac_bits: Option<u32>,
-    /// How much faster than believed the TSC runs, in parts per billion; rounded.
+    /// How much faster than assumed the TSC runs, in parts per billion; rounded.
     pub error_ppb: i64,
-    /// How far a clock that nobody corrects is off after a day, in ns; rounded.
+    /// The error of an uncorrected clock after a day, in ns; rounded.
     pub day_ns: i64,
     /// And after 365.25 days.
     pub year_ns: i64,
@@ -76,9 +77,9 @@ pub struct Answer {
     pub host: String,
     /// In a word.
     pub verdict: Verdict,
-    /// Who refuses.
+    /// The program that refuses.
     pub by: Option<&'static str>,
-    /// With these words, as far as they can be known.
+    /// The message of the refusal, as far as it is known.
     pub message: Option<String>,
     /// Why, in a sentence.
     pub why: String,
@@ -215,7 +216,7 @@ fn unknown_guest(host: &Host, fact: &'static str, how: &str) -> Answer {
 }
 
 /// Source: libvirt `qemuMigrationSrcIsAllowed()` (11.3), QEMU `kvm_arch_init_vcpu()`, the blocker
-/// `invtsc_mig_blocker`, 2.1 to 10.0; it blocks saving, too.
+/// `invtsc_mig_blocker`, 2.1 to 10.0; it also blocks saving.
 fn not_set(guest: &Guest, host: &Host) -> Answer {
     let answer = Answer::new(
         host,

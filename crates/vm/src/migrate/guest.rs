@@ -445,7 +445,7 @@ mod tests {
         assert!(of("<interface type='hostdev'/>"));
         assert!(!of("<hostdev mode='subsystem' type='usb'/>"));
         assert!(!of("<interface type='hostdev'><teaming type='transient'/></interface>"));
-        // Pinned vCPUs can be pinned on another host, too.
+        // Pinned vCPUs can also be pinned on another host.
         assert!(!domain("<cputune><vcpupin vcpu='0' cpuset='1'/></cputune>").device);
         let line = "qemu-system-x86_64 -accel kvm -cpu host -m 1G";
         assert!(!parse(line).unwrap().device);

@@ -73,7 +73,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
 /// frequency, because `cpu:` supports these only through a custom CPU model of the cluster. Source: qemu-server,
 /// PVE/QemuServer/CPUConfig.pm, get_cpu_options().
 pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
-    // Snapshots are former states of the machine.
+    // Snapshots are earlier states of the machine.
     let end = text.find("\n[").unwrap_or(text.len());
     let text = text.get(..end).unwrap_or(text);
     let of = |key: &str| {

@@ -5,8 +5,8 @@
 //! `kvm_arch_vcpu_ioctl()`; the form with a ratio since 4.4. KVM and QEMU count in kHz; libvirt and QEMU's option
 //! `tsc-frequency` in Hz, of which QEMU drops the part below 1 kHz (`x86_cpuid_set_tsc_freq()`).
 //!
-//! The host's kernel knows its own frequency in kHz, too: measured and truncated. "Exact" here is relative to that
-//! figure.
+//! The host's kernel also knows its own frequency in kHz: measured and truncated. "Exact" here is relative to
+//! that figure.
 
 use super::rational::Rational;
 pub use clocksmith_kernel::host::Hardware;

@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     pub(super) fn deeper(&mut self) -> Result<(), Obstacle> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            Err(self.obstacle("too many things within each other"))
+            Err(self.obstacle("something that is nested too deeply"))
         } else {
             Ok(())
         }

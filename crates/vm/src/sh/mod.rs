@@ -1,9 +1,10 @@
-//! Scripts of a shell, read by a grammar that knows every construct or refuses the file: it alone decides what may be
-//! edited. [`crate::shell`] reads any text, for findings; this reader is for changes.
+//! Shell scripts, read by a grammar that knows every construct or refuses the file: it alone
+//! decides what may be edited. [`crate::shell`] reads any text, for findings; this reader is for
+//! changes.
 //!
 //! The grammar has the constructs that POSIX shells and bash have in common, and bash's arrays, `[[`, `((` and
-//! substitutions of processes. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10 (grammar);
-//! bash(1).
+//! process substitutions. Sources: POSIX, Shell Command Language, 2.3 (tokens), 2.6 (expansions), 2.10
+//! (grammar); bash(1).
 
 mod compound;
 mod grammar;

@@ -1,4 +1,4 @@
-//! Here-documents. One that contains a command line is a script, too; the others are skipped.
+//! Here-documents. One that contains a command line is also a script; the others are skipped.
 
 use super::Lexer;
 use crate::words::here_document;
@@ -47,7 +47,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the documents after the line. One that contains a QEMU command line is a script, too.
+    /// Reads the documents after the line. One that contains a QEMU command line is also a script.
     pub(super) fn here_documents(&mut self) {
         for (name, plain) in std::mem::take(&mut self.here) {
             let (text, from) = (self.text, self.at);

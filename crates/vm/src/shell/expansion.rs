@@ -92,7 +92,7 @@ impl Lexer<'_> {
             let name = inner.get(..name_length(inner)).unwrap_or_default();
             let tail = inner.get(name.len()..).unwrap_or_default();
             let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
-            // `${NAME:=value}` assigns it, too, so that nothing of it can be changed.
+            // `${NAME:=value}` also assigns it, so that nothing of it can be changed.
             let given = tail.strip_prefix(":=").or_else(|| tail.strip_prefix('='));
             let assigns = default.is_none() && given.is_some();
             let default = default.or(given);

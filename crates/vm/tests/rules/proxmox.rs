@@ -51,7 +51,7 @@ fn proxmox_rules() {
     let apple = args("-device isa-applesmc,osk=x -cpu host,+invtsc").replace("l26", "win10");
     both(kind, "pve-args-cpu-override", Warn, &apple, plain);
     mended(kind, &apple, &apple);
-    // A snapshot is a former state.
+    // A snapshot is an earlier state.
     assert_eq!(
         ids(kind, &format!("{plain}\n[before]\nargs: -cpu host,kvm=off\n")),
         ids(kind, plain)

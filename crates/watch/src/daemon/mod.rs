@@ -97,7 +97,7 @@ pub enum WatchError {
         needed: u64,
     },
     /// Signals, or waiting.
-    #[error("cannot wait for anything: {0}")]
+    #[error("cannot wait for events: {0}")]
     System(#[from] io::Error),
 }
 
@@ -120,7 +120,7 @@ pub fn once(options: &Options) -> io::Result<String> {
     Ok(text.finish())
 }
 
-/// Looks once, and returns the assessment for a document.
+/// Examines the machine once, and returns the assessment for a document.
 ///
 /// # Errors
 /// Returns an error if the mirror cannot be read.
@@ -196,7 +196,7 @@ pub fn run(options: Options, say: &mut Say<'_>) -> Result<(), WatchError> {
             match wish {
                 Wish::End => {
                     notify.say("STOPPING=1");
-                    say(State::Ok, "ending", None);
+                    say(State::Ok, "watch stops", None);
                     return Ok(());
                 }
                 Wish::Reload => daemon.reload(&notify, say),

@@ -12,8 +12,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Length at which the file of the history is rotated, in bytes. Together with the former file, the history takes about
-/// twice this at most.
+/// Length at which the file of the history is rotated, in bytes. Together with the previous file,
+/// the history takes about twice this at most.
 const ROTATE: u64 = 1 << 20;
 const NAME: &str = "history.jsonl";
 const BEFORE: &str = "history.jsonl.1";
@@ -28,7 +28,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens it, and makes the directory if it does not exist; also returns the kept text, oldest first.
+    /// Opens it, and makes the directory if it does not exist; also returns the saved text, oldest
+    /// first.
     ///
     /// # Errors
     /// Returns an error if the directory or the file cannot be made or written, or if another user could have made or

@@ -71,7 +71,7 @@ impl WallEdge {
         set
     }
 
-    /// Reads the wall clock. `guest`: reads a clock outside, too.
+    /// Reads the wall clock. `guest`: also reads a clock outside.
     #[must_use]
     pub fn read(&self, guest: bool) -> WallReading {
         let ns = |clock| {

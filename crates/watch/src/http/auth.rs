@@ -1,12 +1,12 @@
 //! Authentication of clients: basic authentication against bcrypt hashes.
 //!
-//! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was right once is remembered by its
+//! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was once right is remembered by its
 //! digest, also when the configuration is reloaded; and comparisons of other pairs have a budget of CPU time, one for
 //! each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at once. For the
-//! rest of a user's budget, addresses wait in turn: first one that sent a right pair before, then one for which nothing
-//! was compared yet, then the one that was served longest ago. So even if many addresses guess without end, a right
-//! pair from another one waits only for as many comparisons as new addresses came before it. No comparison is made
-//! while a lock is held.
+//! rest of a user's budget, addresses wait in turn: first those that have sent a right pair before, then those for
+//! which nothing has been compared yet, then the one that was served longest ago. So even if many addresses guess
+//! without end, a right pair from another address waits for at most one comparison for each new address that came
+//! before it. No comparison is made while a lock is held.
 
 use super::budget::Place;
 use super::turns::{Doorkeeper, Right};
@@ -64,8 +64,8 @@ impl Users {
         Self { hashes, cost, memory: Arc::default() }
     }
 
-    /// Returns the same users with the remembered state of former ones. A pair is remembered with its hash: one whose
-    /// hash has changed is forgotten.
+    /// Returns the same users with the remembered state of previous ones. A pair is remembered with
+    /// its hash: one whose hash has changed is forgotten.
     #[must_use]
     pub fn after(mut self, former: &Self) -> Self {
         self.memory = Arc::clone(&former.memory);

@@ -125,10 +125,10 @@ impl Budget {
         true
     }
 
-    /// Returns the turn of a place that waits: one where nothing was compared yet comes first, then the one that was
-    /// served longest ago. Of those where nothing was compared, the one that came last is first: a hundred that guess
-    /// have all waited before, and would keep a new one behind them for as many comparisons. Comparisons for another
-    /// place of its network count, too: a client that guesses from ever new places is not new.
+    /// Returns the turn of a place that waits: one where nothing has been compared yet comes first, then the one that
+    /// was served longest ago. Of those where nothing was compared, the one that came last is first: a hundred that
+    /// guess have all waited before, and would keep a new one behind them for as many comparisons. Comparisons for
+    /// another place of its network also count: a client that guesses from one new place after the other is not new.
     #[must_use]
     pub fn rank(&self, from: Place) -> (Option<Instant>, Reverse<Option<Instant>>) {
         let account = self.addresses.get(&from);

@@ -394,7 +394,7 @@ mod tests {
         for _ in 0..2 * OF_ONE {
             add();
         }
-        // Their bytes were not read yet.
+        // Their bytes have not been read yet.
         assert!(many() > OF_ONE, "{}", many());
         std::thread::sleep(SLOW + 2 * YOUNG);
         add();

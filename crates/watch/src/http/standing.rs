@@ -77,8 +77,9 @@ impl Records {
         (record.served, record.wasted) = (Some(now), 0.0);
     }
 
-    /// Records a connection without a request. The networks around its address count it, too, so that an unknown address
-    /// does not have the standing of a new one where very many of its network connected for nothing.
+    /// Records a connection without a request. The networks around its address also count it, so
+    /// that an unknown address does not have the standing of a new one where very many of its
+    /// network connected for nothing.
     pub(super) fn wasted(&mut self, place: Place, now: Instant) {
         for (network, _) in place.around() {
             self.record(network, now).wasted += 1.0;

@@ -33,7 +33,7 @@ pub(super) fn config(
     let provider = Arc::new(provider(tls)?);
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&versions(tls)?)
-        .map_err(|error| ConfigError::Tls(format!("versions and suites do not fit: {error}")))?;
+        .map_err(|error| ConfigError::Tls(format!("versions and suites do not match: {error}")))?;
     let (ca, ca_file) = (tls.client_ca.as_deref(), tls.client_ca_file.as_deref());
     let ca = material("client_ca", ca, ca_file, dir, warnings)?;
     let builder = match (tls.client_auth_type.as_deref().unwrap_or("NoClientCert"), ca) {
@@ -66,8 +66,8 @@ pub(super) fn config(
         }
         (other, _) => {
             return Err(ConfigError::Tls(format!(
-                "client_auth_type {other:?} is not supported; there are NoClientCert, \
-                 VerifyClientCertIfGiven and RequireAndVerifyClientCert"
+                "client_auth_type {other:?} is not supported; NoClientCert, VerifyClientCertIfGiven \
+                 and RequireAndVerifyClientCert are"
             )));
         }
     };
@@ -121,7 +121,10 @@ fn versions(tls: &TlsConfig) -> Result<Vec<&'static SupportedProtocolVersion>, C
         "TLS10" | "TLS11" if field == "min_version" => Ok(12),
         "TLS12" => Ok(12),
         "TLS13" => Ok(13),
-        other => Err(ConfigError::Tls(format!("{field} {other:?}: there are TLS12 and TLS13"))),
+        other => Err(ConfigError::Tls(format!(
+            "{field} {other:?} is not supported; TLS12 and TLS13 \
+                                               are"
+        ))),
     };
     let min = number("min_version", tls.min_version.as_deref(), 12)?;
     let max = number("max_version", tls.max_version.as_deref(), 13)?;
@@ -153,7 +156,7 @@ fn provider(tls: &TlsConfig) -> Result<CryptoProvider, ConfigError> {
         if let Some(unknown) = unknown {
             let known = old.join(", ");
             return Err(ConfigError::Tls(format!(
-                "cipher_suites: there is no suite {unknown:?}; there are {known}"
+                "cipher_suites: there is no suite {unknown:?}; the suites are {known}"
             )));
         }
         provider.cipher_suites.retain(|suite| {
@@ -167,7 +170,8 @@ fn provider(tls: &TlsConfig) -> Result<CryptoProvider, ConfigError> {
         .find(|curve| !["X25519", "CurveP256", "CurveP384"].contains(&curve.as_str()))
     {
         return Err(ConfigError::Tls(format!(
-            "curve_preferences: there is no curve {unknown:?}; there are X25519, CurveP256 and CurveP384"
+            "curve_preferences: there is no curve {unknown:?}; the curves are X25519, CurveP256 and \
+             CurveP384"
         )));
     }
     if !tls.curve_preferences.is_empty() {

@@ -1,8 +1,8 @@
 //! The order in which passwords are compared. Pure, except for the moments that it is given.
 //!
-//! Addresses wait in turn: first one that sent a right pair before, then one where nothing was compared yet, then the
-//! one that was served longest ago ([`Budget::rank`]). So any number of addresses that guess are behind one that comes
-//! for the first time, and none of them keeps out an address that was right.
+//! Addresses wait in turn: first one that sent a right pair before, then one where nothing has been compared yet, then
+//! the one that was served longest ago ([`Budget::rank`]). So any number of addresses that guess are behind one that
+//! comes for the first time, and none of them keeps out an address that was right.
 
 use super::budget::{Budget, Place};
 use std::collections::VecDeque;

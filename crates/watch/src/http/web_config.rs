@@ -158,7 +158,10 @@ impl WebConfig {
         for name in config.http_server_config.headers.keys() {
             if !HEADERS.contains(&name.as_str()) {
                 let all = HEADERS.join(", ");
-                return refuse(format!("http_server_config: no header {name:?}; there are {all}"));
+                return refuse(format!(
+                    "http_server_config: there is no header {name:?}; the headers \
+                                       are {all}"
+                ));
             }
         }
         if let Some(tls) = &config.tls_server_config

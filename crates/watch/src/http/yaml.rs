@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
         }
         let (value, plain) = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) if stack.len() >= DEEPEST => {
-                return refuse("too many levels within each other");
+                return refuse("too many nested levels");
             }
             Event::MappingStart(..) => {
                 stack.push((Value::Object(Map::new()), None));

@@ -33,7 +33,8 @@ pub fn watch(text: &mut Text, version: &str, watch: &Watch) {
         text.family(
             "clocksmith_test_fault",
             Kind::Gauge,
-            "1 if the last short test of two processors' counters and clocks found a fault, else 0.",
+            "1 if the last short test of two processors' counters and clocks found a fault, \
+             otherwise 0.",
         );
         text.sample(&[], f64::from(u8::from(test.fault)));
         text.family(

@@ -56,7 +56,7 @@ pub(super) fn strip(watch: &Watch, now: f64) -> String {
             "<rect class=\"{}\" x=\"{x:.2}\" y=\"0\" width=\"{:.2}\" height=\"40\"><title>{}: {} to {}\
              </title></rect>",
             class(&name),
-            // A short interval must be visible, too.
+            // A short interval must also be visible.
             (end - x).max(1.5),
             text(&name),
             utc(piece.from),
@@ -95,7 +95,7 @@ fn class(name: &str) -> &'static str {
 pub(super) fn costs(watch: &Watch, now: f64) -> String {
     let samples: Vec<_> = watch.history().costs().copied().collect();
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
-        return "<p class=\"note\">Nothing was measured yet.</p>\n".to_owned();
+        return "<p class=\"note\">Nothing has been measured yet.</p>\n".to_owned();
     };
     let begin = begin(Some(first.time), now);
     let (mut low, mut high) = (f64::INFINITY, 0.0f64);

@@ -58,7 +58,7 @@ pub fn page(watch: &Watch, now: f64, host: &str, version: &str) -> String {
 }
 
 fn head(out: &mut String, watch: &Watch, state: State, host: &str) {
-    let line = watch.latest().map_or("nothing was seen yet", |latest| {
+    let line = watch.latest().map_or("nothing has been seen yet", |latest| {
         latest.judgement.line.split_once(" - ").map_or("", |(_, line)| line)
     });
     let _ = write!(
@@ -159,7 +159,7 @@ fn facts(out: &mut String, watch: &Watch, now: f64) {
             let path = match read.path {
                 Path::Vdso => "in user space",
                 Path::Syscall => "by system call",
-                Path::Unknown => "by a path that is not known",
+                Path::Unknown => "by an unknown path",
             };
             if let Some(ns) = read.ns {
                 rows.push(("A read", format!("{} costs {}, {path}", read.clock, ns_text(ns))));

@@ -81,7 +81,7 @@ impl Claims {
         last
     }
 
-    /// Records the present state of sysfs, after the former one.
+    /// Records the present state of sysfs, after the previous one.
     pub(super) fn seen(
         &mut self,
         time: f64,

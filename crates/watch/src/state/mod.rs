@@ -181,8 +181,8 @@ impl Watch {
         let known = last_known(&self.history, boot);
         let now = self.current.clone();
         let text = match &now {
-            Some(name) => format!("watch began, {name} is in use"),
-            None => "watch began; which clocksource is in use is not known".to_owned(),
+            Some(name) => format!("watch started: {name} is in use"),
+            None => "watch started; which clocksource is in use is not known".to_owned(),
         };
         let mut event = Event::new(time, Kind::Started, State::Ok, text);
         event.to.clone_from(&now);

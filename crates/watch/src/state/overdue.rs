@@ -1,4 +1,4 @@
-//! A look that does not end: the former judgement is no longer valid.
+//! A look that does not end: the previous judgement is no longer valid.
 
 use super::Watch;
 use crate::event::{Event, Kind};

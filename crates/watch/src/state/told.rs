@@ -61,8 +61,8 @@ impl Watch {
                 event.reason = Some(Reason {
                     cause: None,
                     text: format!(
-                        "{name} is in use as before: the processor's speed, the hypervisor under it, or \
-                         what reads go through changed"
+                        "{name} is still in use: the processor's speed, the hypervisor, or the path \
+                         of the reads has changed"
                     ),
                     evidence: None,
                 });

@@ -80,7 +80,7 @@ struct Stale {
 impl Stale {
     /// Returns whether a step, seen at a time by the clock after it, corrects the wall clock.
     fn is_mended_by(self, time: f64, step: i64) -> bool {
-        // By the clock before the step, too.
+        // Also by the clock before the step.
         let soon = |time: f64| (0.0..AFTER).contains(&(time - self.since));
         let nearer = match self.behind_ns {
             Some(behind) => behind.saturating_sub(step).saturating_abs() < behind.saturating_abs(),

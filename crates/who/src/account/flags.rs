@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub enum FlagKind {
     /// The wall clock in a function that waits or measures: it may be set at any time.
     WallClockForIntervals,
-    /// Reads so close together that a clock of the last tick would return the same time for most of them.
+    /// Reads so close together that a coarse clock would return the same time for most of them.
     CoarseCandidate,
     /// CPU-time clocks, which are always a system call, in a hot path.
     CpuTimeInHotPath,
@@ -63,7 +63,7 @@ const WAITING: [&str; 14] = [
 const HOT: f64 = 0.005;
 /// Samples that a rate needs at least: a single sample would represent a hundred thousand reads.
 const FEW: f64 = 10.0;
-/// Least share of the CPU time that a clock of the last tick must save.
+/// Least share of the CPU time that a coarse clock must save.
 const WORTH: f64 = 0.02;
 /// Least share of reads that are closer together than a tick.
 const CLOSE: f64 = 0.9;
@@ -107,7 +107,7 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
             flags.push(flag(
                 FlagKind::AvoidableSystemCall,
                 Confidence::Medium,
-                format!("{:.1} % of the CPU time, past the vDSO", share * 100.0),
+                format!("{:.1} % of the CPU time, without the vDSO", share * 100.0),
                 "which clock it reads is not seen, but --syscalls counts it; CPU-time clocks need \
                  the call",
             ));
@@ -128,8 +128,8 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
         }
         let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time())
             && !(cell.path == Path::ClocksmithRun && cell.own == Some(OwnClock::Coarse));
-        // A clock of the last tick measures an interval below a tick as 0. So it does not replace a clock that measures
-        // intervals, unless each read is a system call.
+        // A coarse clock measures an interval below a tick as 0. So it does not replace a clock
+        // that measures intervals, unless each read is a system call.
         let slow = matches!(cell.path, Path::VdsoFallback | Path::Syscall);
         if fine
             && (wall || slow)

@@ -17,7 +17,7 @@ pub enum RemedyId {
     FastClockLibrary,
     /// The vDSO instead of the program's own system call.
     ReadThroughVdso,
-    /// A clock of the last tick, or a cached time.
+    /// A coarse clock, or a cached time.
     CheaperReads,
     /// CPU time less often.
     CpuTimeLess,

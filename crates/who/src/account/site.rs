@@ -367,7 +367,7 @@ mod tests {
             Native,
         );
         assert_eq!(of(named).0, "app::main::{closure#0}");
-        // A static program has the thread's first function, too.
+        // A static program also has the thread's first function.
         let start = ("start", "app", Native);
         assert_eq!(found(&[vdso, now, elapsed, plain, start]).0, plain.0);
     }

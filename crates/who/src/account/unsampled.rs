@@ -134,8 +134,7 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
 }
 
 /// The number of calls of a process that breakpoints saw and no sample met: as many as were seen or more, and no more than
-/// samples can have missed. Nothing is known of what is between, so the value is as many times the one as the other is
-/// times it.
+/// samples can have missed. Nothing is known about what is between these two, so the value is their geometric mean.
 fn between(counted: f64, most: f64) -> Calls {
     let (low, high) = (counted.min(most), most.max(counted));
     Calls { value: (low * high).sqrt(), low, high, behind: low, near: low }

@@ -52,10 +52,10 @@ pub const FALLS: u64 = 3;
 /// Reads of the wall clock that must have been seen.
 const READS: u64 = 4;
 
-/// Whether a time-out is the remaining time until a deadline: it was `before` in one look and `after` in the
-/// next one, `between` later (all in nanoseconds). A constant time-out is not, nor is one wait that was seen
-/// twice. The moment of a look within a wait is random, so a decrease counts if it is between half of
-/// `between` and nearly twice that.
+/// Whether a time-out is the remaining time until a deadline: it was `before` at one examination and
+/// `after` at the next one, `between` later (all in nanoseconds). A constant time-out is not, nor is
+/// one wait that was seen twice. The moment of an examination within a wait is random, so a decrease
+/// counts if it is between half of `between` and nearly twice that.
 #[must_use]
 pub fn falls(before: u64, after: u64, between: u64) -> bool {
     /// Time-outs of `poll` are whole milliseconds; a few of them are not evidence.

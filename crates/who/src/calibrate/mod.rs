@@ -50,7 +50,7 @@ const BESIDE_OTHERS: f64 = 0.45;
 pub struct Served {
     /// `clock_gettime` of a clock that reads the counter.
     pub fine: Option<Span>,
-    /// `clock_gettime` of a clock of the last tick.
+    /// `clock_gettime` of a coarse clock.
     pub coarse: Option<Span>,
     /// `gettimeofday`.
     pub gettimeofday: Option<Span>,
@@ -192,7 +192,7 @@ fn measure(budget: Duration) -> Costs {
 }
 
 /// The cost of one function by both paths. A system call is slower for a while after the kernel has switched to the
-/// thread: a clock of CPU time takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its
+/// thread: a CPU-time clock takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its
 /// cost lies between the quartiles, and the account allows for both.
 fn of_both(library: Option<&Samples>, call: Option<&Samples>) -> Cost {
     let between = |samples: &Samples| {

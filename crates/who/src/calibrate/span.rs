@@ -18,7 +18,8 @@ const SURROUNDINGS: f64 = 0.15;
 /// the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
 /// 2024.
 pub(super) const OVERLAP: f64 = 2.0;
-/// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a clock of the last tick.
+/// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a read of a
+/// coarse clock.
 const LEAST: f64 = 0.07;
 /// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns and more of slow
 /// ones on processors of 2024. Samples find the wait at the read.

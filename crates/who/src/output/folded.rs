@@ -18,8 +18,8 @@ pub fn folded(recording: &Recording) -> String {
 }
 
 /// A name without the format's own signs: a semicolon separates frames, a line end stacks. Readers of the format
-/// search for names, so the sign is replaced and not spelled out. Characters that reverse or hide text where the file
-/// is shown are replaced, too.
+/// search for names, so the sign is replaced and not spelled out. Characters that reverse or hide text where the
+/// file is shown are also replaced.
 fn clean(name: &str) -> String {
     name.chars().map(|c| if c == ';' || visible::hides(c) { '_' } else { c }).collect()
 }

@@ -101,8 +101,8 @@ fn code_without_names(pid: u32, part: f64, made: bool) -> String {
         );
     }
     format!(
-        "process {pid}: functions in {part:.0} % of its reads: their code was not mapped any more when they were looked up, \
-         because the process had ended, or had unloaded a library"
+        "process {pid}: functions in {part:.0} % of its reads: their code was no longer mapped when \
+         they were looked up, because the process had ended, or had unloaded a library"
     )
 }
 
@@ -133,8 +133,9 @@ fn compiled<'a>(
     let mut gaps = Vec::new();
     if share(interpreted) > WORTH {
         gaps.push(format!(
-            "process {pid}: functions of {language} that the machine interprets, in {:.0} % of its reads: the names are \
-             those of compiled code, which functions that run often become (not with -Xint)",
+            "process {pid}: functions of {language} that are interpreted, in {:.0} % of its reads: \
+             the names are those of compiled code, which functions that run often become (not with \
+             -Xint)",
             share(interpreted) * 100.0
         ));
     }
@@ -304,7 +305,7 @@ mod tests {
     fn code_that_is_gone_is_not_said_to_be_made_at_run_time() {
         let (made, gone) = (code_without_names(7, 45.0, true), code_without_names(7, 45.0, false));
         assert!(made.starts_with("process 7: names of code that it made at run time, in 45 % of"));
-        assert!(gone.contains("not mapped any more") && !gone.contains("perf"), "{gone}");
+        assert!(gone.contains("no longer mapped") && !gone.contains("perf"), "{gone}");
     }
 
     #[test]
@@ -334,7 +335,7 @@ mod tests {
         let (app, interpreter) =
             (stack("App.main", FrameKind::Jit, 90), stack("Interpreter", FrameKind::Jit, 10));
         let both = of(Runtime::Jvm, &[app.clone(), interpreter]);
-        assert!(both[0].contains("that the machine interprets, in 10 %"), "{both:?}");
+        assert!(both[0].contains("that are interpreted, in 10 %"), "{both:?}");
         assert!(both[1].contains("-XX:-Inline") && both.len() == 2, "{both:?}");
         assert_eq!(of(Runtime::Jvm, std::slice::from_ref(&app)).len(), 1);
         let unnamed = stack(crate::symbols::UNNAMED, FrameKind::Unnamed, 9);

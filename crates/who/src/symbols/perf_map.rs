@@ -162,7 +162,7 @@ impl PerfMap {
     }
 }
 
-/// The file that V8 states behind a function's name, without the line: `node:` for its own library.
+/// The file that V8 states after a function's name, without the line: `node:` for its own library.
 #[must_use]
 pub fn place(name: &str) -> Option<&str> {
     let (_, place) = name.split_once(' ').filter(|_| is_script(name))?;

@@ -107,7 +107,7 @@ fn all_of<'a, U: UnwindSection<Slice<'a>>>(frame: &U, bases: &BaseAddresses) -> 
     let mut seen = HashSet::new();
     let mut entries = frame.entries(bases);
     loop {
-        // The library, too, uses nothing of a section that cannot be read.
+        // The library also uses nothing of a section that cannot be read.
         let Ok(Some(entry)) = entries.next() else { return true };
         let CieOrFde::Fde(entry) = entry else { continue };
         let Ok(entry) = entry.parse(U::cie_from_offset) else { return true };
@@ -145,7 +145,7 @@ fn ends<'a, U: UnwindSection<Slice<'a>>>(
     mut instructions: gimli::CallFrameInstructionIter<'_, Slice<'a>>,
 ) -> bool {
     loop {
-        // The library, too, stops at an instruction that it cannot read.
+        // The library also stops at an instruction that it cannot read.
         let Ok(Some(instruction)) = instructions.next() else { return true };
         let expression: UnwindExpression<usize> = match instruction {
             CallFrameInstruction::DefCfaExpression { expression }

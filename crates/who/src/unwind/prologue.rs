@@ -31,7 +31,7 @@ enum Effect {
     Push(u8),
     /// The stack pointer goes down.
     Down(u64),
-    /// A conditional jump: how far behind the instruction its target is.
+    /// A conditional jump: how far after the instruction its target is.
     Jump(i64),
 }
 

@@ -1,8 +1,9 @@
 //! The registers of the functions on a stack, by the unwind tables.
 //!
 //! The library that walks stacks restores the instruction, stack and frame pointers only. An interpreter keeps its state
-//! in the other registers that a callee keeps, too; the tables state where the functions that it has called have saved
-//! them. Pure; the tables are the file's, so nothing in them is believed beyond its bounds.
+//! in the other registers that a callee preserves; the tables state where the functions that it has called have saved
+//! them. Pure. The tables belong to the file, which may be damaged, so every value in them is checked against its
+//! bounds.
 
 use super::{Code, Sections, Unwinder, word};
 use crate::record::{Registers, Sample};

@@ -51,7 +51,7 @@ pub(super) fn would_be_seen(pid: u32, inner: u32, owners: Owners) -> Result<(), 
     let name = format!(".attach_pid{inner}");
     match rustix::fs::statat(&cwd, &name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(rustix::io::Errno::NOENT) => {}
-        Ok(_) => return Err(format!("{name} is in its working directory already")),
+        Ok(_) => return Err(format!("{name} is already in its working directory")),
         Err(_) => return Err(unknown()),
     }
     let root = open(pid, "root").and_then(|root| rustix::fs::fstat(root).ok());

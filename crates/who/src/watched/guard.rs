@@ -132,8 +132,8 @@ pub fn open_mapped(path: &Path) -> Result<File, NotOpened> {
     open_regular(&place, &stat)
 }
 
-/// Opens the file that had a name when a process mapped it: it must be the same file, or one of the process's user or
-/// root.
+/// Opens a mapped file by its name: the file must be the one that was mapped, or belong to the
+/// process's user or to root.
 ///
 /// # Errors
 /// Returns an error if [`open_mapped`] does, or if another user may have written the file.
@@ -235,7 +235,7 @@ impl Temporary {
     /// Makes an empty file of this mode that was not there.
     ///
     /// # Errors
-    /// Returns an error if the file exists already or cannot be made.
+    /// Returns an error if the file already exists or cannot be made.
     pub fn make(&self, name: &CStr, mode: u32) -> Result<File, NotOpened> {
         let flags = OFlags::WRONLY
             .union(OFlags::CREATE)
@@ -249,7 +249,7 @@ impl Temporary {
     /// The same, and gives it to the process's user.
     ///
     /// # Errors
-    /// Returns an error if the file exists already, or cannot be made or given to that user.
+    /// Returns an error if the file already exists, or cannot be made or given to that user.
     pub fn make_theirs(&self, name: &CStr, mode: u32) -> Result<(), NotOpened> {
         self.make(name, mode)?;
         let (user, group) = (Uid::from_raw(self.owners.user), Gid::from_raw(self.owners.group));

@@ -128,7 +128,7 @@ pub(super) struct About<'a> {
 /// Returns the code in a machine's map that is neither its JDK's nor the system's, by readable names, each once.
 pub(super) fn strangers(maps: &[Mapping], about: &About<'_>) -> Vec<String> {
     let Some(home) = maps.iter().find_map(home) else {
-        return vec!["a machine whose JDK is not known".to_owned()];
+        return vec!["a JVM whose JDK is not known".to_owned()];
     };
     let mut found: Vec<String> = Vec::new();
     for mapping in maps.iter().filter(|mapping| mapping.executable) {
@@ -285,7 +285,7 @@ mod tests {
                 &parse("1000-2000 r-xp 0 0:1 1 /usr/bin/x"),
                 &About { code: 0..0, user: 0, written: &|_| ROOT, ours: &|_| false }
             ),
-            ["a machine whose JDK is not known"]
+            ["a JVM whose JDK is not known"]
         );
     }
 }

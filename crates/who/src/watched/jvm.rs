@@ -3,10 +3,11 @@
 //!
 //! The JVM writes `/tmp/perf-PID.map` on a request by its attach protocol, which `jcmd` uses: a file
 //! `.attach_pidPID` and SIGQUIT make it listen at a socket (HotSpot attachListener_linux.cpp, JDK 9 and
-//! later; `Compiler.perfmap` since 17). Another JVM would be ended by the signal, or would dump its
-//! threads or its memory. So the signal is sent only to a JVM that was configured to take requests (`hotspot`), would
-//! recognise this one (`attach`), and has mapped no code that may have set another action (`jdk`), unless the user
-//! wishes it; and only once: the file stays if the JVM did not reply, and a JVM with such a file is not signalled.
+//! later; `Compiler.perfmap` since 17). The signal would end any other JVM, or make it dump its threads or its
+//! memory. So the signal is sent only to a JVM that was configured to take requests (`hotspot`), would
+//! recognise this one (`attach`), and has mapped no code that may have set another action (`jdk`), unless the
+//! user requests it; and only once: the file stays if the JVM did not reply, and a JVM with such a file is not
+//! signalled.
 
 use super::attach;
 use super::guard::{NotOpened, Temporary, text};
@@ -131,7 +132,7 @@ pub enum Requests {
     No,
     /// Those in which no code can have set its own action for the signal: see `jdk`.
     Sure,
-    /// Others as well, at the user's wish.
+    /// Others as well, at the user's request.
     Wished,
 }
 
@@ -179,7 +180,7 @@ pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
     let (status, text) = answer.split_once('\n').unwrap_or((&answer, ""));
     if status.trim() != "0" {
         let line = text.lines().next().unwrap_or("it knows no Compiler.perfmap");
-        return Err(gap(&format!("the machine says: {line}")));
+        return Err(gap(&format!("the JVM says: {line}")));
     }
     let names = tmp
         .open(&map)

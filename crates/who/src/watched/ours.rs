@@ -15,7 +15,7 @@ use std::ops::Range;
 pub enum OwnClock {
     /// A line over the counter (`clocksmith run`).
     Disciplined,
-    /// The kernel's clocks of the last tick (`clocksmith run --source coarse`).
+    /// The kernel's coarse clocks (`clocksmith run --source coarse`).
     Coarse,
     /// A clock that takes longer than the kernel's (`clocksmith run --as`).
     Slow,
@@ -57,9 +57,7 @@ impl OwnClock {
     pub fn words(self) -> &'static str {
         match self {
             Self::Disciplined => "already runs on the fast clock (clocksmith run)",
-            Self::Coarse => {
-                "already runs on the clock of the last tick (clocksmith run --source coarse)"
-            }
+            Self::Coarse => "already runs on the coarse clock (clocksmith run --source coarse)",
             Self::Slow => {
                 "runs as if its clock were slow (clocksmith run --as): costs are those of that clock"
             }

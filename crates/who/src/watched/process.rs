@@ -192,7 +192,7 @@ impl Process {
         if self.runtime == Runtime::Python && self.python.is_none() {
             match Python::find(self) {
                 Ok(python) => {
-                    // The search failed while the library was not mapped yet.
+                    // The search failed because the library had not been mapped yet.
                     (self.python, self.no_python) = (Some(python), None);
                 }
                 Err(why) => self.no_python = Some(why),

@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
     /// Makes it.
     ///
     /// # Errors
-    /// Returns an error if the file exists already or cannot be made.
+    /// Returns an error if the file already exists or cannot be made.
     pub(super) fn make(tmp: &'a Temporary, pid: u32, inner: u32) -> Result<Self, String> {
         let name = request_name(inner);
         let cannot = |why: String| format!("cannot create /tmp/{}{why}", shown(&name));
@@ -137,7 +137,7 @@ impl<'a> Map<'a> {
     /// Makes it, for the user of the machine.
     ///
     /// # Errors
-    /// Returns an error if the file exists already, or cannot be made or given to that user.
+    /// Returns an error if the file already exists, or cannot be made or given to that user.
     pub(super) fn make(tmp: &'a Temporary, inner: u32) -> Result<Self, NotOpened> {
         let name = map_name(inner);
         tmp.make_theirs(&name, OURS)?;
@@ -232,9 +232,10 @@ fn identity(pid: u32) -> Option<String> {
     Some(format!("{} {pid} {started}", boot.trim()))
 }
 
-/// Removes the files that a killed run of this user has left for a process of this id: the file of a request to a
-/// machine that `listens` already, or that was another process; and a map. Another program's files stay, and so
-/// does the file of a request to which this machine did not reply.
+/// Removes the files that a killed run of this user has left for the process id: a map; and the
+/// file of a request, if the JVM already `listens`, or if the request was for an earlier process of
+/// this id. Another program's files stay, and so does the file of a request to which this JVM did
+/// not reply.
 pub(super) fn remove_former(tmp: &Temporary, pid: u32, inner: u32, listens: bool) {
     let ours = rustix::process::geteuid().as_raw();
     let plain = |stat: &rustix::fs::Stat, user: u32| {

@@ -1,14 +1,14 @@
-//! Whether a file that a program made is the former one with the requested words, and no more.
+//! Whether a file that a program made is the previous one with the requested words, and no more.
 //!
 //! - Every previous section and every line outside of entries is present, in the same order.
 //! - Every previous entry is present, in the same order, with the same lines; the line of its kernel has the same
 //!   words, except those that were requested. An entry may be lost only where the settings make it (`10_linux`)
 //!   and its kernel is no longer in `/boot`.
-//! - Entries may be added: of kernels that were installed since the file was made. Each is like a former entry of its
-//!   section but for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
+//! - Entries may be added: of kernels that were installed since the file was made. Each is like a previous entry of its
+//!   section except for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
 //!   initial RAM disk `10_linux` gives it another `root=`. Entries of other programs (`30_os-prober`) may be added, but not
-//!   in front of all former ones, where GRUB boots them. No entry is added of a kernel that had one before, in any section,
-//!   and none outside of the sections.
+//!   in front of all previous ones, where GRUB boots them. No entry is added of a kernel that had one before, in any
+//!   section, and none outside of the sections.
 //!
 //! Comments and indentation are ignored, and so are the lines of `00_header` that set the language of messages. A file
 //! that was out of date before has more differences, which is not a fault of the program; but these changes were not
@@ -58,8 +58,8 @@ pub(super) fn difference(
 const OF_KERNEL: [&str; 8] =
     ["title", "version", "linux", "initrd", "sort-key", "machine-id", "id", "grub_class"];
 
-/// Returns the reason why an added entry file is not one of a kernel that was installed since, like a former one of its
-/// directory.
+/// Returns the reason why an added entry file is not one of a kernel that was installed since, like
+/// a previous one of its directory.
 pub(super) fn added_entry(
     path: &Path,
     text: Option<&str>,
@@ -83,7 +83,7 @@ pub(super) fn added_entry(
         beside.filter(|made| is_bls(&made.path)).filter_map(|made| made.before.as_deref())
     };
     if siblings().any(|text| kernel_of(text).as_ref() == Some(&kernel)) {
-        return Some(format!("its kernel {} has an entry already", short(&kernel)));
+        return Some(format!("its kernel {} already has an entry", short(&kernel)));
     }
     let alike = Alike { change, has_kernel };
     let rest = |text: &str| -> Vec<(usize, String)> {
@@ -326,7 +326,8 @@ impl Alike<'_> {
         })
     }
 
-    /// Returns the reason why an added entry is not one of a new kernel, or of another program after the former ones.
+    /// Returns the reason why an added entry is not one of a new kernel, or of another program
+    /// after the previous ones.
     fn added(&self, was: &[Entry<'_>], new: &Entry<'_>, leads: bool) -> Option<String> {
         if !is_made(new.section) {
             return leads.then(|| "before the previous ones".to_owned());
@@ -405,7 +406,7 @@ impl Alike<'_> {
             match new.next() {
                 None => return Some(format!("no longer has `{}`", short(old))),
                 Some((number, new)) if !self.same_line(old, new) => {
-                    // In place of a removed former line the next one follows.
+                    // In place of a removed previous line the next one follows.
                     let lost = !is.iter().any(|(_, line)| self.same_line(old, line));
                     return Some(match keyword(new, &KERNEL) {
                         None if lost && keyword(old, &KERNEL).is_none() => {

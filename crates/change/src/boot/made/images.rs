@@ -60,7 +60,7 @@ pub(crate) fn options(path: &Path, text: &str) -> Option<String> {
     counts.then(|| bls::all_options(text))
 }
 
-/// Returns whether a file boots nothing, or is truncated, and the former one was not.
+/// Returns whether a file boots nothing, or is truncated, and the previous one was not.
 pub(crate) fn is_broken(path: &Path, before: &str, now: &str) -> bool {
     if now.trim().is_empty() {
         return !before.trim().is_empty();

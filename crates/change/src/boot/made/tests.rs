@@ -128,7 +128,7 @@ fn grub_with_an_added_entry_unlike_the_former_ones_is_refused() {
         assert!(error.starts_with("has a new entry 'Debian X'") && error.contains(why), "{error}");
     }
     assert_eq!(with("10_linux", &added("vmlinuz-7", "quiet quirk=1")), Ok(()));
-    // After the former ones another program may add its own.
+    // After the previous ones another program may add its own.
     let other = "menuentry 'Other' {\n\tchainloader +1\n}\n";
     assert_eq!(with("30_os-prober", other), Ok(()));
     let error = with("00_header", other).unwrap_err();

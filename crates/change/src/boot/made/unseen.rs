@@ -291,7 +291,7 @@ fn named<'a>(items: &'a [Item], value: &str, reads_entries: bool) -> Option<&'a 
     for part in value.split('>') {
         let mut inside = items.iter().enumerate().filter(|(_, item)| item.within == within);
         let (index, _) = match part.parse::<usize>() {
-            // Entries in separate files are counted, too.
+            // Entries in separate files are also counted.
             Ok(_) if reads_entries => return None,
             Ok(number) => inside.nth(number),
             Err(_) => inside.find(|(_, item)| item.id == part || item.title == part),

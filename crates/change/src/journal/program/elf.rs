@@ -31,7 +31,8 @@ const NEEDED: u64 = 1;
 const NAMES: u64 = 5;
 const RPATH: u64 = 15;
 const RUNPATH: u64 = 29;
-/// Libraries that intercept calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`, `DT_DEPAUDIT`): loaded, too.
+/// Libraries that intercept calls of others (`DT_AUXILIARY`, `DT_FILTER`, `DT_AUDIT`,
+/// `DT_DEPAUDIT`): also loaded.
 const OTHERS: [u64; 4] = [0x7fff_fffd, 0x7fff_ffff, 0x6fff_fefc, 0x6fff_fefb];
 
 struct Part {

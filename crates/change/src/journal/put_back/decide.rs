@@ -152,7 +152,7 @@ pub(in super::super) fn decide(
     Ok(())
 }
 
-/// Whether the present state is the former one, or one that this change made.
+/// Whether the present state is the previous one, or one that this change made.
 fn ours(journal: &Journal, entry: &Entry, record: &Record, current: &State, mode: Mode) -> bool {
     if current.same(&record.old) || record.new.as_ref().is_some_and(|new| current.same(new)) {
         return true;
@@ -192,7 +192,7 @@ fn regenerate(entry: &Entry, step: usize) -> Option<&Vec<String>> {
 }
 
 fn can_regenerate(entry: &Entry, record: &Record) -> bool {
-    // If a step of the change wrote the file as well, no program generates its former content.
+    // If a step of the change wrote the file as well, no program generates its previous content.
     record.planned.is_empty()
         && record.rewritten_by.iter().any(|step| regenerate(entry, *step).is_some())
 }

@@ -76,7 +76,8 @@ pub(super) fn gone_entries(
             notes.push(match unseen {
                 None => format!("{shown}: it was removed since, and is not restored"),
                 Some(why) => format!(
-                    "{shown} {why}, and look whether it has words of this change: they were not reverted there"
+                    "{shown} {why}, and check whether it has words of this change: they were not \
+                     reverted there"
                 ),
             });
         }

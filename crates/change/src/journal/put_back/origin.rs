@@ -2,9 +2,9 @@
 //! changed them since.
 //!
 //! A time does not decide it: a kernel can be installed a minute after a run was killed. So the contents are compared.
-//! A boot loader's program leaves the former file with the words of the change, complete or truncated; everything else
-//! belongs to another process, and is never replaced by the former bytes, which have the entries of the kernels of that
-//! time.
+//! A boot loader's program leaves the previous file with the words of the change, complete or truncated; everything
+//! else belongs to another process, and is never replaced by the previous bytes, which have the entries of the kernels
+//! of that time.
 
 use super::super::capture::capture;
 use super::super::entry::{Entry, Record, State};
@@ -60,7 +60,7 @@ fn is_of(old: &str, now: &str, words: &HashSet<&str>) -> Option<Has> {
     part.then_some(Has::Part)
 }
 
-/// The texts of a record: the former one, and the present one.
+/// The texts of a record: the previous one, and the present one.
 fn texts(journal: &Journal, record: &Record) -> Option<(String, String)> {
     let State::File { content, .. } = &record.old else { return None };
     let old = journal.store.text(content)?;
@@ -80,7 +80,7 @@ fn is_of_change(entry: &Entry, old: &str, now: &str) -> Option<Has> {
     is_of(old, now, &set(&all_words(entry)))
 }
 
-/// Returns whether a text differs from the former one only by the words of a change.
+/// Returns whether a text differs from the previous one only by the words of a change.
 pub(super) fn differs_by_words(entry: &Entry, old: &str, now: &str) -> bool {
     is_of_change(entry, old, now) == Some(Has::All)
 }
@@ -91,7 +91,7 @@ pub(super) fn without_words(entry: &Entry, line: &str) -> Vec<String> {
 }
 
 /// Returns whether the programs of a change that makes entries can have left this state, ended at any moment, and the
-/// former file would boot: all files that it names exist.
+/// previous file would boot: all files that it names exist.
 pub(super) fn is_of_program(
     journal: &Journal,
     entry: &Entry,
@@ -115,8 +115,8 @@ pub(super) fn is_of_program(
     }
 }
 
-/// Returns whether the former file of a record boots as before: every kernel and disk that its entries name exists, of
-/// those that existed when its program began, as far as that is known.
+/// Returns whether the previous file of a record boots as before: every kernel and disk that its
+/// entries name exists, of those that existed when its program began, as far as that is known.
 pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     let State::File { content, .. } = &record.old else { return true };
     if !has_entries(&record.path) {
@@ -132,8 +132,8 @@ pub(super) fn fits(journal: &Journal, entry: &Entry, record: &Record) -> bool {
     !missing.iter().any(was_there)
 }
 
-/// Returns the files that the former entries of a path load, that no longer exist, and that the present ones do not
-/// load.
+/// Returns the files that the previous entries of a path load, that no longer exist, and that the
+/// present ones do not load.
 pub(super) fn lost_images(journal: &Journal, record: &Record) -> Vec<String> {
     let State::File { content, .. } = &record.old else { return Vec::new() };
     let old = journal.store.text(content).filter(|_| has_entries(&record.path));
@@ -226,7 +226,8 @@ pub(super) fn empty_images(journal: &Journal, path: &Path) -> Vec<PathBuf> {
     names.iter().flat_map(at).filter(is_empty).collect()
 }
 
-/// Whether an environment block makes one of these entries the default one, and has the former words of kernels.
+/// Whether an environment block makes one of these entries the default one, and has the previous
+/// words of kernels.
 pub(super) fn chooses(journal: &Journal, record: &Record, entries: &[String]) -> bool {
     let Some((old, now)) = texts(journal, record) else { return false };
     let value = |text: &str, name: &str| {

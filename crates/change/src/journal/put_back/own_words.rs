@@ -1,8 +1,8 @@
 //! The words that other users or programs added to entries and settings, where the program of a revert (grubby) removes
 //! words from all of them, or adds words to all.
 //!
-//! A file that differs from the former one only by the words of the change becomes the former one. For any other file,
-//! the words that it lost or got are reported, if these may not come from the change.
+//! A file that differs from the previous one only by the words of the change becomes the previous one. For any other
+//! file, the words that it lost or got are reported, if these may not come from the change.
 
 use super::super::entry::{Entry, Record, State};
 use super::super::found::found;
@@ -63,7 +63,7 @@ impl Former {
         }
     }
 
-    /// Reports on an entry that was made since the change: its former words do not exist.
+    /// Reports on an entry that was made since the change: its previous words do not exist.
     fn new_entry(
         &self,
         journal: &Journal,
@@ -171,7 +171,7 @@ fn known_file(
     }
 }
 
-/// Restores the former file.
+/// Restores the previous file.
 fn former(journal: &Journal, entry: &Entry, index: usize) -> bool {
     let Some(record) = entry.records.get(index) else { return false };
     let Ok(now) = found(journal.place.tree(), &record.path) else { return false };

@@ -122,9 +122,9 @@ fn remake(
     Err(JournalError::Partly { restored: std::mem::take(&mut report.restored), open })
 }
 
-/// Restores the previous files where a killed program left files that boot nothing: its next run is
-/// compared with them, and they boot the kernels that still exist if that run fails. Returns the
-/// failures.
+/// Restores the previous files where a killed program left files that boot nothing. The next run of
+/// the program is compared with the restored files, and if that run fails, they still boot the
+/// kernels that exist. Returns the failures.
 fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let mut open = Vec::new();
     for (index, record) in entry.records.iter().enumerate() {

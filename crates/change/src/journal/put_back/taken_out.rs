@@ -254,8 +254,9 @@ pub(super) fn take_out(
     true
 }
 
-/// By force, the former content replaces edits by others, except where entries of removed kernels would be restored:
-/// then a file without words of the change stays as it is, and one with them is refused. Returns whether it stays.
+/// By force, the previous content replaces edits by others, except where entries of removed kernels would be
+/// restored: then a file without words of the change stays as it is, and one with them is refused. Returns whether
+/// it stays.
 pub(super) fn stays(
     journal: &Journal,
     entry: &mut Entry,
@@ -292,8 +293,8 @@ pub(super) fn stays(
     Ok(true)
 }
 
-/// Records the words by which a file that becomes the former one differs from it: the files that a program generates
-/// from it lose and get them, too.
+/// Records the words by which a file that becomes the previous one differs from it: the files that
+/// a program generates from it lose and get the same words.
 pub(super) fn override_words(journal: &Journal, entry: &mut Entry, index: usize) {
     let Some(record) = entry.records.get(index) else { return };
     let old = match &record.old {
@@ -398,7 +399,7 @@ mod tests {
         assert_eq!(of(old, new, now, &takes), some(now, false));
         let now = "A=5\nGRUB_CMDLINE_LINUX=\"quiet\"\nGRUB_CMDLINE_LINUX_DEFAULT=splash\n";
         assert_eq!(of(old, new, now, &takes), some(now, false));
-        // Its former place in this line is not certain.
+        // Its previous place in this line is not certain.
         assert_eq!(of(old, new, "GRUB_CMDLINE_LINUX=\"quiet x\"\n", &takes), None);
         let adds = change(&["a=1", "b=2"], &[]);
         let (old, new) = ("X=\nW=\"q\"\n", "X=\nW=\"q a=1 b=2\"\n");

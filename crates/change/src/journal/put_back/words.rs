@@ -75,7 +75,8 @@ pub(super) fn sets(line: &str, word: &str) -> bool {
     value.split(|it: char| it.is_whitespace() || "\"'".contains(it)).any(plain)
 }
 
-/// Returns the messages about words that a reverted change had added, and that others have in their settings, too.
+/// Returns the messages about words that a reverted change had added, and that others also have in
+/// their settings.
 pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
     let words = all_words(entry);
     let found = words.add.iter().filter_map(|word| {

@@ -181,8 +181,8 @@ fn scaling(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Several threads",
-        "What a read costs each thread while others read too. Dots below each other: threads do not get in \
-         each other's way.",
+        "What a read costs each thread while others read too. Dots exactly below one another mean \
+         that the threads do not slow each other down.",
         &plot::scaling(report),
     );
     let rows = report.scaling.iter().map(|one| {
@@ -226,7 +226,7 @@ fn extras(out: &mut String, report: &BenchReport) {
     }
 }
 
-/// The comparison with a former run: the result, the plot, the rows.
+/// The comparison with an earlier run: the result, the plot, the rows.
 fn compared(out: &mut String, baseline: &BaselineReport) {
     let title = format!("Compared with {}", baseline.file);
     let words = std::iter::once(baseline.summary.as_str());

@@ -13,8 +13,8 @@ pub(super) const GENERATOR: &str = "clocksmith";
 /// The bytes at the beginning of a page that contain that name.
 const HEAD: u64 = 1024;
 
-/// Writes a page as a whole: a reader of the file sees the former page or this one. Overwrites only a page that
-/// clocksmith wrote.
+/// Writes a page as a whole: a reader of the file sees the previous page or this one. Overwrites
+/// only a page that clocksmith wrote.
 pub(crate) fn put(path: &Path, page: &str) -> Result<()> {
     if path == Path::new("-") {
         return render::text(page);

@@ -27,7 +27,7 @@ pub(super) fn flags(out: &mut String, profile: &Profile, verbose: bool, style: S
             FlagKind::WallClockForIntervals => {
                 "the wall clock, perhaps for a time-out or an interval"
             }
-            FlagKind::CoarseCandidate => "candidate for a clock of the last tick",
+            FlagKind::CoarseCandidate => "candidate for a coarse clock",
             FlagKind::CpuTimeInHotPath => "CPU-time clock in a hot path",
             FlagKind::AvoidableSystemCall => "system calls that the vDSO could save",
         };

@@ -60,7 +60,7 @@ pub(super) fn functions(
     }
 }
 
-/// The callers of a function without a name; with `-v` the lines of the source, too.
+/// The callers of a function without a name; with `-v` also the lines of the source.
 fn sources(callers: &[CallerRow], lines: &[LineRow], verbose: bool) -> Vec<String> {
     let most = if verbose { usize::MAX } else { CALLERS };
     let mut rows: Vec<String> = callers

@@ -1,4 +1,4 @@
-//! `--baseline`: a former run, read from its JSON.
+//! `--baseline`: an earlier run, read from its JSON.
 
 use crate::report::bench::{BaselineReport, BenchReport};
 use anyhow::{Context, Result, bail};
@@ -10,10 +10,10 @@ use clocksmith_measure::bench::stats::{Difference, Estimate};
 use serde::Deserialize;
 use std::path::Path;
 
-/// Longest document of a former run, in bytes: of a thousand CPUs it has one.
+/// Longest document of an earlier run, in bytes: of a thousand CPUs it has one.
 const LONGEST: u64 = 16 << 20;
 
-/// The fields that are needed of a former run.
+/// The fields that are needed of an earlier run.
 #[derive(Deserialize, Debug)]
 pub(super) struct Former {
     schema: String,
@@ -60,7 +60,7 @@ struct FormerCosts {
     throughput: Option<Estimate>,
 }
 
-/// Reads a former run.
+/// Reads an earlier run.
 pub(super) fn read(file: &Path) -> Result<Former> {
     let shown = file.display();
     let text = given::read(file, Kinds::Streams, LONGEST)
@@ -126,7 +126,7 @@ impl Former {
         Ok(())
     }
 
-    /// The CPU that it ran on: a comparison runs there, too, where that is allowed.
+    /// The CPU that it ran on: a comparison also runs there, where that is allowed.
     pub(super) fn cpu(&self) -> Option<u32> {
         self.method.cpu
     }
@@ -256,7 +256,7 @@ fn unlike(report: &BenchReport, former: &Former) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Returns the result of reading a former run in which one figure is replaced.
+    /// Returns the result of reading an earlier run in which one figure is replaced.
     fn read_with(pointer: &str, figure: &str) -> Result<Former> {
         let estimate = serde_json::json!({"ns": 20.0, "low": 19.0, "high": 21.0});
         let mut run = serde_json::json!({

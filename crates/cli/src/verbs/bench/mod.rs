@@ -37,7 +37,7 @@ pub(crate) fn run(common: &Common, wanted: &Wanted) -> Result<Code> {
     }
     let threads = threads(&wanted.threads)?;
     if let Some(cpu) = wanted.cpu {
-        // At once, not behind figures of another CPU.
+        // At once, not after figures of another CPU.
         let allowed = clocksmith_measure::pin::bindable(cpu);
         allowed.map_err(|why| anyhow::anyhow!("--cpu: {why}. Name one of these"))?;
     }
@@ -162,7 +162,7 @@ fn preset(name: &str) -> Result<Preset> {
     Preset::parse(name).with_context(|| {
         let names: Vec<String> =
             Preset::ALL.iter().map(|p| format!("{} ({})", p.code(), p.name())).collect();
-        format!("--like {name}: there is no such loop; there are {}", names.join(", "))
+        format!("--like {name}: there is no such loop; the loops are {}", names.join(", "))
     })
 }
 

@@ -21,7 +21,8 @@ pub(super) fn count(wanted: &Wanted) -> Result<u16> {
     let least = u16::try_from(clocksmith_measure::bench::compare::LEAST_STARTS).unwrap_or(u16::MAX);
     match (wanted.starts, &wanted.baseline) {
         (Some(few), Some(_)) if few < least => bail!(
-            "--starts {few}: a comparison needs at least {least} starts, or it does not know how far two starts differ"
+            "--starts {few}: a comparison needs at least {least} starts, because it must know how \
+             far two starts differ"
         ),
         (Some(count), _) => Ok(count),
         (None, Some(_)) => Ok(COMPARED),

@@ -34,7 +34,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Looks whether it may begin.
+    /// Checks whether it may begin.
     pub(super) fn prepare(wanted: &Wanted) -> Result<Self> {
         let sysfs = sysfs(wanted);
         let (original, available) = (sysfs.current()?, sysfs.available()?);

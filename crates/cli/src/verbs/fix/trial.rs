@@ -132,7 +132,7 @@ pub(super) fn checked(outcome: &Outcome) -> Checked {
 fn of(trust: Trust, outcome: &Outcome) -> Verified {
     match trust {
         Trust::Trusted => Verified::Trusted,
-        // The missing reference for the rate was missing before the change, too.
+        // The reference for the rate was already missing before the change.
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
             Verified::Trusted
         }

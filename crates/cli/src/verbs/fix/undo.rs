@@ -22,7 +22,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let place = place(common)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
     if let Err(error) = take_back(args, &place, &mut report) {
-        // A failed undo gets a document, too.
+        // A failed undo also gets a document.
         if common.json {
             let partly = error.is::<NotTakenBack>();
             report.result = if partly { Came::PartlyUndone } else { Came::Refused };

@@ -49,7 +49,7 @@ pub(super) fn feed(
                 break Ended::Itself(status);
             }
             if let Some(signal) = interrupt::signal() {
-                // Its pipe is closed then, so that the writer ends, too.
+                // Its pipe is closed then, so that the writer also ends.
                 let _ = child.kill();
                 let _ = child.wait();
                 break Ended::By(signal);

@@ -85,7 +85,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     })
 }
 
-/// The options that the engine has, too.
+/// The options that the engine also has.
 fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
     let mut out: Vec<OsString> = Vec::new();
     for (given, option) in [

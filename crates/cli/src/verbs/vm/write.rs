@@ -148,7 +148,7 @@ fn replace_with(
         let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     }
     written?;
-    // The name, too, is to be there after a power cut. Some file systems cannot do that.
+    // The name must also exist after a power cut. Some file systems cannot do that.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let _ = rustix::fs::openat(directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
     Ok(kept)
@@ -196,7 +196,8 @@ fn fill(mut file: File, content: &[u8], like: &Like<'_>, shown: &str) -> Result<
 /// Copies of one file at most.
 const COPIES: usize = 1000;
 
-/// Keeps the file as it was, beside it. A copy of another content that is there already stays, and this one gets a number.
+/// Keeps the file as it was, beside it. An existing copy with a different content stays, and this
+/// one gets a number.
 fn backup(
     directory: &OwnedFd,
     name: &OsStr,

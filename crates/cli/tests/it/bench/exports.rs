@@ -69,7 +69,7 @@ fn all_that_one_run_gives() {
     let markdown = std::fs::read_to_string(markdown).unwrap();
     assert!(markdown.contains("| CLOCK_MONOTONIC |") && markdown.contains("## Several threads"));
 
-    // A former run: a comparison of a run with itself shows no difference.
+    // An earlier run: a comparison of a run with itself shows no difference.
     let former = file("former.json");
     std::fs::write(&former, &out.stdout).unwrap();
     let out = run(&[

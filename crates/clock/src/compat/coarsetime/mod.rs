@@ -1,8 +1,8 @@
 //! The interface of `coarsetime` 0.1: `use clocksmith::compat::coarsetime::{Duration, Instant}`.
 //!
-//! Differences: a tick of `as_ticks` is a nanosecond. A recent time that was never updated is the
-//! kernel's last tick, not zero, also in a forked child of a process with an [`Updater`]. Instants
-//! never go backward. Arithmetic saturates; only a division by zero panics.
+//! Differences: a tick of `as_ticks` is a nanosecond. A recent time that has never been updated is
+//! the kernel's last tick, not zero, also in a forked child of a process with an [`Updater`].
+//! Instants never go backward. Arithmetic saturates; only a division by zero panics.
 //!
 //! ```
 //! use clocksmith::compat::coarsetime::{Clock, Duration, Instant};
@@ -61,7 +61,7 @@ impl Clock {
     }
 }
 
-/// Updates both recent times, by a thread.
+/// A thread that updates both recent times.
 #[derive(Debug)]
 pub struct Updater {
     period: core::time::Duration,

@@ -133,7 +133,7 @@ impl IntoNanoseconds for Duration {
     }
 }
 
-/// Makes that the recent time, unless a later one has been made that before.
+/// Sets the recent time, unless it has already been set to a later one.
 pub fn set_recent(instant: Instant) {
     // The wall clock is not used here, but zero would mean that no time is remembered.
     RECENT.remember(instant.0.as_nanos(), 1);

@@ -1,4 +1,4 @@
-//! The thread that keeps the recent time.
+//! The thread that updates the recent time.
 
 use super::clock::{Clock, RECENT, set_recent};
 use crate::updater::Updater;
@@ -7,23 +7,23 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-/// Settings of a thread that keeps the recent time.
+/// Settings of a thread that updates the recent time.
 #[derive(Debug)]
 pub struct Upkeep {
     interval: Duration,
     clock: Clock,
 }
 
-/// Keeps the recent time until it is dropped.
+/// Updates the recent time until it is dropped.
 #[derive(Debug)]
 pub struct Handle(#[expect(dead_code, reason = "dropped with this")] Updater);
 
 /// Why no thread was started.
 #[derive(Debug)]
 pub enum Error {
-    /// There is one already in this process.
+    /// This process already has one.
     UpkeepRunning,
-    /// The system gave none, or no memory for it.
+    /// The system could not start one, or had no memory for it.
     FailedToSpawnUpkeepThread(io::Error),
 }
 
@@ -48,13 +48,13 @@ impl std::error::Error for Error {
 }
 
 impl Upkeep {
-    /// Looks at the machine's clock at that interval.
+    /// Reads the machine's clock at that interval.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
         Self::new_with_clock(interval, Clock::new())
     }
 
-    /// Looks at that clock at that interval.
+    /// Reads that clock at that interval.
     #[must_use]
     pub const fn new_with_clock(interval: Duration, clock: Clock) -> Self {
         Self { interval, clock }
@@ -64,7 +64,7 @@ impl Upkeep {
     ///
     /// # Errors
     ///
-    /// Returns an error if such a thread runs already, or if the system cannot start one. A forked
+    /// Returns an error if such a thread already runs, or if the system cannot start one. A forked
     /// child does not inherit its parent's thread.
     pub fn start(self) -> Result<Handle, Error> {
         let Self { interval, clock } = self;

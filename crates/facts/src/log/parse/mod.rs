@@ -178,7 +178,7 @@ pub(crate) fn may_continue(event: &Event) -> bool {
 /// Where `needle` begins. A log may have millions of lines with a keyword, and `str::find` prepares
 /// each of its searches at a cost that is greater than the search of one line.
 pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
-    // To look whether it occurs is cheaper than to prepare a search, and it seldom does.
+    // Checking whether it occurs is cheaper than preparing a search, and it seldom does.
     if text.contains(needle) {
         memchr::memmem::find(text.as_bytes(), needle.as_bytes())
     } else {

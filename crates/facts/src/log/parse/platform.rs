@@ -310,7 +310,7 @@ fn cpus(m: &str, b: &str) -> Option<Event> {
         return Some(Event::Packages(u32::try_from(number(rest)?).ok()?));
     }
     let rest = b.strip_prefix("CPU0: ").or_else(|| b.strip_prefix("CPU: "))?;
-    // `(fam: 06, model: 17, ` in 3.6 to 4.3: hexadecimal, too.
+    // `(fam: 06, model: 17, ` in 3.6 to 4.3: also hexadecimal.
     let family_at = find(rest, "(family: 0x").or_else(|| find(rest, "(fam: "))?;
     Some(Event::CpuModel {
         name: clip(rest[..family_at].trim(), 80),

@@ -11,7 +11,7 @@ use super::{after, number};
 pub(super) const KEYWORDS: &[&str] =
     &["lost ticks", "time source seems", "Losing ", " timer tick(s)!", "back to HPET"];
 
-/// `b`: the message, behind the kernel's own prefixes.
+/// `b`: the message, after the kernel's own prefixes.
 pub(super) fn parse(b: &str) -> Option<Event> {
     let lost = |kind| Some(Event::LostTicks(kind));
     if b.starts_with("warning: many lost ticks")

@@ -56,7 +56,7 @@ fn memory(m: &str) -> bool {
 
 /// `Initializing HighMem for node 0 (00037bfe:00102000)` (`arch/x86/mm/highmem_32.c`), `  HighMem  [mem 0x...` and `HighMem
 /// zone: 1280 pages` (`mm/page_alloc.c`), `Memory: 3106080K/3177972K available (..., 2264968K highmem)`: CONFIG_HIGHMEM
-/// exists only with 32 bits, on every architecture. A kernel with it and without such memory prints `0K highmem`.
+/// exists only in 32-bit kernels, on every architecture. A kernel with it and without such memory prints `0K highmem`.
 fn high_memory(m: &str) -> bool {
     m.starts_with("Initializing HighMem ")
         || m.starts_with("HighMem ")

@@ -193,7 +193,8 @@ impl Scanner {
         }
     }
 
-    /// Sets the former boot aside: the banner of a boot shows that no earlier one is the last one.
+    /// Sets the previous boot aside: the banner of a boot shows that no earlier one is the last
+    /// one.
     pub(super) fn leave_former(&mut self) {
         self.worked = self.former.take().filter(|former| !former.captures).or(self.worked.take());
     }
@@ -210,7 +211,7 @@ impl Scanner {
         }
     }
 
-    /// Restores the former boot if the later lines are quoted, or of another machine.
+    /// Restores the previous boot if the later lines are quoted, or of another machine.
     pub(super) fn take_back_former(&mut self) {
         let is_boot =
             self.banner.is_some() || self.store.has_decided() || self.stamped >= BOOT_LINES;

@@ -22,7 +22,7 @@ pub(super) struct Input<'a> {
     name: &'a str,
     window: Vec<u8>,
     filled: usize,
-    /// Whether nothing was read yet.
+    /// Whether nothing has been read yet.
     is_new: bool,
     /// Whether lines end with carriage returns.
     returns: bool,

@@ -47,7 +47,7 @@ pub(super) fn of_host(page: &mut Page<'_>, at: usize) -> usize {
     2
 }
 
-/// The file that a command alone on its line prints, behind a prompt or without one.
+/// The file that a command alone on its line prints, after a prompt or without one.
 fn printed(line: &str) -> Option<File> {
     let command = prompt::read(line).map_or(line.trim(), |prompt| prompt.command);
     let command = command.strip_prefix("sudo ").unwrap_or(command);
@@ -83,8 +83,9 @@ pub(super) fn of_two_commands(page: &mut Page<'_>, at: usize, wanted: &[File]) -
     Some(begin + 2 - at)
 }
 
-/// Lines behind a command of a shell that prints both files: one has a list of names, and the other one name of that list.
-/// Which is which follows from the number of names, and from their order where there is one name alone.
+/// Lines after a shell command that prints both files: one has a list of names, and the other one name
+/// of that list. Which is which follows from the number of names, and from their order where there is
+/// one name alone.
 pub(super) fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> {
     let both = wanted.contains(&File::Current) && wanted.contains(&File::Available);
     if !both || prompt::read(page.line(at)).is_none() {

@@ -111,7 +111,7 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     if lower.starts_with("clocksource: ") && page.lines().iter().any(|line| has(line, &registers)) {
         return 0;
     }
-    // Names have small letters, but for those of boards.
+    // Names have small letters, except those of boards.
     if lower.starts_with("clocksource: ") && page.line(at + 1).trim().starts_with("avail: ") {
         return inxi(page, at, name, "");
     }

@@ -32,7 +32,7 @@ pub(super) const READER: Reader = Reader {
     read,
 };
 
-/// Lines behind a command in which its output is looked for.
+/// Lines after a command in which its output is looked for.
 const OUTPUT: usize = 6;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {

@@ -106,7 +106,7 @@ fn backward(samples: &Samples, realtime: i64, hz: Option<f64>, found: &mut Found
         "A later read of the counter in another thread returned a smaller value",
         across,
     );
-    add(FindingId::CpuTimeBackward, Weight::Note, "A clock of CPU time went backwards", work);
+    add(FindingId::CpuTimeBackward, Weight::Note, "A CPU-time clock went backwards", work);
 }
 
 fn user_space(samples: &Samples, found: &mut Found) {

@@ -265,8 +265,8 @@ fn stalls(points: &[Point], found: &mut Found) {
         FindingId::Stall,
         Weight::Note,
         format!(
-            "Nothing could be read for up to {}: this thread, or the whole machine, stood still, and \
-             the clocks went on",
+            "Nothing could be read for up to {}: this thread, or the whole machine, was stopped, \
+             and the clocks continued",
             shown(longest)
         ),
         long.iter().map(|gap| format!("{} between two readings", shown(*gap))).collect(),

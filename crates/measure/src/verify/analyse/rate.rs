@@ -24,7 +24,8 @@ pub(super) fn find(
     // After a jump a straight line through all points has no meaning.
     if !course.jumped && user.beyond_zero() > USER_PPM {
         evidence.push(format!(
-            "CLOCK_MONOTONIC in user space, made of the counter, runs {} than in the kernel",
+            "CLOCK_MONOTONIC in user space, which is computed from the counter, runs {} than in the \
+             kernel",
             faster(user)
         ));
     }
@@ -34,7 +35,8 @@ pub(super) fn find(
         claim.measured_ppm = Some(off);
         if off.beyond_zero() > claim.doubt_ppm {
             let line = format!(
-                "{:.6} MHz by {}; measured {:.6} MHz, {} (up to {:.0} ppm would be nothing)",
+                "{:.6} MHz according to {}; measured {:.6} MHz, {} (up to {:.0} ppm would be within \
+                 the error)",
                 claim.hz / 1e6,
                 claim.source,
                 course.drift.hz / 1e6,
@@ -45,11 +47,11 @@ pub(super) fn find(
         }
     }
     if !evidence.is_empty() {
-        let summary = "The counter runs at another rate than the kernel takes it to".to_owned();
+        let summary = "The counter does not run at the rate that the kernel assumes".to_owned();
         found.add(FindingId::CounterRate, Weight::Counter, summary, evidence);
     }
     if !notes.is_empty() {
-        let summary = "The counter does not run at a frequency that is claimed for it".to_owned();
+        let summary = "The counter does not run at a frequency that is stated for it".to_owned();
         found.add(FindingId::FrequenciesDiffer, Weight::Note, summary, notes);
     }
     claims
@@ -62,7 +64,7 @@ fn differ(claims: &[Frequency], found: &mut Found) {
             let apart = ppm(a.hz, b.hz).abs();
             if apart > a.doubt_ppm + b.doubt_ppm {
                 evidence.push(format!(
-                    "{:.6} MHz by {}, {:.6} MHz by {}: {apart:.0} ppm apart",
+                    "{:.6} MHz according to {}, {:.6} MHz according to {}: {apart:.0} ppm apart",
                     a.hz / 1e6,
                     a.source,
                     b.hz / 1e6,
@@ -72,7 +74,7 @@ fn differ(claims: &[Frequency], found: &mut Found) {
         }
     }
     if !evidence.is_empty() {
-        let summary = "The claims about the counter's frequency differ".to_owned();
+        let summary = "The stated frequencies of the counter differ".to_owned();
         found.add(FindingId::FrequenciesDiffer, Weight::Note, summary, evidence);
     }
 }
@@ -107,7 +109,7 @@ pub(super) fn reference(
         .and_then(|course| Some((course, frequencies.iter().find(|claim| claim.decisive)?)))
         .and_then(|(_, claim)| {
             let error = 2.0 * claim.doubt_ppm + width(claim.measured_ppm?);
-            Some(("the kernel's clock, which is not made of the counter".to_owned(), error))
+            Some(("the kernel's clock, which is not based on the counter".to_owned(), error))
         });
     let best = claimed
         .chain(samples.confirmed.iter().cloned())

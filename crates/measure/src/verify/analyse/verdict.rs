@@ -48,8 +48,8 @@ pub(super) fn give(
     let rate_unknown = samples.counter_is_clock && rate_reference.source.is_none();
     if course.is_some() && rate_unknown {
         untested.push(
-            "the rate of the clocks: it was held only against the kernel's own belief, which is made of the same counter. \
-             Nothing else here shows how fast the counter runs"
+            "the rate of the clocks: it was compared only with the kernel's own assumption, which \
+             is based on the same counter. Nothing else here shows how fast the counter runs"
                 .to_owned(),
         );
     }
@@ -65,7 +65,7 @@ pub(super) fn give(
         untested.insert(0, "the rest of the run: it was interrupted".to_owned());
     }
     for (cpu, why) in &samples.unpinned {
-        untested.push(format!("processor {cpu}: no thread could be tied to it: {why}"));
+        untested.push(format!("processor {cpu}: no thread could be bound to it: {why}"));
     }
     if let Some(why) = &samples.counter_gap {
         untested.push(format!("the counter: {why}"));
@@ -80,7 +80,7 @@ pub(super) fn give(
     }
     for steps in samples.steps.iter().filter(|steps| steps.within.reads == 0) {
         let name = steps.clock.map_or("the counter, in turn on all CPUs", ClockId::name);
-        untested.push(format!("{name}: no reads in the time that there was"));
+        untested.push(format!("{name}: it was not read within the time of the run"));
     }
     let has = |weight| findings.iter().any(|finding| finding.weight == weight);
     let several = samples.cpus.len() > 1;
@@ -122,7 +122,8 @@ pub(super) fn give(
     rate_reference.only_gap =
         clocks == Trust::Unknown && clocks_tested && rate_unknown && !samples.cut_short;
     if !clocks_tested {
-        untested.push("steps back of the clocks: threads could not read them in turn".to_owned());
+        untested
+            .push("backward steps of the clocks: threads could not read them in turn".to_owned());
     }
     let verdict = if counter::INSTRUCTION.is_none() { clocks } else { worse(counter, clocks) };
     let confidence = match verdict {

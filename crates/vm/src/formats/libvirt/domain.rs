@@ -295,7 +295,7 @@ impl<'a> Domain<'a> {
             .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
         let os = self.child("os");
         let of_os = |name| os.and_then(|os| self.tree.children(os, name).next()).map(Element::text);
-        // Other systems are started without a boot loader, too.
+        // Other systems are also started without a boot loader.
         let direct = of_os("kernel").is_some_and(|kernel| guest::linux_kernel(kernel.trim()))
             || of_os("cmdline").is_some_and(guest::linux_words);
         let declared = if self.line.apple { Some(Guest::Macos) } else { id };

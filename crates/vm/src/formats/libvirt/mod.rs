@@ -43,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
 const ROOTS: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup <clock <timer <cpu \
     <features <hyperv <os <qemu:commandline <commandline";
 
-/// Elements that make any text one of libvirt: other texts have a `<cpu>` and an `<os>`, too.
+/// Elements that make any text one of libvirt: other texts also have a `<cpu>` and an `<os>`.
 const WHOLE: &str = "<domain <domainsnapshot <domaincheckpoint <domstatus <domainbackup";
 /// Other roots of libvirt's documents, and parts of a domain without a clock: `virsh` prints and takes them.
 const SILENT: &str = "capabilities domainCapabilities sysinfo network networkport pool volume interface secret nwfilter \
@@ -136,7 +136,7 @@ fn foreign(text: &str) -> Option<(usize, &str)> {
     // A stylesheet generates a part of a domain.
     let generates = matches!(local, "stylesheet" | "transform");
     let known = generates || own(SILENT) || own(ROOTS) && (local != "domain" || machine);
-    // A host has a `<cpu>`, too, which does not describe a machine.
+    // A host also has a `<cpu>`, which does not describe a machine.
     let host = matches!(name, "capabilities" | "domainCapabilities");
     (host || !known && !within()).then_some((at, name))
 }

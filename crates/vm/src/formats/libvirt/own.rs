@@ -1,5 +1,6 @@
-//! Which `<domain>` libvirt takes for a machine: other programs have an element of this name, too, with a name of the DNS in
-//! it (answers for an installation, an appliance's settings) or with the settings of an application server.
+//! Which `<domain>` libvirt treats as a machine: other programs also have an element of this name, with a
+//! name of the DNS in it (answers for an installation, an appliance's settings) or with the settings of an
+//! application server.
 
 use crate::template::in_plain_value;
 use crate::xml::tags;

@@ -156,7 +156,7 @@ mod tests {
             "<!-- b\n    c -->\n    <timer name='tsc' frequency='2994372000'/>\n  </clock>";
         let out = fixed(text);
         assert!(out.contains(invtsc) && out.contains(frequency), "{out}");
-        // On one line, too.
+        // Also on one line.
         let line = text.replace("\n  </clock>", "</clock>").replace("\n    c", "");
         assert!(fixed(&line).contains("<!-- b --><timer") || fixed(&line).contains("<!-- b -->\n"));
     }

@@ -1,8 +1,9 @@
 //! OVF descriptors of VirtualBox and VMware, alone or as the first member of an OVA.
 //!
-//! They become a `.vbox` or a `.vmx`, which is judged. Nothing in them is changed: a manifest (`.mf`) has their
-//! checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA); VirtualBox, ApplianceImplImport.cpp,
-//! importVBoxMachine() (the count of CPUs is that of the items).
+//! They are converted to a `.vbox` or a `.vmx`, which is then checked. Nothing in them is changed: a
+//! manifest (`.mf`) has their checksum. Source: DMTF DSP0243 (the OVF comes first in an OVA);
+//! VirtualBox, ApplianceImplImport.cpp, importVBoxMachine() (the number of CPUs is the number of
+//! items).
 
 #[cfg(test)]
 mod tests;

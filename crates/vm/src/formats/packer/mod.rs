@@ -317,7 +317,8 @@ fn virtualbox(source: &Source<'_>) -> Result<Report, LintError> {
     let document = source.document;
     let mut inner = source.inner(Kind::Virtualbox);
     inner.name = "template.sh".to_owned();
-    // A machine that is imported, or that is there already, has settings that the template does not show.
+    // A machine that is imported, or that already exists, has settings that the template does not
+    // show.
     let exists =
         source.object.starts_with("virtualbox-ovf.") || source.object.starts_with("virtualbox-vm.");
     inner.partial |= exists;

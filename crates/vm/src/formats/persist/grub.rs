@@ -78,7 +78,7 @@ pub(super) fn judge(
         }
         return;
     }
-    // Ansible's lineinfile and replace with a reference to the former text.
+    // Ansible's lineinfile and replace with a reference to the previous text.
     let key = text.trim_start().trim_start_matches("- ");
     if (key.starts_with("line:") || key.starts_with("replace:"))
         && (text.contains("\\1") || text.contains("\\g<"))

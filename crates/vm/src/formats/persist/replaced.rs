@@ -31,12 +31,13 @@ pub(super) fn replacement(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns whether a replacement includes a part of the former text: `\1`, `&`.
+/// Returns whether a replacement includes a part of the previous text: `\1`, `&`.
 pub(super) fn keeps(replacement: &str) -> bool {
     replacement.contains("\\1") || replacement.replace("\\&", "").contains('&')
 }
 
-/// Returns whether variables put parameters of a clock into the replacement, and nothing of the former text.
+/// Returns whether variables put parameters of a clock into the replacement, and nothing of the
+/// previous text.
 pub(super) fn by_variables(replacement: &str, above: &[Line<'_>]) -> bool {
     let names = names(replacement);
     if names.len() == MOST_NAMES {
@@ -80,7 +81,7 @@ fn value<'a>(name: &str, above: &[Line<'a>]) -> Option<&'a str> {
             let before = line.text.get(..at).and_then(|before| before.chars().next_back());
             let rest = line.text.get(at + name.len()..).unwrap_or_default();
             let begins = before.is_none_or(|c| c.is_whitespace() || ";({&|".contains(c));
-            // `read NAME` and `for NAME in` set it, too.
+            // `read NAME` and `for NAME in` also set it.
             let words = line.text.get(..at).unwrap_or_default();
             let sets = ["read", "for", "printf -v", "mapfile", "getline"];
             let other = sets.iter().any(|word| words.split([' ', ';', '\t']).any(|it| it == *word));

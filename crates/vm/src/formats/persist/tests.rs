@@ -211,7 +211,7 @@ fn new_line_of_grub_in_a_variable() {
         assert!(again(value, replacement), "{value} {replacement}");
     }
     for (value, replacement) in [
-        // The former text is kept, or may be.
+        // The previous text is kept, or may be.
         (line, "&$new"),
         ("new=\"clocksource=tsc quiet\"", "GRUB_CMDLINE_LINUX=\\\"$old $new\\\""),
         ("new=\"$old clocksource=tsc\"", made),

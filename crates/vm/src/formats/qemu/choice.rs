@@ -65,7 +65,7 @@ fn refuses(
     if emulated(script, command, line) {
         return Some("the processor is emulated, and the emulator offers neither");
     }
-    // If such a guest has it already, no change is needed.
+    // If such a guest already has it, no change is needed.
     let kind = line.confidential().filter(|_| of_x86(command, line))?;
     let cpu = line.cpu()?;
     let has = (!choices.invtsc || kind.invtsc(invtsc(cpu)) == Some(true))

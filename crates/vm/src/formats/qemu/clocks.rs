@@ -1,5 +1,5 @@
 //! The clocks that a guest certainly has besides an HPET. An HPET is removed only beside a better clock: without one a
-//! guest falls back to the ACPI PM timer, each read of which causes a VM exit, too.
+//! guest falls back to the ACPI PM timer, each read of which also causes a VM exit.
 
 use super::line::Line;
 use crate::guest::Guest;

@@ -19,7 +19,7 @@ pub(super) enum Token {
         parts: Vec<Part>,
         at: usize,
     },
-    /// A name, with dots: `self.cpu`. Numbers, too.
+    /// A name, with dots: `self.cpu`. Also a number.
     Name {
         text: String,
         at: usize,

@@ -226,7 +226,7 @@ impl Line {
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
         let (declared, hinted) = match self.guest() {
-            // Hyper-V flags are used for other systems, too.
+            // Hyper-V flags are also used for other systems.
             Some(Guest::Windows) => (None, Some(Guest::Windows)),
             declared => (declared, None),
         };
@@ -251,8 +251,8 @@ impl Line {
         }
     }
 
-    /// Returns whether Hyper-V flags are combined with the name of another system: they are used for other systems,
-    /// too. Then neither is trusted enough to change a clock.
+    /// Returns whether Hyper-V flags are combined with the name of another system: they are also
+    /// used for other systems. Then neither is trusted enough to change a clock.
     pub(crate) fn contradicted(&self, file: &str) -> bool {
         let mut names = self.names().chain([file]);
         !self.apple && self.hyperv() && names.any(crate::guest::of_another_than_windows)

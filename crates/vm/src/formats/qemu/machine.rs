@@ -315,7 +315,7 @@ fn hpet(
         return out;
     }
     // A guest that uses the HPET has no better clock, and the removal of that clock is a separate finding; if it has a
-    // better one, the HPET is harmless. So nothing is changed: a saved state needs the HPET, too.
+    // better one, the HPET is harmless. So nothing is changed: a saved state also needs the HPET.
     let mut finding = Finding::new(rule!("q-hpet-default-on"), span);
     if may_disable(&command.words) {
         finding = finding.summary(UNLESS);

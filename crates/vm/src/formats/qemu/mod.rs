@@ -1,4 +1,4 @@
-//! QEMU command lines: alone, in scripts, in units and Makefiles, and behind other tools' own.
+//! QEMU command lines: alone, in scripts, in units and Makefiles, and after other tools' own.
 //!
 //! `crate::shell` splits a script into words, `variables` expands its variables, `script` finds the command lines,
 //! `line` has the options that affect a clock, `property` reads their lists, `cpu` and `machine` judge them. The
@@ -79,7 +79,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if other && !text.contains("qemu-system-") {
         return None;
     }
-    // A list of the programs that a script needs names QEMU, too.
+    // A list of the programs that a script needs also names QEMU.
     if super::proxmox::makes(text) && !script::starts(text) {
         return None;
     }

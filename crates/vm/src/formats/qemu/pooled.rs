@@ -91,7 +91,7 @@ impl Pooled {
     }
 }
 
-/// Returns the variable that a statement sets, and whether it adds to the former value.
+/// Returns the variable that a statement sets, and whether it adds to the previous value.
 fn assigned(statement: &Statement) -> Option<(&str, bool)> {
     let mut words = statement.words.iter().enumerate().take(4);
     let (name, adds) = words.find_map(|(n, word)| given(word, statement.words.get(n + 1)))?;

@@ -1,6 +1,6 @@
-//! Options that may be in a command line, although no command line was seen to have them: elements of arrays, arguments
-//! of functions, words made by `read`, `eval` and loops. Scripts are not run here; so the finding is reported, and
-//! nothing is guessed.
+//! Options that may reach a command line in a way that the reader does not follow: elements of
+//! arrays, arguments of functions, words made by `read`, `eval` and loops. Scripts are not run
+//! here; so the finding is reported, and nothing is guessed.
 
 use super::property::Properties;
 use super::script::{Command, Script, begin, end, is_program};
@@ -64,11 +64,13 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
     if is_program(name) {
-        let words = "every option of this QEMU is in a variable that is set elsewhere; what it holds, only a run tells";
+        let words = "every option of this QEMU is in a variable that is set elsewhere; only a run \
+                     shows what it contains";
         return finding(at.clone(), words.to_owned());
     }
     if nix::is_option(name) {
-        let words = "NixOS writes the command line from such options; what else is in it, only a build tells";
+        let words = "NixOS writes the command line from such options; only a build shows what else \
+                     is in it";
         return finding(at.clone(), words.to_owned());
     }
     let what = if name.contains(['/', '.']) { "script" } else { "function" };

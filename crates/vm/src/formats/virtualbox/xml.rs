@@ -29,7 +29,7 @@ fn setting(element: &Element, name: &str) -> Option<Setting> {
 }
 
 /// Returns the era from the version attribute of the root: a file of settings 1.15 or later was written by 5.0 or
-/// later; an older one may have been, too, since versions are raised only if necessary.
+/// later; an older one may also have been, since versions are raised only if necessary.
 fn era(version: &str) -> Option<Era> {
     let number = version.split('-').next().unwrap_or_default();
     let (major, minor) = number.split_once('.')?;
@@ -127,7 +127,7 @@ fn finish(walk: Walk<'_>, era: Option<Era>) -> File {
         // Global extra data applies to every machine.
         machines.push(Machine::default());
     }
-    // The keys belong to the machine and apply to its snapshots, too, but are reported once.
+    // The keys belong to the machine and also apply to its snapshots, but are reported once.
     let extra = Rc::new(extra);
     for machine in &mut machines {
         machine.era = era;

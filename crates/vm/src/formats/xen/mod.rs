@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// Settings of a domain, and of nothing else.
 const CERTAIN: &str = "tsc_mode builder xen_platform_pci viridian device_model_version nomigrate";
-/// Settings that other files may have, too.
+/// Settings that other files may also have.
 const COMMON: &str = "on_poweroff bootloader vif disk vcpus maxmem memory kernel ramdisk hap timer_mode \
     nestedhvm altp2m type hpet vnc sdl extra acpi apic";
 
@@ -45,7 +45,7 @@ fn settings(clues: &Clues<'_>) -> usize {
     let lists = ["disk", "vif"].iter().filter(|key| {
         clues.has(|line| value(line, key).is_some_and(|value| value.starts_with('[')))
     });
-    // A domain on ARM; the firmware of boards has the key, too, but does not name a domain.
+    // A domain on ARM; the firmware of boards also has the key, but does not name a domain.
     let arm = count("device_tree") == 1 && count("name memory vcpus") >= 2;
     let certain = count(CERTAIN) + lists.count() + usize::from(arm);
     let kind = |line: &str| {

@@ -9,7 +9,8 @@ use super::{MAPS, Process};
 use std::ops::Range;
 
 impl Process {
-    /// Whether it has mapped code that is in no file, but for the kernel's and this project's clocks: code that it makes.
+    /// Whether it has mapped code that is in no file, except the kernel's and this project's
+    /// clocks: code that it makes.
     #[must_use]
     pub fn has_code_without_file(&self) -> bool {
         self.maps.iter().any(|mapping| {
@@ -30,7 +31,7 @@ impl Process {
             local.then(|| self.written(mapping)).flatten()
         };
         let Some(owners) = Owners::of(self.at) else {
-            return vec!["a machine that has ended".to_owned()];
+            return vec!["a JVM that has ended".to_owned()];
         };
         let ours = |address| self.in_ours(address);
         jdk::strangers(

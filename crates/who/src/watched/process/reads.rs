@@ -11,7 +11,7 @@ use clocksmith_raw::layout;
 const OURS: usize = 1 << 20;
 
 impl Process {
-    /// Finds a vDSO of this project: code without a file, behind settings that identify it.
+    /// Finds a vDSO of this project: code without a file, after settings that identify it.
     pub(super) fn find_ours(&mut self) {
         let candidates = self.maps.iter().filter(|mapping| {
             mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v")

@@ -1,7 +1,7 @@
 //! Offsets in the objects of each version of CPython, in bytes. Pure.
 //!
 //! Until 3.12 they are those of the version's headers; since 3.13 the interpreter states its own (`_Py_DebugOffsets`),
-//! which hold for builds without the global lock, too. Versions that neither covers are not guessed at.
+//! which are also valid for builds without the global lock. Versions that neither covers are not guessed at.
 
 use super::lines::Lines;
 
