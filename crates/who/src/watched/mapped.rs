@@ -91,6 +91,11 @@ impl Mapped {
         })
     }
 
+    /// Whether it is a program or a library.
+    pub(super) fn is_elf(&self) -> bool {
+        !self.segments.is_empty()
+    }
+
     /// Go's table of functions.
     #[must_use]
     pub fn go(&self) -> Option<&pclntab::Table> {
