@@ -56,6 +56,13 @@ impl Mapped {
         address.checked_add(at - offset)
     }
 
+    /// The offset in the file of an address in it.
+    pub(super) fn offset(&self, at: u64) -> Option<u64> {
+        let (offset, _, address) =
+            self.segments.iter().find(|(_, size, begin)| at >= *begin && at - *begin < *size)?;
+        offset.checked_add(at - address)
+    }
+
     fn open(file: File, own: bool, room: &Room) -> Option<Self> {
         let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let id = (meta.dev(), meta.ino());

@@ -1,6 +1,7 @@
 //! One process: its map, its memory, its files.
 
 mod code;
+mod copied;
 mod reads;
 
 use super::guard;
@@ -59,6 +60,8 @@ pub struct Process {
     files: HashMap<u64, Arc<Mapped>>,
     /// Files in memory that are not programs or libraries, by device and inode.
     made: HashSet<((u32, u32), u64)>,
+    /// Executable memory beside a file, by its range: the offset in that file at which its code begins, if it is the file's.
+    copied: HashMap<(u64, u64), Option<u64>>,
     /// The unwinder; separate, so that it can be used while the process is borrowed.
     pub unwinder: Option<Unwinder>,
     added: HashMap<u64, (u64, u64)>,
@@ -117,6 +120,7 @@ impl Process {
             mounts: Mounts::default(),
             files: HashMap::new(),
             made: HashSet::new(),
+            copied: HashMap::new(),
             unwinder: Some(Unwinder::default()),
             added: HashMap::new(),
             read: Instant::now(),
@@ -153,6 +157,7 @@ impl Process {
             self.added.clear();
             self.files.clear();
             self.made.clear();
+            self.copied.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
             self.narrow = false;
             self.ours = None;
@@ -170,6 +175,7 @@ impl Process {
                 self.mounts.learn(mapping.device, files.ask(self.at, mapping));
             }
         }
+        self.find_copied(files);
         if self.vdso.is_none() {
             self.find_vdso();
             self.find_ours();
