@@ -198,7 +198,8 @@ impl Unwinder {
         let Some(registers) = sample.registers else { return Vec::new() };
         let mut by_tables = self.by_tables(sample, code);
         cut(&mut by_tables, code);
-        let by_pointers = by_pointers(sample, code);
+        let mut by_pointers = by_pointers(sample, code);
+        cut(&mut by_pointers, code);
         let mut best =
             if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
         if best.len() <= BROKEN {
@@ -473,6 +474,15 @@ mod tests {
         // Where that word is not a return address, the stack is searched.
         let other = sample(0x1105, &[0x1105], &[5, 0x1230, 0, 0x1341]);
         assert_eq!(Unwinder::default().stack(&other, &Plain)[..2], [0x1105, 0x122f]);
+    }
+
+    #[test]
+    fn chain_of_pointers_through_a_register_with_another_value_is_not_taken() {
+        // At 0x1300 an earlier call left its return address; no call there leads to the function at 0x1100.
+        let words = [0, 0, 0x1340, 0, 0x1450];
+        let user = [0x1105, 0x1301, 0x1400, 0x1500, 0x1600];
+        let at_call = sample(0x1105, &user, &words);
+        assert_eq!(Unwinder::default().stack(&at_call, &Plain)[..2], [0x1105, 0x133f]);
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! Code that a program has copied to other memory at its own address: large pages hold it, and the kernel's map shows no file
-//! for it any more.
+//! Code that a program has copied to other memory at its own address: large pages hold it, and the kernel's map no longer shows a file
+//! for it.
 
 use super::super::mapped::{Files, Mapped};
 use super::super::maps::Mapping;
