@@ -117,6 +117,10 @@ fn fill(
     Ok(Injected { counts: parts.counts.map(|(offset, _)| memory.wrapping_add(offset as u64)) })
 }
 
+/// The step that rules against executable memory refuse: those of SELinux, and those that a program has set for itself.
+const NOT_EXECUTABLE: &str = "making the image executable (SELinux's execmem, MemoryDenyWriteExecute= of a unit, or PR_SET_MDWE may \
+                              forbid it)";
+
 /// Writes the pages, and sets their protection: no page is both writable and executable.
 fn settle(
     remote: Remote,
@@ -141,7 +145,7 @@ fn settle(
     };
     protect(0, PAGE, libc::PROT_READ).map_err(failed("protecting its settings"))?;
     protect(parts.image.0, parts.image.1, libc::PROT_READ | libc::PROT_EXEC)
-        .map_err(failed("making the image executable (SELinux may forbid it: execmem)"))?;
+        .map_err(failed(NOT_EXECUTABLE))?;
     let wiped = [Some((LOCAL, PAGE)), parts.counts];
     for (offset, length) in wiped.into_iter().flatten() {
         let arguments = [at(offset), length as u64, libc::MADV_WIPEONFORK as u64, 0, 0, 0];

@@ -3,8 +3,9 @@
 //! There are four methods, because no single one works for every program: the unwind tables of the
 //! files and of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on
 //! another stack, where tables end and frame pointers continue); the first instructions of a function
-//! without tables (C code of musl), which lead to its caller; and, where they do not, a search of the
-//! stack for return addresses, which follow a call instruction.
+//! without tables (C code of musl, which uses the frame pointer's register for other values), which lead to
+//! its caller; and, where they do not, a search of the stack for return addresses, which follow a call
+//! instruction.
 
 mod entries;
 mod prologue;
@@ -111,6 +112,8 @@ pub struct Unwinder {
     lost: Option<u64>,
     /// Frames of functions without tables, by an address in them.
     frames: HashMap<u64, Option<prologue::Frame>>,
+    /// The frames of the last stack that tables or first instructions led to, each with its stack pointer.
+    pointers: Vec<(u64, u64)>,
 }
 
 impl std::fmt::Debug for Unwinder {
@@ -128,6 +131,7 @@ impl Default for Unwinder {
             known: entries::Known::default(),
             lost: None,
             frames: HashMap::new(),
+            pointers: Vec::new(),
         }
     }
 }
@@ -198,12 +202,11 @@ impl Unwinder {
         let Some(registers) = sample.registers else { return Vec::new() };
         let mut by_tables = self.by_tables(sample, code);
         cut(&mut by_tables, code);
-        let by_pointers = by_pointers(sample, code);
+        self.by_prologues(sample, code, &mut by_tables);
+        let mut by_pointers = by_pointers(sample, code);
+        cut(&mut by_pointers, code);
         let mut best =
             if by_pointers.len() > by_tables.len() + 1 { by_pointers } else { by_tables };
-        if best.len() <= BROKEN {
-            self.by_prologues(sample, code, &mut best);
-        }
         if best.len() <= BROKEN {
             search::search(&sample.stack, &mut best, code);
         }
@@ -222,6 +225,7 @@ impl Unwinder {
 
     fn by_tables(&mut self, sample: &Sample, code: &dyn Code) -> Vec<u64> {
         self.lost = None;
+        self.pointers.clear();
         let Some(registers) = sample.registers else { return Vec::new() };
         let mut stack = Vec::new();
         self.walk((registers.ip, registers.sp, registers.bp), sample, code, &mut stack);
@@ -241,10 +245,10 @@ impl Unwinder {
             let offset = address.checked_sub(registers.sp).ok_or(())?;
             word(&sample.stack, usize::try_from(offset).map_err(|_| ())?).ok_or(())
         };
-        let Self { inner, cache, files, known, lost, .. } = self;
-        let start = UnwindRegsX86_64::new(ip, sp, bp);
-        let mut frames = inner.iter_frames(ip, start, cache, &mut read);
-        while let Ok(Some(frame)) = frames.next() {
+        let Self { inner, cache, files, known, lost, pointers, frames, .. } = self;
+        let mut at = UnwindRegsX86_64::new(ip, sp, bp);
+        let mut next = Some(FrameAddress::InstructionPointer(ip));
+        while let Some(frame) = next {
             let address = match frame {
                 FrameAddress::InstructionPointer(address) => address,
                 FrameAddress::ReturnAddress(address) => u64::from(address) - 1,
@@ -256,6 +260,8 @@ impl Unwinder {
             if stack.len() >= FRAMES {
                 break;
             }
+            pointers.truncate(stack.len());
+            pointers.push((address, at.sp()));
             stack.push(address);
             // The next step uses the entry for this address.
             let begun = files.iter().filter(|(range, ..)| range.start <= address);
@@ -266,6 +272,16 @@ impl Unwinder {
             {
                 break;
             }
+            // Without tables the library follows the frame pointer, in which such a function may have another value.
+            let by_prologue = frames.entry(address).or_insert_with(|| {
+                let function = code.function(address).filter(|function| !function.table)?;
+                prologue::frame(code, function, address)
+            });
+            if by_prologue.is_some() {
+                break;
+            }
+            let found = inner.unwind_frame(frame, &mut at, cache, &mut read);
+            next = found.ok().flatten().and_then(FrameAddress::from_return_address);
         }
     }
 
@@ -290,7 +306,14 @@ impl Unwinder {
                 let fits = || search::fit(address, below, Some(function), code) != search::Fit::No;
                 (other && fits()).then_some((above, place, caller))
             };
-            let ends = search::known_ends(&sample.stack, stack);
+            // Tables of the functions that it calls show it.
+            let of_tables = stack.len().checked_sub(1).and_then(|last| self.pointers.get(last));
+            let of_tables = of_tables.filter(|(address, _)| *address == below);
+            let of_tables = of_tables.and_then(|(_, sp)| sp.checked_sub(registers.sp));
+            let ends = match of_tables.and_then(|above| usize::try_from(above).ok()) {
+                Some(above) => vec![above],
+                None => search::known_ends(&sample.stack, stack),
+            };
             let Some((above, place, caller)) = ends.into_iter().rev().find_map(leads) else {
                 return;
             };
@@ -473,6 +496,27 @@ mod tests {
         // Where that word is not a return address, the stack is searched.
         let other = sample(0x1105, &[0x1105], &[5, 0x1230, 0, 0x1341]);
         assert_eq!(Unwinder::default().stack(&other, &Plain)[..2], [0x1105, 0x122f]);
+    }
+
+    #[test]
+    fn chain_of_pointers_through_a_register_with_another_value_is_not_taken() {
+        // At 0x1300 an earlier call left its return address; no call there leads to the function at 0x1100.
+        let words = [0, 0, 0x1340, 0, 0x1450];
+        let user = [0x1105, 0x1301, 0x1400, 0x1500, 0x1600];
+        let at_call = sample(0x1105, &user, &words);
+        assert_eq!(Unwinder::default().stack(&at_call, &Plain)[..2], [0x1105, 0x133f]);
+    }
+
+    #[test]
+    fn frame_pointer_of_a_function_without_tables_is_not_followed_where_its_first_instructions_show_the_caller()
+     {
+        let words = [0x1230, 0, 0, 0x1340, 0x1450];
+        let mut at_call = sample(0x1105, &[0x1105], &words);
+        // The register points into the frame of the caller, at data beside an earlier call's return address.
+        if let Some(registers) = &mut at_call.registers {
+            registers.bp = 0x8018;
+        }
+        assert_eq!(Unwinder::default().stack(&at_call, &Plain)[..2], [0x1105, 0x133f]);
     }
 
     proptest! {

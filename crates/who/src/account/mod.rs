@@ -5,6 +5,7 @@ mod calls;
 mod cells;
 mod estimate;
 mod flags;
+mod machine;
 mod profile;
 mod programs;
 mod remedy;
@@ -15,6 +16,7 @@ pub(crate) mod source;
 mod sum;
 mod unsampled;
 pub mod waits;
+mod wrappers;
 
 pub use estimate::Estimate;
 pub use flags::{Flag, FlagKind};

@@ -1,6 +1,8 @@
 //! Which function of a stack reads the time: the innermost one that is not of a library or a runtime.
 //! Pure.
 
+use super::machine::is_of_machine;
+use super::wrappers::only_reads;
 use crate::symbols::{Frame, FrameKind};
 
 /// Where the time is read.
@@ -19,33 +21,66 @@ impl Site {
     /// Whether a frame is of its function.
     #[must_use]
     pub fn is(&self, frame: &Frame) -> bool {
-        *frame.module == *self.module && plain(&frame.name) == self.function
+        *frame.module == *self.module
+            && (plain(&frame.name) == self.function
+                || callable(&frame.name) == Some(self.function.as_str()))
     }
 }
 
 /// Finds the site. Without any function of the program, the site is the innermost function of its files that does more
-/// than read the time, otherwise the outermost known frame.
+/// than read the time, otherwise a library's that only reads it, otherwise the outermost known frame.
 #[must_use]
 pub fn site(frames: &[Frame]) -> Site {
     // Below an interpreter or a virtual machine, its own native functions are not sites.
-    let is_site = |frame: &Frame| {
-        !is_runtime(frame, frames) && (!is_library(frame) || holds_code_of_program(frame))
+    let is_site = |at: usize| {
+        frames.get(at).is_some_and(|frame| {
+            !is_of_machine(at, frames)
+                && !is_without_place(at, frames)
+                && (!is_library(frame) || holds_code_of_program(frame))
+        })
     };
-    let in_file_of_program = |frame: &Frame| {
-        frame.kind == FrameKind::Native
-            && !is_library_file(&frame.module)
-            && !is_of_time(&frame.name)
-            && !is_runtime(frame, frames)
+    let in_file_of_program = |at: usize| {
+        frames.get(at).is_some_and(|frame| {
+            frame.kind == FrameKind::Native
+                && !is_library_file(&frame.module)
+                && !is_of_time(&frame.name)
+                && !only_reads(frame)
+                && !is_of_machine(at, frames)
+        })
     };
-    let found = frames.iter().position(is_site);
-    let found = found.or_else(|| frames.iter().position(in_file_of_program));
+    let found = (0..frames.len()).find(|at| is_site(*at));
+    let found = found.or_else(|| (0..frames.len()).find(|at| in_file_of_program(*at)));
+    let found = found.or_else(|| frames.iter().position(only_reads));
     if let Some((frame, below)) = found.and_then(|at| Some((frames.get(at)?, frames.get(..at)?))) {
-        return of(frame, below.iter().rev().find(|frame| frame.kind != FrameKind::Vdso));
+        let mut below = below.iter().rev();
+        let mut via = below.find(|frame| frame.kind != FrameKind::Vdso);
+        let lambda = via.filter(|frame| is_lambda(&frame.name));
+        if lambda.is_some() {
+            via = below.find(|frame| frame.kind != FrameKind::Vdso);
+        }
+        let mut site = of(frame, via);
+        // The instance into which a compiler has put a lambda has its whole name.
+        if let Some(whole) = lambda.and_then(|_| callable(&frame.name)) {
+            whole.clone_into(&mut site.function);
+        }
+        return site;
     }
     match frames.iter().rev().find(|frame| frame.kind != FrameKind::Vdso) {
         Some(frame) => of(frame, None),
         None => Site { function: "?".to_owned(), module: "?".to_owned(), via: String::new() },
     }
+}
+
+/// Whether a name is only that of a lambda or a closure, without the function in which it was written: debugging information
+/// has no more of those that the compiler has put into other functions.
+fn is_lambda(name: &str) -> bool {
+    name == "operator()" || name.starts_with("{closure") || name.starts_with("{{closure")
+}
+
+/// Whether a function has only such a name, and the one that holds its code has another.
+fn is_without_place(at: usize, frames: &[Frame]) -> bool {
+    let Some([frame, holder]) = frames.get(at..at.saturating_add(2)) else { return false };
+    frame.kind == FrameKind::Native && is_lambda(&frame.name) && frame.module == holder.module
 }
 
 fn of(frame: &Frame, via: Option<&Frame>) -> Site {
@@ -88,7 +123,7 @@ fn is_library(frame: &Frame) -> bool {
     if matches!(frame.kind, FrameKind::Unnamed | FrameKind::Interpreted) {
         return false;
     }
-    is_library_file(&frame.module) || is_library_function(&frame.name)
+    is_library_file(&frame.module) || is_library_function(&frame.name) || only_reads(frame)
 }
 
 /// The C and C++ run-time libraries.
@@ -198,16 +233,21 @@ fn callable(name: &str) -> Option<&str> {
             _ => {}
         }
     }
+    // To its end: a lambda may be written in another one.
     let mut depth = 0usize;
-    let end = name.get(found..)?.char_indices().find_map(|(at, c)| {
+    let mut end = None;
+    for (at, c) in name.get(found..)?.char_indices() {
         match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
+            '(' | '<' | '{' => depth += 1,
+            ')' | '>' | ',' if depth == 0 => break,
+            ')' | '>' | '}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        (depth == 0).then_some(found + at + 1)
-    })?;
-    Some(name.get(begin..end)?.trim_start())
+        if c == '}' && depth == 0 {
+            end = Some(found + at + 1);
+        }
+    }
+    Some(name.get(begin..end?)?.trim_start())
 }
 
 /// Whether a function of a standard library does nothing but read the time.
@@ -227,14 +267,6 @@ fn is_java_library(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || STUBS.iter().any(|stub| name.starts_with(stub))
         || name == "nanoTime"
-}
-
-/// Whether a function is the machine's below a function of the language that it runs.
-fn is_runtime(frame: &Frame, frames: &[Frame]) -> bool {
-    let interprets = |frame: &Frame| {
-        matches!(frame.kind, FrameKind::Interpreted | FrameKind::Jit | FrameKind::Unnamed)
-    };
-    frame.kind == FrameKind::Native && frames.iter().any(interprets)
 }
 
 #[cfg(test)]
@@ -345,6 +377,71 @@ mod tests {
         assert_eq!(site(&frames(&[vdso, libc, now, wait])).function, wait.0);
         let holds = "std::vector<main::{lambda()#1}>::push_back(int)";
         assert_eq!(plain(holds), holds);
+    }
+
+    #[test]
+    fn lambda_without_its_place_has_the_name_of_the_instance_that_holds_it() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let libc = ("clock_gettime", "libc.so.6", Native);
+        let bare = ("operator()", "app", Native);
+        let of = |holder: &str| {
+            let list = [vdso, libc, bare, (holder, "app", Native), ("main", "app", Native)];
+            let frames = frames(&list);
+            let site = site(&frames);
+            assert!(frames.iter().any(|frame| site.is(frame)), "{site:?}");
+            (site.function, site.via)
+        };
+        let via = || "clock_gettime".to_owned();
+        let nested = "main::{lambda()#1}::operator()() const::{lambda()#1}";
+        assert_eq!(of(&format!("long apart<{nested}>({nested})")), (nested.to_owned(), via()));
+        // A function of the program into which the compiler has put it, and one of the standard library.
+        assert_eq!(of("Pool::drain()"), ("Pool::drain()".to_owned(), via()));
+        let handler = "std::_Function_handler<int (), Pool::Pool()::{lambda()#2}>::_M_invoke(int)";
+        assert_eq!(of(handler).0, "Pool::Pool()::{lambda()#2}");
+        // Nothing else is known.
+        assert_eq!(found(&[vdso, libc, bare]).0, "operator()");
+    }
+
+    #[test]
+    fn function_that_only_reads_for_its_caller_is_not_the_reader() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let libc = ("clock_gettime", "libc.so.6", Native);
+        let wtime = ("omp_get_wtime", "libgomp.so.1.0.0", Native);
+        let region = ("step._omp_fn.0", "app", Native);
+        assert_eq!(
+            found(&[vdso, libc, wtime, region]),
+            ("step._omp_fn.0".to_owned(), wtime.0.to_owned())
+        );
+        let now = ("chrono::offset::utc::Utc::now", "app", Native);
+        let timespec = ("std::sys::pal::unix::time::Timespec::now", "app", Native);
+        assert_eq!(found(&[vdso, libc, timespec, now, ("app::row", "app", Native)]).0, "app::row");
+        // Without a caller, it is.
+        let end = [("start_thread", "libc.so.6", Native), ("clone3", "libc.so.6", Native)];
+        assert_eq!(found(&[&[vdso, libc, wtime], &end[..]].concat()).0, wtime.0);
+    }
+
+    #[test]
+    fn function_of_an_extension_is_the_reader_below_a_script() {
+        let vdso = ("__vdso_clock_gettime", "[vdso]", Vdso);
+        let libc = ("clock_gettime", "libc.so.6", Native);
+        let lap = ("meter_lap", "meter.cpython-311-x86_64-linux-gnu.so", Native);
+        let call = ("PyObject_Vectorcall", "python3.11", Native);
+        let pump = ("pump (app.py)", "[Python]", Interpreted);
+        let turn = ("_PyEval_EvalFrameDefault", "python3.11", Native);
+        assert_eq!(found(&[vdso, libc, lap, call, pump, turn]).0, lap.0);
+        // A function of a script that an extension has called.
+        let read = ("time_time", "python3.11", Native);
+        assert_eq!(found(&[vdso, libc, read, pump, turn, lap, call]).0, pump.0);
+        // Through the interface to C functions, the function of the script has called the C library.
+        let ffi = [("ffi_call", "libffi.so.8.1.2", Native), ("call", "_ctypes.so", Native)];
+        assert_eq!(found(&[vdso, libc, ffi[0], ffi[1], pump, turn]).0, pump.0);
+        let jni = [("quote_time", "libquotes.so", Native), ("App.quote", "", Jit)];
+        assert_eq!(found(&[vdso, libc, jni[0], jni[1]]).0, "quote_time");
+        let jvm = [("os::javaTimeNanos()", "libjvm.so", Native), jni[1]];
+        assert_eq!(found(&[vdso, libc, jvm[0], jvm[1]]).0, "App.quote");
+        // Of a machine that is not known, nothing tells its functions from an extension's.
+        let made = [("clock_now", "libscript.so", Native), ("[unnamed code]", "", Unnamed)];
+        assert_eq!(found(&[vdso, libc, made[0], made[1]]).0, "[unnamed code]");
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub struct Breakpoints {
     rounds: u64,
     buffer: Vec<u8>,
     armed: Duration,
+    moments: u32,
     /// The last reason why a thread has none.
     refused: Option<io::Error>,
 }
@@ -85,6 +86,7 @@ impl Breakpoints {
             let _ = event::switch(group.ring.event(), false);
         }
         self.armed += begun.elapsed();
+        self.moments += 1;
         for group in armed {
             group.ring.drain(&mut self.buffer, |kind, misc, body| {
                 if let Some(Record::Sample(sample)) = record::parse(kind, misc, body) {
@@ -156,11 +158,18 @@ impl Breakpoints {
         Ok(Group { ring, _others: others, used: round })
     }
 
-    /// Returns whether a time with breakpoints of this length, during which reads took their share of `seconds`, should
-    /// have hit reads: reads of 5 us, as by the slowest clocksources.
+    /// Returns whether moments with breakpoints should have hit reads of programs that ran for `ran_ns` of `seconds`, of
+    /// which reads took their share: reads of 5 us, as by the slowest clocksources.
     #[must_use]
-    pub fn should_have_hit(&self, read_ns: u64, seconds: f64) -> bool {
+    pub fn should_have_hit(&self, read_ns: u64, ran_ns: u64, seconds: f64) -> bool {
         should_have_hit(read_ns, self.armed, seconds)
+            && should_have_run(ran_ns, self.moments, seconds)
+    }
+
+    /// The moments in which breakpoints were armed.
+    #[must_use]
+    pub fn moments(&self) -> u32 {
+        self.moments
     }
 
     /// How long breakpoints were armed, all moments together.
@@ -205,6 +214,16 @@ fn should_have_hit(read_ns: u64, armed: Duration, seconds: f64) -> bool {
     reads * armed.as_secs_f64() / seconds.max(1e-9) > EXPECTED
 }
 
+/// The probability below which it is not chance that no program ran in any of the moments.
+const CHANCE: f64 = 1e-3;
+
+/// Returns whether programs that ran for this time should have run in one of these moments: on a busy machine, a program
+/// waits for a processor in most of them.
+fn should_have_run(ran_ns: u64, moments: u32, seconds: f64) -> bool {
+    let running = (ran_ns as f64 * 1e-9 / seconds.max(1e-9)).clamp(0.0, 1.0);
+    (1.0 - running).powf(f64::from(moments)) < CHANCE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +234,14 @@ mod tests {
         assert!(should_have_hit(1_500_000_000, Duration::from_millis(6), 2.0));
         assert!(!should_have_hit(10_000_000, armed, 2.0));
         assert!(!should_have_hit(1_500_000_000, Duration::ZERO, 2.0));
+    }
+
+    #[test]
+    fn silence_of_programs_that_did_not_run_means_nothing() {
+        // 15 moments in 3 seconds: alone on a processor, and one program of eight on it.
+        assert!(should_have_run(2_900_000_000, 15, 3.0) && should_have_run(1_500_000_000, 15, 3.0));
+        assert!(!should_have_run(400_000_000, 15, 3.0) && !should_have_run(2_900_000_000, 0, 3.0));
+        assert!(should_have_run(400_000_000, 150, 3.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::calibrate::OwnCosts;
 use crate::recording::{Hit, Module, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Place, Symbols};
 use crate::watched::jvm::{self, Requests};
+use crate::watched::maps::Mapping;
 use crate::watched::patient;
 use crate::watched::python::{LOOPS, Script};
 use crate::watched::{Process, Runtime};
@@ -125,7 +126,10 @@ fn modules(processes: &[Process], stacks: &[Stack]) -> Vec<Module> {
     }
     let mut modules: Vec<Module> = Vec::new();
     for (at, process) in processes.iter().enumerate() {
-        let code = process.maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
+        let of_file = |mapping: &&Mapping| {
+            mapping.executable && (mapping.is_file() || mapping.is_in_memory())
+        };
+        let code = process.maps.iter().filter(of_file);
         for mapping in code {
             let name = mapping.base_name();
             if wanted.contains(&(at, name)) && !modules.iter().any(|known| &*known.name == name) {
@@ -251,10 +255,10 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         .unwrap_or_else(Instant::now)
         .saturating_duration_since(session.begun)
         .as_secs_f64();
-    gaps.extend(
-        breakpoints.and_then(|breakpoints| unseen::clocks(breakpoints, &stacks, &hits, seconds)),
-    );
     let tally = |at: usize| sums.processes.get(&at).copied().unwrap_or_default();
+    gaps.extend(breakpoints.and_then(|breakpoints| {
+        unseen::clocks(breakpoints, &stacks, &hits, |at| tally(at).ns, seconds)
+    }));
     let ended: Vec<(&str, u64)> = session
         .processes
         .iter()

@@ -7,7 +7,7 @@ use crate::perf::{Breakpoints, thread_ended};
 use crate::recording::{Hit, Module, Stack};
 use crate::symbols::FrameKind;
 use crate::watched::{Process, Runtime, runtime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A part of the reads that is worth a line.
 const WORTH: f64 = 0.02;
@@ -52,9 +52,15 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             Runtime::Node => {
                 let samples = unnamed();
                 if share(samples) > WORTH {
+                    let way = if is_deno(process) {
+                        "deno writes a map of them with \
+                         --v8-flags=--perf-basic-prof,--interpreted-frames-native-stack"
+                    } else {
+                        "node writes a map of them with --perf-basic-prof \
+                         --interpreted-frames-native-stack, also in NODE_OPTIONS"
+                    };
                     gaps.push(format!(
-                        "process {pid}: names of JavaScript functions, in {:.0} % of its reads: node writes a map of \
-                         them with --perf-basic-prof --interpreted-frames-native-stack, also in NODE_OPTIONS",
+                        "process {pid}: names of JavaScript functions, in {:.0} % of its reads: {way}",
                         share(samples) * 100.0
                     ));
                 }
@@ -71,7 +77,9 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             }
             Runtime::Native | Runtime::Go | Runtime::Jvm => {}
         }
-        gaps.extend(compiled(process.runtime, pid, own(), all));
+        if let Some(how) = inlining(process.runtime, is_deno(process)) {
+            gaps.extend(compiled(how, pid, own(), all));
+        }
         // The JVM and Node have their own message, or a known reason.
         let told = matches!(process.runtime, Runtime::Jvm | Runtime::Node);
         if !told && share(unnamed()) > WORTH && process.perf_map.is_empty() {
@@ -97,7 +105,8 @@ fn code_without_names(pid: u32, part: f64, made: bool) -> String {
     if made {
         return format!(
             "process {pid}: names of code that it made at run time, in {part:.0} % of its reads: it has no /tmp/perf-PID.map \
-             that can be used, as .NET (DOTNET_PerfMapEnabled=1), Julia, PyPy and others write one for perf"
+             that can be used, as .NET (DOTNET_PerfMapEnabled=1), Julia, PyPy and others write one for perf; or the program \
+             has copied its own code there, as for large pages"
         );
     }
     format!(
@@ -106,18 +115,28 @@ fn code_without_names(pid: u32, part: f64, made: bool) -> String {
     )
 }
 
+/// Whether a process is Deno.
+fn is_deno(process: &Process) -> bool {
+    process.maps.iter().any(|mapping| mapping.executable && mapping.base_name() == runtime::DENO)
+}
+
+/// The language of a machine that inlines functions at run time, and how it is started so that it does not.
+fn inlining(runtime: Runtime, deno: bool) -> Option<(&'static str, &'static str)> {
+    match runtime {
+        Runtime::Jvm => Some(("Java", "java -XX:-Inline")),
+        Runtime::Node if deno => Some(("JavaScript", "deno run --v8-flags=--no-turbo-inlining")),
+        Runtime::Node => Some(("JavaScript", "node --no-turbo-inlining")),
+        _ => None,
+    }
+}
+
 /// Which functions of a machine that compiles at run time its names do not show.
 fn compiled<'a>(
-    runtime: Runtime,
+    (language, without): (&str, &str),
     pid: u32,
     own: impl Iterator<Item = &'a Stack>,
     all: u64,
 ) -> Vec<String> {
-    let (language, inlining) = match runtime {
-        Runtime::Jvm => ("Java", "java -XX:-Inline shows them"),
-        Runtime::Node => ("JavaScript", "node --no-turbo-inlining shows them"),
-        _ => return Vec::new(),
-    };
     let (mut interpreted, mut compiled) = (0, 0);
     for stack in own {
         let made = stack.frames.iter().any(|frame| frame.kind == FrameKind::Jit);
@@ -142,7 +161,7 @@ fn compiled<'a>(
     if share(compiled) > WORTH {
         gaps.push(format!(
             "process {pid}: functions of {language} that the compiler has inlined: their reads count for the functions that \
-             call them ({inlining}, and makes the program slower)"
+             call them ({without} shows them, and makes the program slower)"
         ));
     }
     gaps
@@ -195,18 +214,22 @@ fn another_way(runtime: Runtime) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Why it is not known which clocks are read, where no breakpoint was hit.
+/// Why it is not known which clocks are read, where no breakpoint was hit; `cpu_ns` is the CPU time of a process.
 pub(super) fn clocks(
     breakpoints: &Breakpoints,
     stacks: &[Stack],
     hits: &[Hit],
+    cpu_ns: impl Fn(usize) -> u64,
     seconds: f64,
 ) -> Option<String> {
     if !hits.is_empty() {
         return None;
     }
     let by_vdso = |stack: &&Stack| !matches!(stack.path, Path::Syscall | Path::Counter);
-    let reads: u64 = stacks.iter().filter(by_vdso).map(|stack| stack.tally.ns).sum();
+    let readers = || stacks.iter().filter(by_vdso);
+    let reads: u64 = readers().map(|stack| stack.tally.ns).sum();
+    let programs: BTreeSet<usize> = readers().map(|stack| stack.process).collect();
+    let ran: u64 = programs.into_iter().map(cpu_ns).sum();
     if reads == 0 {
         return None;
     }
@@ -218,15 +241,20 @@ pub(super) fn clocks(
             "breakpoints on the vDSO are refused ({error}); a debugger or another profiler may hold the processor's \
              registers for them"
         ),
-        None if breakpoints.should_have_hit(reads, seconds) => format!(
+        None if breakpoints.should_have_hit(reads, ran, seconds) => format!(
             "breakpoints on the vDSO were armed for {:.1} ms and none was hit, although the programs read the time: \
              this virtual machine may have no debug registers",
             breakpoints.armed().as_secs_f64() * 1e3
         ),
+        None if breakpoints.moments() > 0 => format!(
+            "breakpoints on the vDSO were armed in {} moments, in which the programs did not run or did not read; a longer \
+             --duration has more moments",
+            breakpoints.moments()
+        ),
         None => return None,
     };
     Some(format!(
-        "which clocks are read is not known: {why}; numbers of reads assume clocks that read the counter; --exact counts \
+        "which clocks are read is known only where a function that reads one clock alone shows it: {why}; numbers of reads assume clocks that read the counter; --exact counts \
          the reads of a command by clock"
     ))
 }
@@ -330,7 +358,9 @@ mod tests {
             }
         };
         let of = |runtime, stacks: &[Stack]| {
-            compiled(runtime, 7, stacks.iter(), stacks.iter().map(|one| one.tally.samples).sum())
+            let all = stacks.iter().map(|one| one.tally.samples).sum();
+            let how = inlining(runtime, false);
+            how.map_or_else(Vec::new, |how| compiled(how, 7, stacks.iter(), all))
         };
         let (app, interpreter) =
             (stack("App.main", FrameKind::Jit, 90), stack("Interpreter", FrameKind::Jit, 10));
@@ -342,6 +372,7 @@ mod tests {
         assert_eq!(of(Runtime::Node, &[unnamed]), Vec::<String>::new());
         assert!(of(Runtime::Node, std::slice::from_ref(&app))[0].contains("--no-turbo-inlining"));
         assert_eq!(of(Runtime::Go, &[app]), Vec::<String>::new());
+        assert!(inlining(Runtime::Node, true).unwrap().1.starts_with("deno run --v8-flags="));
     }
 
     #[test]

@@ -167,6 +167,12 @@ fn stranger(mapping: &Mapping, home: &Path, about: &About<'_>) -> Option<String>
     (!good).then(|| mapping.base_name().to_owned())
 }
 
+/// Whether a file has the name of a library of the JDK.
+pub(crate) fn is_library_name(file: &str) -> bool {
+    let name = file.strip_prefix("lib").and_then(|name| name.strip_suffix(".so"));
+    name.is_some_and(|name| JDK.contains(&name) || name == "syslookup")
+}
+
 /// Whether a path is that of a library or of the launcher of a JDK.
 fn is_jdks(path: &Path, home: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(home) else { return false };

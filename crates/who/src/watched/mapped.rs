@@ -8,7 +8,7 @@ use super::served::Served;
 use crate::symbols::pclntab;
 use crate::unwind::{Function, Tables};
 use clocksmith_facts::mounts::Device;
-use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -27,8 +27,7 @@ pub struct Mapped {
     pub own: bool,
     /// Room for the data that is kept of it.
     room: Room,
-    /// Its parts: offset in the file, size in the file, address.
-    segments: Vec<(u64, u64, u64)>,
+    segments: Vec<Segment>,
     pub(super) tables: Option<Tables>,
     /// Begins and ends of functions by its symbols, when they were needed first.
     symbols: OnceLock<Vec<(u64, u64)>>,
@@ -38,6 +37,18 @@ pub struct Mapped {
     pub is_go: bool,
     /// Go's table of functions, when it was needed first.
     go: OnceLock<Option<pclntab::Table>>,
+}
+
+/// A part of an ELF file that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    /// Where it is in the file, and how long it is there.
+    offset: u64,
+    size: u64,
+    /// Its address in the file.
+    address: u64,
+    /// Whether it is code.
+    executable: bool,
 }
 
 /// Bytes of a build id at most.
@@ -51,9 +62,16 @@ impl Mapped {
     /// The address in the file of an offset in it.
     #[must_use]
     pub fn address(&self, at: u64) -> Option<u64> {
-        let (offset, _, address) =
-            self.segments.iter().find(|(offset, size, _)| at >= *offset && at - *offset < *size)?;
-        address.checked_add(at - offset)
+        let holds = |one: &&Segment| at >= one.offset && at - one.offset < one.size;
+        let segment = self.segments.iter().find(holds)?;
+        segment.address.checked_add(at - segment.offset)
+    }
+
+    /// The offset in the file of an address in it.
+    pub(super) fn offset(&self, at: u64) -> Option<u64> {
+        let holds = |one: &&Segment| at >= one.address && at - one.address < one.size;
+        let segment = self.segments.iter().find(holds)?;
+        segment.offset.checked_add(at - segment.address)
     }
 
     fn open(file: File, own: bool, room: &Room) -> Option<Self> {
@@ -69,7 +87,10 @@ impl Mapped {
                 .segments()
                 .map(|segment| {
                     let (offset, size) = segment.file_range();
-                    (offset, size, segment.address())
+                    let flags = segment.flags();
+                    let executable =
+                        matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & 1 != 0);
+                    Segment { offset, size, address: segment.address(), executable }
                 })
                 .collect();
             tables = Some(Tables::of(&elf)).filter(|it| room.take(it.kept()));
@@ -89,6 +110,11 @@ impl Mapped {
             is_go,
             go: OnceLock::new(),
         })
+    }
+
+    /// Whether it is a program or a library.
+    pub(super) fn is_elf(&self) -> bool {
+        !self.segments.is_empty()
     }
 
     /// Go's table of functions.
@@ -120,19 +146,22 @@ impl Mapped {
 
     /// The difference between an address in the process and the one in the file.
     pub(super) fn bias(&self, mapping: &Mapping) -> Option<u64> {
-        let end = mapping.offset.checked_add(mapping.range.end - mapping.range.start)?;
-        let (offset, _, address) = self.segments.iter().find(|(offset, size, _)| {
-            mapping.offset < offset.saturating_add(*size) && end > *offset
-        })?;
-        Some(
-            mapping
-                .range
-                .start
-                .wrapping_sub(mapping.offset)
-                .wrapping_add(*offset)
-                .wrapping_sub(*address),
-        )
+        let segment = segment_of(&self.segments, mapping)?;
+        let begin = mapping.range.start.wrapping_sub(mapping.offset);
+        Some(begin.wrapping_add(segment.offset).wrapping_sub(segment.address))
     }
+}
+
+/// The segment that a mapping is of. A page of the file may belong to two of them, each of which is mapped with it at another
+/// address: the one that is code or not as the mapping is, and of these the one with the larger part of it.
+fn segment_of<'a>(segments: &'a [Segment], mapping: &Mapping) -> Option<&'a Segment> {
+    let end = mapping.offset.checked_add(mapping.range.end - mapping.range.start)?;
+    let common = |one: &Segment| {
+        let last = one.offset.saturating_add(one.size).min(end);
+        last.saturating_sub(one.offset.max(mapping.offset))
+    };
+    let shares = segments.iter().filter(|one| common(one) > 0);
+    shares.max_by_key(|one| (one.executable == mapping.executable, common(one)))
 }
 
 /// A file to parse.
@@ -256,4 +285,39 @@ fn ways(pid: u32, mapping: &Mapping) -> [PathBuf; 2] {
         format!("/proc/{pid}/root{}", mapping.name),
     ]
     .map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As lld lays a program out: the first page of its code is the last page of what is only read.
+    #[test]
+    fn segment_of_code_is_the_code_where_a_page_is_of_two() {
+        let segment =
+            |offset, size, address, executable| Segment { offset, size, address, executable };
+        let segments = [
+            segment(0, 0x162f0, 0, false),
+            segment(0x162f0, 0x42d00, 0x172f0, true),
+            segment(0x58ff0, 0x2e00, 0x5aff0, false),
+        ];
+        let of = |range: Range<u64>, offset, executable| {
+            let mapping = Mapping {
+                range,
+                executable,
+                offset,
+                device: (0, 1),
+                inode: 1,
+                name: "/bin/app".to_owned(),
+                deleted: false,
+            };
+            segment_of(&segments, &mapping).map(|one| one.address)
+        };
+        assert_eq!(of(0x7000_0000..0x7001_7000, 0, false), Some(0));
+        assert_eq!(of(0x7001_7000..0x7005_a000, 0x16000, true), Some(0x172f0));
+        assert_eq!(of(0x7005_a000..0x7005_e000, 0x58000, false), Some(0x5aff0));
+        // A part of the code whose protection was changed.
+        assert_eq!(of(0x7001_8000..0x7001_9000, 0x17000, false), Some(0x172f0));
+        assert_eq!(of(0x7010_0000..0x7010_1000, 0x9_0000, true), None);
+    }
 }

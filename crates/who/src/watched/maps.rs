@@ -28,6 +28,12 @@ impl Mapping {
         self.name.starts_with('/') && !self.name.starts_with("/memfd:")
     }
 
+    /// Whether it is of a file in memory (`memfd_create`): a program, or code that a program makes.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.deleted && self.name.starts_with("/memfd:")
+    }
+
     /// The file's name without its directories.
     #[must_use]
     pub fn base_name(&self) -> &str {

@@ -21,6 +21,7 @@ mod served;
 pub mod vdso;
 pub mod waits;
 
+pub(crate) use jdk::is_library_name as jdk_library;
 pub use mapped::{Files, Mapped};
 pub use names::NameSource;
 pub use ours::{Ours, OwnClock};

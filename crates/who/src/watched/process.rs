@@ -1,6 +1,7 @@
 //! One process: its map, its memory, its files.
 
 mod code;
+mod copied;
 mod reads;
 
 use super::guard;
@@ -16,10 +17,11 @@ use crate::clock::Api;
 use crate::symbols::perf_map::PerfMap;
 use crate::unwind::{Code, Function, Tables, Unwinder};
 use clocksmith_facts::patient::is_silent;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -56,6 +58,10 @@ pub struct Process {
     /// The filesystems of its files.
     mounts: Mounts,
     files: HashMap<u64, Arc<Mapped>>,
+    /// Files in memory that are not programs or libraries, by device and inode.
+    made: HashSet<((u32, u32), u64)>,
+    /// Executable memory beside a file, by its range: the offset in that file at which its code begins, if it is the file's.
+    copied: HashMap<(u64, u64), Option<u64>>,
     /// The unwinder; separate, so that it can be used while the process is borrowed.
     pub unwinder: Option<Unwinder>,
     added: HashMap<u64, (u64, u64)>,
@@ -77,7 +83,8 @@ impl Process {
         if !patient::shows(pid) {
             return None;
         }
-        let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?.trim().to_owned();
+        let name = guard::text(&format!("/proc/{pid}/comm"), NAME)?;
+        let name = named(name.trim(), || patient::link(pid, "exe"));
         let mut process = Self { at: living(pid), ..Self::blank(pid, name) };
         process.refresh(files);
         (!process.maps.is_empty()).then_some(process)
@@ -112,6 +119,8 @@ impl Process {
             memory: None,
             mounts: Mounts::default(),
             files: HashMap::new(),
+            made: HashSet::new(),
+            copied: HashMap::new(),
             unwinder: Some(Unwinder::default()),
             added: HashMap::new(),
             read: Instant::now(),
@@ -147,34 +156,46 @@ impl Process {
             self.unwinder = Some(Unwinder::default());
             self.added.clear();
             self.files.clear();
+            self.made.clear();
+            self.copied.clear();
             (self.vdso, self.python, self.perf_map) = (None, None, PerfMap::default());
             self.narrow = false;
             self.ours = None;
             if let Some(name) = guard::text(&format!("/proc/{}/comm", self.pid), NAME) {
-                self.name = name.trim().to_owned();
+                self.name = named(name.trim(), || patient::link(self.pid, "exe"));
             }
         }
         let memory = format!("/proc/{}/mem", self.at);
         self.memory = patient::ask(self.pid, || File::open(memory).ok());
         self.maps = maps;
         self.mounts = Mounts::of(self.at);
-        for mapping in self.maps.iter().filter(|m| m.is_file()) {
+        let of_file = |m: &&Mapping| m.is_file() || m.executable && m.is_in_memory();
+        for mapping in self.maps.iter().filter(of_file) {
             if self.mounts.is_unknown(mapping.device) {
                 self.mounts.learn(mapping.device, files.ask(self.at, mapping));
             }
         }
+        self.find_copied(files);
         if self.vdso.is_none() {
             self.find_vdso();
             self.find_ours();
         }
         let executable: Vec<Mapping> =
-            self.maps.iter().filter(|m| m.executable && m.is_file()).cloned().collect();
+            self.maps.iter().filter(|m| m.executable).filter(of_file).cloned().collect();
         for mapping in executable {
             let start = mapping.range.start;
             let served = self.mounts.is_served(mapping.device);
-            let Some(file) = files.get(self.at, &mapping, served, &mut self.gaps) else {
+            let (in_memory, id) = (mapping.is_in_memory(), (mapping.device, mapping.inode));
+            if in_memory && self.made.contains(&id) {
                 continue;
-            };
+            }
+            let file = files.get(self.at, &mapping, served, &mut self.gaps);
+            // .NET and others map the code that they make from such a file, in many parts.
+            if in_memory && file.as_ref().is_none_or(|file| !file.is_elf()) {
+                self.made.insert(id);
+                continue;
+            }
+            let Some(file) = file else { continue };
             if self.added.get(&start) == Some(&file.id) {
                 continue;
             }
@@ -411,11 +432,27 @@ pub fn threads(pid: u32) -> Vec<i32> {
     patient::ask(pid, list)
 }
 
+/// The short name of Node's processes from version 24 on: it says which thread it is.
+const MAIN_THREAD: &str = "MainThread";
+
+/// The name of a process by its short name, or by its file where the short one names no program.
+fn named(short: &str, file: impl FnOnce() -> Option<PathBuf>) -> String {
+    let by_file = || {
+        let file = file()?;
+        let name = file.file_name()?.to_str()?;
+        Some(name.strip_suffix(" (deleted)").unwrap_or(name).to_owned())
+    };
+    let by_file = (short == MAIN_THREAD).then(by_file).flatten();
+    by_file.unwrap_or_else(|| short.to_owned())
+}
+
 /// Returns the short name of a process; `None` if it is gone, or does not answer.
 #[must_use]
 pub fn short_name(pid: u32) -> Option<String> {
-    let read =
-        |pid| guard::text(&format!("/proc/{pid}/comm"), NAME).unwrap_or_default().into_bytes();
+    let read = |pid| {
+        let name = guard::text(&format!("/proc/{pid}/comm"), NAME).unwrap_or_default();
+        named(name.trim(), || std::fs::read_link(format!("/proc/{pid}/exe")).ok()).into_bytes()
+    };
     let answer = patient::each(&[pid], read).pop().flatten()?;
     let name = String::from_utf8_lossy(&answer).trim().to_owned();
     (!name.is_empty()).then_some(name)
@@ -480,6 +517,51 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(process.unwrap().name, "a\u{fffd}b");
+    }
+
+    #[test]
+    fn process_whose_short_name_is_a_threads_has_the_name_of_its_file() {
+        let file = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(named("node", || file("/usr/bin/other")), "node");
+        assert_eq!(named("MainThread", || file("/usr/bin/node (deleted)")), "node");
+        assert_eq!(named("MainThread", || None), "MainThread");
+    }
+
+    /// Programs are started from memory by container runtimes, and by programs that unpack themselves.
+    #[test]
+    fn program_in_memory_has_names_and_code_that_is_made_there_has_none() {
+        use rustix::fd::AsRawFd;
+        use rustix::fs::{MemfdFlags, memfd_create};
+        let program = memfd_create("packed", MemfdFlags::empty()).unwrap();
+        let mut file = File::from(program);
+        std::io::copy(&mut File::open("/bin/sleep").unwrap(), &mut file).unwrap();
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let mut child = std::process::Command::new(path).arg("100").spawn().unwrap();
+        let exe = format!("/proc/{}/exe", child.id());
+        while std::fs::read_link(&exe).is_ok_and(|exe| !exe.starts_with("/memfd:packed (deleted)"))
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut files = Files::default();
+        let mut process = Process::new(child.id(), &mut files).unwrap();
+        let code = |process: &Process| {
+            let mut code = process.maps.iter().filter(|m| m.executable && m.is_in_memory());
+            code.next().map(|mapping| mapping.range.start)
+        };
+        // Until the program is mapped, and the loader has done its work.
+        while code(&process).is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+            process.refresh(&mut files);
+        }
+        let begin = code(&process).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Following the mapping to its file needs a capability.
+        if rustix::process::geteuid().is_root() {
+            let (mapping, file, _) = process.file(begin).unwrap();
+            assert!(file.is_elf() && mapping.base_name() == "memfd:packed");
+            assert!(!process.has_code_without_file());
+        }
     }
 
     /// V8 reserves the memory of its code, and makes pages of it executable while the program runs.

@@ -69,11 +69,14 @@ fn version_of(name: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Whether a file is Node.
+/// The file of Deno, which runs scripts by V8 as Node does.
+pub const DENO: &str = "deno";
+
+/// Whether a file is Node, or another program with V8 that writes the same map.
 #[must_use]
 pub fn is_node(mapping: &Mapping) -> bool {
     let name = mapping.base_name();
-    matches!(name, "node" | "nodejs") || name.starts_with("libnode.so")
+    matches!(name, "node" | "nodejs" | DENO) || name.starts_with("libnode.so")
 }
 
 /// Whether a file is an interpreter of this name: `NAME`, `NAME8.2`, `libNAME-3.1.so.3.1`.
@@ -108,7 +111,9 @@ pub fn interpreter_name(base: &str) -> Option<Runtime> {
 /// Recognises the runtime of a program; `is_go` returns whether a mapped file comes from Go.
 #[must_use]
 pub fn recognise(maps: &[Mapping], is_go: impl Fn(&Mapping) -> bool) -> Runtime {
-    let mut code = maps.iter().filter(|mapping| mapping.executable && mapping.is_file());
+    let of_file =
+        |mapping: &&Mapping| mapping.executable && (mapping.is_file() || mapping.is_in_memory());
+    let mut code = maps.iter().filter(of_file);
     let any = |accept: fn(&Mapping) -> bool| {
         maps.iter().any(|mapping| mapping.executable && mapping.is_file() && accept(mapping))
     };
@@ -140,6 +145,7 @@ mod tests {
         assert_eq!(of("/usr/bin/python3.11"), Runtime::Python);
         assert_eq!(of("/usr/lib/libpython3.13.so.1.0"), Runtime::Python);
         assert_eq!(of("/usr/bin/node"), Runtime::Node);
+        assert_eq!(of("/usr/local/bin/deno"), Runtime::Node);
         assert_eq!(of("/opt/g"), Runtime::Go);
         assert_eq!(of("/bin/cat"), Runtime::Native);
         assert_eq!(of("/usr/bin/ruby3.1"), Runtime::Ruby);

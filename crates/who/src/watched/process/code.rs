@@ -15,7 +15,8 @@ impl Process {
     pub fn has_code_without_file(&self) -> bool {
         self.maps.iter().any(|mapping| {
             let made = mapping.executable && !mapping.is_file() && !mapping.name.starts_with("[v");
-            made && !self.in_ours(mapping.range.start)
+            let start = &mapping.range.start;
+            made && !self.files.contains_key(start) && !self.in_ours(*start)
         })
     }
 
