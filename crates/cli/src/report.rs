@@ -140,6 +140,8 @@ pub(crate) struct CollectReport {
     pub(crate) files: Vec<CollectedFile>,
     /// Files that could not be read.
     pub(crate) missing: Vec<MissingFact>,
+    /// Kernel parameters (passwords, keys, tokens) whose values the bundle does not have: `x` takes their place.
+    pub(crate) masked: Vec<String>,
 }
 
 /// A file of a bundle.
@@ -177,6 +179,7 @@ impl CollectReport {
                     how: gap.missing.how.clone(),
                 })
                 .collect(),
+            masked: summary.masked.clone(),
         }
     }
 }

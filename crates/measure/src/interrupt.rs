@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM as a request to stop, so that the measurements so far are kept.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The first signal that came, or 0.
@@ -55,13 +55,45 @@ pub fn is_held() -> bool {
     HELD.load(Ordering::Relaxed)
 }
 
+/// Whether signals are requests.
+static LISTENS: AtomicBool = AtomicBool::new(false);
+/// Whether only [`whole`] keeps a signal from ending the program.
+static ENDS: AtomicBool = AtomicBool::new(false);
+/// How many calls of [`whole`] run.
+static WITHIN: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a piece of work that a signal must not end in its middle, such as writing a file beside the one that it
+/// replaces. The first signal ends the program when the work is done, the second one of a kind at once. Where signals are
+/// requests already ([`listen`]), or are ignored, that stays so.
+pub fn whole<T>(work: impl FnOnce() -> T) -> T {
+    if !LISTENS.load(Ordering::SeqCst) {
+        ENDS.store(true, Ordering::SeqCst);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+            if !is_ignored(signal) {
+                listen_to(&[signal]);
+            }
+        }
+    }
+    WITHIN.fetch_add(1, Ordering::SeqCst);
+    let done = work();
+    if WITHIN.fetch_sub(1, Ordering::SeqCst) == 1
+        && ENDS.load(Ordering::SeqCst)
+        && let Some(signal) = signal().and_then(rustix::process::Signal::from_named_raw)
+    {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+    }
+    done
+}
+
 /// The last actions of a forced end.
 static LAST: [OnceLock<fn()>; 4] = [const { OnceLock::new() }; 4];
 
 extern "C" fn note(signal: libc::c_int) {
     let _ = WISHED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
     let bit = 1u64 << (signal & 63);
-    if SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 || HELD.load(Ordering::Relaxed) {
+    let first = SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0;
+    let ends = !first || (ENDS.load(Ordering::SeqCst) && WITHIN.load(Ordering::SeqCst) == 0);
+    if !ends || HELD.load(Ordering::Relaxed) {
         return;
     }
     for last in LAST.iter().filter_map(OnceLock::get) {
@@ -128,11 +160,15 @@ fn is_ignored(signal: libc::c_int) -> bool {
 /// SIGINT and SIGHUP stay ignored if they are: a signal before this call is lost then, and one that comes later would
 /// not be.
 pub fn listen() {
+    LISTENS.store(true, Ordering::SeqCst);
+    ENDS.store(false, Ordering::SeqCst);
     listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
 }
 
 /// As [`listen`], and also SIGQUIT (Ctrl-\): for a program that must not end in the middle of a change.
 pub fn listen_with_quit() {
+    LISTENS.store(true, Ordering::SeqCst);
+    ENDS.store(false, Ordering::SeqCst);
     listen_to(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
 }
 
@@ -157,6 +193,56 @@ fn listen_to(signals: &[libc::c_int]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It ends a process, so another one gets it: this test runs itself.
+    #[test]
+    fn whole_work_is_done_before_a_signal_ends_the_program() {
+        use rustix::process::Signal;
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::{Command, Stdio};
+        const FILE: &str = "CLOCKSMITH_TEST_WHOLE";
+        const ENDS: &str = "CLOCKSMITH_TEST_WHOLE_ENDS";
+        if let Some(path) = std::env::var_os(FILE) {
+            let ends = std::env::var_os(ENDS).is_some();
+            let signal = if ends { Signal::TERM } else { Signal::HUP };
+            let send = || {
+                rustix::process::kill_process(rustix::process::getpid(), signal).unwrap();
+            };
+            whole(|| whole(|| 1) + 1);
+            whole(|| {
+                whole(send);
+                std::fs::write(&path, "done").unwrap();
+            });
+            std::fs::write(path, "went on").unwrap();
+            return;
+        }
+        for ends in [true, false] {
+            if ends && is_ignored(libc::SIGTERM) {
+                eprintln!("skipped: this process was started with SIGTERM ignored");
+                continue;
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("made");
+            let mut command = Command::new("/bin/sh");
+            if ends {
+                command.env(ENDS, "1");
+            }
+            let status = command
+                .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+                .arg(std::env::current_exe().unwrap())
+                .args([
+                    "--exact",
+                    "interrupt::tests::whole_work_is_done_before_a_signal_ends_the_program",
+                ])
+                .env(FILE, &path)
+                .stdout(Stdio::null())
+                .status()
+                .unwrap();
+            assert_eq!(status.signal(), ends.then_some(libc::SIGTERM), "{status}");
+            let made = std::fs::read_to_string(path).unwrap();
+            assert_eq!(made, if ends { "done" } else { "went on" });
+        }
+    }
 
     #[test]
     fn a_signal_is_a_wish_unless_it_was_ignored() {

@@ -41,6 +41,13 @@ pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) ->
             "",
             "",
         ));
+        if !report.masked.is_empty() {
+            out.push_str(&wrap(
+                &format!("Kernel parameters without their values: {}.", report.masked.join(", ")),
+                "",
+                "",
+            ));
+        }
         let wanted = report.missing.iter().filter(|gap| gap.how.is_some());
         for gap in wanted {
             let how = gap.how.as_deref().unwrap_or_default();

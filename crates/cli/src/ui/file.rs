@@ -2,10 +2,11 @@
 //!
 //! The name may lie in a directory that others can write, and the verb may be root. So a file is made beside its place
 //! and moved there ([`clocksmith_watch::edge::files`]): no file that already has the name is opened, no link of another
-//! user is followed, and a full disk leaves nothing behind.
+//! user is followed, and neither a full disk nor a signal leaves anything behind.
 
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::trusted;
+use clocksmith_measure::interrupt;
 use clocksmith_watch::edge::files::{self, Durable, Over};
 use std::io::ErrorKind;
 use std::path::{Component, Path};
@@ -46,7 +47,7 @@ fn put(path: &Path, content: &[u8], mode: u32, over: Over) -> Result<()> {
         let place = trusted::place(path)?;
         files::put(&place.directory, &place.name, content, mode, Durable::Yes, over)
     };
-    write().with_context(|| cannot(path))
+    interrupt::whole(write).with_context(|| cannot(path))
 }
 
 fn cannot(path: &Path) -> String {

@@ -2,12 +2,14 @@
 // The one place that may name it: see `super`.
 #![allow(clippy::disallowed_methods)]
 
+use super::err;
 use anyhow::{Context, Result};
 use clocksmith_facts::visible::{self, Ink};
 use rustix::fs::OFlags;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the verb continues without a reader.
@@ -17,6 +19,15 @@ static GOES_ON: AtomicBool = AtomicBool::new(false);
 /// out, and the exit code is that of the result. For verbs that print a result and end.
 pub(crate) fn go_on_without_reader() {
     GOES_ON.store(true, Ordering::Relaxed);
+}
+
+/// What to say if the report of a change cannot be written.
+static CHANGED: OnceLock<&'static str> = OnceLock::new();
+
+/// From here on nothing fails because the report cannot be written (a full disk): the machine or a file is changed, and
+/// the exit code is that of the change. Standard error has the reason, and `instead`: where the result is seen.
+pub(crate) fn go_on_after_change(instead: &'static str) {
+    let _ = CHANGED.set(instead);
 }
 
 /// Whether it is a terminal.
@@ -96,7 +107,14 @@ fn write(bytes: &[u8]) -> Result<()> {
         {
             Ok(())
         }
-        other => other.context(FAILED),
+        Err(error) => match CHANGED.get() {
+            Some(instead) => {
+                err::line(&format!("clocksmith: {FAILED}: {error}; {instead}"));
+                Ok(())
+            }
+            None => Err(error).context(FAILED),
+        },
+        Ok(()) => Ok(()),
     }
 }
 

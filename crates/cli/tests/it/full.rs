@@ -102,3 +102,48 @@ fn reader_that_ends_early_changes_no_exit_code() {
     let bundle = ["collect", "--root", root, "--output", "-"];
     assert_eq!((code(&bundle, false), code(&bundle, true)), (Some(0), Some(2)));
 }
+
+/// A change that is made is no wrong usage because nobody can read of it: its exit code stays, and standard error says why
+/// the report is missing.
+#[test]
+fn change_whose_report_cannot_be_written_keeps_its_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    let entry = root.join("boot/extlinux/extlinux.conf");
+    let before = "default a\nlabel a\n kernel /vmlinuz\n append root=/dev/vda1 ro\n";
+    fs::create_dir_all(entry.parent().unwrap()).unwrap();
+    fs::write(&entry, before).unwrap();
+    let guest = dir.path().join("guest.xml");
+    let bad = "<domain type='kvm'>\n  <name>a</name>\n  <clock offset='utc'>\n    <timer name='hpet' \
+               present='yes'/>\n  </clock>\n</domain>\n";
+    let run = |words: &str, path: &std::path::Path, full: bool| {
+        let out = if full { "/dev/full" } else { "/dev/null" };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
+        command.args(words.split(' ')).arg(path);
+        let done = command.stdout(File::options().write(true).open(out).unwrap()).output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let apply = "fix --apply --json --boot cmdline --loader extlinux --param quirk=1 --root";
+    let told = |(code, said): (Option<i32>, String), wanted: Option<i32>, instead: &str| {
+        assert_eq!(code, wanted, "{said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+        assert!(said.contains(instead), "{said}");
+    };
+    told(run(apply, &root, true), Some(0), "fix --status");
+    assert!(fs::read_to_string(&entry).unwrap().contains("quirk=1"));
+    for words in ["fix --undo --root", "fix --undo --json --root"] {
+        told(run(words, &root, true), Some(0), "fix --status");
+        assert_eq!(fs::read_to_string(&entry).unwrap(), before);
+        assert_eq!(run(apply, &root, false).0, Some(0));
+    }
+    let mut codes = Vec::new();
+    for full in [false, true] {
+        fs::write(&guest, bad).unwrap();
+        codes.push(run("vm fix --guest linux --no-backup --apply", &guest, full));
+        assert_ne!(fs::read_to_string(&guest).unwrap(), bad);
+    }
+    let wanted = codes[0].0;
+    told(codes.remove(1), wanted, "the files were written");
+    // Where nothing was changed, the report is the result.
+    told(run("fix --param quirk=2 --root", &root, true), Some(2), "");
+}

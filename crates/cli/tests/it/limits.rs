@@ -47,6 +47,8 @@ fn without_threads_no_verb_panics() {
         &["bench", "--like", "P4", "--threads", "2"][..],
         &["fleet", "--lines", "no-such-file"][..],
         &["verify", "--duration", "1s", "--no-save"][..],
+        // Where virsh is not installed, that is the error.
+        &["vm", "lint", "--connect", "test:///default"][..],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clocksmith"));
         let output = without_threads(command.args(words).stdin(Stdio::null())).output().unwrap();

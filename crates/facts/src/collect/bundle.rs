@@ -1,5 +1,6 @@
 //! Writing a bundle.
 
+use super::secrets::Masked;
 use super::{collect, privacy};
 use crate::tree::bundle::{self, Manifest, ManifestGap};
 use crate::tree::record::RecordingTree;
@@ -10,8 +11,8 @@ use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The files that a bundle may contain, and their purpose: every path that [`collect`] reads. `*` matches any
-/// text without a slash. Contents are filtered: hardware addresses and the host's name are masked in
-/// logs and in the command line; only the kernel's lines of logs that programs share, the container's name
+/// text without a slash. Contents are filtered: hardware addresses, the host's name, and the values of kernel parameters
+/// that are passwords, keys or tokens are masked in logs and in the command line; only the kernel's lines of logs that programs share, the container's name
 /// of `/proc/1/environ`, and the modes of `/proc/timer_list` are kept. Serial
 /// numbers and UUIDs are never read.
 #[must_use]
@@ -110,6 +111,8 @@ pub struct Summary {
     pub files: Vec<(String, u64)>,
     /// The files that were requested and could not be read.
     pub missing: Vec<ManifestGap>,
+    /// The kernel parameters whose values were masked: passwords, keys, tokens.
+    pub masked: Vec<String>,
 }
 
 /// The host's name in a bundle. It is masked in the collected files in both cases.
@@ -143,8 +146,9 @@ pub fn write_bundle_as(
     out: impl Write,
 ) -> io::Result<Summary> {
     let hostname = hostname(tree);
+    let secrets = Masked::default();
     let filter = |path: &str, content: &mut dyn Read, most: usize| {
-        privacy::filter(path, content, most, &hostname)
+        privacy::filter(path, content, most, &hostname, &secrets)
     };
     // Of several logs that are examined, the one that is read suffices.
     let other_log = |path: &str| super::log::is_log(path) && path != "dmesg";
@@ -163,9 +167,13 @@ pub fn write_bundle_as(
     record.missing.retain(|path, _| !is_alternative(path));
     record.files.extend(measured.map(|costs| (MEASURED.to_owned(), costs.into())));
 
-    // A mirror may be in a directory named after the host.
+    // A mirror may be in a directory named after the host, its owner or a customer.
+    let above = tree.describe("proc").strip_suffix("proc").unwrap_or_default().to_owned();
     let said = |place: String| match name {
         HostName::Kept(_) => place,
+        HostName::Replaced(_) if above.len() > 1 => {
+            privacy::without_names(&place.replace(&above, "/"), &hostname)
+        }
         HostName::Replaced(_) => privacy::without_names(&place, &hostname),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -200,11 +208,12 @@ pub fn write_bundle_as(
                 ManifestGap { path, missing }
             })
             .collect(),
+        masked: secrets.into_names(),
     };
     let files = record.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
     bundle::write(out, &manifest, files, now)?;
     let files = record.files.iter().map(|(path, content)| (path.clone(), content.len() as u64));
-    Ok(Summary { files: files.collect(), missing: manifest.missing })
+    Ok(Summary { files: files.collect(), missing: manifest.missing, masked: manifest.masked })
 }
 
 /// Whether a path is only read after another one failed, so that its absence proves nothing.

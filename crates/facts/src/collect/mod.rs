@@ -9,6 +9,7 @@ mod clock;
 mod log;
 mod machine;
 mod privacy;
+mod secrets;
 mod serials;
 mod virt;
 mod wall;

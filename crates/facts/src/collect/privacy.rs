@@ -1,9 +1,11 @@
 //! Filters for the content of files in a bundle.
 //!
 //! Only files of [`super::paths`] are read at all. Some of these contain more than is needed: the
-//! filters here keep the lines about clocks, and mask hardware addresses and the host's name.
+//! filters here keep the lines about clocks, and mask hardware addresses, the host's name, and the passwords and keys among
+//! the kernel's parameters.
 
 use super::log::is_log;
+use super::secrets::Masked;
 use super::serials;
 use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
 use crate::tick;
@@ -41,9 +43,10 @@ pub(super) fn filter(
     content: &mut dyn Read,
     most: usize,
     hostname: &str,
+    secrets: &Masked,
 ) -> io::Result<Vec<u8>> {
     if is_log(path) {
-        return Ok(log(path, content, most.min(MAX_LOG), hostname));
+        return Ok(log(path, content, most.min(MAX_LOG), hostname, secrets));
     }
     let of_interest: Option<fn(&str) -> bool> = match path {
         "proc/timer_list" => Some(tick::is_mode_line),
@@ -57,17 +60,17 @@ pub(super) fn filter(
     }
     let mut all = Vec::new();
     content.take(most as u64).read_to_end(&mut all)?;
-    Ok(of_whole(path, all, hostname))
+    Ok(of_whole(path, all, hostname, secrets))
 }
 
-fn of_whole(path: &str, content: Vec<u8>, hostname: &str) -> Vec<u8> {
+fn of_whole(path: &str, content: Vec<u8>, hostname: &str, secrets: &Masked) -> Vec<u8> {
     match path {
         "proc/1/environ" => match crate::environment::container_of_environ(&content) {
             Some(runtime) => format!("container={runtime}\0").into_bytes(),
             None => Vec::new(),
         },
         "proc/1/cgroup" => text(&content, without_identifiers),
-        "proc/cmdline" => text(&content, |line| without_names(line, hostname)),
+        "proc/cmdline" => text(&content, |line| without_names(&secrets.line(line), hostname)),
         // `Linux NODE RELEASE ...`
         "uname" | "sos_commands/kernel/uname_-a" => text(&content, |line| {
             let words = line.split(' ').enumerate();
@@ -152,12 +155,18 @@ fn each_line(content: impl Read, mut take: impl FnMut(&str) -> bool) -> io::Resu
 }
 
 /// A log, decompressed. Of logs that programs also write, only the kernel's lines.
-fn log(path: &str, content: &mut dyn Read, most: usize, hostname: &str) -> Vec<u8> {
+fn log(
+    path: &str,
+    content: &mut dyn Read,
+    most: usize,
+    hostname: &str,
+    secrets: &Masked,
+) -> Vec<u8> {
     let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
     // An omitted line becomes an empty one: lines are cited by their number.
     let kept = |line: &str| {
         let other = mixed && !is_kernels(line);
-        Some(if other { String::new() } else { without_names(line, hostname) })
+        Some(if other { String::new() } else { without_names(&secrets.line(line), hostname) })
     };
     let mut out = Vec::new();
     // The content before the damaged part of a file is kept, as the reader would also see it.
@@ -290,7 +299,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn filtered(path: &str, content: &str, hostname: &str) -> String {
-        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, hostname);
+        let secrets = Masked::default();
+        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, hostname, &secrets);
         String::from_utf8(filtered.unwrap()).unwrap()
     }
 
@@ -368,7 +378,7 @@ mod tests {
         #[test]
         fn any_content(path in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let path = ["proc/1/environ", "proc/timer_list", "proc/1/cgroup", "uname", "dmesg", "dmidecode"][path];
-            filter(path, &mut bytes.as_slice(), 100, "host-name").unwrap();
+            filter(path, &mut bytes.as_slice(), 100, "host-name", &Masked::default()).unwrap();
         }
     }
 }

@@ -10,12 +10,12 @@ const NARROWEST: usize = 8;
 /// The limit of lines between the first line of a record and one of its further lines.
 const LINES: usize = 128;
 
-/// Whether the line from `start` on is a further line of a record: it is indented exactly by the width of the prefix of
-/// the last line that is not, and there is nothing but such lines in between. In a text that is indented as a whole the
-/// line before is also indented.
+/// Whether the line from `start` on is a further line of a record: it is indented by the width of the prefix of the last
+/// line that is not indented or less, and so are all lines in between. More blanks are the user's. In a text that is
+/// indented as a whole the line before is indented, too.
 pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
-    let width = blanks(window.get(start..).unwrap_or_default());
-    if width < NARROWEST {
+    let mut least = blanks(window.get(start..).unwrap_or_default());
+    if least < NARROWEST {
         return false;
     }
     let mut at = start;
@@ -24,17 +24,56 @@ pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
         let bytes = &window[line.clone()];
         at = line.start;
         // A line break alone leaves a line that is empty, or has the indentation alone.
-        if blanks(bytes) >= width || bytes.trim_ascii().is_empty() {
+        if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let first = text(window, line.start, line.end);
-        let stripped = strip(&first);
-        let prefix = first.rfind(stripped.message).unwrap_or(0);
-        return stripped.kernel == Some(true)
-            && !first.starts_with(' ')
-            && first[..prefix].chars().count() == width;
+        let width = blanks(bytes);
+        if width < NARROWEST {
+            let first = text(window, line.start, line.end);
+            return width_of_prefix(&first).is_some_and(|width| width <= least);
+        }
+        least = least.min(width);
     }
     false
+}
+
+/// For each line of a text, whether it is a further line of a record of the kernel.
+pub(crate) fn of_records(lines: &[String]) -> Vec<bool> {
+    let mut record = None;
+    let mut of_record = |line: &String| {
+        if line.trim().is_empty() {
+            return false;
+        }
+        if record.is_some_and(|width| blanks(line.as_bytes()) >= width) {
+            return true;
+        }
+        record = width_of_prefix(line);
+        false
+    };
+    lines.iter().map(&mut of_record).collect()
+}
+
+/// The width of the prefix of a record of the kernel that begins at the margin.
+fn width_of_prefix(line: &str) -> Option<usize> {
+    let stripped = strip(line);
+    if stripped.kernel != Some(true) || line.starts_with(' ') {
+        return None;
+    }
+    let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
+    let width = prefix.chars().count();
+    (width >= NARROWEST && is_kernels(prefix)).then_some(width)
+}
+
+/// Whether a line has a prefix that only the kernel's messages have: a program may have one with a time, too
+/// (`phc2sys[812.101]: ...`).
+pub(crate) fn is_marked(line: &str) -> bool {
+    let stripped = strip(line);
+    let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
+    stripped.kernel == Some(true) && is_kernels(prefix)
+}
+
+fn is_kernels(prefix: &str) -> bool {
+    prefix.starts_with(['[', '<']) || prefix.contains("kern")
 }
 
 fn blanks(line: &[u8]) -> usize {
@@ -59,9 +98,19 @@ mod tests {
         ] {
             let width = " ".repeat(prefix.len());
             for between in ["", "\n", &format!("\n{width}"), &format!("\n{width}a\n{width}b")] {
-                for more in ["tsc: x", "[ 5000.000001] tsc: x", "<6>[ 5000.000001] tsc: x"] {
+                for more in [
+                    "tsc: x",
+                    "[ 5000.000001] tsc: x",
+                    "<6>[ 5000.000001] tsc: x",
+                    // The user's own blanks.
+                    " [ 5000.000001] tsc: x",
+                    "                    [ 5000.000001] tsc: x",
+                ] {
                     let log = format!("{prefix}tmpfs: Unknown 'x{between}\n{width}{more}");
                     assert!(last_is_of_record(&log), "{log}");
+                    let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+                    let (first, last) = (of_records(&lines)[0], of_records(&lines).pop());
+                    assert_eq!((first, last), (false, Some(true)), "{log}");
                 }
             }
         }
@@ -74,7 +123,7 @@ mod tests {
         assert!(!last_is_of_record(&format!("{line}\n{line}")));
         assert!(!last_is_of_record(&format!("My log is this:\n{line}")));
         assert!(!last_is_of_record(&format!("root@x:~# dmesg\n{line}")));
-        // Indented by another width.
+        // Indented by less.
         assert!(!last_is_of_record("[    0.500000] a\n        [    1.000000] tsc: x"));
         assert!(!last_is_of_record("[    0.500000] a\n[    1.000000] tsc: x"));
     }

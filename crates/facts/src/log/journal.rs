@@ -57,6 +57,8 @@ pub(super) struct Record {
     identifier: Option<String>,
     facility: Option<String>,
     program: Option<String>,
+    /// Whether journald names the process that sent it.
+    of_process: bool,
     priority: Option<u64>,
     monotonic_us: Option<u64>,
     realtime_us: Option<u64>,
@@ -79,6 +81,7 @@ impl Record {
         match name {
             "_TRANSPORT" => self.transport = text(),
             "SYSLOG_IDENTIFIER" => self.identifier = text(),
+            "_PID" | "_UID" | "_COMM" | "_EXE" => self.of_process = true,
             "SYSLOG_FACILITY" | "fac" => self.facility = text(),
             "pri" => self.priority = value.parse().ok(),
             "time" if value.trim().parse::<f64>().is_ok() => self.time = value.trim().parse().ok(),
@@ -109,6 +112,8 @@ impl Record {
         let sure = of_journal == Some(true) || of_dmesg;
         let program = self.program.as_deref().is_some_and(|name| !name.starts_with("kernel"));
         let kernel = own
+            // A process chooses its name and its facility, and not whether journald names it.
+            && !self.of_process
             && (sure || of_journal.is_none())
             && !(program && !sure && strip(&message).kernel.is_none());
         #[allow(clippy::cast_precision_loss)]
@@ -174,6 +179,7 @@ mod tests {
             "{\"_TRANSPORT\":\"stdout\",\"MESSAGE\":\"tsc: x\"}",
             "{\"SYSLOG_IDENTIFIER\":\"tuned\",\"MESSAGE\":\"tsc: x\"}",
             "{\"program\":\"tuned\",\"message\":\"tsc: x\"}",
+            "{\"SYSLOG_IDENTIFIER\":\"kernel\",\"_PID\":\"7\",\"MESSAGE\":\"tsc: x\"}",
             "{\"pri\":12,\"time\":1.000000,\"msg\":\"tsc: x\"}",
         ] {
             assert!(!message(other).unwrap().kernel, "{other}");

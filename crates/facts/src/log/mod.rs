@@ -52,6 +52,7 @@ pub use bounds::VersionBounds;
 pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
 pub use event::Event;
+pub(crate) use further::{is_marked, of_records};
 pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;

@@ -143,9 +143,27 @@ pub(super) const PROGRAMS: Reader = Reader {
 /// The same for a line in the kernel's log, with its time stamp.
 pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
     let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
-    if words.any(|word| has(page.line(at), word)) {
+    let (message, _) = crate::log::strip_prefix(page.line(at));
+    if words.any(|word| begins(message, word)) {
         daemon_log(page, at);
     }
+}
+
+/// Whether a message says a word on behalf of a program: a program that names itself with its number
+/// (`chronyd[7]: ...`) says all of it, otherwise it begins with the word, behind a name at most. What the kernel quotes
+/// elsewhere, any user may have written (`usb 1-1: Product: System clock wrong by 1 seconds`).
+fn begins(message: &str, word: &str) -> bool {
+    let bare = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+    };
+    let (name, rest) = message.split_once(": ").unwrap_or(("", message));
+    // phc2sys shows a time and no process number.
+    let numbered = name.strip_suffix(']').and_then(|name| name.split_once('[')).is_some_and(
+        |(name, number)| bare(name) && number.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
+    );
+    numbered && has(message, word)
+        || message.starts_with(word.trim_start())
+        || bare(name) && rest.starts_with(word.trim_start_matches([':', ' ']))
 }
 
 fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {

@@ -35,7 +35,7 @@ mod wall;
 use crate::cmdline::CommandLine;
 use crate::cpu::Flags;
 use crate::hypervisor::HypervisorKind;
-use crate::log::{LogError, plain, strip_prefix};
+use crate::log::{LogError, is_marked, of_records, plain, strip_prefix};
 use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
@@ -272,6 +272,8 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
+        // What a record of the kernel quotes, any user may have written: no reader takes it for an output.
+        let further = of_records(lines);
         // A manual shows outputs of no real machine, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
         out.imagined = examples::imagined(lines);
@@ -282,7 +284,13 @@ impl Pasted {
                 at += 1;
                 continue;
             }
-            if line.trim_start().starts_with('[') && plain::is_of_the_kernel(line) {
+            if further[at] {
+                out.kernel_lines += 1;
+                at += 1;
+                continue;
+            }
+            let stamped = line.trim_start().starts_with('[') && plain::is_of_the_kernel(line);
+            if stamped || is_marked(line) {
                 out.kernel_lines += 1;
                 discipline::stamped(&mut page, at);
                 at += 1;
@@ -442,4 +450,49 @@ fn shown(line: &str) -> &str {
 
 fn has(line: &str, word: &str) -> bool {
     memchr::memmem::find(line.as_bytes(), word.as_bytes()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Pasted {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        Pasted::read(&lines, "text")
+    }
+
+    /// Any user has the kernel print such text, with line breaks in it.
+    #[test]
+    fn what_a_record_of_the_kernel_quotes_is_no_output() {
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        for prefix in
+            ["[ 4000.000001] ", "Nov 22 10:00:00 db1 kernel: ", "kern  :info  : [ 4000.000001] "]
+        {
+            let width = " ".repeat(prefix.len());
+            for quoted in [
+                format!("usb 1-1: Product: {file}:hpet"),
+                format!("tmpfs: Unknown parameter 'x\n{width}{file}:hpet"),
+                format!("tmpfs: Unknown parameter 'x\n{width}  {file}:hpet"),
+                format!("tmpfs: Unknown parameter 'x\n\n{width}current_clocksource: hpet"),
+                "usb 1-1: Product: System clock wrong by 3600.123456 seconds".to_owned(),
+                "usb 1-1: Product: chronyd[1]: System clock wrong by 3600.123456 seconds"
+                    .to_owned(),
+                format!(
+                    "tmpfs: Unknown parameter 'x\n{width}System time     : 3600.1 seconds slow of NTP \
+                     time\n{width}Leap status     : Not synchronised"
+                ),
+            ] {
+                let text = format!("{prefix}Linux version 6.1.0\n{prefix}{quoted}\n");
+                let told = read(&text).told;
+                assert!(!told.current.is_known() && !told.available.is_known(), "{text}");
+                assert!(!told.ntp.is_known() && !told.source.is_known(), "{text}");
+            }
+        }
+        // A reading in the text itself is one.
+        let text = format!("[    0.000000] Linux version 6.1.0\n$ cat {file}\nhpet\n");
+        assert_eq!(read(&text).told.current.value().map(String::as_str), Some("hpet"));
+        // A daemon's own line on the console.
+        let text = "[   12.000000] chronyd[71]: System clock wrong by 3600.123456 seconds\n";
+        assert!(read(text).told.source.is_known());
+    }
 }

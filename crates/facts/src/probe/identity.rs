@@ -14,8 +14,18 @@ pub fn uname() -> String {
         text(name.sysname()),
         text(name.release()),
         text(name.version()),
-        text(name.machine())
+        machine(&text(name.machine()))
     )
+}
+
+/// The name of the kernel's architecture. A personality (setarch(8), containers of 32-bit systems) has uname(2) name the
+/// 32-bit one; this program of 64 bits runs on no kernel of 32.
+fn machine(name: &str) -> &str {
+    match name {
+        "i386" | "i486" | "i586" | "i686" if cfg!(target_arch = "x86_64") => "x86_64",
+        "armv6l" | "armv7l" | "armv8l" if cfg!(target_arch = "aarch64") => "aarch64",
+        name => name,
+    }
 }
 
 /// The host's name, for the manifest of a bundle and nothing else.
@@ -52,6 +62,17 @@ pub fn namespaces() -> Result<String, Missing> {
 mod tests {
     use super::*;
     use crate::Arch;
+
+    #[test]
+    fn machine_of_a_personality_is_the_kernels() {
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!((machine("i686"), machine("x86_64")), ("x86_64", "x86_64"));
+        }
+        if cfg!(target_arch = "aarch64") {
+            assert_eq!((machine("armv8l"), machine("aarch64")), ("aarch64", "aarch64"));
+        }
+        assert_eq!(machine("riscv64"), "riscv64");
+    }
 
     #[test]
     fn uname_names_an_architecture_and_no_host() {

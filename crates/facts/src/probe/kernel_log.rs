@@ -2,7 +2,7 @@
 
 use super::kmsg;
 use crate::log::banner;
-use crate::tree::from_io;
+use crate::tree::{from_io, ways};
 use crate::{Missing, Why};
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,9 +19,6 @@ const JOURNALCTL: [&str; 3] =
 
 /// The time limit of `journalctl`.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The advice to let a container read the log.
-const CAPABILITY: &str = "give the container CAP_SYSLOG: docker run --cap-add SYSLOG";
 
 /// Maximum bytes of the text.
 const LIMIT: u64 = 64 << 20;
@@ -53,7 +50,7 @@ pub fn ring() -> Result<LiveLog, Missing> {
         // Containers have no /dev/kmsg; the system call is older and often allowed.
         Err(error) => syslog().map_err(|refused| match (error.kind(), refused.kind()) {
             (io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied) => {
-                Missing::new(Why::Permission, "syslog(2)").how(CAPABILITY)
+                Missing::new(Why::Permission, "syslog(2)").how(ways::CAPABILITY)
             }
             _ => from_io(&error, "/dev/kmsg".to_owned()),
         }),

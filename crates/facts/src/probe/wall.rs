@@ -4,7 +4,7 @@
 use crate::apart;
 use crate::given::{self, Kinds};
 use crate::patient::Patience;
-use crate::tree::from_io;
+use crate::tree::{from_io, ways};
 use crate::wall::{
     Clocks, HostClock, Keeper, Keepers, Role, Rtc, by_name, is_program, names_the_host,
 };
@@ -150,7 +150,7 @@ fn processes(proc: &Path) -> Result<Keepers, Missing> {
     let pids: Vec<&String> =
         names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect();
     if pids.is_empty() {
-        return Err(Missing::new(Why::Absent, at()).how("mount /proc"));
+        return Err(Missing::new(Why::Absent, at()).how(ways::MOUNT_PROC));
     }
     let initial = std::fs::read_link(proc.join("self/ns/pid"))
         .is_ok_and(|target| target.as_os_str() == INITIAL_PID);

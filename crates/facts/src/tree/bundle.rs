@@ -7,7 +7,7 @@
 use super::decode::{Compression, decoded};
 use super::manifest;
 pub use super::manifest::{MANIFEST, Manifest, ManifestGap, SCHEMA};
-use super::{MemoryTree, Tree, normal};
+use super::{MemoryTree, Tree, normal, ways};
 use crate::Missing;
 use crate::given::{self, Kinds};
 use std::cell::Cell;
@@ -185,7 +185,9 @@ impl BundleTree {
         }
         if let Some(manifest) = &manifest {
             for gap in &manifest.missing {
-                files.set_missing(&gap.path, gap.missing.clone());
+                let mut missing = gap.missing.clone();
+                missing.how = missing.how.filter(|how| ways::is_ours(how));
+                files.set_missing(&gap.path, missing);
             }
             for (dir, names) in &manifest.listings {
                 files.set_listing(dir, names.clone());

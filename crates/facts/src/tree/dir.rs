@@ -3,7 +3,9 @@
 //! A mirror is foreign input, so nothing in it is trusted: every component is resolved by hand
 //! from the directory's own descriptor, symbolic links are followed as the mirrored machine would
 //! follow them (an absolute target starts at the mirror's root), a `..` that climbs above the root
-//! is refused, and only regular files are opened, without blocking.
+//! is refused, and only regular files are opened, without blocking. A link of one user to a file of another is refused,
+//! and so is one by which a name in `proc` or `sys` would be a file elsewhere: root would show, or put into a bundle, what
+//! the author of the link cannot read.
 
 use super::holes::Dense;
 use super::{Tree, command_for, components, from_io, is_obeyed, is_virtual};
@@ -20,7 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Links that one path may go through; the kernel's own limit.
-const MAX_LINKS: u32 = 40;
+const MAX_LINKS: usize = 40;
 
 /// Names that one directory may list (`/sys/devices/system/cpu` has the most).
 const MAX_NAMES: usize = 65_536;
@@ -129,25 +131,54 @@ impl DirTree {
         }
     }
 
-    /// Walks to the file or directory that `path` names.
+    /// Opens the file or directory that `path` names, if its links are followed ([`Way`]).
     fn resolve(&self, path: &str) -> Result<Node, Refused> {
+        let (node, way) = self.walk(path)?;
+        if !way.owners.is_empty() {
+            self.is_followed(path, &node, &way)?;
+        }
+        Ok(node)
+    }
+
+    /// Refuses what a link leads to although the author of the link may not be allowed to read it: a file of another
+    /// user, and any other file by the name of one that the kernel makes.
+    fn is_followed(&self, path: &str, node: &Node, way: &Way) -> Result<(), Refused> {
+        let owner = rustix::fs::fstat(node.as_fd())?.st_uid;
+        let ours = [0, rustix::process::geteuid().as_raw(), owner];
+        if way.owners.iter().any(|link| !ours.contains(link)) {
+            return Err(Refused::Because("a link of another user than the owner of the file"));
+        }
+        let kernels = |top: &str| {
+            let place = self.walk(top).map(|(_, way)| way.names);
+            place.is_ok_and(|place| !place.is_empty() && way.names.starts_with(&place))
+        };
+        let top = path.split('/').find(|part| !matches!(*part, "" | ".")).unwrap_or_default();
+        if KERNELS.contains(&top) && !KERNELS.into_iter().any(kernels) {
+            return Err(Refused::Because("a link that leads out of proc and sys"));
+        }
+        Ok(())
+    }
+
+    /// Walks to the file or directory that `path` names.
+    fn walk(&self, path: &str) -> Result<(Node, Way), Refused> {
         let mut todo: VecDeque<CString> = VecDeque::new();
         push_front(&mut todo, components(path).map_err(Refused::Because)?.iter().copied())?;
         let mut stack: Vec<OwnedFd> = Vec::new();
-        let mut links = 0;
+        let mut way = Way::default();
         while let Some(name) = todo.pop_front() {
             if name.as_bytes() == b".." {
                 if stack.pop().is_none() {
                     return Err(Refused::Because("a link that leads out of the root directory"));
                 }
+                way.names.pop();
                 continue;
             }
             let here = stack.last().map_or_else(|| self.root.as_fd(), AsFd::as_fd);
             let stat = rustix::fs::statat(here, &name, AtFlags::SYMLINK_NOFOLLOW)?;
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Symlink => {
-                    links += 1;
-                    if links > MAX_LINKS {
+                    way.owners.push(stat.st_uid);
+                    if way.owners.len() > MAX_LINKS {
                         return Err(Refused::Because("too many symbolic links"));
                     }
                     let target = rustix::fs::readlinkat(here, &name, Vec::new())?;
@@ -155,15 +186,19 @@ impl DirTree {
                         target.to_str().map_err(|_| Refused::Because("a link not in UTF-8"))?;
                     if text.starts_with('/') {
                         stack.clear();
+                        way.names.clear();
                     }
                     let parts = text.split('/').filter(|part| !matches!(*part, "" | "."));
                     push_front(&mut todo, parts.collect::<Vec<_>>().into_iter())?;
                 }
                 FileType::Directory => {
                     stack.push(open_at(here, &name, DIRECTORY)?);
+                    way.names.push(name);
                 }
                 FileType::RegularFile if todo.is_empty() => {
-                    return regular(open_at(here, &name, FILE)?).map(Node::File);
+                    let file = regular(open_at(here, &name, FILE)?)?;
+                    way.names.push(name);
+                    return Ok((Node::File(file), way));
                 }
                 FileType::RegularFile => return Err(Refused::System(Errno::NOTDIR)),
                 _ => return Err(Refused::Because("it is not a regular file")),
@@ -173,8 +208,20 @@ impl DirTree {
             Some(directory) => directory,
             None => self.root.try_clone().map_err(|_| Refused::System(Errno::MFILE))?,
         };
-        Ok(Node::Directory(directory))
+        Ok((Node::Directory(directory), way))
     }
+}
+
+/// The directories whose files the kernel makes.
+const KERNELS: [&str; 2] = ["proc", "sys"];
+
+/// How a path was resolved.
+#[derive(Default)]
+struct Way {
+    /// The components without links, from the root.
+    names: Vec<CString>,
+    /// The owners of the links on the way.
+    owners: Vec<u32>,
 }
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC);
@@ -185,6 +232,15 @@ const FILE: OFlags =
 enum Node {
     File(File),
     Directory(OwnedFd),
+}
+
+impl AsFd for Node {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::File(file) => file.as_fd(),
+            Self::Directory(directory) => directory.as_fd(),
+        }
+    }
 }
 
 enum Refused {
@@ -337,20 +393,76 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_the_kernel_is_no_file_elsewhere() {
+        let (dir, tree) = tree();
+        let root = dir.path();
+        for made in ["etc", "sys/class/dmi", "sys/devices/virtual/dmi/id"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("etc/shadow"), "secret").unwrap();
+        std::fs::write(root.join("sys/devices/virtual/dmi/id/sys_vendor"), "QEMU").unwrap();
+        symlink("../../devices/virtual/dmi/id", root.join("sys/class/dmi/id")).unwrap();
+        symlink("sub/../cmdline", root.join("proc/within")).unwrap();
+        symlink("/sys/class/dmi/id/sys_vendor", root.join("proc/to_sys")).unwrap();
+        assert_eq!(tree.read("sys/class/dmi/id/sys_vendor", 10).unwrap(), b"QEMU");
+        assert_eq!(tree.read("proc/within", 10).unwrap(), b"quiet\n");
+        assert_eq!(tree.read("proc/to_sys", 10).unwrap(), b"QEMU");
+        symlink("../etc/shadow", root.join("proc/config.gz")).unwrap();
+        symlink("/etc/shadow", root.join("proc/version")).unwrap();
+        symlink("../etc", root.join("proc/1")).unwrap();
+        symlink("../proc/version", root.join("sys/again")).unwrap();
+        for path in ["proc/config.gz", "proc/version", "proc/1/shadow", "sys/again"] {
+            let why = tree.read(path, 10).unwrap_err().why;
+            assert!(matches!(&why, Why::Unreadable(text) if text.contains("leads out")), "{why:?}");
+        }
+        assert!(tree.list("proc/1").is_err());
+        // A mirror whose proc is a link has its files where that leads.
+        std::fs::rename(root.join("proc"), root.join("host")).unwrap();
+        symlink("host", root.join("proc")).unwrap();
+        assert_eq!(tree.read("proc/cmdline", 10).unwrap(), b"quiet\n");
+        assert!(tree.read("proc/config.gz", 10).is_err());
+        std::fs::remove_file(root.join("proc")).unwrap();
+        symlink(".", root.join("proc")).unwrap();
+        symlink("etc/shadow", root.join("cmdline")).unwrap();
+        assert!(tree.read("proc/cmdline", 10).is_err());
+    }
+
+    #[test]
+    fn a_link_of_one_user_to_a_file_of_another_is_not_followed() {
+        use std::os::unix::fs::lchown;
+        let (dir, tree) = tree();
+        let (secret, link) = (dir.path().join("secret"), dir.path().join("dmesg"));
+        std::fs::write(&secret, "secret").unwrap();
+        symlink("secret", &link).unwrap();
+        assert_eq!(tree.read("dmesg", 10).unwrap(), b"secret");
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can give a link to another user");
+            return;
+        }
+        lchown(&link, Some(1000), None).unwrap();
+        let why = tree.read("dmesg", 10).unwrap_err().why;
+        assert!(matches!(&why, Why::Unreadable(text) if text.contains("another user")), "{why:?}");
+        chown(&secret, Some(1000), None).unwrap();
+        assert_eq!(tree.read("dmesg", 10).unwrap(), b"secret");
+    }
+
+    #[test]
     fn links_stay_inside() {
         let (dir, tree) = tree();
         let root = dir.path();
         std::fs::write(root.join("inner"), "inside").unwrap();
-        symlink("../../inner", root.join("proc/sub/up")).unwrap();
+        std::fs::create_dir_all(root.join("var/sub")).unwrap();
+        symlink("../../inner", root.join("var/sub/up")).unwrap();
         symlink("/inner", root.join("absolute")).unwrap();
         symlink("../../../../../../etc/passwd", root.join("proc/out")).unwrap();
         symlink("/etc/passwd", root.join("passwd")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
         symlink("proc", root.join("p")).unwrap();
-        assert_eq!(tree.read("proc/sub/up", 10).unwrap(), b"inside");
+        assert_eq!(tree.read("var/sub/up", 10).unwrap(), b"inside");
         assert_eq!(tree.read("absolute", 10).unwrap(), b"inside");
         assert_eq!(tree.read("p/cmdline", 10).unwrap(), b"quiet\n");
-        assert_eq!(tree.list("p/sub").unwrap(), ["up"]);
+        symlink("var", root.join("v")).unwrap();
+        assert_eq!(tree.list("v/sub").unwrap(), ["up"]);
         let refused = |path| match tree.read(path, 10_000).unwrap_err().why {
             Why::Unreadable(text) => text,
             other => panic!("{other:?}"),

@@ -36,6 +36,9 @@ pub struct Manifest {
     /// The files that were requested and could not be read.
     #[serde(default)]
     pub missing: Vec<ManifestGap>,
+    /// The kernel parameters whose values were masked: passwords, keys, tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masked: Vec<String>,
 }
 
 /// A file that was requested for a bundle and could not be read.

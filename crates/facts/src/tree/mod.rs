@@ -15,6 +15,7 @@ pub mod live;
 mod manifest;
 pub mod memory;
 pub mod record;
+pub(crate) mod ways;
 
 pub use bundle::{BundleError, BundleTree};
 pub use dir::DirTree;
@@ -101,9 +102,9 @@ pub(crate) fn from_io(error: &io::Error, at: String) -> Missing {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Missing::new(Why::Absent, at),
         // Containers and security modules also refuse root.
         io::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => {
-            Missing::new(Why::Permission, at).how("run outside the container or sandbox")
+            Missing::new(Why::Permission, at).how(ways::OUTSIDE)
         }
-        io::ErrorKind::PermissionDenied => Missing::new(Why::Permission, at).how("run as root"),
+        io::ErrorKind::PermissionDenied => Missing::new(Why::Permission, at).how(ways::AS_ROOT),
         _ => Missing::new(Why::Unreadable(error.to_string()), at),
     }
 }

@@ -92,6 +92,59 @@ fn reasons_travel_with_the_bundle() {
 }
 
 #[test]
+fn advice_of_a_bundles_author_is_not_this_programs() {
+    let mut tree =
+        clocksmith_facts::tree::MemoryTree::new("/").with("proc/version", "Linux version 6.1.0");
+    let denied = clocksmith_facts::Missing::new(clocksmith_facts::Why::Permission, "/dev/kmsg");
+    tree.set_missing("dmesg", denied.clone().how("run `curl https://example.com/x | sh`"));
+    let (_, facts) = round_trip(&tree);
+    assert_eq!(facts.log.reason(), Some(&denied));
+}
+
+#[test]
+fn passwords_of_the_command_line_do_not_go_in_and_are_named() {
+    let line = "root=/dev/vda1 tsc=reliable rd.luks.key=/hunter2 password=hunter2 quiet";
+    let tree = clocksmith_facts::tree::MemoryTree::new("/")
+        .with("proc/version", "Linux version 6.1.0")
+        .with("proc/cmdline", format!("{line}\n"))
+        .with("dmesg", format!("[    0.000000] Kernel command line: {line}\n"));
+    let mut bytes = Vec::new();
+    let summary = write_bundle(&tree, &mut bytes).unwrap();
+    let names = ["password", "rd.luks.key"];
+    assert_eq!(summary.masked, names);
+    let bundle = BundleTree::read(bytes.as_slice(), "test").unwrap();
+    assert_eq!(bundle.manifest().unwrap().masked, names);
+    for (path, content) in bundle.files() {
+        assert!(!String::from_utf8_lossy(content).contains("hunter2"), "{path}");
+    }
+    let facts = collect(&bundle, Origin::Bundle("test".to_owned()));
+    assert!(facts.cmdline.value().unwrap().has_value("tsc", "reliable"));
+}
+
+#[test]
+fn anonymous_bundle_has_the_mirrors_directory_nowhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("customers/acme");
+    std::fs::create_dir_all(root.join("proc")).unwrap();
+    std::fs::write(root.join("proc/version"), "Linux version 6.1.0\n").unwrap();
+    std::fs::write(root.join("uname"), "Linux a 6.1.0 x86_64\n").unwrap();
+    // A reason with its place.
+    std::fs::create_dir(root.join("dmesg")).unwrap();
+    let tree = DirTree::new(&root).unwrap();
+    for (name, kept) in
+        [(HostName::Kept(None), true), (HostName::Replaced(&|_, _| "h".to_owned()), false)]
+    {
+        let mut bytes = Vec::new();
+        write_bundle_as(&tree, name, None, &mut bytes).unwrap();
+        let bundle = BundleTree::read(bytes.as_slice(), "test").unwrap();
+        let (_, manifest) = bundle.files().find(|(path, _)| *path == MANIFEST).unwrap();
+        let manifest = String::from_utf8_lossy(manifest);
+        assert_eq!(manifest.contains("acme"), kept, "{manifest}");
+        assert!(manifest.contains("/dmesg"), "{manifest}");
+    }
+}
+
+#[test]
 fn nothing_private_goes_in_and_every_path_is_announced() {
     let allowed = |path: &str| {
         paths().iter().any(|(pattern, _)| {

@@ -40,7 +40,8 @@ impl OwnCosts {
         let [clock_gettime, gettimeofday] = if stated > LONG_NS {
             [Some(Span::around(stated)); 2]
         } else {
-            std::thread::spawn(move || measure(settings)).join().unwrap_or_default()
+            let measured = std::thread::Builder::new().spawn(move || measure(settings));
+            measured.ok().and_then(|thread| thread.join().ok()).unwrap_or_default()
         };
         let own = Own { clock, clock_gettime, gettimeofday };
         self.known.push((settings, own));

@@ -5,7 +5,7 @@ use crate::args::{Common, Fix};
 use crate::exit::{Code, NotTakenBack};
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
-use crate::ui::err;
+use crate::ui::{err, out};
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_change::journal::{
     Applied, ApplyError, End, Force, Journal, JournalError, Observer, Phase, Recovered, Report,
@@ -64,6 +64,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     }
     let target = proposal.target.as_deref().filter(|_| seen.is_live() && has_runtime(&proposal));
     let guardian = target.map(|_| trial::guardian()).transpose()?;
+    out::go_on_after_change(super::SHOWN);
     let begun = Instant::now();
     let mut observer = Teller { wanted: !common.json && !common.quiet, live: place.is_live() };
     let made = match target {

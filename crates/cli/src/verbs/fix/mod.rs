@@ -76,6 +76,10 @@ fn unfinished(common: &Common) -> Option<String> {
     })
 }
 
+/// Where a result is seen whose report cannot be written.
+const SHOWN: &str =
+    "the exit code is that of the change, and `clocksmith fix --status` shows the changes in force";
+
 /// The exit code of a result.
 fn code(came: Came) -> Code {
     match came {

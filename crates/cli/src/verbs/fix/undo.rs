@@ -6,6 +6,7 @@ use crate::args::{Common, Fix};
 use crate::exit::{Code, NotTakenBack};
 use crate::render;
 use crate::report::fix::{Came, FixReport, Mode, TakenBack, sentence};
+use crate::ui::out;
 use anyhow::{Result, bail};
 use clocksmith_change::Sysfs;
 use clocksmith_change::journal::{
@@ -21,6 +22,7 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     }
     let place = place(common)?;
     let mut report = FixReport::new(Mode::Undo, common.root.as_deref());
+    out::go_on_after_change(super::SHOWN);
     if let Err(error) = take_back(args, &place, &mut report) {
         // A failed undo also gets a document.
         if common.json {

@@ -7,7 +7,7 @@ use crate::args::vm::Fix;
 use crate::exit::Code;
 use crate::render;
 use crate::report::vm::{FindingReport, FixFile, FixReport, Mended};
-use crate::ui::err;
+use crate::ui::{err, out};
 use anyhow::{Result, anyhow, bail};
 use clocksmith_vm::{Choices, Kind, Severity};
 use similar::TextDiff;
@@ -29,6 +29,11 @@ pub(crate) fn run(common: &Common, args: &Fix) -> Result<Code> {
         files.push(file);
     }
     let code = code(&files);
+    if files.iter().any(|file| file.written) {
+        out::go_on_after_change(
+            "the files were written, and `clocksmith vm lint` shows what is left",
+        );
+    }
     let report = FixReport { schema: "clocksmith.vm-fix.v1", files };
     if common.json {
         render::json(&report)?;

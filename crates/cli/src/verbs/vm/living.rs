@@ -101,16 +101,26 @@ fn answer(mut child: Child) -> Result<String> {
     };
     let (done, finished) = mpsc::channel();
     let most = MAX_BYTES as u64;
-    let errors = std::thread::spawn(move || {
+    let errors = std::thread::Builder::new().spawn(move || {
         let mut text = Vec::new();
         let _ = err.take(4096).read_to_end(&mut text);
         text
     });
-    std::thread::spawn(move || {
+    let output = std::thread::Builder::new().spawn(move || {
         let mut text = Vec::new();
         let read = out.take(most + 1).read_to_end(&mut text).map(|_| text);
         let _ = done.send(read);
     });
+    let errors = match (errors, output) {
+        (Ok(errors), Ok(_)) => errors,
+        (Err(error), _) | (_, Err(error)) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error).context(
+                "no thread can be started to read its output; the limits are too low (ulimit -u)",
+            );
+        }
+    };
     let text = finished.recv_timeout(TIMEOUT);
     let whole = matches!(&text, Ok(Ok(text)) if text.len() <= MAX_BYTES);
     if !whole {

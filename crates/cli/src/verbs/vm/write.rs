@@ -7,6 +7,7 @@
 use super::attributes::{self, Attributes};
 use anyhow::{Context, Result, anyhow, bail};
 use clocksmith_facts::trusted::{self, Parent, Untrusted};
+use clocksmith_measure::interrupt;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -105,7 +106,7 @@ impl Target {
         after: &[u8],
         keep: bool,
     ) -> Result<Option<String>> {
-        replace_with(self, before, after, keep, || ())
+        interrupt::whole(|| replace_with(self, before, after, keep, || ()))
     }
 }
 
@@ -129,8 +130,8 @@ fn replace_with(
     // Removes a file that a killed program of the same number left.
     let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
     let new = rustix::fs::openat(directory, &beside, NEW, Mode::from_raw_mode(0o600))
-        .with_context(|| format!("cannot write a new file beside {shown}"))?;
-    let written = fill(File::from(new), after, &like, shown).and_then(|()| {
+        .with_context(|| format!("cannot write a new file beside {shown}"));
+    let written = new.and_then(|new| fill(File::from(new), after, &like, shown)).and_then(|()| {
         meanwhile();
         // An editor may have saved it while the new file was written.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | FLAGS;
@@ -146,12 +147,16 @@ fn replace_with(
     });
     if written.is_err() {
         let _ = rustix::fs::unlinkat(directory, &beside, AtFlags::empty());
+        // A copy of a file that stayed as it is has no use; one that was there before stays.
+        if let Some(Copy { name, new: true, .. }) = &kept {
+            let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+        }
     }
     written?;
     // The name must also exist after a power cut. Some file systems cannot do that.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let _ = rustix::fs::openat(directory, ".", flags, Mode::empty()).and_then(rustix::fs::fsync);
-    Ok(kept)
+    Ok(kept.map(|copy| copy.shown))
 }
 
 /// Whether a file still has this content.
@@ -196,15 +201,22 @@ fn fill(mut file: File, content: &[u8], like: &Like<'_>, shown: &str) -> Result<
 /// Copies of one file at most.
 const COPIES: usize = 1000;
 
-/// Keeps the file as it was, beside it. An existing copy with a different content stays, and this
-/// one gets a number.
+/// A copy of a file as it was.
+struct Copy {
+    name: OsString,
+    shown: String,
+    /// Whether this run made it.
+    new: bool,
+}
+
+/// Keeps the file as it was, beside it. A copy of another content that is there already stays, and this one gets a number.
 fn backup(
     directory: &OwnedFd,
     name: &OsStr,
     shown: &str,
     before: &[u8],
     like: &Like<'_>,
-) -> Result<String> {
+) -> Result<Copy> {
     for number in 1..=COPIES {
         let mut end = String::from(".clocksmith-before");
         if number > 1 {
@@ -221,11 +233,11 @@ fn backup(
                 if written.is_err() {
                     let _ = rustix::fs::unlinkat(directory, &copy, AtFlags::empty());
                 }
-                return written.map(|()| shown);
+                return written.map(|()| Copy { name: copy, shown, new: true });
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if is_copy(directory, &copy, before, like.metadata) {
-                    return Ok(shown);
+                    return Ok(Copy { name: copy, shown, new: false });
                 }
             }
             Err(error) => return Err(error).with_context(cannot),
@@ -315,6 +327,56 @@ mod tests {
         }
     }
 
+    /// A signal ends a process, so another one gets it: this test runs itself.
+    #[test]
+    fn replace_interrupted_by_a_signal_leaves_the_new_file_and_nothing_else() {
+        use rustix::process::Signal;
+        use std::os::unix::process::ExitStatusExt;
+        const FILE: &str = "CLOCKSMITH_TEST_REPLACED";
+        const SIGNAL: &str = "CLOCKSMITH_TEST_SIGNAL";
+        let signals = [Signal::INT, Signal::HUP, Signal::QUIT, Signal::TERM];
+        if let Some(path) = std::env::var_os(FILE) {
+            let number: i32 = std::env::var(SIGNAL).unwrap().parse().unwrap();
+            let signal = signals.into_iter().find(|it| it.as_raw() == number).unwrap();
+            let send = || {
+                rustix::process::kill_process(rustix::process::getpid(), signal).unwrap();
+            };
+            let target = Target::open(Path::new(&path)).unwrap();
+            let _ = interrupt::whole(|| replace_with(&target, b"old", b"new", true, send));
+            std::thread::sleep(std::time::Duration::from_secs(60));
+            return;
+        }
+        for signal in signals {
+            // A command in the background ignores some of them, and so would the other process.
+            let status = fs::read_to_string("/proc/self/status").unwrap();
+            let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+            let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+            if ignored & (1 << (signal.as_raw() - 1)) != 0 {
+                eprintln!(
+                    "skipped: this process was started with signal {} ignored",
+                    signal.as_raw()
+                );
+                continue;
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("guest.xml");
+            fs::write(&path, "old").unwrap();
+            let status = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "verbs::vm::write::tests::replace_interrupted_by_a_signal_leaves_the_new_file_and_nothing_else"])
+                .env(FILE, &path)
+                .env(SIGNAL, signal.as_raw().to_string())
+                .stdout(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+            let names = fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().file_name());
+            let mut names: Vec<_> = names.collect();
+            names.sort();
+            assert_eq!(names, ["guest.xml", "guest.xml.clocksmith-before"]);
+        }
+    }
+
     #[test]
     fn what_was_opened_is_what_is_read_and_replaced() {
         let dir = tempfile::tempdir().unwrap();
@@ -366,6 +428,24 @@ mod tests {
         fs::write(&path, "old").unwrap();
         assert_eq!(replace(&path, b"old", b"newer", true).unwrap(), Some(kept));
         assert!(!at(".4").exists());
+    }
+
+    #[test]
+    fn replace_that_fails_leaves_no_copy_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("guest.xml");
+        let copy = dir.path().join("guest.xml.clocksmith-before");
+        let fail = || {
+            fs::write(&path, "old").unwrap();
+            let edit = || fs::write(&path, "theirs").unwrap();
+            replace_with(&Target::open(&path).unwrap(), b"old", b"ours", true, edit).unwrap_err();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        };
+        fail();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        fs::write(&copy, "old").unwrap();
+        fail();
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "old");
     }
 
     #[test]
