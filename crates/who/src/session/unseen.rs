@@ -261,9 +261,12 @@ pub(super) fn clocks(
             breakpoints.armed().as_secs_f64() * 1e3
         ),
         None if breakpoints.moments() > 0 => format!(
-            "breakpoints on the vDSO were armed in {} moments, in which the programs did not run or did not read; a longer \
+            "breakpoints on the vDSO were armed in {}, in which the programs did not run or did not read; a longer \
              --duration has more moments",
-            breakpoints.moments()
+            match breakpoints.moments() {
+                1 => "1 moment".to_owned(),
+                many => format!("{many} moments"),
+            }
         ),
         None => return None,
     };
