@@ -6,6 +6,7 @@ use crate::classify::Path;
 use crate::perf::{Breakpoints, thread_ended};
 use crate::recording::{Hit, Module, Stack};
 use crate::symbols::FrameKind;
+use crate::watched::maps::Mapping;
 use crate::watched::{Process, Runtime, runtime};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,6 +78,12 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
             }
             Runtime::Native | Runtime::Go | Runtime::Jvm => {}
         }
+        if is_below_valgrind(&process.maps) {
+            gaps.push(format!(
+                "process {pid}: functions of the program below valgrind, which reads the clock for it by system calls of its \
+                 own: rows show valgrind's functions; without valgrind they show the program's"
+            ));
+        }
         if let Some(how) = inlining(process.runtime, is_deno(process)) {
             gaps.extend(compiled(how, pid, own(), all));
         }
@@ -113,6 +120,14 @@ fn code_without_names(pid: u32, part: f64, made: bool) -> String {
         "process {pid}: functions in {part:.0} % of its reads: their code was no longer mapped when \
          they were looked up, because the process had ended, or had unloaded a library"
     )
+}
+
+/// Whether valgrind executes a program: the process is a tool of valgrind's.
+fn is_below_valgrind(maps: &[Mapping]) -> bool {
+    let tool = |mapping: &Mapping| {
+        mapping.name.contains("/valgrind/") && mapping.base_name().ends_with("-linux")
+    };
+    maps.iter().any(|mapping| mapping.executable && tool(mapping))
 }
 
 /// Whether a process is Deno.
@@ -247,9 +262,12 @@ pub(super) fn clocks(
             breakpoints.armed().as_secs_f64() * 1e3
         ),
         None if breakpoints.moments() > 0 => format!(
-            "breakpoints on the vDSO were armed in {} moments, in which the programs did not run or did not read; a longer \
+            "breakpoints on the vDSO were armed in {}, in which the programs did not run or did not read; a longer \
              --duration has more moments",
-            breakpoints.moments()
+            match breakpoints.moments() {
+                1 => "1 moment".to_owned(),
+                many => format!("{many} moments"),
+            }
         ),
         None => return None,
     };
@@ -327,6 +345,17 @@ mod tests {
         assert_eq!(narrow(&[], 100), None);
         let said = narrow(&[(7, "old", 30), (9, "old", 10)], 50).unwrap();
         assert!(said.starts_with("old (7) and 1 other (80.0 % of the CPU time): "), "{said}");
+    }
+
+    #[test]
+    fn program_below_valgrind_is_known_by_the_tool() {
+        let of = |name: &str| {
+            let line = format!("58000000-58200000 r-xp 00001000 fe:00 7 {name}");
+            is_below_valgrind(&crate::watched::maps::parse(&line))
+        };
+        assert!(of("/usr/libexec/valgrind/memcheck-amd64-linux"));
+        assert!(of("/opt/v/lib/valgrind/callgrind-arm64-linux"));
+        assert!(!of("/usr/bin/valgrind") && !of("/home/u/valgrind/app"));
     }
 
     #[test]
