@@ -75,8 +75,8 @@ pub(crate) struct Args {
     pub(crate) day: u16,
 }
 
-const HELP: &str = "Exit codes: 0 done, 2 wrong usage or unusable input, 3 nothing is known of any host. \
-Bundles go through `clocksmith fleet`.";
+const HELP: &str = "Exit codes: 0 done, 2 wrong usage or unusable input, 3 nothing is known about \
+any host. Bundles go through `clocksmith fleet`.";
 
 impl Args {
     /// Rows of each list.
@@ -99,7 +99,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     let number: Option<usize> = digits.parse().ok();
     match number.and_then(|number| number.checked_mul(unit)) {
         Some(bytes) if bytes >= 64 << 20 => Ok(bytes),
-        Some(_) => Err("less than 64M, with which not every query can be run".to_owned()),
-        None => Err("it is no number of bytes, such as 256M or 4G".to_owned()),
+        Some(_) => Err("less than 64M, which is not enough for every query".to_owned()),
+        None => Err("it is not a number of bytes, such as 256M or 4G".to_owned()),
     }
 }

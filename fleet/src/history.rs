@@ -91,7 +91,7 @@ fn odd(dir: &Path) -> Result<Vec<String>> {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PARTITION))
         })
         .filter(|path| day_of(path).is_none())
-        .map(|path| format!("{} is no directory of a day", path.display()))
+        .map(|path| format!("{} is not the directory of a day", path.display()))
         .collect();
     odd.sort_unstable();
     Ok(odd)
@@ -251,11 +251,11 @@ fn rename(from: &Path, to: &Parent) -> Result<()> {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
             let link = AtFlags::SYMLINK_NOFOLLOW;
             if rustix::fs::statat(&to.directory, &to.name, link).is_ok() {
-                bail!("it is there already");
+                bail!("it already exists");
             }
             rustix::fs::renameat(here, from, &to.directory, &to.name)?;
         }
-        Err(rustix::io::Errno::EXIST) => bail!("it is there already"),
+        Err(rustix::io::Errno::EXIST) => bail!("it already exists"),
         other => other?,
     }
     Ok(())

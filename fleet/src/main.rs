@@ -189,7 +189,10 @@ fn given(args: &Args, inputs: &Inputs) -> Result<Given> {
             [(args.out.is_some(), "--out"), (args.history.is_some(), "--history")]
         {
             if asked {
-                bail!("{option} writes what documents and bundles say; there is none, only tables");
+                bail!(
+                    "{option} writes the content of documents and bundles, but the input has only \
+                       tables"
+                );
             }
         }
         return Ok(found);
@@ -198,7 +201,7 @@ fn given(args: &Args, inputs: &Inputs) -> Result<Given> {
     let date = args.date.map(|date| utc::text(u64::from(date)));
     let (counts, _, mut staged) = read::all(&inputs.documents, date.as_deref(), place)?;
     if counts.documents == 0 && inputs.tables.is_empty() {
-        bail!("no document in what was given; `clocksmith why --json` writes them");
+        bail!("the input has no document; `clocksmith why --json` writes them");
     }
     if counts.documents == counts.rejected && inputs.tables.is_empty() {
         output::message(&render::input(&counts, true));

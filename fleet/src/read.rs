@@ -257,8 +257,8 @@ impl Reader {
                 Ok(Ok(()))
             }
             Shape::Packed => {
-                Ok(Err("it is packed. A bundle goes through `clocksmith fleet`; packed \
-                                     documents are unpacked first: zcat FILE | clocksmith fleet -"
+                Ok(Err("it is compressed. A bundle goes through `clocksmith fleet`; uncompress \
+                        documents first: zcat FILE | clocksmith fleet -"
                     .to_owned()))
             }
             Shape::Parquet => {

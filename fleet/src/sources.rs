@@ -63,7 +63,7 @@ impl Views {
                 copy::each_key(hosts, |keys, at| {
                     let taken = keys.moment(at, set.day.as_deref());
                     let row = newest.add(keys.host(at), keys.machine(at), taken);
-                    range.end = row.context("more reports than can be told apart")? + 1;
+                    range.end = row.context("more reports than can be distinguished")? + 1;
                     Ok(())
                 })?;
             }

@@ -50,7 +50,7 @@ impl Place {
                     let file = out.join(format!("{name}.parquet"));
                     if file.symlink_metadata().is_ok() {
                         bail!(
-                            "{} is there already; it is not overwritten, give another --out",
+                            "{} already exists; it is not overwritten, give another --out",
                             file.display()
                         );
                     }

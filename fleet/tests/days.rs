@@ -280,7 +280,7 @@ fn what_a_history_leaves_out_is_said_and_a_damaged_table_has_its_own_name() {
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{said}");
     assert_eq!(said.matches("left out: ").count(), 4, "{said}");
-    assert!(said.contains("day=2026-99-99 is no directory of a day"), "{said}");
+    assert!(said.contains("day=2026-99-99 is not the directory of a day"), "{said}");
     assert!(said.contains("a.parquet is not a regular file") && !said.contains('\u{1b}'), "{said}");
     let damaged = hosts.join("day=2026-01-05/b.parquet");
     std::fs::write(&damaged, [7; 500]).unwrap();

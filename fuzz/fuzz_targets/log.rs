@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     clocksmith_fuzz::judge(&Facts::from_log(log));
 });
 
-/// The same log behind neutral lines, so that the border between two windows falls into it.
+/// The same log after neutral lines, so that the border between two windows falls into it.
 fn behind_padding(data: &[u8], log: &KernelLog) {
     let border = data.iter().fold(7usize, |sum, byte| sum * 31 % 65_521 + usize::from(*byte));
     let wanted = WINDOW - border % data.len().min(WINDOW);

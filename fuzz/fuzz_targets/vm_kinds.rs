@@ -1,5 +1,5 @@
-//! Files of every kind in the registry, behind a kind's sample or alone: findings or an error, and changes that can be
-//! made, once.
+//! Files of every kind in the registry, after a kind's sample or alone: findings or an error, and
+//! changes that can be made, once.
 
 #![no_main]
 

@@ -55,7 +55,7 @@ pub fn vm(kind: clocksmith_vm::Kind, name: &str, data: &[u8]) {
             Ok(once) => once,
             // A document with bytes that are not text can be read, but is not edited.
             Err(_) if std::str::from_utf8(data).is_err() => continue,
-            // Nor one whose XML is broken behind the part that is read.
+            // Nor one whose XML is broken after the part that is read.
             Err(_) if kind == clocksmith_vm::Kind::Virtualbox && is_xml(text) => continue,
             Err(error) => panic!("what was read once: {error}"),
         };

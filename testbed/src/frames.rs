@@ -1,5 +1,5 @@
-//! A guest's output on its serial line: frames of lines behind bars, as `guest/init.sh` writes
-//! them, between the output of firmware and kernel.
+//! A guest's output on its serial line: frames of lines that begin with bars, as `guest/init.sh`
+//! writes them, between the output of firmware and kernel.
 
 use std::collections::BTreeMap;
 

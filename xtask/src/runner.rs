@@ -32,7 +32,7 @@ struct Runner {
     /// Seconds beyond the budgets that the user requested, of all steps.
     asked: u64,
     strict: bool,
-    /// Steps that may be skipped under `strict`, too: the installer could not provide their needs.
+    /// Steps that may be skipped even under `strict`: the installer could not provide their needs.
     may_skip: Vec<String>,
 }
 

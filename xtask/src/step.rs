@@ -24,7 +24,7 @@ pub(crate) struct Step {
     pub(crate) tier: Tier,
     /// An emulator, or the load that other guests put on the host, may decide how it ends, so a failure is tried once more.
     pub(crate) emulated: bool,
-    /// It uses one processor most of the time, so it runs beside the steps next to it in the table that do so, too.
+    /// It uses one processor most of the time, so it runs beside the steps next to it in the table that also do.
     pub(crate) beside: bool,
     /// The time that it takes on two quiet processors, in seconds, after the work that it shares
     /// with others.

@@ -7,7 +7,7 @@
  * No function here fails, waits, allocates or changes errno, except clocksmith_gettime(), which fails
  * as clock_gettime() does, clocksmith_is_slow() and clocksmith_trust_counter(), which test the machine, and
  * clocksmith_cached_start() and clocksmith_cached_stop(), which start and stop a thread; those of the VMCLOCK device
- * say that there is none. All others may be called by any thread at any time, in a signal handler, and in a child after
+ * report if there is none. All others may be called by any thread at any time, in a signal handler, and in a child after
  * fork(). No setup or cleanup is needed: the first read in a process finds the source that serves it (25 to 50 us).
  *
  * Ordered and unordered. The processor may execute an unordered read a few nanoseconds early, before
@@ -158,8 +158,8 @@ void clocksmith_cached_stop(struct clocksmith_updater *updater) CLOCKSMITH_NOEXC
 /* Tests whether reading the kernel's clock by clock_gettime() is slow here, as it is where the clocksource is
  * hpet or acpi_pm, or a hypervisor traps the counter: for programs that warn when they start. Returns 1 if a
  * read costs as much as a system call, 0 if it does not, -1 if the test does not show it. Writes the reason to
- * `reason`, cut to `size` bytes with the zero at its end; null leaves it out. Takes about a millisecond; where
- * a read takes tens of microseconds, ten. The functions of this library may be quicker than clock_gettime(). */
+ * `reason`, cut to `size` bytes with the zero at its end; null leaves it out. Takes about a millisecond, or ten
+ * where a read takes tens of microseconds. The functions of this library may be quicker than clock_gettime(). */
 int clocksmith_is_slow(char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
 
 /* Raw readings of the counter, for events on a very hot path: no arithmetic, times come later. Where the counter serves
@@ -194,18 +194,18 @@ uint64_t clocksmith_ticks_to_ns(struct clocksmith_tick_anchor first, struct cloc
  * nothing has changed. */
 int clocksmith_trust_counter(unsigned int limit_ms, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
 
-/* Takes clocksmith_trust_counter() back. */
+/* Reverts clocksmith_trust_counter(). */
 void clocksmith_distrust_counter(void) CLOCKSMITH_NOEXCEPT;
 
-/* What the hypervisor says of this machine's clock, by a VMCLOCK device (/dev/vmclock0, Linux 6.13 and later). The
+/* What the hypervisor reports about this machine's clock, by a VMCLOCK device (/dev/vmclock0, Linux 6.13 and later). The
  * first call of one of these three functions in a process opens and maps the device, or finds that this is not possible; the
  * result is kept. They return 0; ENODEV if there is no device, EACCES if this process may not open it, ENOTSUP if it cannot
- * be used, EAGAIN if it does not say (it is being written, or see below). Then the results are 0, and UINT64_MAX for `latest`.
+ * be used, EAGAIN if it does not report it (it is being written, or see below). Then the results are 0, and UINT64_MAX for `latest`.
  * A pointer may be null. */
 
 /* A number that the hypervisor changes when this machine was migrated or restored from a snapshot: its counter may have
  * jumped, and may run at another rate, and no clock of the machine shows it yet. If the number is the same before
- * and after a program read a clock, no such thing lies between. Costs two loads. */
+ * and after a program read a clock, nothing of this kind happened in between. Costs two loads. */
 int clocksmith_disruption_marker(uint64_t *marker) CLOCKSMITH_NOEXCEPT;
 
 /* Bits of `valid`: which of the fields the hypervisor states. */

@@ -31,7 +31,7 @@ pub unsafe extern "C" fn clocksmith_cached_update(clock: *mut Cached) {
 ///
 /// # Safety
 ///
-/// As of [`clocksmith_cached_update`].
+/// See [`clocksmith_cached_update`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_cached_monotonic_ns(clock: *const Cached) -> u64 {
     // SAFETY: by the contract.
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn clocksmith_cached_monotonic_ns(clock: *const Cached) ->
 ///
 /// # Safety
 ///
-/// As of [`clocksmith_cached_update`].
+/// See [`clocksmith_cached_update`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_cached_realtime_ns(clock: *const Cached) -> u64 {
     // SAFETY: by the contract.
@@ -53,8 +53,8 @@ pub unsafe extern "C" fn clocksmith_cached_realtime_ns(clock: *const Cached) -> 
 ///
 /// # Safety
 ///
-/// As of [`clocksmith_cached_update`], and the clock stays where it is until the updater has been stopped. `updater` is
-/// null, which is refused, or to a pointer that may be written.
+/// See [`clocksmith_cached_update`]. The clock must stay where it is until the updater has been
+/// stopped. `updater` is null, which is refused, or points to a pointer that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_cached_start(
     clock: *mut Cached,

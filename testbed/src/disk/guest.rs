@@ -87,7 +87,7 @@ impl Disk {
         Ok(Disk { setup, image, directory, overlay, starts: 0, running: None })
     }
 
-    /// Starts the emulator, and waits for the agent. A system that runs already is left alone.
+    /// Starts the emulator, and waits for the agent. A system that already runs is left alone.
     pub fn power_on(&mut self) -> Result<()> {
         if self.running.is_some() {
             return Ok(());

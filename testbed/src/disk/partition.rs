@@ -58,7 +58,7 @@ pub fn whole(disk_sectors: u64) -> Extent {
     Extent { start: FIRST, count: disk_sectors.saturating_sub(FIRST) }
 }
 
-/// A system partition of `system_sectors` and the root one behind it, on a disk with a GUID table.
+/// A system partition of `system_sectors` and the root one after it, on a disk with a GUID table.
 pub fn system_and_root(disk_sectors: u64, system_sectors: u64) -> [Extent; 2] {
     let root = FIRST + system_sectors;
     [

@@ -31,7 +31,7 @@ const WANTED: &[(&str, &str, &str, Option<bool>)] = &[
     ("boot", "tsc", "ok", Some(false)),
     ("hpet", "hpet", "slow", Some(true)),
     ("acpi_pm", "acpi_pm", "slow", Some(true)),
-    // It was chosen through sysfs, but the kernel would have chosen it, too.
+    // It was chosen through sysfs, but the kernel would also have chosen it.
     ("tsc", "tsc", "ok", None),
     // No such clocksource: the kernel accepts the name without a message, and chooses by rating.
     ("nonsense", "tsc", "ok", None),

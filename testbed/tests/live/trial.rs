@@ -1,9 +1,9 @@
 //! `clocksmith fix --apply` in a guest in which the change does not hold: a user chooses another clocksource, the
-//! counter is wrong before or after, reads are not faster, a signal arrives. Each time the clocksource is the former
-//! one afterwards, and the program reports that. Ignored by default, because it needs QEMU, a kernel, and the static
-//! program: `cargo build --profile dist --features full -p clocksmith-cli --target x86_64-unknown-linux-musl`, then
-//! `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`. `CLOCKSMITH_STATIC` names another
-//! program.
+//! counter is wrong before or after, reads are not faster, a signal arrives. Each time the clocksource is the
+//! previous one afterwards, and the program reports that. Ignored by default, because it needs QEMU, a kernel, and
+//! the static program: `cargo build --profile dist --features full -p clocksmith-cli --target
+//! x86_64-unknown-linux-musl`, then `cargo test -p clocksmith-testbed --test live -- --ignored --nocapture trial::`.
+//! `CLOCKSMITH_STATIC` names another program.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 

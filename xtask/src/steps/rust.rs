@@ -53,10 +53,10 @@ pub(crate) static FMT: Step = Step {
     needs: &[Need::Component("rustfmt", "rustfmt")],
     uses: &[],
     run: |context| {
-        // It colours a file, too.
+        // It also colours a file.
         let plain = !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some();
         let colour = if plain { "-- --color never" } else { "" };
-        // Those beside the workspace, too.
+        // Also those beside the workspace.
         let mut bad = Vec::new();
         for manifest in WORKSPACES {
             // `--all` takes the crates that are used by their paths, too; those of the workspace are done by then.
