@@ -89,6 +89,10 @@ impl Lexer<'_> {
                 return piece(1, Piece::Opaque { at }, self);
             };
             let inner = next.get(1..n - 1).unwrap_or_default();
+            if let Some(program) = program_of_nix(inner) {
+                let name = Placed::lost(program, at..at + n + 1);
+                return piece(n + 1, Piece::Literal(name), self);
+            }
             let name = inner.get(..name_length(inner)).unwrap_or_default();
             let tail = inner.get(name.len()..).unwrap_or_default();
             let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
@@ -149,6 +153,19 @@ impl Lexer<'_> {
             }
         }
     }
+}
+
+/// Returns the program that an expression of Nix names: `lib.getExe pkgs.NAME`, `lib.getExe' pkgs.PACKAGE "NAME"`.
+fn program_of_nix(inner: &str) -> Option<&str> {
+    let call = inner.trim_start().strip_prefix("lib.").unwrap_or(inner.trim_start());
+    let rest = call.strip_prefix("getExe")?;
+    let name = match rest.strip_prefix('\'') {
+        Some(rest) => rest.split('"').nth(1)?,
+        None => rest.strip_prefix(' ')?.trim().rsplit('.').next()?,
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let name = if name == "qemu_kvm" { "qemu-kvm" } else { name };
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// The length of a bracketed piece at the beginning of the text.

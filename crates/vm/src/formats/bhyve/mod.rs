@@ -13,7 +13,7 @@ use crate::formats::Format;
 use crate::guest::Guest;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Statement, Word, statements};
+use crate::shell::{Piece, Programs, Statement, Word, statements};
 use crate::words::{self, base};
 
 /// The registry entry of this kind.
@@ -49,10 +49,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     }
     let command = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(is_program)
-            && words.any(|word| {
-                matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
-            })
+        words.any(is_program) && words.any(is_option)
     };
     // Options may be on the continuation lines of a command.
     let continued = || {
@@ -60,7 +57,28 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         clues.text.contains("bhyve")
             && words::statements(clues.text).iter().any(|(_, it)| plain(it) && command(it))
     };
-    (clues.has(command) || continued()).then_some(Sign::Words)
+    // The program may be in a variable: `$BHYVE -c 1 -m 1G`.
+    let held = || {
+        let all = statements(clues.text);
+        let programs = Programs::of(&all, is_program);
+        all.iter().any(|statement| started(statement, &programs).is_some())
+    };
+    let held = || clues.text.contains("bhyve") && held();
+    (clues.has(command) || continued() || held()).then_some(Sign::Words)
+}
+
+/// Whether a word is an option that many command lines have.
+fn is_option(word: &str) -> bool {
+    matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
+}
+
+/// Returns the number of the word that names the program, in a statement that starts it.
+fn started(statement: &Statement, programs: &Programs<'_>) -> Option<usize> {
+    let words = || statement.words.iter();
+    let first = words().position(|word| programs.named(word))?;
+    let named = words().take(first).map(|word| word.literal().unwrap_or_default());
+    let options = words().skip(first + 1).any(|word| word.literal().is_some_and(is_option));
+    (options && !words::only_named(named)).then_some(first)
 }
 
 /// Returns whether a system assumes that the RTC is in UTC.
@@ -148,12 +166,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         })
     };
     let (freebsd, grub) = (loads("bhyveload"), loads("grub-bhyve"));
+    let programs = Programs::of(&statements, is_program);
     for statement in &statements {
         let words: Vec<_> =
             statement.words.iter().map(|word| (word.literal(), word.span.clone())).collect();
-        let Some(first) = words.iter().position(|(word, _)| word.is_some_and(is_program)) else {
-            continue;
-        };
+        let plain = words.iter().position(|(word, _)| word.is_some_and(is_program));
+        let Some(first) = plain.or_else(|| started(statement, &programs)) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let Some((_, at)) = words.get(first).filter(|_| !options.is_empty()) else { continue };
         // The last word names the machine.

@@ -60,3 +60,21 @@ fn rtc_of_a_machine_with_variables_is_judged() {
         assert_eq!(ids("a.sh", &format!("{more}{}", run("$CD"))), [""; 0], "{more}");
     }
 }
+
+#[test]
+fn bhyve_in_a_variable_is_a_command() {
+    let text = |set: &str, run: &str| format!("#!/bin/sh\n{set}\n{run} -A -c 1 -m 256M -H vm0\n");
+    for (set, run) in [
+        ("BHYVE=../bhyve/bhyve", "$BHYVE"),
+        ("BHYVE=\"/usr/sbin/bhyve\"", "sudo \"${BHYVE}\""),
+        ("BHYVE=${BHYVE:-bhyve}", "$BHYVE"),
+        ("set -e", "${BHYVE:-bhyve}"),
+        ("set -e", "$PREFIX/sbin/bhyve"),
+    ] {
+        assert_eq!(ids("debian.sh", &text(set, run)), ["bhyve-rtc-local"], "{set}");
+        assert_eq!(ids("debian.sh", &text(set, run).replace("-A", "-u")), [""; 0], "{set}");
+    }
+    for (set, run) in [("BHYVE=bhyve", "echo $BHYVE"), ("BHYVE=bhyve", "$OTHER"), ("", "$BHYVE")] {
+        assert_eq!(Kind::detect("debian.sh", &text(set, run)), None, "{set} {run}");
+    }
+}

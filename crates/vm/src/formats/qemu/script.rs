@@ -5,7 +5,9 @@ use super::argument;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
+use super::line::Line;
 use super::pooled::{self, Pooled};
+use super::reach::Reach;
 use super::variables::Variables;
 use super::{machine, manifest, nix, python};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -51,6 +53,8 @@ pub(crate) struct Script {
     pub(crate) branches: Branches,
     /// The ranges that run only under a condition.
     conditional: Vec<Range<usize>>,
+    /// The parts that may not run.
+    reach: Reach,
     /// Whether any condition queries a version of QEMU or a feature of the host.
     pub(crate) asks: bool,
     /// The ranges that run only after a condition that queried a version or a feature.
@@ -75,6 +79,19 @@ impl Script {
     /// Returns whether one position runs only under a condition that does not apply to another one.
     pub(crate) fn sometimes(&self, at: usize, beside: usize) -> bool {
         self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&beside))
+    }
+
+    /// Returns whether a command line that starts certainly has one of these options, each with the places of its words. Options
+    /// that were only collected may be of another machine.
+    pub(crate) fn certainly(&self, command: &Command, line: &Line, options: &[[usize; 2]]) -> bool {
+        let cpu = line.cpus_at.last().copied();
+        let home = command.program.as_ref().map(|program| program.span().start);
+        let beside: Vec<usize> = home.into_iter().chain(cpu).collect();
+        let sure = |place: &[usize; 2]| {
+            let one = cpu.is_none_or(|cpu| self.pooled.joins(cpu, place[0]));
+            one && !place.iter().any(|at| self.reach.optional(*at, &beside))
+        };
+        options.iter().any(|place| self.cut || sure(place))
     }
 
     /// Returns whether two words certainly belong to one command: words of several statements may only have been
@@ -149,6 +166,7 @@ impl Script {
         let all = united(&conditional);
         let mut script =
             Self { cut: conditional.len() > MOST_CONDITIONS, branches, ..Self::default() };
+        script.reach = Reach::of(text, &statements, &conditional);
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         let spelled = ["hpet=off", "acpi=off"].iter().flat_map(|it| text.match_indices(it));
         script.newer = spelled.map(|(at, _)| at).take(MOST_NEWER).collect();
@@ -480,7 +498,7 @@ fn unquoted(word: &Placed) -> Placed {
 }
 
 /// Returns where a statement begins.
-pub(super) fn begin(statement: &Statement) -> usize {
+pub(crate) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
 
