@@ -157,3 +157,47 @@ fn frequency_of_a_machine_that_never_migrates_is_no_warning() {
     assert_eq!(libvirt(" migratable='on'", "host-passthrough"), [Severity::Warn]);
     assert_eq!(libvirt(" migratable='off'", "host-passthrough"), [Severity::Info]);
 }
+
+#[test]
+fn program_that_a_command_looks_up_is_known() {
+    let flags = "-kernel vmlinuz -cpu host,kvmclock=off -accel kvm";
+    for (set, run) in [
+        ("Q=$(command -v qemu-system-x86_64)", "\"$Q\""),
+        ("Q=$(which qemu-system-x86_64 2>/dev/null)", "$Q"),
+        ("Q=`which qemu-system-x86_64`", "$Q"),
+        ("Q=$(command -v qemu-system-x86_64 || command -v qemu-kvm)", "exec $Q"),
+        ("", "$(which qemu-system-x86_64)"),
+        ("V=$(qemu-img --version | cut -d')' -f1)", "qemu-system-x86_64"),
+    ] {
+        let text = format!("#!/bin/sh\n{set}\n{run} {flags}\n");
+        let found = ids(Kind::Qemu, &text);
+        assert!(found.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{text} {found:?}");
+    }
+    let short = "#!/bin/sh\nQ=$(command -v qemu-system-i386)\n\"$Q\" -kernel kernel.elf\n";
+    assert_eq!(Kind::detect("run.sh", short), Some(Kind::Qemu));
+    let asks = "#!/bin/sh\nif [ -z \"$(command -v qemu-system-x86_64)\" ]; then\n  apt install -y qemu-system-x86\nfi\n";
+    assert_eq!(Kind::detect("setup.sh", asks), None);
+}
+
+#[test]
+fn query_of_what_the_emulator_knows_starts_no_machine() {
+    for text in [
+        "qemu-system-x86_64 -cpu help\n",
+        "\"qemu-system-${A}\" -machine help | grep q35\n",
+        "$Q -device help\n$Q -accel help\n",
+    ] {
+        assert!(lint(&document(Kind::Qemu, &format!("#!/bin/sh\n{text}"))).is_err(), "{text}");
+    }
+    let nix =
+        "#!/bin/sh\nnix run nixpkgs#qemu -- -enable-kvm -cpu host,kvmclock=off -kernel vmlinuz\n";
+    assert_eq!(Kind::detect("run.sh", nix), Some(Kind::Qemu));
+    assert!(ids(Kind::Qemu, nix).contains(&("q-kvmclock-off-no-invtsc", Severity::Error)));
+}
+
+#[test]
+fn machine_in_a_comment_of_json_is_none() {
+    let text = "// {\n//   \"program\": \"qemu-system-x86_64\",\n//   \"args\": [\"-machine\", \"q35\", \"-m\", \"1G\"]\n// }\n{}\n";
+    let of = |text: &str| Document::of_kind("launch.json", text.as_bytes(), Kind::Qemu).unwrap();
+    assert!(lint(&of(text)).is_err());
+    assert!(lint(&of(&text.replace("// ", ""))).is_ok());
+}

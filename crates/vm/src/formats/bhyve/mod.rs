@@ -44,7 +44,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "bhyve_options",
         "utctime",
     ];
-    if clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4 {
+    // Before version 1.0 of vm-bhyve `guest` was the key.
+    let loaded = clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4;
+    let older = clues.keys(&["guest"], '=') == 1 && clues.keys(&keys, '=') >= 4;
+    if loaded || older {
         return Some(Sign::Keys);
     }
     let command = |line: &str| {
@@ -136,7 +139,8 @@ fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let name = crate::guest::base(&document.name);
-    if let Some((loader, _)) = find(document, "loader") {
+    let older = || find(document, "guest").filter(|_| find(document, "disk0_type").is_some());
+    if let Some((loader, _)) = find(document, "loader").or_else(older) {
         // grub-bhyve starts Linux and OpenBSD.
         let paths = ["grub_run_partition", "grub_run0", "grub_install0"]
             .iter()
@@ -145,7 +149,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             && paths
                 .into_iter()
                 .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));
-        let known = document.system(linux.then_some(Guest::Linux), None, [name]);
+        let system = find(document, "guest").map_or("", |(guest, _)| guest);
+        let known = document.system(linux.then_some(Guest::Linux), None, [name, system]);
         let mut report = Report::of(known, true, Vec::new());
         report.partial = false;
         let local = find(document, "utctime").filter(|(value, _)| {

@@ -78,3 +78,15 @@ fn bhyve_in_a_variable_is_a_command() {
         assert_eq!(Kind::detect("debian.sh", &text(set, run)), None, "{set} {run}");
     }
 }
+
+#[test]
+fn machine_of_an_older_vm_bhyve_is_one() {
+    let text = |guest: &str, rest: &str| {
+        format!(
+            "guest=\"{guest}\"\ncpu=1\nmemory=512M\nnetwork0_type=\"virtio-net\"\ndisk0_type=\"virtio-blk\"\n{rest}"
+        )
+    };
+    assert_eq!(ids("a.conf", &text("alpine", "")), [""; 0]);
+    assert_eq!(ids("a.conf", &text("alpine", "utctime=\"no\"\n")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.conf", &text("windows", "utctime=\"no\"\n")), [""; 0]);
+}

@@ -56,7 +56,10 @@ const OPTIONS: &str =
     "--kernel --firmware --cpus --memory --disk --cmdline --initramfs --restore --api-socket --net";
 
 fn is_program(word: &str) -> bool {
-    matches!(base(word), PROGRAM | "cloud-hypervisor-static")
+    // `nix run nixpkgs#cloud-hypervisor -- --kernel ...`
+    let name = base(word);
+    let name = name.rsplit('#').next().unwrap_or(name);
+    matches!(name, PROGRAM | "cloud-hypervisor-static")
 }
 
 /// Returns a command line in quotes, `sh -c "..."` or a string of Nix, with blanks before it, so that places do not

@@ -79,6 +79,7 @@ fn expressions_of_nix_name_the_program() {
         "${cfg.package}/bin/cloud-hypervisor",
         "${lib.getExe pkgs.cloud-hypervisor}",
         "${getExe' pkgs.cloud-hypervisor \"cloud-hypervisor\"}",
+        "exec nix run nixpkgs#cloud-hypervisor --",
     ] {
         let text = format!(
             "{{ pkgs, lib, ... }}: {{\n  s.script = ''\n    {program} {options}\n  '';\n}}\n"

@@ -73,6 +73,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     };
     let program = text.contains("qemu-system-")
         || text.contains("qemu-kvm")
+        || text.contains("nixpkgs#qemu")
         || option("kvm")
         || option("qemu");
     // Options of these tools have the same names.

@@ -312,7 +312,7 @@ impl Script {
         let mut option = false;
         let constants = constants::of(text);
         self.pooled = Pooled::of(statements);
-        for statement in statements.iter().filter(|statement| !tests(statement)) {
+        for statement in statements.iter().filter(|it| !tests(it) && !queries(it)) {
             let prints = talks(statement.words.iter().map(|it| it.literal().unwrap_or_default()));
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
@@ -446,6 +446,14 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
+/// Whether a statement asks QEMU for what it knows: `qemu-system-x86_64 -cpu help`.
+fn queries(statement: &Statement) -> bool {
+    let words: Vec<&str> =
+        statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
+    let pairs = words.iter().zip(words.iter().skip(1));
+    pairs.into_iter().any(|(option, value)| strong(option) && matches!(*value, "help" | "?"))
+}
+
 /// Returns a text without the closing brackets of lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir
 /// and YAML.
 fn closed(text: &str) -> &str {
@@ -516,9 +524,10 @@ fn names_program(text: &str) -> bool {
 pub(super) fn is_program(word: &str) -> bool {
     let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let base = base.trim_start_matches(['@', '-']);
-    let base = base.rsplit('=').next().unwrap_or(base).trim_end_matches(".exe");
+    // `nix run nixpkgs#qemu -- -enable-kvm`
+    let base = base.rsplit(['=', '#']).next().unwrap_or(base).trim_end_matches(".exe");
     base.starts_with("qemu-system-")
-        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
+        || matches!(base, "qemu-kvm" | "qemu_kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
 }
 
 /// An option that only a start of a machine has.

@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
 use crate::shell::{Piece, Programs, Statement, Word, name_length, statements};
-use crate::words::{base, only_named};
+use crate::words::{base, listed, only_named};
 use std::ops::Range;
 use system::System;
 
@@ -74,6 +74,18 @@ fn only_package(statement: &Statement) -> bool {
 
 fn is_program(word: &str) -> bool {
     matches!(base(word), "virt-install" | "virt-xml")
+}
+
+/// Returns the number of the word that is the program. Containers and their images have the same name.
+fn program(words: &[Placed]) -> Option<usize> {
+    const CONTAINERS: &str = "docker podman nerdctl";
+    let container = words.iter().take(2).any(|(word, _)| listed(CONTAINERS, base(word)));
+    let value = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        before.is_some_and(|(word, _)| word.starts_with('-'))
+    };
+    let mut named = words.iter().enumerate().filter(|(_, (word, _))| is_program(word));
+    named.find(|(at, _)| !(container && value(*at))).map(|(at, _)| at)
 }
 
 /// A word of a command line, and its place in the file.
@@ -148,8 +160,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let reach = Reach::of(source, &statements, &conditions(&statements));
     for command in commands(source, &statements) {
         let words = &command.words;
-        let program = |(word, _): &Placed| is_program(word);
-        let Some(first) = words.iter().position(program) else { continue };
+        let Some(first) = program(words) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let before = words.iter().take(first).map(|(word, _)| word.as_str());
         if only_named(before) || options.is_empty() {

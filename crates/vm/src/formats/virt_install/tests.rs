@@ -242,3 +242,13 @@ fn device_that_only_some_runs_have_is_not_certain() {
     assert_eq!(severity("[[ $1 ]] && O+=(--hostdev 01:00.0)"), [Severity::Warn]);
     assert_eq!(severity("for d in \"$@\"; do O+=(--hostdev \"$d\"); done"), [Severity::Warn]);
 }
+
+#[test]
+fn name_of_a_container_is_no_command() {
+    let run = |rest: &str| format!("#!/bin/sh\nsudo docker run --name virt-install --rm {rest}\n");
+    testing::broken(Kind::VirtInstall, &run("virt-install"));
+    assert_eq!(
+        bad(&run("image virt-install --name a --import --clock hpet_present=yes")),
+        ["lv-hpet-on"]
+    );
+}

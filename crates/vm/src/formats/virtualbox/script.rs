@@ -92,6 +92,8 @@ fn options(machine: &mut Machine, rest: &[Word<'_>]) {
             "--paravirtprovider" | "--paravirt-provider" => machine.provider = Some(value),
             "--hpet" => machine.hpet = Some(value),
             "--ostype" | "--os-type" => machine.os = Some(value),
+            "--chipset" => machine.arm |= value.value.to_ascii_lowercase().starts_with("armv8"),
+            "--platform-architecture" => machine.arm |= value.value.eq_ignore_ascii_case("arm"),
             "--vm-execution-engine" => machine.engine = Some(value),
             _ => {}
         }
