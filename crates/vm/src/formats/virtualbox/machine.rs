@@ -47,7 +47,7 @@ pub(crate) struct Machine {
     pub(crate) hint: Guest,
     /// The guest's system, if the caller specified it.
     pub(crate) said: Option<Guest>,
-    /// Whether its processor is one of Arm, by another setting than its type.
+    /// Whether its processor is one of Arm, by a setting other than its type.
     pub(crate) arm: bool,
     /// Whether it is a machine's own file, in which every value was checked by VirtualBox or written by hand.
     pub(crate) own_file: bool,
