@@ -47,6 +47,18 @@ impl Leaf {
     }
 }
 
+/// Returns whether a text begins like JSON. A function of Nix (`{ pkgs, ... }:`) and a block of a shell begin with a brace,
+/// too.
+pub(crate) fn begins(text: &str) -> bool {
+    let begins = text.trim_start_matches('\u{feff}').trim_start();
+    let Some(inside) = begins.strip_prefix('{') else { return begins.starts_with('[') };
+    let inside = inside.trim_start();
+    let name = |c: char| c.is_ascii_alphanumeric() || "_-'".contains(c);
+    let behind = inside.trim_start_matches(name).trim_start();
+    let code = inside.starts_with(|c: char| c.is_ascii_alphabetic()) && !behind.starts_with(':');
+    !(code || inside.starts_with("..."))
+}
+
 /// A document that was read.
 pub(crate) struct Json<'a> {
     pub(crate) text: &'a str,

@@ -4,12 +4,14 @@
 mod documents;
 mod expansion;
 mod labels;
+mod programs;
 mod unit;
 
 use crate::placed::Placed;
 use documents::Index;
 pub(crate) use expansion::name_length;
 use labels::Labels;
+pub(crate) use programs::Programs;
 use std::collections::HashMap;
 use std::ops::Range;
 use unit::remarks_of_unit;

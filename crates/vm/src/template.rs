@@ -3,6 +3,7 @@
 //! The reading of the file around them is elsewhere (`xml` blanks them out, KubeVirt's manifests keep them as words).
 
 use crate::words::listed;
+use std::ops::Range;
 
 /// Returns whether a value is a placeholder, or contains an unambiguous one: `{{ x }}`, `${X}`, `$X`, `%s`, `@X@`,
 /// `%(x)s`.
@@ -24,6 +25,40 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 pub(crate) fn in_plain_value(value: &str) -> bool {
     ["$", "{{", "<%", "%", "#{", "@"].iter().any(|mark| value.contains(mark))
         || value.starts_with('<')
+}
+
+/// The limit of parts of a template that are read.
+const MOST_PARTS: usize = 1024;
+
+/// Returns the parts that a template may leave out or repeat: between `{% if x %}` and `{% endif %}`, `{{ range .X }}` and
+/// `{{ end }}`, `{{#x}}` and `{{/x}}`, `<% if x %>` and `<% end %>`, `%{ if x }` and `%{ endif }`.
+pub(crate) fn optional(text: &str) -> Vec<Range<usize>> {
+    const OPENS: &str = "if unless for range with foreach while case";
+    const CLOSES: &str = "end endif endfor endforeach endunless endwhile";
+    let mut parts = Vec::new();
+    let mut open = Vec::new();
+    for (mark, close) in [("{%", "%}"), ("{{", "}}"), ("<%", "%>"), ("%{", "}")] {
+        open.clear();
+        for (at, _) in text.match_indices(mark) {
+            let rest = text.get(at + mark.len()..).unwrap_or_default();
+            let inside = rest.find(close).and_then(|end| rest.get(..end)).unwrap_or_default();
+            let inside = inside.trim_start_matches(['-', '~', '+', ' ', '\t']);
+            let word =
+                inside.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+            let section = inside.starts_with(['#', '^']) && mark == "{{";
+            let code = mark == "<%" && !inside.starts_with(['=', '#']);
+            let each = code && (inside.trim_end().ends_with(" do") || inside.contains(" do |"));
+            if listed(OPENS, word) || section || each {
+                open.push(at);
+            } else if listed(CLOSES, word) || inside.starts_with('/') && mark == "{{" {
+                parts.extend(open.pop().map(|from| from..at));
+            }
+            if parts.len() >= MOST_PARTS {
+                break;
+            }
+        }
+    }
+    parts
 }
 
 /// File name extensions of templates.

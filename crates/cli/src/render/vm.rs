@@ -170,7 +170,11 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
                 file.file, mended.summary, mended.id, mended.risk
             ));
         }
-        for left in file.left.iter().filter(|finding| finding.severity >= Severity::Warn) {
+        for (number, left) in file.left.iter().enumerate() {
+            if left.severity < Severity::Warn {
+                continue;
+            }
+            let line = file.lines.get(number).copied().unwrap_or(left.line);
             let object =
                 left.object.as_ref().map(|object| format!("{object}: ")).unwrap_or_default();
             let by =
@@ -178,8 +182,8 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             let todo =
                 left.fix.as_ref().map(|fix| format!(". To do{by}: {fix}")).unwrap_or_default();
             say(&format!(
-                "{}:{}: left: {object}{} [{}]{todo}",
-                file.file, left.line, left.summary, left.id
+                "{}:{line}: left: {object}{} [{}]{todo}",
+                file.file, left.summary, left.id
             ));
         }
         for why in &file.undecided {

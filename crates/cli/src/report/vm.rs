@@ -215,6 +215,9 @@ pub(crate) struct FixFile {
     pub(crate) diff: String,
     /// Findings that are left, with their places in the changed file.
     pub(crate) left: Vec<FindingReport>,
+    /// The lines of these findings in the file as it is, if the changed one was not written.
+    #[serde(skip)]
+    pub(crate) lines: Vec<u32>,
     /// Options about the clock that libvirt will pass to QEMU; empty for other files.
     pub(crate) qemu: Vec<String>,
     /// Whether the file was written.

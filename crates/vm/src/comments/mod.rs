@@ -51,7 +51,7 @@ pub(crate) fn of(document: &Document) -> Vec<Range<usize>> {
 }
 
 /// File name extensions of programs whose comments are not commands, even if they look like commands.
-const PROGRAMS: &str = "bat cmd ps1 psm1 rb nix js mjs ts go rs java c groovy";
+const PROGRAMS: &str = "bat cmd ps1 psm1 rb nix js mjs ts go rs java c groovy json jsonc json5";
 
 /// Returns a program in a language other than a shell's with blanks for its comments: a commented-out command is not
 /// run. Places do not change. `None` for other files.
@@ -126,10 +126,11 @@ fn syntax(document: &Document) -> Syntax {
         "js" | "mjs" | "ts" | "go" | "rs" | "java" | "c" | "groovy" => {
             Syntax::Code(Language::Slashes)
         }
+        // Editors and other programs take comments in it.
+        "json" | "jsonc" | "json5" => Syntax::Code(Language::Slashes),
         "bat" | "cmd" => Syntax::Lines(BATCH),
         "ps1" | "psm1" => Syntax::Code(Language::PowerShell),
         "md" | "html" | "txt" | "rst" => Syntax::Without,
-        "json" => Syntax::Without,
         "ini" | "service" | "socket" | "rules" | "preset" => Syntax::Lines(&["#", ";"]),
         _ if begin.starts_with("#cloud-config") || begin.starts_with("---\n") => Syntax::Yaml,
         _ if section() => Syntax::Lines(&["#", ";"]),

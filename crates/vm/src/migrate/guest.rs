@@ -234,7 +234,7 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
 
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
-    Ok(Guest { emulated: line.kvm() == Some(false), device: line.hostdev, ..guest })
+    Ok(Guest { emulated: line.kvm() == Some(false), device: !line.hostdevs.is_empty(), ..guest })
 }
 
 /// Returns the clock of a value of `-cpu`; parts that only a run of the script determines are unknown.

@@ -63,11 +63,13 @@ impl Lexer<'_> {
         if let Some(inner) = rest.strip_prefix('`') {
             let length = inner.find('`').map_or(1, |n| n + 2);
             self.started(at + 1..(at + length).saturating_sub(1));
-            return piece(length, Piece::Opaque { at }, self);
+            let inner = inner.get(..length.saturating_sub(2)).unwrap_or_default();
+            return piece(length, looked_up(inner, at..at + length), self);
         }
         let next = rest.get(1..).unwrap_or_default();
         if next.starts_with('(') {
-            let length = self.balanced(next, '(', ')').map_or(1, |n| n + 1);
+            let length = self.balanced(next, '(', ')').map(|end| quoted_end(next, end));
+            let length = length.map_or(1, |n| n + 1);
             let inner = rest.get(2..length.saturating_sub(1)).unwrap_or_default();
             self.started(at + 2..(at + length).saturating_sub(1));
             let whole = if name_length(inner) == inner.len() && !inner.is_empty() {
@@ -80,7 +82,7 @@ impl Lexer<'_> {
                     at,
                 }
             } else {
-                Piece::Opaque { at }
+                looked_up(inner, at..at + length)
             };
             return piece(length, whole, self);
         }
@@ -89,6 +91,10 @@ impl Lexer<'_> {
                 return piece(1, Piece::Opaque { at }, self);
             };
             let inner = next.get(1..n - 1).unwrap_or_default();
+            if let Some(program) = program_of_nix(inner) {
+                let name = Placed::lost(program, at..at + n + 1);
+                return piece(n + 1, Piece::Literal(name), self);
+            }
             let name = inner.get(..name_length(inner)).unwrap_or_default();
             let tail = inner.get(name.len()..).unwrap_or_default();
             let default = tail.strip_prefix(":-").or_else(|| tail.strip_prefix('-'));
@@ -149,6 +155,72 @@ impl Lexer<'_> {
             }
         }
     }
+}
+
+/// Returns the path of a program that a command looks up, `$(command -v NAME)`, by its name.
+fn looked_up(inner: &str, whole: Range<usize>) -> Piece {
+    let opaque = Piece::Opaque { at: whole.start };
+    let tools = ["command -v ", "which ", "type -p ", "type -P "];
+    let Some(rest) = tools.iter().find_map(|it| inner.trim_start().strip_prefix(it)) else {
+        return opaque;
+    };
+    let name = rest.split_whitespace().next().unwrap_or_default();
+    let behind = rest.trim_start().get(name.len()..).unwrap_or_default().trim_start();
+    // Errors that are not shown, and what is run where it is not found.
+    let alone = behind.is_empty() || behind.starts_with("2>") || behind.starts_with("||");
+    let name = name.trim_matches('"');
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    match alone && !name.is_empty() && name.chars().all(plain) {
+        true => Piece::Literal(Placed::lost(name, whole)),
+        false => opaque,
+    }
+}
+
+/// Returns where a substitution ends whose first bracket at `end` may be in quotes: `$(cut -d')' -f1)`.
+fn quoted_end(text: &str, end: usize) -> usize {
+    let quotes = text.get(..end).unwrap_or_default().matches('\'').count();
+    let longer = if quotes % 2 == 1 { quoted_brackets(text) } else { None };
+    let plain = |longer: &usize| text.get(end..*longer).is_some_and(|it| !it.contains('\n'));
+    longer.filter(plain).unwrap_or(end)
+}
+
+/// The length of a substitution in brackets at the beginning of a text: brackets in quotes are not counted. `None`
+/// where quotes are not in pairs.
+fn quoted_brackets(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut quote: Option<char> = None;
+    let mut escaped = false;
+    for (n, c) in text.char_indices().take(4096) {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (None | Some('"'), '\\') => escaped = true,
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(n + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the program that an expression of Nix names: `lib.getExe pkgs.NAME`, `lib.getExe' pkgs.PACKAGE "NAME"`.
+fn program_of_nix(inner: &str) -> Option<&str> {
+    let call = inner.trim_start().strip_prefix("lib.").unwrap_or(inner.trim_start());
+    let rest = call.strip_prefix("getExe")?;
+    let name = match rest.strip_prefix('\'') {
+        Some(rest) => rest.split('"').nth(1)?,
+        None => rest.strip_prefix(' ')?.trim().rsplit('.').next()?,
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let name = if name == "qemu_kvm" { "qemu-kvm" } else { name };
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// The length of a bracketed piece at the beginning of the text.

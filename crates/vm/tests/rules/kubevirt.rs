@@ -240,3 +240,19 @@ fn kubevirt_no_break_spaces_are_refused() {
     );
     assert_eq!(ids(Kind::Kubevirt, &held), ids(Kind::Kubevirt, &text));
 }
+
+#[test]
+fn key_that_is_twice_with_the_same_content_loses_nothing() {
+    let text = |second: &str| {
+        format!(
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata:\n  name: a\nspec:\n  template:\n    spec:\n      domain:\n        \
+             features:\n          smm:\n            enabled: true\n        features:\n          smm:\n            enabled: {second}\n        devices: {{}}\n"
+        )
+    };
+    let severity = |text: &str| {
+        let found = ids(Kind::Kubevirt, text).into_iter();
+        found.filter(|(id, _)| *id == "kv-duplicate-key").map(|it| it.1).collect::<Vec<_>>()
+    };
+    assert_eq!(severity(&text("true")), [Severity::Info]);
+    assert_eq!(severity(&text("false")), [Severity::Warn]);
+}

@@ -2,6 +2,7 @@
 //! afterwards, and a second fix changes nothing.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod branches;
 mod choices;
 mod comments;
 mod declared;

@@ -101,18 +101,32 @@ fn one(path: &Path, args: &Fix, file: &mut FixFile) -> Result<()> {
     if target.is_none() {
         file.refused = refused(path);
     }
+    let diff = TextDiff::from_lines(old, new);
+    if target.is_none() {
+        let lines = file.left.iter().map(|finding| finding.line);
+        file.lines = lines.map(|line| unchanged_line(&diff, line)).collect();
+    }
     let name = shown(path);
     let name = if is_stdin(path) { "stdin" } else { name.trim_start_matches('/') };
-    file.diff = TextDiff::from_lines(old, new)
-        .unified_diff()
-        .header(&format!("a/{name}"), &format!("b/{name}"))
-        .to_string();
+    file.diff = diff.unified_diff().header(&format!("a/{name}"), &format!("b/{name}")).to_string();
     if let Some(target) = &target {
         let after = document.text.encode(new);
         file.backup = target.replace(&bytes, &after, !args.no_backup)?;
         file.written = true;
     }
     Ok(())
+}
+
+/// Returns the line of the file as it is, for a line of the changed text.
+fn unchanged_line(diff: &TextDiff<'_, '_, str>, line: u32) -> u32 {
+    let wanted = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+    let Some(part) = diff.ops().iter().find(|part| part.new_range().contains(&wanted)) else {
+        return line;
+    };
+    let (old, new) = (part.old_range(), part.new_range());
+    // Lines that were added are those where they were.
+    let within = (wanted - new.start).min(old.len().saturating_sub(1));
+    u32::try_from(old.start + within + 1).unwrap_or(line)
 }
 
 /// Why `--apply` would refuse a file.

@@ -13,7 +13,7 @@ use crate::formats::Format;
 use crate::guest::Guest;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Statement, Word, statements};
+use crate::shell::{Piece, Programs, Statement, Word, statements};
 use crate::words::{self, base};
 
 /// The registry entry of this kind.
@@ -44,15 +44,15 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "bhyve_options",
         "utctime",
     ];
-    if clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4 {
+    // Before version 1.0 of vm-bhyve `guest` was the key.
+    let loaded = clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4;
+    let older = clues.keys(&["guest"], '=') == 1 && clues.keys(&keys, '=') >= 4;
+    if loaded || older {
         return Some(Sign::Keys);
     }
     let command = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(is_program)
-            && words.any(|word| {
-                matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
-            })
+        words.any(is_program) && words.any(is_option)
     };
     // Options may be on the continuation lines of a command.
     let continued = || {
@@ -60,7 +60,28 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         clues.text.contains("bhyve")
             && words::statements(clues.text).iter().any(|(_, it)| plain(it) && command(it))
     };
-    (clues.has(command) || continued()).then_some(Sign::Words)
+    // The program may be in a variable: `$BHYVE -c 1 -m 1G`.
+    let held = || {
+        let all = statements(clues.text);
+        let programs = Programs::of(&all, is_program);
+        all.iter().any(|statement| started(statement, &programs).is_some())
+    };
+    let held = || clues.text.contains("bhyve") && held();
+    (clues.has(command) || continued() || held()).then_some(Sign::Words)
+}
+
+/// Whether a word is an option that many command lines have.
+fn is_option(word: &str) -> bool {
+    matches!(word, "-c" | "-m" | "-s" | "-A" | "-H" | "-l" | "-AHP" | "-HAP")
+}
+
+/// Returns the number of the word that names the program, in a statement that starts it.
+fn started(statement: &Statement, programs: &Programs<'_>) -> Option<usize> {
+    let words = || statement.words.iter();
+    let first = words().position(|word| programs.named(word))?;
+    let named = words().take(first).map(|word| word.literal().unwrap_or_default());
+    let options = words().skip(first + 1).any(|word| word.literal().is_some_and(is_option));
+    (options && !words::only_named(named)).then_some(first)
 }
 
 /// Returns whether a system assumes that the RTC is in UTC.
@@ -118,7 +139,8 @@ fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let name = crate::guest::base(&document.name);
-    if let Some((loader, _)) = find(document, "loader") {
+    let older = || find(document, "guest").filter(|_| find(document, "disk0_type").is_some());
+    if let Some((loader, _)) = find(document, "loader").or_else(older) {
         // grub-bhyve starts Linux and OpenBSD.
         let paths = ["grub_run_partition", "grub_run0", "grub_install0"]
             .iter()
@@ -127,7 +149,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             && paths
                 .into_iter()
                 .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));
-        let known = document.system(linux.then_some(Guest::Linux), None, [name]);
+        let system = find(document, "guest").map_or("", |(guest, _)| guest);
+        let known = document.system(linux.then_some(Guest::Linux), None, [name, system]);
         let mut report = Report::of(known, true, Vec::new());
         report.partial = false;
         let local = find(document, "utctime").filter(|(value, _)| {
@@ -148,12 +171,12 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         })
     };
     let (freebsd, grub) = (loads("bhyveload"), loads("grub-bhyve"));
+    let programs = Programs::of(&statements, is_program);
     for statement in &statements {
         let words: Vec<_> =
             statement.words.iter().map(|word| (word.literal(), word.span.clone())).collect();
-        let Some(first) = words.iter().position(|(word, _)| word.is_some_and(is_program)) else {
-            continue;
-        };
+        let plain = words.iter().position(|(word, _)| word.is_some_and(is_program));
+        let Some(first) = plain.or_else(|| started(statement, &programs)) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let Some((_, at)) = words.get(first).filter(|_| !options.is_empty()) else { continue };
         // The last word names the machine.

@@ -60,3 +60,33 @@ fn rtc_of_a_machine_with_variables_is_judged() {
         assert_eq!(ids("a.sh", &format!("{more}{}", run("$CD"))), [""; 0], "{more}");
     }
 }
+
+#[test]
+fn bhyve_in_a_variable_is_a_command() {
+    let text = |set: &str, run: &str| format!("#!/bin/sh\n{set}\n{run} -A -c 1 -m 256M -H vm0\n");
+    for (set, run) in [
+        ("BHYVE=../bhyve/bhyve", "$BHYVE"),
+        ("BHYVE=\"/usr/sbin/bhyve\"", "sudo \"${BHYVE}\""),
+        ("BHYVE=${BHYVE:-bhyve}", "$BHYVE"),
+        ("set -e", "${BHYVE:-bhyve}"),
+        ("set -e", "$PREFIX/sbin/bhyve"),
+    ] {
+        assert_eq!(ids("debian.sh", &text(set, run)), ["bhyve-rtc-local"], "{set}");
+        assert_eq!(ids("debian.sh", &text(set, run).replace("-A", "-u")), [""; 0], "{set}");
+    }
+    for (set, run) in [("BHYVE=bhyve", "echo $BHYVE"), ("BHYVE=bhyve", "$OTHER"), ("", "$BHYVE")] {
+        assert_eq!(Kind::detect("debian.sh", &text(set, run)), None, "{set} {run}");
+    }
+}
+
+#[test]
+fn machine_of_an_older_vm_bhyve_is_one() {
+    let text = |guest: &str, rest: &str| {
+        format!(
+            "guest=\"{guest}\"\ncpu=1\nmemory=512M\nnetwork0_type=\"virtio-net\"\ndisk0_type=\"virtio-blk\"\n{rest}"
+        )
+    };
+    assert_eq!(ids("a.conf", &text("alpine", "")), [""; 0]);
+    assert_eq!(ids("a.conf", &text("alpine", "utctime=\"no\"\n")), ["bhyve-rtc-local"]);
+    assert_eq!(ids("a.conf", &text("windows", "utctime=\"no\"\n")), [""; 0]);
+}

@@ -16,9 +16,8 @@ use crate::inner::written;
 use crate::json;
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Statement, Word, name_length, statements};
+use crate::shell::{self, Programs, Statement, Word, statements};
 use crate::words::{base, here_documents, listed, only_named};
-use std::collections::HashSet;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -50,56 +49,41 @@ fn is_json(text: &str) -> bool {
 
 /// The program, and the beginning of the name of its static build.
 const PROGRAM: &str = "cloud-hypervisor";
+/// The limit of strings that are read as command lines.
+const MOST_STRINGS: usize = 16;
 /// Options of a start.
 const OPTIONS: &str =
     "--kernel --firmware --cpus --memory --disk --cmdline --initramfs --restore --api-socket --net";
 
 fn is_program(word: &str) -> bool {
-    matches!(base(word), PROGRAM | "cloud-hypervisor-static")
+    // `nix run nixpkgs#cloud-hypervisor -- --kernel ...`
+    let name = base(word);
+    let name = name.rsplit('#').next().unwrap_or(name);
+    matches!(name, PROGRAM | "cloud-hypervisor-static")
 }
 
-/// Returns the variables that contain the program: `ch=${ch:-/opt/cloud-hypervisor}`, `cmd="strace $ch"`.
-fn holders<'a>(statements: &'a [Statement]) -> HashSet<&'a str> {
-    let mut names: HashSet<&str> = HashSet::new();
-    let assigned = |word: &'a Word| {
-        let Some(Piece::Literal(first)) = word.pieces.first() else { return None };
-        let text = first.as_str();
-        let name = text.get(..name_length(text)).filter(|name| !name.is_empty())?;
-        Some((name, text.get(name.len()..)?.strip_prefix('=')?))
-    };
-    for (word, (name, value)) in statements
-        .iter()
-        .flat_map(|statement| &statement.words)
-        .filter_map(|word| Some((word, assigned(word)?)))
-    {
-        let last = |text: &str| text.split_whitespace().last().is_some_and(is_program);
-        let holds = |piece: &Piece| match piece {
-            Piece::Literal(text) => last(text.as_str()),
-            Piece::Variable { name, default, .. } => {
-                names.contains(name.as_str())
-                    || default.as_ref().is_some_and(|text| last(text.as_str()))
-            }
-            Piece::Opaque { .. } => false,
-        };
-        if last(value) || word.pieces.iter().skip(1).any(holds) {
-            names.insert(name);
-        }
-    }
-    names
+/// Returns a command line in quotes, `sh -c "..."` or a string of Nix, with blanks before it, so that places do not
+/// change.
+fn quoted(text: &str, word: &Word) -> Option<String> {
+    let source = text.get(word.span.clone())?;
+    let quote = source.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let inner = source.strip_prefix(quote)?.strip_suffix(quote)?;
+    let may = inner.contains(PROGRAM) && inner.contains(' ');
+    may.then(|| format!("{}{inner}", " ".repeat(word.span.start + 1)))
 }
 
 /// The statements that start it.
 fn commands(text: &str) -> Vec<Statement> {
-    let statements = statements(text);
-    let holders = holders(&statements);
-    let variable = |word: &Word| matches!(word.pieces.as_slice(), [Piece::Variable { name, .. }] if holders.contains(name.as_str()));
+    let mut statements = statements(text);
+    let inside = statements.iter().flat_map(|it| &it.words).filter_map(|word| quoted(text, word));
+    let inside: Vec<_> =
+        inside.take(MOST_STRINGS).flat_map(|string| shell::statements(&string)).collect();
+    statements.extend(inside);
+    let programs = Programs::of(&statements, is_program);
     let starts = |statement: &Statement| {
         let names: Vec<&str> =
             statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
-        let program = statement
-            .words
-            .iter()
-            .position(|word| word.literal().is_some_and(is_program) || variable(word));
+        let program = statement.words.iter().position(|word| programs.named(word));
         program.is_some_and(|first| {
             let (before, options) = names.split_at(first);
             let option = |word: &&str| listed(OPTIONS, word.split('=').next().unwrap_or(word));
@@ -136,7 +120,7 @@ fn hyperv(text: &str) -> Vec<Finding> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
-    if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+    if !json::begins(text) {
         // A script that starts it, or uses its socket.
         findings.extend(script(document));
         findings.extend(restore(document));

@@ -70,3 +70,25 @@ fn cloud_hypervisor_in_a_here_document_is_read() {
     assert_eq!(bad(&text), bad(start));
     assert!(!bad(start).is_empty());
 }
+
+#[test]
+fn expressions_of_nix_name_the_program() {
+    let options = "--kernel k --cmdline \"console=hvc0 notsc\" --cpus boot=2";
+    for program in [
+        "${pkgs.cloud-hypervisor}/bin/cloud-hypervisor",
+        "${cfg.package}/bin/cloud-hypervisor",
+        "${lib.getExe pkgs.cloud-hypervisor}",
+        "${getExe' pkgs.cloud-hypervisor \"cloud-hypervisor\"}",
+        "exec nix run nixpkgs#cloud-hypervisor --",
+    ] {
+        let text = format!(
+            "{{ pkgs, lib, ... }}: {{\n  s.script = ''\n    {program} {options}\n  '';\n}}\n"
+        );
+        assert_eq!(Kind::detect("vm.nix", &text), Some(Kind::CloudHypervisor), "{program}");
+        assert_eq!(bad(&text), ["cmdline-notsc"], "{program}");
+    }
+    let one = "{ pkgs, ... }: { s.script = \"${pkgs.cloud-hypervisor}/bin/cloud-hypervisor --kernel k --cpus boot=1\"; }\n";
+    assert_eq!(Kind::detect("vm.nix", one), Some(Kind::CloudHypervisor));
+    let package = "{ pkgs, ... }: { environment.systemPackages = [ pkgs.cloud-hypervisor ]; }\n";
+    assert_eq!(Kind::detect("vm.nix", package), None);
+}

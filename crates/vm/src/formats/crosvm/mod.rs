@@ -70,10 +70,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
-    // A Nix expression and a shell block also begin with a brace.
-    let begins = text.trim_start_matches('\u{feff}').trim_start();
-    let inside = begins.strip_prefix('{').map(str::trim_start);
-    if inside.is_some_and(|rest| rest.is_empty() || rest.starts_with(['"', '}', '/'])) {
+    if json::begins(text) && !text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {
         let json = json::read(document)?;
         for leaf in &json.leaves {
             if leaf.path().contains(&"params")

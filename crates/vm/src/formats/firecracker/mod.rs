@@ -78,7 +78,7 @@ const MEMORY: [&str; 2] = ["mem_backend", "mem_file_path"];
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let mut findings = Vec::new();
-    if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+    if !json::begins(text) {
         // A script that uses the socket.
         findings.extend(script(document));
         findings.extend(load_in_script(document));

@@ -4,8 +4,9 @@ use super::domain::Domain;
 use super::timer;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::confidential::leave;
+use crate::formats::qemu::cpu::{self, UNMIGRATABLE, lowered};
+use crate::formats::qemu::machine;
 use crate::formats::qemu::property::Properties;
-use crate::formats::qemu::{cpu, cpu::UNMIGRATABLE, machine};
 use crate::guest::Guest;
 use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::placed::{Placed, UNKNOWN};
@@ -48,18 +49,32 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     if let Some((element, true)) = domain.switched("hyperv", "reenlightenment")
         && domain.frequency().is_none()
     {
-        let severity =
-            if domain.stays() || domain.emulated() { Severity::Info } else { Severity::Warn };
         let words = "write <timer name='tsc' frequency='HERTZ'/> (`vm fix --tsc-frequency HERTZ`), \
                      or remove <reenlightenment>; leave it if the machine never migrates";
-        let finding = Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone());
-        out.push(finding.severity(severity).fix(words));
+        let mut finding =
+            Finding::new(rule!("lv-reenlightenment-no-freq"), element.open.clone()).fix(words);
+        if unmigratable(domain) {
+            finding = lowered(finding, UNMIGRATABLE);
+        } else if domain.stays() || domain.emulated() {
+            finding.severity = Severity::Info;
+        }
+        out.push(finding);
     }
     out.extend(of_guest(domain));
     if domain.confidential().is_some() {
         leave(&mut out);
     }
     out
+}
+
+/// The reason why a domain that cannot be moved is not a warning.
+const STAYS: &str = "it has a device or CPUs of this host, so it would not move anyway";
+
+/// Returns whether only that a domain does not migrate is requested, and not invtsc.
+fn unmigratable(domain: &Domain<'_>) -> bool {
+    let asked = domain.cpu.and_then(|cpu| cpu.value("migratable"));
+    let passes = matches!(domain.cpu_mode(), "host-passthrough" | "maximum");
+    passes && matches!(asked, Some("off" | "no")) && domain.feature("invtsc").is_none()
 }
 
 /// Checks for `-no-acpi` after libvirt's own arguments.
@@ -286,17 +301,10 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                              --tsc-frequency HERTZ` does it. Leave it if the machine never migrates \
                              and is never saved";
                 let mut finding = Finding::new(rule!("lv-invtsc-no-freq"), span).fix(words);
-                let asked = domain.cpu.and_then(|cpu| cpu.value("migratable"));
-                // Only that was requested, and not invtsc.
-                if feature.is_none() && matches!(asked, Some("off" | "no")) {
-                    finding.severity = Severity::Info;
-                    finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));
+                if unmigratable(domain) {
+                    finding = lowered(finding, UNMIGRATABLE);
                 } else if domain.stays() {
-                    finding.severity = Severity::Info;
-                    finding.summary = Some(format!(
-                        "{}; it has a device or CPUs of this host, so it would not move anyway",
-                        finding.rule.summary
-                    ));
+                    finding = lowered(finding, STAYS);
                 }
                 out.push(finding);
             }

@@ -6,8 +6,10 @@ use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::foreign;
 use crate::guest::{self, Guest, Known};
 use crate::placed::Placed;
+use crate::template::optional;
 use crate::text::Text;
 use crate::xml::{Element, Tree};
+use std::ops::Range;
 
 /// The driver that runs the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,12 +150,28 @@ impl<'a> Domain<'a> {
     /// Returns whether the domain has a device of the host that prevents its migration.
     pub(crate) fn has_device(&self) -> bool {
         let Some(domain) = self.element else { return false };
+        // A template may leave a part out.
+        let parts = match self.tree.template {
+            true => optional(self.text.as_str()),
+            false => Vec::new(),
+        };
+        let certain = |at: usize| {
+            let around =
+                |part: &Range<usize>| part.contains(&at) && !part.contains(&domain.open.start);
+            !parts.iter().any(around)
+        };
         let mut inside = self.tree.within(domain).iter();
-        inside.any(|element| match element.local() {
-            "hostdev" => self.holds(element),
-            "interface" => element.value("type") == Some("hostdev") && self.holds(element),
-            _ => false,
-        })
+        let mut devices = self.line.hostdevs.iter();
+        devices.any(|[at, _]| certain(*at))
+            || inside.any(|element| match element.local() {
+                "hostdev" => self.holds(element) && certain(element.open.start),
+                "interface" => {
+                    element.value("type") == Some("hostdev")
+                        && self.holds(element)
+                        && certain(element.open.start)
+                }
+                _ => false,
+            })
     }
 
     /// Returns whether a device of the host prevents the domain's migration. libvirt permits USB devices, and those

@@ -28,6 +28,8 @@ pub(crate) struct Made {
     pub(crate) declared: Option<Guest>,
     /// The words that name the system, such as an id of libosinfo.
     pub(crate) system: Option<String>,
+    /// Words that may name the system, such as the default of a variable.
+    pub(crate) hint: Option<String>,
     /// `mode=` and `migratable=` of the CPU.
     pub(crate) cpu: Vec<(&'static str, String, Range<usize>)>,
     /// Features of the CPU: name and policy.
@@ -76,6 +78,10 @@ impl Made {
                 &format!("<name>{}</name>", quick_xml::escape::escape(self.name.as_str())),
                 whole,
             );
+            if let Some(hint) = &self.hint {
+                let title = quick_xml::escape::escape(hint.as_str());
+                out.add(&format!("<title>{title}</title>"), whole);
+            }
             let arch = self.arch.as_deref().unwrap_or("x86_64");
             let machine = self.machine.as_deref().unwrap_or("q35");
             let named = attributes([("arch", arch), ("machine", machine)]);

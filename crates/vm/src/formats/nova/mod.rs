@@ -202,6 +202,19 @@ fn properties(document: &Document) -> Result<Report, LintError> {
             begins.then(|| (value, at..crate::text::offset(text, value) + value.len()))
         })
     };
+    judge(document, &find)
+}
+
+/// A value and its place, by the name of a property.
+type Find<'f, 'a> = &'f dyn Fn(&str) -> Option<(&'a str, Range<usize>)>;
+
+/// Returns whether a text names a property that affects a clock.
+pub(super) fn mentions(text: &str) -> bool {
+    PROPERTIES.iter().any(|name| text.contains(name))
+}
+
+/// Judges the machine that nova makes with these properties.
+pub(super) fn judge(document: &Document, find: Find<'_, '_>) -> Result<Report, LintError> {
     let known: Vec<_> = PROPERTIES.iter().filter_map(|name| Some((*name, find(name)?))).collect();
     let of = |name: &str| known.iter().find(|(key, _)| *key == name).map(|(_, it)| it.clone());
     let Some((_, (_, first))) = known.first() else { return Ok(nothing(Guest::Unknown)) };

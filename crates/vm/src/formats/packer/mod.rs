@@ -167,6 +167,14 @@ impl<'a> Source<'a> {
         out
     }
 
+    /// Returns whether the type of the system is for the caller to set: a variable whose default names no system.
+    fn open_type(&self) -> bool {
+        let Some((value, at)) = self.value(&["guest_os_type"]) else { return false };
+        let text = self.document.text.slice(at.clone());
+        let variable = ["var.", "local.", "{{"].iter().any(|mark| text.contains(mark));
+        variable && value.to_ascii_lowercase().starts_with("other")
+    }
+
     /// Returns Windows if the template declares or shows it. Only Windows is installed over WinRM. Other signs of
     /// Windows are used if the builder's own type of the system is absent.
     fn declared(&self) -> Option<Guest> {
@@ -321,12 +329,14 @@ fn virtualbox(source: &Source<'_>) -> Result<Report, LintError> {
     // show.
     let exists =
         source.object.starts_with("virtualbox-ovf.") || source.object.starts_with("virtualbox-vm.");
-    inner.partial |= exists;
-    inner.own(match exists {
+    let open = source.open_type();
+    inner.partial |= exists || open;
+    inner.own(match exists || open {
         true => "VBoxManage modifyvm vm\n",
         false => "VBoxManage createvm --name vm --register\n",
     });
-    for (option, path) in [("--ostype", "guest_os_type"), ("--cpus", "cpus")] {
+    let options = [("--ostype", "guest_os_type"), ("--cpus", "cpus")];
+    for (option, path) in options.into_iter().skip(usize::from(open)) {
         if let Some((value, at)) = source.value(&[path]) {
             inner.own(&format!("VBoxManage modifyvm vm {option} \""));
             inner.value(document, &tame(&value), at);

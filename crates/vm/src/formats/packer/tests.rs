@@ -190,3 +190,22 @@ fn machines_of_vcenter_and_of_hyper_v() {
         assert_eq!(Kind::detect("a.json", &json), Some(Kind::Packer), "{builder}");
     }
 }
+
+#[test]
+fn default_that_names_no_system_is_for_the_caller() {
+    let ids = |system: &str, default: &str| {
+        let text = format!(
+            "variable \"os\" {{\n  type    = string\n  default = \"{default}\"\n}}\nsource \"virtualbox-iso\" \"a\" {{\n  guest_os_type = {system}\n  cpus = 2\n}}\n"
+        );
+        bad(&text)
+    };
+    assert_eq!(ids("var.os", "Other_64"), [""; 0]);
+    assert_eq!(ids("\"Other_64\"", ""), ["vb-paravirt-default-other", "vb-smp-tsc-emulated"]);
+    assert_eq!(ids("var.os", "FreeBSD_64"), ["vb-smp-tsc-emulated"]);
+    let arm =
+        "vboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--chipset\", \"armv8virtual\"]]\n cpus = 2";
+    for system in ["Other_arm64", "Debian12_arm64"] {
+        let text = source("virtualbox-iso", &format!("guest_os_type = \"{system}\"\n {arm}"));
+        assert_eq!(testing::ids(Kind::Packer, "a.pkr.hcl", &text), [], "{system}");
+    }
+}

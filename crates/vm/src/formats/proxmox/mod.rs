@@ -338,7 +338,8 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
         kvm: line.kvm(),
         emulated: line.tcg() || section.value("kvm") == "0",
         conditional: &|_| false,
-        stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci")),
+        stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci"))
+            || !line.hostdevs.is_empty(),
         confidential: section.confidential().or(line.confidential()),
         no_hyperv: old,
         said: false,

@@ -189,7 +189,7 @@ fn same(one: &[Placed], other: &[Placed]) -> bool {
 }
 
 /// Returns the ranges that run only under a condition: bodies of `if` and `case`, commands after `&&`.
-pub(super) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
+pub(crate) fn conditions(statements: &[Statement]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     for statement in statements {

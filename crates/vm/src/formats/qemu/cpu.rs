@@ -174,11 +174,16 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         && frequency(cpu).is_none()
         && !cpu.whole.unknown()
     {
-        let severity = if context.stays { Severity::Info } else { Severity::Warn };
         let words = "fix the frequency: tsc-frequency=HERTZ of the host; or remove hv-reenlightenment. Leave it if \
                      the machine never migrates";
-        let finding = Finding::new(rule!("q-reenlightenment-no-freq"), property.span());
-        out.push(finding.severity(severity).fix(words));
+        let mut finding =
+            Finding::new(rule!("q-reenlightenment-no-freq"), property.span()).fix(words);
+        if unmigratable(cpu) {
+            finding = lowered(finding, UNMIGRATABLE);
+        } else if context.stays {
+            finding.severity = Severity::Info;
+        }
+        out.push(finding);
     }
     if let Some(property) = frequency(cpu).filter(|property| impossible(property)) {
         let words = "the host's frequency in Hz, such as tsc-frequency=2500000000 (dmesg: \"Detected ... MHz TSC\")";
@@ -238,6 +243,21 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
 
 /// The reason why a machine that cannot be migrated is not a warning.
 pub(crate) const UNMIGRATABLE: &str = "migratable=off says that it never will";
+/// The same for a machine with a device of its host.
+const STAYS: &str = "it has a device of this host, so it would not move anyway";
+
+/// Returns whether only that a machine does not migrate is requested, and not invtsc.
+fn unmigratable(cpu: &Properties) -> bool {
+    cpu.get("invtsc").is_none()
+        && cpu.flag("migratable") == Some(false)
+        && has_migratable(&cpu.head_name())
+}
+
+/// Returns a finding about the migration of a machine that does not migrate, with the reason.
+pub(crate) fn lowered(finding: Finding, why: &str) -> Finding {
+    let summary = format!("{}; {why}", finding.rule.summary);
+    finding.severity(Severity::Info).summary(summary)
+}
 /// The reason why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =
     "beside a flag of Hyper-V, vmware-cpuid-freq=on no longer gives the guest a frequency";
@@ -290,16 +310,10 @@ fn invariant_tsc(
                              `vm fix --tsc-frequency HERTZ` does it. Leave it if the machine never migrates and \
                              is never saved";
                 let mut finding = Finding::new(rule!("q-invtsc-migblock"), span).fix(words);
-                // Only that was requested, and not invtsc.
-                if asked.is_none() && cpu.flag("migratable") == Some(false) {
-                    finding.severity = Severity::Info;
-                    finding.summary = Some(format!("{}; {UNMIGRATABLE}", finding.rule.summary));
+                if unmigratable(cpu) {
+                    finding = lowered(finding, UNMIGRATABLE);
                 } else if context.stays {
-                    finding.severity = Severity::Info;
-                    finding.summary = Some(format!(
-                        "{}; it has a device of this host, so it would not move anyway",
-                        finding.rule.summary
-                    ));
+                    finding = lowered(finding, STAYS);
                 }
                 out.push(finding);
             }

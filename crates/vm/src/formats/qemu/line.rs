@@ -1,7 +1,7 @@
 //! The options of a QEMU command line that affect the guest's clock.
 
 use super::confidential::Confidential;
-use super::property::Properties;
+use super::property::{Properties, Property};
 use crate::document::Document;
 use crate::guest::{Guest, Known, Told, is_disk, linux_kernel, linux_words, several};
 use crate::placed::Placed;
@@ -67,8 +67,8 @@ pub(crate) struct Line {
     linux_kernel: bool,
     /// A word that may contain more options.
     pub(crate) unknown: bool,
-    /// A device of the host: the guest cannot migrate.
-    pub(crate) hostdev: bool,
+    /// The places of devices of the host, of the option and of its value: with one, the guest cannot migrate.
+    pub(crate) hostdevs: Vec<[usize; 2]>,
     /// The key of Apple's SMC.
     pub(crate) apple: bool,
     /// The name and the disks, which indicate the guest's system.
@@ -141,7 +141,9 @@ impl Line {
                     line.names.extend(value.map(|v| v.as_str().to_owned()));
                 }
                 "device" | "smbios" | "bios" => {
-                    line.hostdev |= value.is_some_and(|v| holds(v.as_str()));
+                    let held = value.filter(|value| holds(value.as_str()));
+                    let place = |value: &Placed| [word.span().start, value.span().start];
+                    line.hostdevs.extend(held.map(place));
                     line.apple |= value.is_some_and(|v| v.as_str().contains("applesmc"));
                 }
                 _ => line.unknown |= word.unknown(),
@@ -202,14 +204,20 @@ impl Line {
 
     /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
-        let named = |machine: &Properties| {
-            let id =
-                machine.value("confidential-guest-support").or(machine.value("memory-encryption"));
-            id.map(str::to_owned)
-        };
-        let id = self.machines.iter().rev().find_map(named)?;
+        let id = self.protected()?.value.as_ref().map(Placed::as_str)?;
         let of = Confidential::of_words;
-        Some(of(&self.object).or_else(|| of(&id)).unwrap_or(Confidential::Sev))
+        Some(of(&self.object).or_else(|| of(id)).unwrap_or(Confidential::Sev))
+    }
+
+    /// Returns the place of the property that requests it.
+    pub(super) fn confidential_at(&self) -> Option<usize> {
+        self.protected().map(|property| property.span().start)
+    }
+
+    fn protected(&self) -> Option<&Property> {
+        const NAMES: [&str; 2] = ["confidential-guest-support", "memory-encryption"];
+        let all = self.machines.iter().rev().flat_map(|it| NAMES.iter().map(|name| it.get(name)));
+        all.flatten().find(|property| property.value.is_some())
     }
 
     /// Returns whether the processor indicates macOS, which requires an Intel processor of its time.

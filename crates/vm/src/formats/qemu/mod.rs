@@ -21,6 +21,7 @@ mod nix;
 mod pooled;
 pub(crate) mod property;
 mod python;
+pub(crate) mod reach;
 pub(crate) mod script;
 mod unseen;
 mod variables;
@@ -72,6 +73,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     };
     let program = text.contains("qemu-system-")
         || text.contains("qemu-kvm")
+        || text.contains("nixpkgs#qemu")
         || option("kvm")
         || option("qemu");
     // Options of these tools have the same names.
@@ -192,8 +194,14 @@ fn told(document: &Document) -> String {
     }
 }
 
-/// Removes the changes that another command line, which has the same words, must not have.
+/// Joins a finding with that of another command line, which has the same words: the higher severity counts, and changes
+/// are removed that the other one must not have.
 fn agree(first: &mut Finding, other: Finding) {
+    // For one of the machines it matters more.
+    if other.severity > first.severity {
+        first.severity = other.severity;
+        (first.summary, first.fix) = (other.summary.clone(), other.fix.clone());
+    }
     if !first.edits.is_empty() && first.edits != other.edits {
         first.edits.clear();
         let why = "another command line that may have the same words needs them as they are";
@@ -273,6 +281,10 @@ fn command_findings(
     let mut out = Vec::new();
     let x86 = machine::of_x86(command, line);
     let said = document.guest.is_some() && !line.contradicted(around.file);
+    // The guest may be protected in one branch only.
+    let hidden = line.confidential();
+    let at = line.confidential_at().filter(|at| !script.certainly(command, line, &[[*at; 2]]));
+    let confidential = hidden.filter(|_| at.is_none());
     // Options of an x86 processor do not apply to another one.
     if let Some(cpu) = line.cpu().filter(|_| x86) {
         let context = cpu::Context {
@@ -282,8 +294,8 @@ fn command_findings(
             // The model `host` starts only with a hypervisor, which another file may request.
             emulated: line.tcg() || emulator.is_some() && cpu.head_name() != "host",
             conditional: &conditional,
-            stays: line.hostdev,
-            confidential: line.confidential(),
+            stays: script.certainly(command, line, &line.hostdevs),
+            confidential,
             no_hyperv: emulated || around.old || without_kvm(command, line),
             said,
         };
@@ -291,6 +303,9 @@ fn command_findings(
             out.extend(cpu::check(cpu, &context));
             // HVF offers it since QEMU 9.1 (target/i386/hvf/x86_cpuid.c, hvf_get_supported_cpuid()).
             out.retain(|finding| finding.rule.id != rule!("q-invtsc-tcg").id || line.tcg());
+            if hidden.is_some() {
+                confidential::leave(&mut out);
+            }
         }
     }
     if let Some(program) = command.program.as_ref().filter(|_| {

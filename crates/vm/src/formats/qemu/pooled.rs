@@ -84,6 +84,11 @@ impl Pooled {
         first == last || self.values.iter().any(both)
     }
 
+    /// Returns the same where words were collected; all words of another command line belong together.
+    pub(super) fn joins(&self, first: usize, last: usize) -> bool {
+        self.places.is_empty() || self.of_one(first, last)
+    }
+
     fn at(&self, offset: usize) -> Option<usize> {
         let behind = self.places.partition_point(|(range, _)| range.start <= offset);
         let (range, number) = self.places.get(behind.checked_sub(1)?)?;

@@ -5,7 +5,9 @@ use super::argument;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
+use super::line::Line;
 use super::pooled::{self, Pooled};
+use super::reach::Reach;
 use super::variables::Variables;
 use super::{machine, manifest, nix, python};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -51,6 +53,8 @@ pub(crate) struct Script {
     pub(crate) branches: Branches,
     /// The ranges that run only under a condition.
     conditional: Vec<Range<usize>>,
+    /// The parts that may not run.
+    reach: Reach,
     /// Whether any condition queries a version of QEMU or a feature of the host.
     pub(crate) asks: bool,
     /// The ranges that run only after a condition that queried a version or a feature.
@@ -75,6 +79,19 @@ impl Script {
     /// Returns whether one position runs only under a condition that does not apply to another one.
     pub(crate) fn sometimes(&self, at: usize, beside: usize) -> bool {
         self.conditional.iter().any(|range| range.contains(&at) && !range.contains(&beside))
+    }
+
+    /// Returns whether a command line that starts certainly has one of these options, each with the places of its words. Options
+    /// that were only collected may be of another machine.
+    pub(crate) fn certainly(&self, command: &Command, line: &Line, options: &[[usize; 2]]) -> bool {
+        let cpu = line.cpus_at.last().copied();
+        let home = command.program.as_ref().map(|program| program.span().start);
+        let beside: Vec<usize> = home.into_iter().chain(cpu).collect();
+        let sure = |place: &[usize; 2]| {
+            let one = cpu.is_none_or(|cpu| self.pooled.joins(cpu, place[0]));
+            one && !place.iter().any(|at| self.reach.optional(*at, &beside))
+        };
+        options.iter().any(|place| self.cut || sure(place))
     }
 
     /// Returns whether two words certainly belong to one command: words of several statements may only have been
@@ -149,6 +166,7 @@ impl Script {
         let all = united(&conditional);
         let mut script =
             Self { cut: conditional.len() > MOST_CONDITIONS, branches, ..Self::default() };
+        script.reach = Reach::of(text, &statements, &conditional);
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         let spelled = ["hpet=off", "acpi=off"].iter().flat_map(|it| text.match_indices(it));
         script.newer = spelled.map(|(at, _)| at).take(MOST_NEWER).collect();
@@ -294,7 +312,7 @@ impl Script {
         let mut option = false;
         let constants = constants::of(text);
         self.pooled = Pooled::of(statements);
-        for statement in statements.iter().filter(|statement| !tests(statement)) {
+        for statement in statements.iter().filter(|it| !tests(it) && !queries(it)) {
             let prints = talks(statement.words.iter().map(|it| it.literal().unwrap_or_default()));
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);
@@ -428,6 +446,14 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
+/// Whether a statement asks QEMU for what it knows: `qemu-system-x86_64 -cpu help`.
+fn queries(statement: &Statement) -> bool {
+    let words: Vec<&str> =
+        statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
+    let pairs = words.iter().zip(words.iter().skip(1));
+    pairs.into_iter().any(|(option, value)| strong(option) && matches!(*value, "help" | "?"))
+}
+
 /// Returns a text without the closing brackets of lists around it: `"host"}` of Go, Java and Lua, `"host"]}` of Elixir
 /// and YAML.
 fn closed(text: &str) -> &str {
@@ -480,7 +506,7 @@ fn unquoted(word: &Placed) -> Placed {
 }
 
 /// Returns where a statement begins.
-pub(super) fn begin(statement: &Statement) -> usize {
+pub(crate) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
 
@@ -498,9 +524,10 @@ fn names_program(text: &str) -> bool {
 pub(super) fn is_program(word: &str) -> bool {
     let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let base = base.trim_start_matches(['@', '-']);
-    let base = base.rsplit('=').next().unwrap_or(base).trim_end_matches(".exe");
+    // `nix run nixpkgs#qemu -- -enable-kvm`
+    let base = base.rsplit(['=', '#']).next().unwrap_or(base).trim_end_matches(".exe");
     base.starts_with("qemu-system-")
-        || matches!(base, "qemu-kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
+        || matches!(base, "qemu-kvm" | "qemu_kvm" | "kvm" | "qemu" | "qemu-x86" | "qemu-system")
 }
 
 /// An option that only a start of a machine has.

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const MOST_EXPANDED: usize = 4 << 20;
 /// The limit of the variables' values, in bytes, for which the values of a branch are combined.
 const MOST_PAIRED: usize = 16 << 10;
+/// The most alternative values of a variable.
+const MOST_OTHERS: usize = 8;
 /// Words before an assignment.
 const BEFORE: &str = "export local readonly declare typeset set then else do { Environment ENV ARG";
 
@@ -157,6 +159,17 @@ impl Variables {
                 return;
             }
         }
+        // `CPU+=,+invtsc` in a branch: the list without it is the other one.
+        if let (true, Some(Value::Scalar(old)), Value::Scalar(more)) =
+            (append && under, self.now.get(name), &value)
+            && more.as_str().starts_with(',')
+        {
+            let old = Value::Scalar(old.clone());
+            let others = self.others.entry(name.to_owned()).or_default();
+            if others.len() < MOST_OTHERS {
+                others.push(old);
+            }
+        }
         let value = match (self.now.get(name), append) {
             (Some(Value::Scalar(old)), true) => {
                 let mut text = old.clone();
@@ -183,7 +196,7 @@ impl Variables {
             }
             (Some(old), false) if under => {
                 let others = self.others.entry(name.to_owned()).or_default();
-                if others.len() < 8 {
+                if others.len() < MOST_OTHERS {
                     others.push(old.clone());
                 }
                 value

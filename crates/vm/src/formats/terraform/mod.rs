@@ -44,8 +44,16 @@ const TELMATE: &str = "proxmox_vm_qemu";
 /// Instances and profiles of the providers lxc/incus and terraform-lxd/lxd.
 const INCUS: [&str; 4] = ["incus_instance", "incus_profile", "lxd_instance", "lxd_profile"];
 
+/// Images and flavors of OpenStack, and the argument with their properties.
+const OPENSTACK: [(&str, &str); 2] =
+    [("openstack_images_image_v2", "properties"), ("openstack_compute_flavor_v2", "extra_specs")];
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
+    let mut kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
+    // Most of them set nothing of a clock.
+    if super::nova::mentions(clues.text) {
+        kinds.extend(OPENSTACK.map(|(kind, _)| kind));
+    }
     let json = clues.quotes("resource") && kinds.iter().any(|kind| clues.quotes(kind));
     let resource = |line: &str| {
         let rest = line.strip_prefix("resource").filter(|rest| rest.starts_with([' ', '\t', '"']));
@@ -63,7 +71,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     };
     let mut reports = Vec::new();
     let machines = [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)];
-    for (kind, judge) in machines.into_iter().chain(INCUS.map(|kind| (kind, incus as Judge))) {
+    let others = INCUS.map(|kind| (kind, incus as Judge));
+    let images = OPENSTACK.map(|(kind, _)| (kind, openstack as Judge));
+    for (kind, judge) in machines.into_iter().chain(others).chain(images) {
         for resources in each(&tree, &["resource", kind]) {
             let Node::Map { entries, .. } = resources else { continue };
             for (key, node) in entries {
@@ -93,6 +103,16 @@ fn state(node: &Node) -> Option<(String, Range<usize>)> {
         other => known(other),
     };
     Some((value, at.clone()))
+}
+
+/// The properties of an image or of a flavor.
+fn openstack(document: &Document, _key: &Key, node: &Node) -> Result<Report, LintError> {
+    let of = |name: &str| {
+        let paths = OPENSTACK.iter().map(|(_, argument)| [*argument, name]);
+        let value = paths.into_iter().find_map(|path| said(node, &path));
+        value.filter(|(value, _)| !value.contains(UNKNOWN)).map(|(value, at)| (value, at.clone()))
+    };
+    super::nova::judge(document, &of)
 }
 
 /// The options of an instance: `config = { "raw.qemu" = "..." }`.

@@ -126,3 +126,27 @@ fn terraform_devices_on_usb_do_not_keep_a_domain_on_its_host() {
     assert!(!with("{ subsys_pci = { source = {} } }").contains(&"lv-invtsc-no-freq"));
     assert!(with("{ subsys_usb = { source = {} } }").contains(&"lv-invtsc-no-freq"));
 }
+
+#[test]
+fn images_of_openstack_are_judged_as_nova_s_machines() {
+    let image = |properties: &str| {
+        format!(
+            "resource \"openstack_images_image_v2\" \"a\" {{\n  name = \"a\"\n  properties = {{\n    os_type = \"linux\"\n{properties}  }}\n}}\n"
+        )
+    };
+    for (text, ids) in [
+        (image("    hw_time_hpet = true\n"), vec!["lv-hpet-on"]),
+        (image("    hw_time_hpet = \"false\"\n"), vec![]),
+        (image("    hw_time_hpet = var.hpet\n"), vec![]),
+        (image("    img_hide_hypervisor_id = \"true\"\n"), vec!["lv-kvm-hidden"]),
+        (
+            "resource \"openstack_compute_flavor_v2\" \"a\" {\n  extra_specs = {\n    \"hw:hide_hypervisor_id\" = \"true\"\n  }\n}\n".to_owned(),
+            vec!["lv-kvm-hidden"],
+        ),
+    ] {
+        assert_eq!(Kind::detect("main.tf", &text), Some(Kind::Terraform), "{text}");
+        assert_eq!(testing::bad(Kind::Terraform, "main.tf", &text), ids, "{text}");
+    }
+    let plain = "resource \"openstack_images_image_v2\" \"a\" {\n  name = \"a\"\n}\n";
+    assert_eq!(Kind::detect("main.tf", plain), None);
+}

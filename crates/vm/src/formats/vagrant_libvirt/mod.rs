@@ -50,6 +50,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let mut made = Made { kind: None, ..Made::default() };
     let mut block: Option<String> = None;
+    // The indentation of the block's first line.
+    let mut own: Option<usize> = None;
     let mut hidden = Hidden::None;
     for (base, line) in document.text.lines() {
         if hidden.take(line) {
@@ -72,16 +74,26 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             let start = base + line.len() - line.trim_start().len();
             made.whole = start..base + line.trim_end().len();
             block = Some(name).filter(|name| !name.is_empty());
+            own = None;
             continue;
         }
         let Some(name) = &block else { continue };
+        let indent = line.len() - line.trim_start().len();
+        if !trimmed.is_empty() {
+            own.get_or_insert(indent);
+        }
         let Some(rest) =
             trimmed.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('.'))
         else {
             continue;
         };
-        let at = base + line.len() - line.trim_start().len()..base + line.trim_end().len();
-        take(&mut made, rest, at);
+        let at = base + indent..base + line.trim_end().len();
+        // A device that only a condition adds may not be there.
+        let under = own.is_some_and(|own| indent > own)
+            || [" if ", " unless "].iter().any(|it| rest.contains(it));
+        if !(under && rest.starts_with("pci")) {
+            take(&mut made, rest, at);
+        }
     }
     if made.whole.is_empty() {
         return Err(LintError::whole("it contains no block `provider :libvirt do |NAME|`"));

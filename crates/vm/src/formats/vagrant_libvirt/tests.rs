@@ -1,3 +1,4 @@
+use crate::finding::Severity;
 use crate::formats::Kind;
 use crate::guest::Guest;
 use crate::testing;
@@ -101,4 +102,20 @@ fn file_on_a_drive_with_a_letter_is_of_windows() {
     assert_eq!(of(":destination => 'd:/a'"), Guest::Windows);
     assert_eq!(of("destination: '/tmp/a'"), Guest::Unknown);
     assert_eq!(of("destination: '~/a:b'"), Guest::Unknown);
+}
+
+#[test]
+fn device_under_a_condition_is_not_certain() {
+    let severity = |device: &str| {
+        let text = format!(
+            "Vagrant.configure(\"2\") do |config|\n  config.vm.provider :libvirt do |v|\n    v.cpu_mode = \"host-passthrough\"\n    \
+             v.cpu_feature :name => 'invtsc', :policy => 'require'\n{device}  end\nend\n"
+        );
+        let found = testing::ids(Kind::VagrantLibvirt, "Vagrantfile", &text).into_iter();
+        found.filter(|(id, _)| *id == "lv-invtsc-no-freq").map(|it| it.1).collect::<Vec<_>>()
+    };
+    let pci = "v.pci :bus => '0x01', :slot => '0x00', :function => '0x0'";
+    assert_eq!(severity(&format!("    {pci}\n")), [Severity::Info]);
+    assert_eq!(severity(&format!("    {pci} if ENV['GPU']\n")), [Severity::Warn]);
+    assert_eq!(severity(&format!("    if ENV['GPU']\n      {pci}\n    end\n")), [Severity::Warn]);
 }

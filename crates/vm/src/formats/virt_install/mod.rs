@@ -4,6 +4,7 @@
 
 mod paths;
 mod strings;
+mod system;
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +15,17 @@ use crate::finding::Severity;
 use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::formats::libvirt::own;
+use crate::formats::qemu::branches::conditions;
+use crate::formats::qemu::reach::Reach;
+use crate::formats::qemu::script::{begin, expanded};
 use crate::guest::Guest;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
-use crate::shell::{Piece, Statement, Word, name_length, statements};
-use crate::words::{base, only_named};
+use crate::placed::UNKNOWN;
+use crate::shell::{Piece, Programs, Statement, Word, name_length, statements};
+use crate::words::{base, listed, only_named};
 use std::ops::Range;
+use system::System;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -70,8 +76,39 @@ fn is_program(word: &str) -> bool {
     matches!(base(word), "virt-install" | "virt-xml")
 }
 
+/// Returns the number of the word that is the program. Containers and their images have the same name.
+fn program(words: &[Placed]) -> Option<usize> {
+    const CONTAINERS: &str = "docker podman nerdctl";
+    let container = words.iter().take(2).any(|(word, _)| listed(CONTAINERS, base(word)));
+    let value = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        before.is_some_and(|(word, _)| word.starts_with('-'))
+    };
+    let mut named = words.iter().enumerate().filter(|(_, (word, _))| is_program(word));
+    named.find(|(at, _)| !(container && value(*at))).map(|(at, _)| at)
+}
+
 /// A word of a command line, and its place in the file.
 type Placed = (String, Range<usize>);
+
+/// A command line: its words, and what the script says of it.
+struct Command {
+    words: Vec<Placed>,
+    /// The system that a variable names.
+    system: Option<System>,
+    /// Whether it is in a string.
+    in_string: bool,
+    /// The place where it starts, if variables are expanded in it.
+    start: Option<usize>,
+}
+
+/// The value of a variable that only a run shows: it is treated as a placeholder.
+const OPEN: &str = "${X}";
+
+/// Returns a word after the expansion of its variables.
+fn expanded_word(word: &crate::placed::Placed) -> Placed {
+    (word.as_str().replace(UNKNOWN, OPEN), word.span())
+}
 
 /// Returns the text of a word; a variable stays as it is written, so that it is treated as a placeholder.
 fn text(source: &str, word: &Word) -> String {
@@ -88,21 +125,42 @@ fn text(source: &str, word: &Word) -> String {
     out
 }
 
-/// Returns the words of each statement, and of those in strings that the script runs, with whether it is in one.
-fn commands(source: &str) -> Vec<(Vec<Placed>, bool)> {
-    let all = statements(source);
-    let words = |statement: &Statement| -> Vec<Placed> {
-        statement.words.iter().map(|word| (text(source, word), word.span.clone())).collect()
-    };
-    let own = all.iter().map(|statement| (words(statement), false));
-    own.chain(strings::commands(source, &all).into_iter().map(|words| (words, true))).collect()
+/// Whether a statement may start the program, also by a variable.
+fn may_start(statement: &Statement) -> bool {
+    statement.words.iter().any(|word| match word.literal() {
+        Some(text) => is_program(text),
+        None => word.ending().is_some_and(is_program) || word.pieces.len() == 1,
+    })
+}
+
+/// Returns the command lines of statements, and of strings that the script runs.
+fn commands(source: &str, all: &[Statement]) -> Vec<Command> {
+    let programs = Programs::of(all, is_program);
+    let starts = |statement: &Statement| statement.words.iter().any(|word| programs.named(word));
+    let own = expanded(source, may_start).into_iter().filter(|(statement, _)| starts(statement));
+    let own = own.map(|(statement, words)| Command {
+        words: words.iter().map(expanded_word).collect(),
+        system: system::of(source, &statement, all),
+        in_string: false,
+        start: Some(begin(&statement)),
+    });
+    let strings = strings::commands(source, all).into_iter().map(|words| Command {
+        words,
+        system: None,
+        in_string: true,
+        start: None,
+    });
+    own.chain(strings).collect()
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut all: Option<Report> = None;
-    for (words, in_string) in commands(document.text.as_str()) {
-        let program = |(word, _): &Placed| is_program(word);
-        let Some(first) = words.iter().position(program) else { continue };
+    let source = document.text.as_str();
+    let statements = statements(source);
+    let reach = Reach::of(source, &statements, &conditions(&statements));
+    for command in commands(source, &statements) {
+        let words = &command.words;
+        let Some(first) = program(words) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let before = words.iter().take(first).map(|(word, _)| word.as_str());
         if only_named(before) || options.is_empty() {
@@ -110,9 +168,13 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         let edits = words.get(first).is_some_and(|(word, _)| word.ends_with("virt-xml"));
         let at = words.get(first).map_or(0..0, |(_, at)| at.clone());
-        let (made, understood) = made(options, at, edits);
+        let (mut made, understood) = made(options, at, edits, command.system.as_ref());
+        // A device that only a condition adds may not be there.
+        let optional =
+            |at: &Range<usize>| command.start.is_some_and(|home| reach.optional(at.start, &[home]));
+        made.hostdev = made.hostdev.filter(|at| !optional(at));
         let mut report = made.judge(document, say)?;
-        if in_string {
+        if command.in_string {
             for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
                 finding.edits.clear();
                 finding.left = Some("a variable holds the command line".to_owned());
@@ -125,7 +187,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // virt-install adds it for Windows, which it recognises from the installer or from a variable.
         let said = |timer: &[(String, String)]| timer.iter().any(|(_, it)| it == "hypervclock");
         if made.declared.is_none()
-            && !names_system(options)
+            && !(command.system.is_none() && names_system(options))
             && !made.timers.iter().any(|(it, _)| said(it))
         {
             report.findings.retain(|finding| finding.rule.id != "lv-hypervclock-missing");
@@ -156,20 +218,32 @@ fn on_usb(value: &str) -> bool {
 
 /// Returns whether the guest's system is named explicitly.
 fn names_system(options: &[(String, Range<usize>)]) -> bool {
-    const NAMES: [&str; 3] = ["--os-variant", "--osinfo", "--os-type"];
     options.iter().enumerate().any(|(n, (word, _))| {
         let (option, value) = match word.split_once('=') {
             Some((option, value)) => (option, value),
             None => (word.as_str(), options.get(n + 1).map_or("", |(next, _)| next.as_str())),
         };
         let told = !value.is_empty() && !value.contains(['$', '`']) && !value.contains("detect");
-        NAMES.contains(&option) && told
+        system::OPTIONS.contains(&option) && told
     })
 }
 
-/// Returns the domain of a command line, and whether each of its `--xml` is understood.
-fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> (Made, bool) {
+/// Returns the domain of a command line, and whether each of its `--xml` is understood. `system` is that of a variable.
+fn made(
+    options: &[(String, Range<usize>)],
+    whole: Range<usize>,
+    part: bool,
+    system: Option<&System>,
+) -> (Made, bool) {
     let mut made = Made { whole: whole.clone(), part, ..Made::default() };
+    match system {
+        Some(System::Set(id)) => {
+            made.declared = Guest::of_words(id);
+            made.system = made.declared.map(|_| id.clone());
+        }
+        Some(System::Likely(id)) => made.hint = Some(id.clone()),
+        Some(System::Unknown) | None => {}
+    }
     let mut xml: Vec<(String, Range<usize>)> = Vec::new();
     let mut rest = options.iter().peekable();
     while let Some((word, at)) = rest.next() {
@@ -189,10 +263,10 @@ fn made(options: &[(String, Range<usize>)], whole: Range<usize>, part: bool) -> 
         let Some(value) = value else { continue };
         match option {
             "--name" | "-n" => made.name = value,
-            "--os-variant" | "--osinfo" | "--os-type" => {
+            option if system::OPTIONS.contains(&option) => {
                 let id = value.split(',').next().unwrap_or_default();
                 let id = id.rsplit('=').next().unwrap_or(id);
-                if made.declared.is_none() {
+                if made.declared.is_none() && system.is_none() {
                     made.declared = Guest::of_words(id);
                     made.system = made.declared.map(|_| id.to_owned());
                 }

@@ -175,3 +175,80 @@ fn xml_paths_are_put_in() {
     assert_eq!(found("win10", nested), vec!["lv-reenlightenment-no-freq"]);
     assert!(found("win10", &nested.replace("=on", "=off")).is_empty());
 }
+
+#[test]
+fn variables_that_the_script_sets_are_put_in() {
+    let found = |set: &str, options: &str| {
+        let text = format!("#!/bin/bash\n{set}\nvirt-install --name a --import {options}\n");
+        let report = testing::report(Kind::VirtInstall, "vm.sh", &text);
+        let severe = report.findings.iter().filter(|it| it.severity != Severity::Info);
+        (report.guest, report.guessed, severe.map(|it| it.rule.id).collect::<Vec<_>>())
+    };
+    let os = |set: &str, options: &str| {
+        let (guest, guessed, _) = found(set, options);
+        (guest, guessed)
+    };
+    for (set, options) in [
+        ("OS=win10", "--os-variant $OS"),
+        ("OS='win10'", "--os-variant \"${OS}\""),
+        ("readonly OS=win10", "--osinfo=$OS"),
+        ("OPTS=(--os-variant win10)", "\"${OPTS[@]}\""),
+        ("OPTS=\"--os-variant win10\"", "$OPTS"),
+    ] {
+        assert_eq!(os(set, options), (Guest::Windows, false), "{set} {options}");
+    }
+    for (set, options) in [
+        ("OS=${OS:-win10}", "--os-variant $OS"),
+        ("OS=win10\n[ \"$1\" ] && OS=$1", "--os-variant $OS"),
+        ("if [ $1 ]; then OS=win10; else OS=win11; fi", "--os-variant $OS"),
+        ("OS=win10\nread -r OS", "--os-variant $OS"),
+        ("", "--os-variant ${OS:-win10}"),
+        ("", "--os-variant \"${1:-win10}\""),
+        ("OS=${1:-win10}", "--os-variant $OS"),
+    ] {
+        assert_eq!(os(set, options), (Guest::Windows, true), "{set} {options}");
+    }
+    for (set, options) in [
+        ("OS=$1", "--os-variant $OS"),
+        ("if [ $1 ]; then OS=win10; else OS=debian12; fi", "--os-variant $OS"),
+        ("for OS in \"$@\"; do echo; done", "--os-variant $OS"),
+        ("", "--os-variant $1"),
+    ] {
+        assert_eq!(os(set, options), (Guest::Unknown, false), "{set} {options}");
+    }
+    // virt-install adds Hyper-V's clock for Windows, whatever gives the name.
+    for set in ["OS=win10", "OS=${1:-win10}", "OS=${OS:-win10}"] {
+        assert_eq!(found(set, "--os-variant $OS").2, Vec::<&str>::new(), "{set}");
+    }
+    assert_eq!(found("C=hpet_present=yes", "--clock $C").2, ["lv-hpet-on"]);
+    assert_eq!(found("C=(--clock hpet_present=yes)", "\"${C[@]}\"").2, ["lv-hpet-on"]);
+    assert_eq!(found("P=yes\nif a; then P=no; fi", "--clock hpet_present=$P").2, [""; 0]);
+    assert_eq!(found("V=virt-install", "--clock hpet_present=yes").2, ["lv-hpet-on"]);
+    let text = "V=/usr/bin/virt-install\nsudo $V --name a --import --clock hpet_present=yes\n";
+    assert_eq!(bad(text), ["lv-hpet-on"]);
+}
+
+#[test]
+fn device_that_only_some_runs_have_is_not_certain() {
+    let severity = |before: &str| {
+        let text = format!(
+            "#!/bin/bash\nO=(--import)\n{before}\nvirt-install --name a --os-variant debian12 \
+             --cpu host-passthrough,require=invtsc \"${{O[@]}}\"\n"
+        );
+        let found = testing::ids(Kind::VirtInstall, "vm.sh", &text).into_iter();
+        found.filter(|(id, _)| *id == "lv-invtsc-no-freq").map(|it| it.1).collect::<Vec<_>>()
+    };
+    assert_eq!(severity("O+=(--hostdev 01:00.0)"), [Severity::Info]);
+    assert_eq!(severity("[[ $1 ]] && O+=(--hostdev 01:00.0)"), [Severity::Warn]);
+    assert_eq!(severity("for d in \"$@\"; do O+=(--hostdev \"$d\"); done"), [Severity::Warn]);
+}
+
+#[test]
+fn name_of_a_container_is_no_command() {
+    let run = |rest: &str| format!("#!/bin/sh\nsudo docker run --name virt-install --rm {rest}\n");
+    testing::broken(Kind::VirtInstall, &run("virt-install"));
+    assert_eq!(
+        bad(&run("image virt-install --name a --import --clock hpet_present=yes")),
+        ["lv-hpet-on"]
+    );
+}

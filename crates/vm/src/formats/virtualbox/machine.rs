@@ -47,6 +47,8 @@ pub(crate) struct Machine {
     pub(crate) hint: Guest,
     /// The guest's system, if the caller specified it.
     pub(crate) said: Option<Guest>,
+    /// Whether its processor is one of Arm, by a setting other than its type.
+    pub(crate) arm: bool,
     /// Whether it is a machine's own file, in which every value was checked by VirtualBox or written by hand.
     pub(crate) own_file: bool,
     pub(crate) hpet: Option<Setting>,
@@ -118,6 +120,12 @@ impl Machine {
 
     pub(crate) fn hpet(&self) -> bool {
         self.hpet.as_ref().and_then(|setting| truth(&setting.value)) == Some(true)
+    }
+
+    /// Returns whether its processor is one of Arm, which has no TSC.
+    pub(crate) fn is_arm(&self) -> bool {
+        let of_arm = |os: &Setting| os.value.to_ascii_lowercase().ends_with("_arm64");
+        self.arm || self.os.as_ref().is_some_and(of_arm)
     }
 
     /// Returns the engine that runs the guest, as far as the file shows it.

@@ -92,6 +92,8 @@ fn options(machine: &mut Machine, rest: &[Word<'_>]) {
             "--paravirtprovider" | "--paravirt-provider" => machine.provider = Some(value),
             "--hpet" => machine.hpet = Some(value),
             "--ostype" | "--os-type" => machine.os = Some(value),
+            "--chipset" => machine.arm |= value.value.to_ascii_lowercase().starts_with("armv8"),
+            "--platform-architecture" => machine.arm |= value.value.eq_ignore_ascii_case("arm"),
             "--vm-execution-engine" => machine.engine = Some(value),
             _ => {}
         }
@@ -156,6 +158,8 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
     let mut common = Machine::default();
     let of_vagrant = vagrant::is(text);
     let mut elsewhere = false;
+    // Whether the processors in a Vagrantfile are set by the provider's own name for them.
+    let mut provided = false;
     for (base, line) in joined(text) {
         if is_comment(line) {
             continue;
@@ -163,6 +167,7 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         // A block of another provider has separate processors.
         if of_vagrant && line.contains(".provider") {
             elsewhere = !vagrant::provides(line, "virtualbox");
+            provided |= !elsewhere;
         }
         let mut words = words(line, base);
         // A statement may have lines that are comments.
@@ -226,6 +231,10 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
         if !known && !elsewhere {
             assignments(&mut common, line, &words);
         }
+    }
+    // A machine whose block calls no command: `v.cpus = 2`.
+    if let (true, Some(cpus)) = (provided && all.all.is_empty(), &common.cpus) {
+        all.all.push(Machine { head: cpus.span.clone(), ..Machine::default() });
     }
     all.all
         .into_iter()

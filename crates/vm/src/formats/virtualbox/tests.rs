@@ -346,8 +346,46 @@ fn machine_with_settings_elsewhere_gets_no_definite_mode() {
 }
 
 #[test]
+fn machine_of_arm_has_no_tsc() {
+    let text = |os: &str, more: &str| {
+        format!(
+            "VBoxManage createvm --name a --ostype {os} --register\nVBoxManage modifyvm a --cpus 2 {more}\n"
+        )
+    };
+    for (os, more) in [
+        ("Debian12_arm64", ""),
+        ("Other_arm64", ""),
+        ("Debian12_64", "--chipset armv8virtual"),
+        ("Debian12_64", "--chipset=armv8virtual"),
+    ] {
+        assert_eq!(testing::ids(Kind::Virtualbox, "a.sh", &text(os, more)), [], "{os} {more}");
+    }
+    assert_eq!(script(&text("Other_64", "--chipset ich9")).len(), 2);
+}
+
+#[test]
 fn program_of_a_batch_file_is_known_in_any_case() {
     let text = "VboxManage createvm --name x --register --ostype FreeBSD_64\nVBOXMANAGE modifyvm x --cpus 2\n";
     assert_eq!(Kind::detect("make.bat", text), Some(Kind::Virtualbox));
     assert_eq!(script(text), ["vb-smp-tsc-emulated"]);
+}
+
+#[test]
+fn processors_of_a_vagrantfile_without_commands_are_said() {
+    let of = |block: &str| {
+        let text = format!("Vagrant.configure(\"2\") do |config|\n{block}end\n");
+        testing::ids(Kind::Virtualbox, "Vagrantfile", &text)
+    };
+    let block = |name: &str, cpus: &str| {
+        format!(
+            "  config.vm.provider {name} do |v|\n    v.memory = 2048\n    v.cpus = {cpus}\n  end\n"
+        )
+    };
+    let info = [("vb-smp-tsc-emulated", crate::finding::Severity::Info)];
+    assert_eq!(of(&block("\"virtualbox\"", "2")), info);
+    let one = [("vb-up-dynamic-tsc", crate::finding::Severity::Info)];
+    assert_eq!(of(&block(":virtualbox", "1")), one);
+    assert_eq!(of(&block(":virtualbox", "CPUS")), []);
+    let other = block(":vmware_desktop", "4");
+    assert_eq!(of(&format!("{other}{}", block(":virtualbox", "1"))), one);
 }

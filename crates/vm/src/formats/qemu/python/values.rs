@@ -201,15 +201,20 @@ fn unknown(at: usize) -> Placed {
     text
 }
 
-/// Returns each list joined with every other one. Under a condition, a repeated -cpu means another command line.
+/// Returns each list joined with every other one. Under a condition, a repeated -cpu means another command line, and so
+/// does a device of the host, which keeps the machine there.
 fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Vec<Placed>> {
     let has = |list: &[Placed]| list.iter().any(|word| word.as_str() == "-cpu");
+    let device = |list: &[Placed]| list.iter().any(|word| word.as_str().starts_with("vfio-"));
     let mut out = Vec::new();
     for first in one {
         for second in other {
             let mut list = first.clone();
-            if condition && has(first) && has(second) {
+            let repeats = condition && has(first) && has(second);
+            if repeats || condition && device(second) {
                 out.push(first.clone());
+            }
+            if repeats {
                 if let Some(at) = list.iter().position(|word| word.as_str() == "-cpu") {
                     list.drain(at..(at + 2).min(list.len()));
                 }

@@ -1,0 +1,203 @@
+//! Options that only some runs of a script have: they lower no severity for the others.
+
+use super::*;
+
+const LINE: &str = "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -m 4G -cpu host,+invtsc";
+const DEVICE: &str = "-device vfio-pci,host=01:00.0";
+
+fn migration(text: &str) -> Vec<Severity> {
+    let found = ids(Kind::Qemu, text).into_iter();
+    found.filter(|(id, _)| *id == "q-invtsc-migblock").map(|(_, severity)| severity).collect()
+}
+
+#[test]
+fn device_that_only_some_runs_have_keeps_no_machine_at_its_host() {
+    for body in [
+        format!("if [[ $1 == gpu ]]; then O+=({DEVICE}); fi"),
+        format!("[[ -n $GPU ]] && O+=({DEVICE})"),
+        format!("[[ -n $GPU ]] && {{\n  O+=({DEVICE})\n}}"),
+        format!("[[ -z $GPU ]] || O+=({DEVICE})"),
+        format!("case $1 in\n  gpu) O+=({DEVICE}) ;;\nesac"),
+        "for d in \"$@\"; do\n  O+=(-device \"vfio-pci,host=$d\")\ndone".to_owned(),
+        "for d in /sys/bus/pci/*; do O+=(-device \"vfio-pci,host=$d\"); done".to_owned(),
+        "while read -r d; do O+=(-device \"vfio-pci,host=$d\"); done <devices".to_owned(),
+        format!("gpu() {{\n  O+=({DEVICE})\n}}\nif [[ $1 ]]; then gpu; fi"),
+        format!("function gpu {{\n  O+=({DEVICE})\n}}\n[[ $1 ]] && gpu"),
+        "d=virtio-vga\n[[ $1 ]] && d=vfio-pci,host=01:00.0\nO+=(-device $d)".to_owned(),
+    ] {
+        let text = format!("#!/bin/bash\nO=(-nographic)\n{body}\n{LINE} \"${{O[@]}}\"\n");
+        assert_eq!(migration(&text), [Severity::Warn], "{text}");
+    }
+    for body in [
+        format!("O+=({DEVICE})"),
+        format!("gpu() {{\n  O+=({DEVICE})\n}}\ngpu"),
+        format!("gpu() {{\n  O+=({DEVICE})\n}}\nmain() {{ gpu; }}\nmain \"$@\""),
+        "for d in 01:00.0 01:00.1; do\n  O+=(-device vfio-pci,host=$d)\ndone".to_owned(),
+        format!("if true; then echo a; fi\nO+=({DEVICE})"),
+    ] {
+        let text = format!("#!/bin/bash\nO=(-nographic)\n{body}\n{LINE} \"${{O[@]}}\"\n");
+        assert_eq!(migration(&text), [Severity::Info], "{text}");
+    }
+}
+
+#[test]
+fn device_beside_its_machine_stays_there() {
+    for text in [
+        format!("if [ -e /dev/kvm ]; then\n  {LINE} {DEVICE}\nfi\n"),
+        format!("for n in \"$@\"; do\n  {LINE} {DEVICE} -name $n\ndone\n"),
+        format!("start() {{\n  O=\"{DEVICE}\"\n  {LINE} $O\n}}\n"),
+        format!("cd /vm && {LINE} {DEVICE}\n"),
+    ] {
+        assert_eq!(migration(&format!("#!/bin/sh\n{text}")), [Severity::Info], "{text}");
+    }
+}
+
+#[test]
+fn python_adds_a_device_to_some_machines() {
+    let text = |more: &str| {
+        format!(
+            "import subprocess, sys\nc = [\"qemu-system-x86_64\", \"-enable-kvm\", \"-m\", \"1G\", \"-cpu\", \"host,+invtsc\"]\n\
+             {more}subprocess.run(c)\n"
+        )
+    };
+    let device = "c += [\"-device\", \"vfio-pci,host=01:00.0\"]\n";
+    let python = |text: &str| {
+        let document = Document::new("vm.py", text.as_bytes()).unwrap();
+        let findings = lint(&document).unwrap().findings.into_iter();
+        let mut of = findings.filter(|it| it.rule.id == "q-invtsc-migblock");
+        of.next().map(|it| it.severity)
+    };
+    assert_eq!(python(&text(device)), Some(Severity::Info));
+    let some = format!("if len(sys.argv) > 1:\n    {device}");
+    assert_eq!(python(&text(&some)), Some(Severity::Warn));
+}
+
+#[test]
+fn guest_that_is_protected_in_one_branch_may_migrate_in_another() {
+    let object = "-object sev-guest,id=s,cbitpos=47 -machine confidential-guest-support=s";
+    let text = |before: &str| format!("#!/bin/sh\nO=-nographic\n{before}\n{LINE} $O\n");
+    assert_eq!(migration(&text(&format!("O=\"{object}\""))), []);
+    assert_eq!(migration(&text(&format!("O=\"$O {object}\""))), []);
+    let some = text(&format!("if [ \"$SEV\" ]; then\n  O=\"$O {object}\"\nfi"));
+    assert_eq!(migration(&some), [Severity::Warn]);
+    // One of its runs is of such a guest.
+    let rtc = some.replace("+invtsc", "kvmclock=off").replace("nographic", "kernel vmlinuz");
+    assert!(ids(Kind::Qemu, &rtc).contains(&("q-kvmclock-off-no-invtsc", Severity::Error)));
+    mended(Kind::Qemu, &rtc, &rtc);
+}
+
+#[test]
+fn flag_of_one_branch_is_not_in_the_other() {
+    let text = |more: &str| {
+        format!(
+            "#!/bin/bash\nCPU=host,-hypervisor\n{more}\nqemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu $CPU -kernel vmlinuz\n"
+        )
+    };
+    let found = |more: &str| ids(Kind::Qemu, &text(more));
+    for more in ["if [ $1 ]; then CPU+=,+invtsc; fi", "if [ $1 ]; then CPU=\"$CPU,+invtsc\"; fi"] {
+        assert!(found(more).contains(&("q-hypervisor-hidden", Severity::Error)), "{more}");
+    }
+    assert!(found("CPU+=,+invtsc").contains(&("q-hypervisor-hidden", Severity::Warn)));
+}
+
+#[test]
+fn template_may_leave_a_device_out() {
+    let cpu = feature("<feature policy='require' name='invtsc'/>");
+    let file = |open: &str, close: &str| {
+        let device = "<hostdev mode='subsystem' type='pci' managed='yes'/>";
+        let devices = format!("  <devices>\n{open}\n    {device}\n{close}\n  </devices>\n");
+        domain("{{ name }}", "", &cpu, QUIET_CLOCK, &devices)
+    };
+    let severity = |text: &str| {
+        let found = ids(Kind::Libvirt, text).into_iter();
+        found.filter(|(id, _)| *id == "lv-invtsc-no-freq").map(|it| it.1).collect::<Vec<_>>()
+    };
+    for (open, close) in [
+        ("{% if gpu %}", "{% endif %}"),
+        ("{%- for d in devices -%}", "{%- endfor -%}"),
+        ("{{ range .Devices }}", "{{ end }}"),
+        ("{{#gpu}}", "{{/gpu}}"),
+        ("<% if @gpu -%>", "<% end -%>"),
+        ("<% @devices.each do |d| %>", "<% end %>"),
+        ("%{ if gpu }", "%{ endif }"),
+    ] {
+        assert_eq!(severity(&file(open, close)), [Severity::Warn], "{open}");
+    }
+    assert_eq!(severity(&file("", "")), [Severity::Info]);
+    let whole = format!("{{% for vm in vms %}}\n{}{{% endfor %}}\n", file("", ""));
+    assert_eq!(severity(&whole), [Severity::Info]);
+}
+
+#[test]
+fn frequency_of_a_machine_that_never_migrates_is_no_warning() {
+    let qemu = |flags: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu host{flags},hv_time,hv_reenlightenment -hda win11.qcow2\n"
+        );
+        let found = ids(Kind::Qemu, &text).into_iter();
+        found
+            .filter(|(id, _)| *id == "q-reenlightenment-no-freq")
+            .map(|it| it.1)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(qemu(""), [Severity::Warn]);
+    assert_eq!(qemu(",migratable=off"), [Severity::Info]);
+    assert_eq!(qemu(",migratable=off,+invtsc"), [Severity::Warn]);
+    let libvirt = |attribute: &str, mode: &str| {
+        let cpu = format!("  <cpu mode='{mode}'{attribute}/>\n");
+        let hyperv = "    <hyperv>\n      <reenlightenment state='on'/>\n    </hyperv>\n";
+        let clock = clock("    <timer name='hypervclock' present='yes'/>\n");
+        let found = ids(Kind::Libvirt, &domain("win11", hyperv, &cpu, &clock, "")).into_iter();
+        found
+            .filter(|(id, _)| *id == "lv-reenlightenment-no-freq")
+            .map(|it| it.1)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(libvirt("", "host-passthrough"), [Severity::Warn]);
+    assert_eq!(libvirt(" migratable='on'", "host-passthrough"), [Severity::Warn]);
+    assert_eq!(libvirt(" migratable='off'", "host-passthrough"), [Severity::Info]);
+}
+
+#[test]
+fn program_that_a_command_looks_up_is_known() {
+    let flags = "-kernel vmlinuz -cpu host,kvmclock=off -accel kvm";
+    for (set, run) in [
+        ("Q=$(command -v qemu-system-x86_64)", "\"$Q\""),
+        ("Q=$(which qemu-system-x86_64 2>/dev/null)", "$Q"),
+        ("Q=`which qemu-system-x86_64`", "$Q"),
+        ("Q=$(command -v qemu-system-x86_64 || command -v qemu-kvm)", "exec $Q"),
+        ("", "$(which qemu-system-x86_64)"),
+        ("V=$(qemu-img --version | cut -d')' -f1)", "qemu-system-x86_64"),
+    ] {
+        let text = format!("#!/bin/sh\n{set}\n{run} {flags}\n");
+        let found = ids(Kind::Qemu, &text);
+        assert!(found.contains(&("q-kvmclock-off-no-invtsc", Severity::Error)), "{text} {found:?}");
+    }
+    let short = "#!/bin/sh\nQ=$(command -v qemu-system-i386)\n\"$Q\" -kernel kernel.elf\n";
+    assert_eq!(Kind::detect("run.sh", short), Some(Kind::Qemu));
+    let asks = "#!/bin/sh\nif [ -z \"$(command -v qemu-system-x86_64)\" ]; then\n  apt install -y qemu-system-x86\nfi\n";
+    assert_eq!(Kind::detect("setup.sh", asks), None);
+}
+
+#[test]
+fn query_of_what_the_emulator_knows_starts_no_machine() {
+    for text in [
+        "qemu-system-x86_64 -cpu help\n",
+        "\"qemu-system-${A}\" -machine help | grep q35\n",
+        "$Q -device help\n$Q -accel help\n",
+    ] {
+        assert!(lint(&document(Kind::Qemu, &format!("#!/bin/sh\n{text}"))).is_err(), "{text}");
+    }
+    let nix =
+        "#!/bin/sh\nnix run nixpkgs#qemu -- -enable-kvm -cpu host,kvmclock=off -kernel vmlinuz\n";
+    assert_eq!(Kind::detect("run.sh", nix), Some(Kind::Qemu));
+    assert!(ids(Kind::Qemu, nix).contains(&("q-kvmclock-off-no-invtsc", Severity::Error)));
+}
+
+#[test]
+fn machine_in_a_comment_of_json_is_none() {
+    let text = "// {\n//   \"program\": \"qemu-system-x86_64\",\n//   \"args\": [\"-machine\", \"q35\", \"-m\", \"1G\"]\n// }\n{}\n";
+    let of = |text: &str| Document::of_kind("launch.json", text.as_bytes(), Kind::Qemu).unwrap();
+    assert!(lint(&of(text)).is_err());
+    assert!(lint(&of(&text.replace("// ", ""))).is_ok());
+}
