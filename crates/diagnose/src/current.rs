@@ -340,7 +340,7 @@ fn standing_of_usual(
         return Standing::Held;
     }
     let high = Standing::Settled(Confidence::High);
-    let end = log.extent.last_at.or(log.last_at);
+    let end = log.ends_at(entry);
     let shows = log.extent.would_show_switch_after(name);
     let user_space = log.extent.reaches_user_space_behind(entry.line, log.lines);
     let behind = log.lines.saturating_sub(entry.line);
@@ -353,8 +353,8 @@ fn standing_of_usual(
                 || log.extent.reaches_login && end - at >= LOGIN_BEHIND
         }
         _ => {
-            // If the switch has lost its time stamp, the remaining stamps show where the log ends.
-            let soon = end.is_some_and(|end| end < SETTLED_BY);
+            // If the switch has lost its time stamp, the remaining stamps show where the log ends. Lines with dates had none.
+            let soon = !log.is_dated(entry) && end.is_some_and(|end| end < SETTLED_BY);
             user_space && !soon && (name != "tsc" || behind >= LINES_BEHIND)
                 || entry.at.is_none() && log.seconds_behind(entry).is_some_and(|s| s >= SETTLED_BY)
         }

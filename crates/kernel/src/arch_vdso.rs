@@ -77,15 +77,18 @@ fn sparc(kernel: &Kernel) -> Option<bool> {
 fn of_name(name: &str) -> Option<&'static [Arch]> {
     Some(match name {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
+        // drivers/clocksource/arm_global_timer.c, for 32-bit kernels alone.
+        "arm_global_timer" => &[Arch::Arm],
         "riscv_clocksource" => &[Arch::Riscv, Arch::Riscv32],
         "tod" => &[Arch::S390],
         "timebase" => &[Arch::Powerpc],
         "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
         "openrisc_timer" => &[Arch::Openrisc],
         "cr16" => &[Arch::Parisc],
-        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c) has no mode: `__arch_get_hw_counter()` in
+        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c), Cavium's counter
+        // (arch/mips/cavium-octeon/csrc-octeon.c) and that of Ingenic's kernels have no mode: `__arch_get_hw_counter()` in
         // arch/mips/include/asm/vdso/gettimeofday.h reads R4K and GIC alone.
-        "MIPS" | "GIC" | "HUB-RT" => &[Arch::Mips],
+        "MIPS" | "GIC" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]
         }

@@ -137,7 +137,7 @@ const CHECKED_FOR_S: f64 = 10.0;
 /// The watchdog compared the TSC with another clock after its refinement, and let it pass.
 fn passed_checks(case: &Case<'_>, log: &KernelLog, refined: &Entry) -> bool {
     let watched = matches!(case.expectation.tsc, TscState::Usable { watched: true });
-    let end = log.extent.last_at.or(log.last_at);
+    let end = log.ends_at(refined);
     let long = refined.at.zip(end).is_some_and(|(then, end)| end - then > CHECKED_FOR_S);
     watched && long && case.tsc_is_current() && !log.any(|e| matches!(e, Event::SkewTestSkipped))
 }

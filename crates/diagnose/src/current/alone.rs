@@ -33,7 +33,12 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         Arch::Riscv | Arch::Riscv32 => "riscv_clocksource",
         _ => return None,
     };
-    let end = log.extent.last_at.or(log.last_at);
+    let (entry, ()) = log.last(|event| match event {
+        Event::Registered { name: registered, .. } => (registered == name).then_some(()),
+        Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),
+        _ => None,
+    })?;
+    let end = log.ends_at(entry);
     // A boot may take minutes, and stop before the choice: seconds alone prove it where the beginning was left out only.
     let chosen = log.extent.reaches_user_space
         || log.extent.reaches_login
@@ -53,11 +58,6 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
             return None;
         }
     }
-    let (entry, ()) = log.last(|event| match event {
-        Event::Registered { name: registered, .. } => (registered == name).then_some(()),
-        Event::ArchTimer { .. } => (name == "arch_sys_counter").then_some(()),
-        _ => None,
-    })?;
     let source = format!("{}: the only counter of this architecture", log.source(entry));
     Some(known(name.to_owned(), Confidence::Medium, source))
 }

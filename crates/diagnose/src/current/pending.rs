@@ -38,7 +38,7 @@ pub(super) fn is_pending(machine: &Machine, log: &KernelLog, entry: &Entry, want
         log.all(|event| matches!(event, Event::Registered { name, .. } if name == wanted)).next()
     };
     let Some(line) = line else { return true };
-    let end = log.extent.last_at.or(log.last_at);
+    let end = log.ends_at(entry);
     line.line > entry.line
         && line.at.zip(end).is_none_or(|(then, end)| end - then < VERIFIED_WITHIN)
 }

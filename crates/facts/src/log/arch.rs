@@ -291,7 +291,7 @@ fn of_name(name: &str) -> Option<Arch> {
         "timebase" => Arch::Powerpc,
         "tod" => Arch::S390,
         "Constant" => Arch::Loongarch,
-        "MIPS" | "HUB-RT" => Arch::Mips,
+        "MIPS" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => Arch::Mips,
         "cr16" => Arch::Parisc,
         "rpcc" => Arch::Alpha,
         "itc" => Arch::Ia64,

@@ -32,9 +32,7 @@ pub(super) enum Step {
 pub(super) fn step(then: f64, now: f64) -> Step {
     let back = (then - now) / DAY_S;
     let has_year = |date: f64| date / DAY_S >= YEARS_DAYS;
-    // The first of January, where a clock without a battery begins.
-    let of_year = (now / DAY_S).floor() % UNSET_DAYS;
-    let unset = (32.0..=33.0).contains(&of_year);
+    let unset = is_unset(now);
     if then - now <= SET_BACK_S || !has_year(then) && !has_year(now) && back > NEW_YEAR_DAYS {
         return Step::Later;
     }
@@ -43,6 +41,12 @@ pub(super) fn step(then: f64, now: f64) -> Step {
         return Step::Unclear;
     }
     Step::Older
+}
+
+/// Whether a date is the first of January, where a clock without a battery begins.
+pub(super) fn is_unset(date: f64) -> bool {
+    let of_year = (date / DAY_S).floor() % UNSET_DAYS;
+    (32.0..=33.0).contains(&of_year)
 }
 
 /// The text without the lines of boots after the newest one that are older by their dates, and how

@@ -4,6 +4,7 @@
 //! The head and the tail of the text are examined line by line; the rest only as bytes.
 
 use super::cut;
+use super::ends::{self, Ends};
 use super::last_stamp::LastStamp;
 use super::lines::text;
 use super::prefix::strip;
@@ -109,17 +110,17 @@ const CHOICE: &str = "clocksource: Switched to clocksource ";
 /// The number of the first block of indented code: those between fences have lower ones.
 const INDENTED: u32 = 1 << 20;
 
-/// Lines at the end of a text that are searched for its last date.
-const LAST_LINES: usize = 32;
-
 /// The extent of a log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Extent {
     /// The last time stamp of the text, in seconds since boot.
     pub last_at: Option<f64>,
-    /// The last date before a line, in seconds, as `wall::seconds` counts them.
+    /// Where the logs of the text end.
     #[serde(skip)]
-    pub(super) last_date: Option<f64>,
+    pub(super) ends: Ends,
+    /// Whether the last lines of the text were left out.
+    #[serde(skip)]
+    pub(super) is_left: bool,
     /// Separate blocks of code (between fences, or indented below sentences) without time stamps name different
     /// clocksources as chosen, or lines with placeholder time stamps name one that differs from the rest:
     /// examples, or several machines.
@@ -210,17 +211,23 @@ fn note_choice(names: &mut Vec<(u32, String)>, block: u32, message: &str) {
 }
 
 /// `debian login: `, `(none) login: root`.
-fn is_login(line: &str) -> bool {
+pub(super) fn is_login(line: &str) -> bool {
     line.trim_end().split_once(" login:").is_some_and(|(host, name)| {
         !host.trim().contains(' ') && host.len() < 64 && !name.trim().contains(' ')
     })
 }
 
-/// The date of the last line that has one.
-fn last_date(tail: &[u8]) -> Option<f64> {
-    let lines = tail.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let lines = lines.take(LAST_LINES);
-    lines.map(|line| text(line, 0, line.len())).find_map(|line| super::wall::seconds(&line))
+/// Some lines with those of a kernel's configuration empty: thousands of them behind a log would leave no room for its
+/// end.
+fn without_configuration(lines: &[u8]) -> Option<Vec<u8>> {
+    memchr::memmem::find(lines, b"\nCONFIG_")?;
+    let mut out = Vec::with_capacity(lines.len());
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let is_setting = line.starts_with(b"CONFIG_") || line.starts_with(b"# CONFIG_");
+        let kept = if is_setting && line.ends_with(b"\n") { b"\n" } else { line };
+        out.extend_from_slice(kept);
+    }
+    Some(out)
 }
 
 /// Gathers the head and the tail of a text that is read in windows.
@@ -235,6 +242,13 @@ pub(super) struct Gather {
 impl Gather {
     /// Stores complete lines.
     pub(super) fn lines(&mut self, lines: &[u8]) {
+        match without_configuration(lines) {
+            Some(lines) => self.store(&lines),
+            None => self.store(lines),
+        }
+    }
+
+    fn store(&mut self, lines: &[u8]) {
         self.seen += lines.len() as u64;
         if self.head.len() < HEAD {
             let room = HEAD - self.head.len();
@@ -280,10 +294,13 @@ impl Gather {
     pub(super) fn finish(&self) -> Extent {
         let mut out = Extent::default();
         let mut common: Option<Vec<&str>> = None;
-        let (mut late, mut last) = (0, 0);
+        let mut last = 0;
+        // The last message of user space from each host.
+        let mut late: Vec<(Option<String>, usize)> = Vec::new();
         let (mut with_stamp, mut bare) = (0, 0);
         let (mut fences, mut prose) = (0, 0);
         let mut last_at = LastStamp::default();
+        let mut ends = ends::Gather::default();
         let mut chosen: Vec<(u32, String)> = Vec::new();
         // Names that are chosen after a placeholder time stamp, and after others.
         let (mut in_form, mut in_fact, mut facts) = (Vec::new(), Vec::new(), 0);
@@ -308,12 +325,17 @@ impl Gather {
             if !head.eq_ignore_ascii_case("flags") {
                 out.longest = out.longest.max(line.len());
             }
-            if let Some(at) = stripped.at {
-                let said = |word: &str| stripped.message.contains(word);
-                let tells = at < 0.5
+            let said = |word: &str| stripped.message.contains(word);
+            let tells = stripped.at.is_some_and(|at| {
+                at < 0.5
                     || ["Linux version ", "clock", "TSC", "tsc"].into_iter().any(said)
-                    || super::wall::seconds(&line).is_some();
+                    || super::wall::seconds(&line).is_some()
+            });
+            if let Some(at) = stripped.at {
                 last_at.take(at, tells);
+            }
+            if number >= heads {
+                ends.take(&line, &stripped, tells);
             }
             fences += u32::from(line.trim_start().starts_with("```"));
             if stripped.kernel.is_none()
@@ -342,8 +364,11 @@ impl Gather {
             }
             let lower = line.to_lowercase();
             if number >= heads && LATE.iter().any(|word| lower.contains(word)) {
-                out.reaches_user_space = true;
-                late = number;
+                let host = super::host_of(&line).map(|host| host.name.to_owned());
+                match late.iter_mut().find(|(known, _)| *known == host) {
+                    Some((_, last)) => *last = number,
+                    None => late.push((host, number)),
+                }
             }
             // Lines of other programs are not part of a kernel log, and bundles leave them out.
             if stripped.kernel == Some(false) {
@@ -363,7 +388,10 @@ impl Gather {
             let left = common.get_or_insert_with(|| SEARCHED.to_vec());
             left.retain(|word| message.contains(word));
         }
-        out.last_date = last_date(&self.tail);
+        out.ends = ends.finish(self.whole);
+        late.retain(|(host, _)| host.as_ref().is_none_or(|host| out.ends.is_own(host)));
+        let late = late.iter().map(|(_, number)| *number).max();
+        out.reaches_user_space = late.is_some();
         out.last_at = last_at.end();
         out.shows_all = self.shows_all();
         out.is_unfinished = self.tail.last().is_some_and(|byte| *byte != b'\n');
@@ -389,7 +417,7 @@ impl Gather {
                         .any(|(other, second)| other % 2 == 1 && other != block && name != second)
             });
         out.quotes_lines = bare > BARE_PER_STAMP * with_stamp;
-        out.user_space_before_end = u64::try_from(last - late).unwrap_or(u64::MAX);
+        out.user_space_before_end = u64::try_from(last - late.unwrap_or(0)).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out
     }

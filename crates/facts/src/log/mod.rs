@@ -15,9 +15,11 @@ mod complete;
 pub(crate) mod configured;
 mod continuation;
 mod cut;
+mod dated;
 mod diff;
 mod disorder;
 mod encoding;
+mod ends;
 pub mod event;
 pub mod extent;
 mod further;
@@ -250,12 +252,27 @@ impl KernelLog {
         Some(wall::seconds(&second.text)? - wall::seconds(&first.text)?)
     }
 
-    /// Seconds from an entry to the end of the text, by the dates before both. A month counts as 31
-    /// days.
+    /// Seconds from an entry to the end of its log, by the dates before the lines. A month counts as 31 days.
     #[must_use]
     pub fn seconds_behind(&self, entry: &Entry) -> Option<f64> {
-        let behind = self.extent.last_date? - wall::seconds(&entry.text)?;
-        (behind >= 0.0).then_some(behind)
+        self.extent.ends.seconds_behind(entry, self.lines)
+    }
+
+    /// Whether an entry has a date and no time stamp.
+    #[must_use]
+    pub fn is_dated(&self, entry: &Entry) -> bool {
+        entry.at.is_none() && wall::seconds(&entry.text).is_some()
+    }
+
+    /// The last time stamp of the log with this entry, in seconds since boot; of the whole text, if the entry has none.
+    #[must_use]
+    pub fn ends_at(&self, entry: &Entry) -> Option<f64> {
+        let of_text = self.extent.last_at.or(self.last_at);
+        if self.extent.is_left {
+            of_text
+        } else {
+            self.extent.ends.last_at(entry, self.lines).or(of_text)
+        }
     }
 
     /// The first entry for which `f` returns something.

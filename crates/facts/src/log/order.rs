@@ -14,6 +14,7 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     if let Some(why) = of_one_moment(log) {
         log.mixed = log.mixed.take().or(Some(why));
     }
+    leave_quoted(log);
     part_by_dates(log);
     part_by_marks(log);
     let Some((given_up, chosen)) = impossible(&log.entries) else { return };
@@ -68,6 +69,22 @@ const APART_S: f64 = 86_400.0;
 const NEW_YEAR_S: f64 = 300.0 * 86_400.0;
 /// Seconds within which the lines of one boot, or of one demotion, follow each other.
 const TOGETHER_S: f64 = 60.0;
+
+/// Removes the entries with dates before the first line of a boot, if days lie between one of them and that line, and
+/// none is of a later day: a mail that sends the log of a boot shows and quotes older lines above it.
+fn leave_quoted(log: &mut KernelLog) {
+    if log.is_diff || !log.turned.is_empty() {
+        return;
+    }
+    let banner = log.entries.iter().rposition(|entry| matches!(entry.event, Event::Banner(_)));
+    let Some(banner) = banner else { return };
+    let Some(begun) = wall::seconds(&log.entries[banner].text) else { return };
+    let dated = || log.entries[..banner].iter().filter_map(|entry| wall::seconds(&entry.text));
+    if dated().any(|then| then < begun - APART_S) && dated().all(|then| then < begun + APART_S) {
+        let line = log.entries[banner].line;
+        log.entries.retain(|entry| entry.line >= line || wall::seconds(&entry.text).is_none());
+    }
+}
 
 /// Keeps the entries of the last boot, where days lie between lines that have dates and no stamps.
 fn part_by_dates(log: &mut KernelLog) {
@@ -380,6 +397,28 @@ mod tests {
             stamped.replace("18:30:11 box kernel: ", "18:30:11 box kernel: [ 9000.100000] ");
         let log = scan(&stamped);
         assert_eq!((switches(&log), log.boots), (vec!["tsc-early", "tsc"], 2));
+    }
+
+    #[test]
+    fn older_lines_above_the_log_of_a_boot_are_left_out() {
+        let name = |day: &str, time: &str| {
+            format!(
+                "[Mon {day} {time} 2021] CPU: 2 PID: 143 Comm: kworker/2:2 Tainted: G 5.15.0-rc6-1-amd64 #1\n"
+            )
+        };
+        let boot = "[Mon Nov  1 09:20:37 2021] Linux version 5.15.0 (a@b) #1 SMP\n\
+                    [Mon Nov  1 09:20:38 2021] clocksource: Switched to clocksource tsc\n";
+        let (new, old) = (name("Nov  1", "09:24:01"), name("Oct 18", "12:35:47"));
+        for text in
+            [format!("{new}{old}{boot}"), format!("{old}{boot}"), format!("{new}> {old}{boot}")]
+        {
+            let log = scan(&text);
+            assert_eq!((log.mixed.as_deref(), log.from_boot), (None, true), "{text}");
+            assert_eq!(switches(&log), ["tsc"]);
+        }
+        // A later line than the boot: it may be of another one.
+        let later = name("Nov 20", "09:24:01");
+        assert!(scan(&format!("{later}{old}{boot}")).mixed.is_some());
     }
 
     #[test]

@@ -32,7 +32,7 @@ use super::{KernelLog, LogError, cut, further, journal, order, transcript};
 use boots::Boot;
 use input::Input;
 use machine::Machine;
-use shell::{is_configured, is_expected, is_of_command_above};
+use shell::{is_configured, is_expected, is_of_command_above, is_suggested};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
@@ -375,6 +375,9 @@ impl Scanner {
                 }
                 event = Some(read);
             }
+        }
+        if event.as_ref().is_some_and(|event| is_suggested(place, &line, event)) {
+            return used_to;
         }
         if matches!(event, Some(Event::Banner(_))) {
             event = event.and_then(|banner| self.of_banner(place, &line, banner));

@@ -202,6 +202,44 @@ pub(crate) fn is_expected<'a>(
     above: impl Iterator<Item = std::borrow::Cow<'a, str>>,
     value: &str,
 ) -> bool {
+    let Some(line) = sentence_above(above) else { return false };
+    let sentence = last_sentence(&line);
+    let names_other = sentence
+        .split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
+        .any(|word| names::is_known(word) && !value.split_ascii_whitespace().any(|is| is == word));
+    let leads = !sentence.ends_with(['.', '!', '?']) || sentence.contains("following");
+    leads && !names_other && expects(sentence)
+}
+
+/// Whether the sentence above a command, or above its output, only suggests the command: `you could try`, `switch by
+/// something like:`. Its writer has not run it on the machine of the log.
+pub(crate) fn is_suggested<'a>(above: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> bool {
+    const PHRASES: [&str; 9] = [
+        "something like",
+        "you can ",
+        "you could ",
+        "you may ",
+        "you might ",
+        "you should be able",
+        "could you ",
+        "please ",
+        "try ",
+    ];
+    // A report of what its writer did or saw.
+    const REPORTS: [&str; 16] = [
+        "i", "i've", "i'm", "we", "my", "our", "see", "did", "find", "below", "attached", "log",
+        "output", "dmesg", "says", "shows",
+    ];
+    let Some(line) = sentence_above(above) else { return false };
+    let sentence = last_sentence(&line);
+    let mut words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    !sentence.ends_with(['.', '!', '?'])
+        && PHRASES.iter().any(|phrase| find(sentence, phrase).is_some())
+        && !words.any(|word| REPORTS.contains(&word))
+}
+
+/// The nearest line of these, the nearest one first, that is neither a command nor the output of one, in lower case.
+fn sentence_above<'a>(above: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> Option<String> {
     let of_output = |line: &str| {
         line.is_empty()
             || line.starts_with("```")
@@ -212,22 +250,15 @@ pub(crate) fn is_expected<'a>(
             || line.split_ascii_whitespace().all(names::is_known)
     };
     let mut above = above.take(SAID_WITHIN);
-    let Some(line) = above.find(|line| !of_output(line.trim_matches(['>', ' ', '\t']))) else {
-        return false;
-    };
+    let line = above.find(|line| !of_output(line.trim_matches(['>', ' ', '\t'])))?;
     let line = line.trim_matches(['>', ' ', '\t', '*', '_', '#']);
-    if super::strip_prefix(line).1 || line.len() > 400 {
-        return false;
-    }
-    let lower = line.to_ascii_lowercase();
-    // The sentence before the reading.
-    let begin = lower.rfind(". ").map_or(0, |at| at + 2);
-    let sentence = lower[begin..].trim();
-    let names_other = sentence
-        .split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
-        .any(|word| names::is_known(word) && !value.split_ascii_whitespace().any(|is| is == word));
-    let leads = !sentence.ends_with(['.', '!', '?']) || sentence.contains("following");
-    leads && !names_other && expects(sentence)
+    (!super::strip_prefix(line).1 && line.len() <= 400).then(|| line.to_ascii_lowercase())
+}
+
+/// The last sentence of a line.
+fn last_sentence(line: &str) -> &str {
+    let begin = line.rfind(". ").map_or(0, |at| at + 2);
+    line[begin..].trim()
 }
 
 /// Whether a sentence announces an expected value, and does not continue with the real one.

@@ -7,10 +7,24 @@ use super::released::month;
 /// Seconds of the date and the time of day before a line. If a date has no year, or a month in an unknown
 /// language, the rest is used: within one log that is the same for all lines. Months count as 31 days.
 pub(super) fn seconds(line: &str) -> Option<f64> {
+    of_date(front(line)?)
+}
+
+/// The text before a line up to the seconds of its date.
+pub(super) fn date(line: &str) -> Option<&str> {
+    let front = front(line)?;
+    front.get(..time_of_day(front)?.0 + TIME)
+}
+
+/// The length of `08:49:26`.
+const TIME: usize = 8;
+
+/// The text before the message of a line.
+fn front(line: &str) -> Option<&str> {
     let line = line.trim_end();
     let message = strip(line).message.len();
     let front = line.get(..line.len().checked_sub(message)?)?;
-    of_date(front.get(..front.len().min(96)).unwrap_or(front))
+    Some(front.get(..front.len().min(96)).unwrap_or(front))
 }
 
 /// Seconds of a date with a time of day, as [`seconds`] counts them.
@@ -37,7 +51,7 @@ fn time_of_day(front: &str) -> Option<(usize, f64)> {
     };
     (0..front.len()).filter(begins).find_map(|at| {
         let (hours, minutes, seconds) = (two(at)?, two(at + 3)?, two(at + 6)?);
-        let rest = front.get(at + 8..)?;
+        let rest = front.get(at + TIME..)?;
         let part: String = rest
             .strip_prefix(['.', ','])
             .unwrap_or("")

@@ -4,6 +4,7 @@
 use super::table::Column;
 use super::{Section, prompt};
 use crate::log::{Host, banner, host_of, strip_prefix, times};
+use crate::symptom;
 
 /// Maximum number of separated hosts; for a text with more, one name more than this is returned.
 pub const HOSTS: usize = 64;
@@ -22,6 +23,10 @@ const GOES_ON_WITHIN: f64 = 120.0;
 const SET_BY: f64 = 120.0;
 /// Seconds by which the moment of one boot may change; see `SET_BY`.
 const MOVES: f64 = 300.0;
+
+/// Words of commands and outputs about the clock of a machine, or about its kernel.
+const TELLING: [&str; 8] =
+    ["clock", "tsc", "hpet", "dmesg", "journalctl", "/proc/", "/sys/", "uname"];
 
 /// Consecutive lines of one host.
 #[derive(Clone, Copy, Debug)]
@@ -78,15 +83,17 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
     }
     let of_kernel = names.len();
     // The output of another host's shell is not of the host in the log.
-    let of_prompts = found.iter_mut().zip(lines).filter(|(host, _)| host.is_none());
     let known = !names.is_empty() && !names.iter().any(|name| is_general(name));
-    for (host, line) in of_prompts.filter(|_| known) {
-        let Some(name) = prompt::read(line).and_then(|prompt| prompt.host) else { continue };
-        let name = name.split('.').next().unwrap_or(name);
-        if is_general(name) {
+    for (number, line) in lines.iter().enumerate().filter(|_| known) {
+        if found[number].is_some() {
             continue;
         }
-        *host = Some(Host { name, of_kernel: false });
+        let Some(name) = prompt::read(line).and_then(|prompt| prompt.host) else { continue };
+        let name = name.split('.').next().unwrap_or(name);
+        if is_general(name) || !names.contains(&name) && !tells(lines, &found, number) {
+            continue;
+        }
+        found[number] = Some(Host { name, of_kernel: false });
         if !names.contains(&name) {
             names.push(name);
         }
@@ -107,6 +114,19 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
         sections[run.host].add(run.begin, run.end);
     }
     sections
+}
+
+/// Whether a command, or its output, may show something about a machine. What another machine's shell prints besides is
+/// of no interest, wherever its user ran it.
+fn tells(lines: &[String], found: &[Option<Host<'_>>], prompt: usize) -> bool {
+    let output = (prompt + 1..lines.len())
+        .take_while(|number| found[*number].is_none() && prompt::read(&lines[*number]).is_none());
+    std::iter::once(prompt).chain(output).any(|number| {
+        let line = &lines[number];
+        let has = |words: &[&str]| words.iter().any(|word| super::has(line, word));
+        let readers = super::READERS.iter().chain(&symptom::READERS);
+        strip_prefix(line).1 || has(&TELLING) || readers.into_iter().any(|reader| has(reader.words))
+    })
 }
 
 /// Removes the text of a console before the time stamp of a line, if most lines begin with their time stamp: a part of
@@ -187,7 +207,7 @@ fn set_name(line: &str) -> Option<&str> {
 }
 
 /// General host names, which machines have before they know their own name or without one.
-fn is_general(name: &str) -> bool {
+pub(crate) fn is_general(name: &str) -> bool {
     const NAMES: [&str; 26] = [
         "localhost",
         "linux",
@@ -359,6 +379,10 @@ mod tests {
         let log = "Nov 02 10:00:00 web kernel: tsc: x\nNov 02 10:00:01 web kernel: tsc: x\n";
         is(&format!("{log}root@db:~# cat /x\ntsc\n"), &[("web", "1-2"), ("db", "3-4")]);
         is(&format!("{log}root@web:~# cat /x\ntsc\n"), &[]);
+        // What its user does elsewhere shows nothing about a machine.
+        let output = "me@nb7:~$ curl https://web/version\n{ }\n";
+        is(&format!("{log}{output}"), &[]);
+        is(&format!("{log}{output}[    1.400000] x: y\n"), &[("web", "1-2"), ("nb7", "3-5")]);
         is(&format!("{log}root@localhost:~# cat /x\ntsc\n"), &[]);
     }
 

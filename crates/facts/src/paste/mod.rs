@@ -43,6 +43,7 @@ use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
 pub use headings::headed;
+pub(crate) use hosts::is_general as is_general_host;
 pub use hosts::{HOSTS, hosts};
 pub use machines::machines;
 pub use mixed::mixed;

@@ -11,6 +11,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "AArch64 Processor",
     "All CPU(s) started",
     "MIPS",
+    " revision is: ",
     "Loongson",
     "ptrace can change",
     "mconsole (version",
@@ -34,11 +35,10 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'C' if m.starts_with("CPU: All CPU(s) started in ") => Arch::Arm,
         b'C' if m.starts_with("CPU: All CPU(s) started at EL") => Arch::Arm64,
         b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
-        b'C' if m.starts_with("CPU0 revision is: ") && m.contains("(MIPS") => Arch::Mips,
-        b'C' if m.starts_with("CPU revision is: ") && m.contains("(MIPS") => Arch::Mips,
         b'C' | b'K' | b'm' | b'U' if is_user_mode(m) => Arch::Um,
-        // cpu_probe() in arch/loongarch/kernel/cpu-probe.c.
-        b'C' if m.starts_with("CPU0 revision is: ") => loongson(m)?,
+        b'C' if m.starts_with("CPU0 revision is: ") || m.starts_with("CPU revision is: ") => {
+            revision(m)?
+        }
         b'S' | b'3' | b'6' if m.contains("-bit Loongson Processor probed") => loongson(m)?,
         b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
         b'V' if m.contains(" topology {") => return mips_topology(m),
@@ -73,6 +73,16 @@ fn mips_topology(m: &str) -> Option<Event> {
         clusters += 1;
     }
     (first > 0).then_some(Event::MipsTopology { clusters, first })
+}
+
+/// `CPU0 revision is: 00d00101 (Ingenic Xburst)`, `CPU revision is: 00019558 ((null))`: `cpu_report()` in
+/// arch/mips/kernel/cpu-probe.c and in arch/loongarch/kernel/cpu-probe.c, of no other architecture.
+fn revision(m: &str) -> Option<Arch> {
+    let (_, rest) = m.split_once(" is: ")?;
+    let (id, name) = rest.split_at_checked(8)?;
+    let is_id = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_whole = is_id && name.starts_with(" (") && name.trim_end().ends_with(')');
+    loongson(m).or(is_whole.then_some(Arch::Mips))
 }
 
 /// `CPU0 revision is: 0014c011 (Loongson-64bit)`, `Standard 32-bit Loongson Processor probed`.
@@ -115,4 +125,28 @@ fn s390(m: &str) -> Option<Event> {
     let head = m[..at].trim_end();
     let own = head.is_empty() || head.starts_with("setup") && head.ends_with(':');
     (own && m.contains(" in 64-bit mode")).then_some(Event::Arch(Arch::S390))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revision_of_a_processor_is_of_mips_or_of_loongarch() {
+        for name in ["Ingenic Xburst", "Cavium Octeon+", "R12000", "(null)", "ICT Loongson-3"] {
+            for head in ["CPU0", "CPU"] {
+                let line = format!("{head} revision is: 00d00101 ({name})");
+                assert_eq!(parse(&line), Some(Event::Arch(Arch::Mips)), "{line}");
+            }
+        }
+        let line = "CPU0 revision is: 0014c011 (Loongson-64bit)";
+        assert_eq!(parse(line), Some(Event::Arch(Arch::Loongarch)));
+        for other in [
+            "CPU0 revision is: unknown (x)",
+            "CPU0 revision is: 00d0",
+            "CPU0 revision is: 00d00101 (Lo",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
 }

@@ -151,7 +151,9 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             .or_else(|| vendor::behind_node(rest))
             .or_else(|| syslog::rfc5424(rest, out))
             .or_else(|| date::take(rest).and_then(|date| syslog::behind_date(date, out))),
-        b'(' | b'A'..=b'Z' if out.kernel == Some(true) && vendor::of_task(rest).is_some() => {
+        b'-' | b'(' | b'A'..=b'Z'
+            if out.kernel == Some(true) && vendor::of_task(rest).is_some() =>
+        {
             vendor::of_task(rest)
         }
         _ => date::take(rest)
@@ -420,6 +422,34 @@ mod tests {
         check(&format!("MESSAGE={m}"), m, None, None);
         check(&format!("console-1: 17: [    0.100000] {m}"), m, Some(0.1), Some(true));
         check(&format!("Sep 11 07:03:06 web tuned[12]: {m}"), m, None, Some(false));
+    }
+
+    #[test]
+    fn first_process_is_the_kernel_before_it_runs_a_program() {
+        let m = "clocksource: Switched to clocksource tsc";
+        for (process, mark) in [
+            ("    0     0", "-(0)[0:swapper]"),
+            ("    1     1", "(6)[1:swapper/0]"),
+            ("    1     1", "-(6)[1:swapper]"),
+        ] {
+            for tag in ["", "        : "] {
+                check(
+                    &format!("05-26 20:26:47.075 {process} I {tag}{mark}{m}"),
+                    m,
+                    None,
+                    Some(true),
+                );
+            }
+        }
+        check(&format!("I/        (    1): (6)[1:swapper/0]{m}"), m, None, Some(true));
+        for (process, mark) in [
+            ("    1     1", "(6)[1:init]"),
+            (" 4711  4711", "(6)[1:swapper/0]"),
+            ("    1     1", ""),
+        ] {
+            let line = format!("05-26 20:26:47.075 {process} I {mark}{m}");
+            assert_eq!(strip(&line).kernel, Some(false), "{line}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The text between a date and a message: `HOST PROGRAM: ` of syslog and journald, the fields of RFC 5424, the
 //! process and the tag of Android. It names the writer of the line.
 
-use super::{Stripped, date};
+use super::{Stripped, date, vendor};
 use crate::log::parse::begins_like_kernel;
 
 /// Removes the text after a date: `HOST PROGRAM: ` of a syslog, or nothing, as in the output of `dmesg --time-format
@@ -114,12 +114,18 @@ fn android<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     };
     let (process, _thread) = (number()?, number()?);
     let rest = rest.strip_prefix(LEVELS)?.strip_prefix(' ')?;
-    out.kernel = Some(process == 0);
+    let message = match rest.split_once(':') {
+        Some((tag, message)) if tag.ends_with(' ') && !tag.trim().contains(' ') => message,
+        _ => rest,
+    };
+    out.kernel = Some(is_kernels(process, message));
     out.named = true;
-    match rest.split_once(':') {
-        Some((tag, message)) if tag.ends_with(' ') && !tag.trim().contains(' ') => Some(message),
-        _ => Some(rest),
-    }
+    Some(message)
+}
+
+/// Whether a line of logcat is of the kernel: process 0, and process 1 before it runs the first program.
+fn is_kernels(process: u32, message: &str) -> bool {
+    process == 0 || process == 1 && vendor::is_of_boot(message.trim_start())
 }
 
 /// The stream of a line: `stdout F ` of the container runtime interface, `01O ` of GitLab.
@@ -143,7 +149,7 @@ pub(super) fn android_brief<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option
         tagged.split_once('(').filter(|(tag, _)| tag.len() <= 64 && !tag.contains(':'))?;
     let (process, message) = after.split_once("):")?;
     let process: u32 = process.trim().parse().ok()?;
-    out.kernel = Some(process == 0);
+    out.kernel = Some(is_kernels(process, message));
     out.named = true;
     // Only the colon between the tag and the kernel's message is missing.
     let _ = tag;

@@ -19,8 +19,10 @@ pub(super) fn is_mark(inside: &str) -> bool {
     inside == "K" || inside.starts_with("pid:") && inside.contains(",cpu")
 }
 
-/// The prefix after the time stamp in kernels of telephones: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `.
+/// The prefix after the time stamp in kernels of telephones: `(0)[0:swapper/0]`, `I[0:      swapper/0:    1] `; a minus
+/// sign shows that interrupts are off: `-(0)[1:swapper/0]`.
 pub(super) fn of_task(rest: &str) -> Option<&str> {
+    let rest = rest.strip_prefix('-').filter(|rest| rest.starts_with('(')).unwrap_or(rest);
     let open = rest.find('[').filter(|at| matches!(at, 1 | 3 | 4))?;
     let head = &rest[..open];
     let known = head.len() == 1 && head.bytes().all(|byte| byte.is_ascii_uppercase())
@@ -29,6 +31,12 @@ pub(super) fn of_task(rest: &str) -> Option<&str> {
         rest[open + 1..].split_once(']').filter(|(inside, _)| inside.len() < 48)?;
     (known && inside.starts_with(|c: char| c.is_ascii_digit()) && inside.contains(':'))
         .then_some(after)
+}
+
+/// Whether such a prefix names the first process while it is still the kernel: `(6)[1:swapper/0]`.
+pub(super) fn is_of_boot(rest: &str) -> bool {
+    let process = rest.split_once('[').map(|(_, inside)| inside);
+    of_task(rest).is_some() && process.is_some_and(|inside| inside.starts_with("1:swapper"))
 }
 
 /// The number of the CPU and the process, padded: `c0      0 `.
@@ -85,7 +93,22 @@ pub(super) fn is_of_talos(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_cpu, source};
+    use super::{of_cpu, of_task, source};
+
+    #[test]
+    fn task_is_taken_off_with_and_without_interrupts() {
+        for line in [
+            "(4)[1:swapper/0]x",
+            "-(4)[1:swapper/0]x",
+            "-(12)[1:swapper/0]x",
+            "I[0:swapper:    1]x",
+        ] {
+            assert_eq!(of_task(line), Some("x"), "{line}");
+        }
+        for other in ["-[1:swapper/0]x", "--(4)[1:swapper/0]x", "(4)[swapper]x"] {
+            assert_eq!(of_task(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn cpu_and_process_are_taken_off_where_they_are_padded() {

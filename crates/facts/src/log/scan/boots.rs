@@ -231,6 +231,7 @@ impl Scanner {
         self.log.first_at = boot.first_at;
         self.log.last_at = boot.last_at;
         self.log.extent.last_at = boot.last_at;
+        self.log.extent.is_left = true;
         self.log.change_cut = None;
         self.stamp_back = None;
     }

@@ -1,7 +1,7 @@
 //! The output of a shell around the current line: wrapped commands, and sentences that describe a
 //! reading.
 
-use super::Scanner;
+use super::{Scanner, Stripped};
 use crate::log::configured;
 use crate::log::continuation::Place;
 use crate::log::event::Event;
@@ -51,6 +51,24 @@ pub(super) fn is_expected(place: Place<'_>, read: &Event) -> bool {
         _ => return false,
     };
     transcript::is_expected(above(place), &value)
+}
+
+/// Lines above a message that are searched for the command which caused it.
+const COMMAND: usize = 4;
+
+/// Whether a write, or a choice without a prefix, is of a command that a person suggests to another one.
+pub(super) fn is_suggested(place: Place<'_>, line: &Stripped<'_>, event: &Event) -> bool {
+    let is_of_nobody =
+        |line: &str| transcript::host_of_prompt(line.trim_start_matches(['>', ' '])).is_none();
+    let is_of_command = match event {
+        Event::WroteCurrent(_) => is_of_nobody(line.message),
+        Event::Switched(_) => above(place)
+            .take(COMMAND)
+            .find(|line| line.contains("echo "))
+            .is_some_and(|command| is_of_nobody(&command)),
+        _ => false,
+    };
+    line.kernel.is_none() && is_of_command && transcript::is_suggested(above(place))
 }
 
 /// The lines below one, the nearest first.
@@ -107,6 +125,30 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::log::KernelLog;
+
+    #[test]
+    fn command_that_a_person_suggests_is_not_run() {
+        let entries = |sentence: &str, prompt: &str| {
+            let text = format!(
+                "> {sentence}\n>\n>   {prompt} echo jiffies > /sys/devices/system/clocksource/clocksource0/current_clocksource\n\
+                 >   Time: jiffies clocksource has been installed.\n"
+            );
+            KernelLog::scan(text.as_bytes(), "log").unwrap().entries.len()
+        };
+        for sentence in [
+            "You should be able to switch by something like:",
+            "Could you try another one:",
+            "between all of them. You can change it with",
+        ] {
+            assert_eq!(entries(sentence, "#"), 0, "{sentence}");
+        }
+        for sentence in
+            ["I did something like:", "Then:", "You can see it here:", "Please find the log:"]
+        {
+            assert_eq!(entries(sentence, "#"), 2, "{sentence}");
+        }
+        assert_eq!(entries("You can change it with", "root@web1:~#"), 2);
+    }
 
     #[test]
     fn source_of_a_program_is_no_log() {
