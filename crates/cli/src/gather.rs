@@ -362,13 +362,10 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
-        if let Some(error) = unread::configuration(
-            &shown,
-            &lines.join(
-                "
-",
-            ),
-        ) {
+        // A post names the commands of a hypervisor in passing.
+        if !unread::is_prose(&lines)
+            && let Some(error) = unread::configuration(&shown, &lines.join("\n"))
+        {
             return Err(error);
         }
         return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());

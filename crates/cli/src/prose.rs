@@ -13,6 +13,9 @@ const OTHERS: [(&str, &str); 5] = [
     ("NetBSD", "NetBSD"),
 ];
 
+/// Pages of products on which reads of the clock are known to be slow.
+const PRODUCTS: [&str; 3] = ["EC2 instance families", "xen", "seccomp"];
+
 /// The subjects of a text that have pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subjects {
@@ -20,6 +23,8 @@ pub(crate) struct Subjects {
     pub(crate) wall: Vec<&'static str>,
     /// Those about reads of the clock.
     pub(crate) reads: Vec<&'static str>,
+    /// Those about products on which reads of the clock are known to be slow.
+    pub(crate) products: Vec<&'static str>,
     /// Another system that the text is of.
     other: Option<&'static str>,
 }
@@ -29,7 +34,14 @@ impl Subjects {
         let text = lines.join("\n");
         let other = OTHERS.iter().find(|(word, _)| text.contains(word)).map(|(_, name)| *name);
         let reads = if other.is_some() { Vec::new() } else { explain::of_reads(&text) };
-        Self { wall: explain::of_wall_clock(&text), reads, other }
+        let products =
+            reads.iter().copied().filter(|page| PRODUCTS.contains(page)).collect::<Vec<_>>();
+        let mut wall = explain::of_wall_clock(&text);
+        // The general page is about Linux.
+        if other.is_some() && wall == [explain::WALL_CLOCK] {
+            wall.clear();
+        }
+        Self { wall, reads, products, other }
     }
 
     /// The same, with the page of the program whose guest has another time.

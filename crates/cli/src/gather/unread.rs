@@ -34,6 +34,26 @@ pub(super) fn configuration(shown: &str, text: &str) -> Option<Error> {
     ))
 }
 
+/// Words of a line from which on it is a sentence.
+const SENTENCE: usize = 7;
+
+/// Whether most lines of a text are sentences: a post names commands in passing.
+pub(super) fn is_prose(lines: &[String]) -> bool {
+    let full = lines.iter().filter(|line| !line.trim().is_empty());
+    let is_sentence = |line: &&String| {
+        let words = line.split_ascii_whitespace();
+        let plain = words.filter(|word| {
+            let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+            !bare.is_empty()
+                && bare.chars().all(|c| c.is_alphabetic() || c == '\'')
+                && !word.starts_with('-')
+        });
+        plain.count() >= SENTENCE
+    };
+    let (sentences, others): (Vec<_>, Vec<_>) = full.partition(is_sentence);
+    sentences.len() > others.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +70,18 @@ mod tests {
         for other in ["{\"schema\": \"other.v1\"}", "[1]", "{ tsc", "", "{\"MESSAGE\": \"tsc\"}"] {
             assert!(own_report("x", other.as_bytes()).is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn posts_that_name_commands_are_prose() {
+        let of = |text: &str| is_prose(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        assert!(of(
+            "# Late clock\n\nThe guest's clock is late after I start it again by hand,\nso I run `VBoxManage startvm x --type headless` from the service that we use here.\n"
+        ));
+        assert!(!of(
+            "#!/bin/sh\n# starts the guest that we use for tests of the clock\nVBoxManage startvm x\nexec qemu-system-x86_64 -cpu host\n"
+        ));
+        assert!(!of(""));
     }
 
     #[test]

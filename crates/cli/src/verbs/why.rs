@@ -149,14 +149,22 @@ const QUOTED: u64 = 4;
 
 /// Adds what the pages say of the subject of a text in prose, if the text does not show the clocksource.
 fn add_pages(report: &mut Report, about: &Subjects) {
-    if report.clocksource.current.is_some() {
-        return;
-    }
     let lines_of_kernel = report.read.as_ref().map_or(0, |read| read.kernel_lines);
+    let is_fine = report.verdict == Verdict::Ok && lines_of_kernel <= QUOTED;
+    let special: Vec<&'static str> =
+        about.wall.iter().copied().filter(|page| *page != explain::WALL_CLOCK).collect();
     let words: &[&'static str] = match &report.wall_clock {
+        // A clocksource without a fault is not what a post about a wrong time asks for.
+        _ if report.clocksource.current.is_some() && !is_fine => return,
+        None if report.clocksource.current.is_some() => &special,
         Some(_) => about.wall.as_slice(),
-        // A log names devices and parameters in passing, and symptoms have their own texts.
-        None if lines_of_kernel > QUOTED || !report.symptoms.is_empty() => &[],
+        // Symptoms have their own texts, and the product they are seen on has a page.
+        None if !report.symptoms.is_empty() => &about.products,
+        // A log names devices and parameters in passing; a post may quote a few as an effect of its problem.
+        None if lines_of_kernel > QUOTED => match quotes(report) && !is_explained(report) {
+            true => &about.wall,
+            false => &[],
+        },
         None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
         None => about.first(),
     };
@@ -174,6 +182,11 @@ fn add_pages(report: &mut Report, about: &Subjects) {
             how: format!("clocksmith explain '{word}'"),
         }));
     }
+}
+
+/// Whether a text has more lines of other kinds than of the kernel.
+fn quotes(report: &Report) -> bool {
+    report.read.as_ref().is_some_and(|read| read.kernel_lines < read.unread)
 }
 
 /// Whether the part is newer than the others, and the result of `gravity()`: the greatest one leads.

@@ -6,6 +6,7 @@ use crate::remedies::wall;
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the wall clock is not synchronised"),
     remedies: &[
+        &wall::STEP_NOW,
         &wall::COUNTER_RATE,
         &wall::ASK_THE_DAEMON,
         &wall::START_A_DAEMON,

@@ -5,6 +5,7 @@
 //! are pages in `knowledge/`, one folder for each kind; a new term is a new page. Not in this module: parsing of
 //! messages (`clocksmith_facts::log`), judgement of a whole machine ([`crate::causes`]).
 
+mod clock_faults;
 mod clocksources;
 mod entry;
 mod figures;
@@ -18,6 +19,7 @@ mod policies;
 mod read_words;
 mod spelling;
 mod text;
+mod wall_pages;
 mod wall_words;
 
 pub use entry::{Explanation, Kind};

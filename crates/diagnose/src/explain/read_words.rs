@@ -7,14 +7,23 @@ const BACK: &str = "monotonic clock went back";
 
 /// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page; those that
 /// say most of a problem come first.
-const OF_READS: [(&str, &str); 45] = [
+const OF_READS: &[(&str, &str)] = &[
     ("<timer name", TIMERS),
     ("hypervclock", TIMERS),
+    ("hv-stimer", TIMERS),
+    ("hv-time", TIMERS),
     ("instant is later than self", BACK),
     ("less than the current instant", BACK),
     ("time goes backwards", BACK),
     ("go back in time", BACK),
     ("backward jumps", BACK),
+    ("time going backwards", BACK),
+    ("clock going backwards", BACK),
+    ("clock goes backwards", BACK),
+    ("goes back in time", BACK),
+    ("went back in time", BACK),
+    ("ec2", EC2),
+    ("m4 instances", EC2),
     ("after sleep", "suspend"),
     ("computer to sleep", "suspend"),
     ("pvclock_clocksource_read", "pvclock_clocksource_read"),
@@ -38,6 +47,21 @@ const OF_READS: [(&str, &str); 45] = [
     ("kvmclock", "kvm-clock"),
     ("acpi_pm", "acpi_pm"),
     ("hpet", "hpet"),
+    ("seccomp", "seccomp"),
+    ("time.now", GO),
+    ("time_now", GO),
+    ("benchmarktimenow", GO),
+    ("runtime.nanotime", GO),
+    ("system.nanotime", JAVA),
+    ("currenttimemillis", JAVA),
+    ("jvm", JAVA),
+    ("instant::now", "Instant::now"),
+    ("mysql", "MySQL"),
+    ("mysqld", "MySQL"),
+    ("mariadb", "MySQL"),
+    ("sql_optimizer", "MySQL"),
+    ("erlang", "Erlang"),
+    ("rabbitmq", "Erlang"),
     ("vdso", "vDSO"),
     ("queryperformancecounter", "QueryPerformanceCounter"),
     ("clock_process_cputime_id", CPU_TIME),
@@ -46,9 +70,7 @@ const OF_READS: [(&str, &str); 45] = [
     ("clock_realtime_coarse", "COARSE clocks"),
     ("gettimeofday", "gettimeofday"),
     ("clock_gettime", "clock_gettime"),
-    ("time.now", "clock_gettime"),
     ("nanotime", "clock_gettime"),
-    ("currenttimemillis", "clock_gettime"),
     ("clock_monotonic", "CLOCK_MONOTONIC"),
     ("clocksource", "clocksource"),
     ("clock source", "clocksource"),
@@ -56,6 +78,27 @@ const OF_READS: [(&str, &str); 45] = [
 ];
 /// The page of clocks of a process: circuits also have a `clock()`.
 const CPU_TIME: &str = "CLOCK_PROCESS_CPUTIME_ID";
+/// The page of the hypervisors of EC2; a text about reads of the clock there has one of these words.
+const EC2: &str = "EC2 instance families";
+const WITH_EC2: [&str; 5] = ["clocksource", "gettimeofday", "clock_gettime", "vdso", "nanotime"];
+/// Pages of programs: a text about reads of the clock by them has one of these words.
+const GO: &str = "Go";
+const JAVA: &str = "Java";
+const OF_PROGRAMS: [&str; 5] = [GO, JAVA, "MySQL", "Erlang", "seccomp"];
+const WITH_PROGRAMS: [&str; 12] = [
+    "clocksource",
+    "gettimeofday",
+    "clock_gettime",
+    "vdso",
+    "nanotime",
+    "runtime.nanotime",
+    "system.nanotime",
+    "currenttimemillis",
+    "time.now",
+    "ns/op",
+    "hpet",
+    "strace",
+];
 /// The page of libvirt's timers: a domain names devices that it does not have.
 const TIMERS: &str = "libvirt timers";
 /// The page of the clocksource xen: a hypervisor of that name is also in texts about other matters.
@@ -69,12 +112,15 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let is_word = |word: &str| has(&small, word, false, |c| c.is_ascii_alphanumeric() || c == '_');
     let mut found = Vec::new();
     for (name, page) in OF_READS {
-        let is_it = match name {
-            "clock()" => !found.is_empty(),
-            _ => page != OF_XEN || WITH_XEN.into_iter().any(is_word),
+        let is_it = match (*name, *page) {
+            ("clock()", _) => !found.is_empty(),
+            (_, OF_XEN) => WITH_XEN.into_iter().any(is_word),
+            (_, EC2) => WITH_EC2.into_iter().any(is_word),
+            (_, page) if OF_PROGRAMS.contains(&page) => WITH_PROGRAMS.into_iter().any(is_word),
+            _ => true,
         };
-        if is_it && is_word(name) && !found.contains(&page) {
-            found.push(page);
+        if is_it && is_word(name) && !found.contains(page) {
+            found.push(*page);
         }
     }
     if found.contains(&TIMERS) {
@@ -107,6 +153,12 @@ mod tests {
             ["clock_gettime", "CLOCK_PROCESS_CPUTIME_ID"]
         );
         assert_eq!(of_reads("with CLOCK_MONOTONIC_COARSE it was faster"), ["COARSE clocks"]);
+        assert_eq!(
+            of_reads("On EC2 (m4) our JVM calls gettimeofday, and seccomp makes it worse"),
+            [EC2, "seccomp", JAVA, "gettimeofday"]
+        );
+        assert_eq!(of_reads("a monotonic clock that goes back in time"), [BACK]);
+        assert_eq!(of_reads("MySQL runs on EC2"), [""; 0]);
         assert_eq!(of_reads("panicked at 'supplied instant is later than self'"), [BACK]);
         for other in [
             "does notscale",

@@ -1,6 +1,11 @@
 //! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is said
 //! of them. Not in this module: texts about reads of the clock ([`super::read_words`]).
 
+use super::clock_faults;
+use super::wall_pages::{
+    CERTIFICATE, LEAP, LOCAL_RTC, OF_GUESTS, OF_TLS, PAGES, RATE, STALE, TOKEN, VBOX, XEN,
+};
+
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
 /// Maximum number of pages that are named.
@@ -8,7 +13,7 @@ pub(super) const MOST: usize = 4;
 
 /// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
 /// alike.
-const SUBJECT: [&str; 117] = [
+const SUBJECT: &[&str] = &[
     "wall clock",
     "wall-clock",
     "wallclock",
@@ -126,52 +131,37 @@ const SUBJECT: [&str; 117] = [
     "\u{c2dc}\u{ac04} \u{b3d9}\u{ae30}",
     "\u{865a}\u{62df}\u{673a}\u{65f6}\u{949f}",
     "\u{65f6}\u{95f4}\u{4e0d}",
+    "\u{65f6}\u{95f4}\u{6f02}\u{79fb}",
+    "\u{6642}\u{8a08}",
+    "\u{30af}\u{30ed}\u{30c3}\u{30af}\u{304c}",
+    "rel\u{f3}gio",
+    "hora errada",
+    "hora incorrecta",
+    "hora equivocada",
+    "orologio",
+    "ora sbagliata",
+    "systeemklok",
+    "falsche zeit",
+    "zeit l\u{e4}uft",
+    "cannot handle token prior to",
+    "issued in the future",
+    "issued at is in the future",
+    "token is not valid yet",
+    "krb_ap_err_skew",
+    "notbefore",
+    "faketime",
+    "rtc in local tz",
+    "time synchronization",
+    "time synchronisation",
+    "time is in january",
+    "became 1970",
+    "is 1970",
+    "in 1970",
+    "in the future ",
 ];
-
-/// The page about restored guests, and words; a text about their clocks has one of them.
-const STALE: &str = "wall-clock-stale-after-restore";
-const OF_GUESTS: [&str; 13] = [
-    "guest clock",
-    "guest's clock",
-    "guest time",
-    "wall clock",
-    "wall-clock",
-    "clock_realtime",
-    "not yet valid",
-    "vm",
-    "vms",
-    "virtual machine",
-    "virtual machines",
-    "guest",
-    "guests",
-];
-
-/// The page of real-time clocks that keep local time, as other systems want it.
-const LOCAL_RTC: &str = "RTC in local time";
-
-/// The page of hosts whose clocks differ.
-const HOSTS: &str = "clock difference against peer";
-
-/// The page of clocks that run at a wrong rate.
-const RATE: &str = "clock runs too fast or too slow";
-
-/// The page of machines that start with a wrong time.
-const BOOT: &str = "wrong time after each boot";
-
-/// The page of zones: a difference of one hour is theirs.
-const ZONE: &str = "time zone";
-
-/// The page of certificates that have ended.
-const EXPIRED: &str = "certificate has expired";
-
-/// The page of stores of logs.
-const LOGS: &str = "timestamp too new";
-
-/// The page of leap seconds.
-const LEAP: &str = "leap second";
 
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
-const OF_TIME: [&str; 23] = [
+const OF_TIME: [&str; 40] = [
     "ntp",
     "ntpd",
     "ntpdate",
@@ -195,149 +185,32 @@ const OF_TIME: [&str; 23] = [
     "cmos",
     "servidor",
     "serveur",
+    "server",
+    "servers",
+    "laptop",
+    "resume",
+    "suspend",
+    "container",
+    "docker",
+    "ssl",
+    "tls",
+    "linux",
+    "windows",
+    "virtual",
+    "rechner",
+    "maszyn",
+    "m\u{e1}quina",
+    "machine virtuelle",
+    "computador",
 ];
+/// The page of real-time clocks.
+const RTC: &str = "RTC";
+
 /// The page of those.
 pub const GENERAL: &str = "wall clock";
 
-/// The page of Xen guests with a clock of their own, and words of texts that name Xen as a source of the time.
-const XEN: &str = "independent_wallclock";
+/// Words of texts that name Xen as a source of the time.
 const OF_SOURCES: [&str; 2] = ["clocksource", "vdso"];
-
-/// Names, in small letters, and the word of the page.
-const PAGES: [(&str, &str); 132] = [
-    ("wsl2", "WSL"),
-    ("wsl", "WSL"),
-    ("docker desktop", "Docker Desktop"),
-    ("dockerdesktop", "Docker Desktop"),
-    ("docker for mac", "Docker Desktop"),
-    ("docker for windows", "Docker Desktop"),
-    ("docker run", "Docker Desktop"),
-    ("colima", "Docker Desktop"),
-    ("lima-vm", "Docker Desktop"),
-    ("minikube", "Docker Desktop"),
-    ("hyperkit", "Docker Desktop"),
-    ("firecracker", "Firecracker"),
-    ("snapshot/load", "Firecracker"),
-    ("podman machine", "podman machine"),
-    ("podman vm", "podman machine"),
-    ("xen", XEN),
-    ("vmware-toolbox-cmd", "vmware-toolbox-cmd timesync"),
-    ("vmware tools", "vmware-toolbox-cmd timesync"),
-    ("virtualbox", "VirtualBox"),
-    ("hyper-v", "Hyper-V"),
-    ("kubevirt", "KubeVirt"),
-    ("vmx[", "vmware-toolbox-cmd timesync"),
-    ("panic mode", "Clock offset exceeds panic threshold"),
-    ("tinker panic", "Clock offset exceeds panic threshold"),
-    ("suspend", STALE),
-    ("hibernat", STALE),
-    ("put to sleep", STALE),
-    ("goes to sleep", STALE),
-    ("host sleeps", STALE),
-    ("laptop sleeps", STALE),
-    ("mac sleeps", STALE),
-    ("sleep mode", STALE),
-    ("from sleep", STALE),
-    ("after sleep", STALE),
-    ("host sleep", STALE),
-    ("host-sleep", STALE),
-    ("macos sleep", STALE),
-    ("sleep/wake", STALE),
-    ("time sleeping", STALE),
-    ("wakes up", STALE),
-    ("resumes from", STALE),
-    ("after resume", STALE),
-    ("resumed session", STALE),
-    ("pausing", STALE),
-    ("paused", STALE),
-    ("checkpoint", STALE),
-    ("snapshot", STALE),
-    ("ptp_kvm", "ptp_kvm"),
-    ("kvm_ptp", "ptp_kvm"),
-    ("not yet valid", "certificate is not yet valid"),
-    ("certificate is not valid yet", "certificate is not yet valid"),
-    ("token", "token used before issued"),
-    ("leap second", LEAP),
-    ("dual boot", LOCAL_RTC),
-    ("dual-boot", LOCAL_RTC),
-    ("dualboot", LOCAL_RTC),
-    ("realtimeisuniversal", LOCAL_RTC),
-    ("set-local-rtc", LOCAL_RTC),
-    ("/etc/adjtime", LOCAL_RTC),
-    ("fake-hwclock", "fake-hwclock"),
-    ("raspberr", "fake-hwclock"),
-    ("drifting clocks", HOSTS),
-    ("clocks drift", HOSTS),
-    ("independent_wallclock", XEN),
-    ("timex.freq", RATE),
-    ("32768000", RATE),
-    ("500 ppm", RATE),
-    ("drifting rate", RATE),
-    ("clock runs fast", RATE),
-    ("clock runs slow", RATE),
-    ("clock runs too", RATE),
-    ("clock is running fast", RATE),
-    ("clock is running slow", RATE),
-    ("clock is running too", RATE),
-    ("time passes too", RATE),
-    ("time passes slow", RATE),
-    ("time passes fast", RATE),
-    ("time runs too fast", RATE),
-    ("time runs too slow", RATE),
-    ("second every minute", RATE),
-    ("seconds every minute", RATE),
-    ("seconds per day", RATE),
-    ("seconds per hour", RATE),
-    ("seconds per minute", RATE),
-    ("seconds a day", RATE),
-    ("minutes per day", RATE),
-    ("s/day", RATE),
-    ("\u{65f6}\u{949f}\u{53d8}\u{5feb}", RATE),
-    ("\u{65f6}\u{949f}\u{53d8}\u{6162}", RATE),
-    ("\u{65f6}\u{95f4}\u{53d8}\u{6162}", RATE),
-    ("\u{65f6}\u{95f4}\u{53d8}\u{5feb}", RATE),
-    ("totp", "TOTP"),
-    ("google authenticator", "TOTP"),
-    ("authenticator app", "TOTP"),
-    ("one-time password", "TOTP"),
-    ("certificate has expired", EXPIRED),
-    ("certificate is expired", EXPIRED),
-    ("timestamp too new", LOGS),
-    ("entry out of order", LOGS),
-    ("ntpsynchronized", "maxerror"),
-    ("still in sync", "maxerror"),
-    ("on reboot", BOOT),
-    ("upon reboot", BOOT),
-    ("each reboot", BOOT),
-    ("every reboot", BOOT),
-    ("each boot", BOOT),
-    ("every boot", BOOT),
-    ("each time i boot", BOOT),
-    ("power loss", BOOT),
-    ("power outage", BOOT),
-    ("stromausfall", BOOT),
-    ("stromverlust", BOOT),
-    ("cmos battery", BOOT),
-    ("no rtc", BOOT),
-    ("without rtc", BOOT),
-    ("without an rtc", BOOT),
-    ("no real time clock", BOOT),
-    ("no real-time clock", BOOT),
-    ("not yet activated", BOOT),
-    ("one hour off", ZONE),
-    ("one hour difference", ZONE),
-    ("difference is one hour", ZONE),
-    ("wrong timezone", ZONE),
-    ("wrong time zone", ZONE),
-    ("my timezone", ZONE),
-    ("different timezone", ZONE),
-    ("hour ahead", ZONE),
-    ("hour behind", ZONE),
-    ("live migrat", "migration"),
-    ("vmotion", "migration"),
-    ("time too skewed", "RequestTimeTooSkewed"),
-    ("requesttimetooskewed", "RequestTimeTooSkewed"),
-];
 
 /// The beginning of a text in small letters.
 pub(super) fn small(text: &str) -> String {
@@ -356,6 +229,8 @@ pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char
 
 /// What Go says of a certificate by both ends of its validity: the text with the one that is meant.
 fn in_full(small: String) -> String {
+    // The fields of `timedatectl` are in outputs about other matters, too.
+    let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     const BOTH: &str = "certificate has expired or is not yet valid";
     match (small.contains(" is after "), small.contains(" is before ")) {
         (true, false) => small.replace(BOTH, "certificate has expired"),
@@ -364,26 +239,57 @@ fn in_full(small: String) -> String {
     }
 }
 
+/// Systems that share a computer with Linux, and words of Linux and of starts in texts about both.
+const OTHER: &str = "windows";
+const OF_LINUX: [&str; 7] = ["linux", "ubuntu", "fedora", "debian", "arch", "chrome os", "steamos"];
+const OF_STARTS: [&str; 4] = ["reboot", "restart", "boot", "booting"];
+
+/// Hypervisors beside VirtualBox that Vagrant starts.
+const OF_VAGRANT: [&str; 4] = ["libvirt", "vmware", "hyper-v", "parallels"];
+
+/// Words about the cost of reads: a text about that mentions clocks, too.
+const OF_READS: [&str; 7] =
+    ["clock_gettime", "gettimeofday", "vdso", "read_hpet", "nanotime", "strace", "rdtsc"];
+
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let small = in_full(small(text));
     // `ntp` is a part of other words.
     let is_word = |word: &str| has(&small, word, word.len() > 4, |c| c.is_ascii_alphabetic());
-    if !SUBJECT.into_iter().any(is_word) {
+    let any = |words: &[&str]| words.iter().any(|word| is_word(word));
+    let named = any(SUBJECT);
+    if !named && (any(&OF_READS) || !clock_faults::tells(&small)) {
         return Vec::new();
     }
     let mut found = Vec::new();
     for (name, page) in PAGES {
-        // File systems also have snapshots.
-        let is_it = match name {
-            "xen" => !OF_SOURCES.iter().any(|word| small.contains(word)),
-            _ => page != STALE || OF_GUESTS.into_iter().any(is_word),
+        let is_it = match *page {
+            // Vagrant runs other hypervisors, too.
+            VBOX if *name == "vagrant" => !any(&OF_VAGRANT),
+            // The hypervisor is in texts about its clocksource, too.
+            XEN => !any(&OF_SOURCES) || *name != "xen",
+            // Snapshots are of file systems, too.
+            STALE => any(OF_GUESTS),
+            CERTIFICATE => any(OF_TLS),
+            _ => true,
         };
-        if is_it && is_word(name) && !found.contains(&page) {
-            found.push(page);
+        if is_it && is_word(name) && !found.contains(page) {
+            found.push(*page);
         }
     }
+    if any(&["not yet valid", "not valid yet"]) && !any(OF_TLS) && !found.contains(&TOKEN) {
+        found.push(TOKEN);
+    }
+    let shared = is_word(OTHER) && any(&OF_LINUX) && any(&OF_STARTS);
+    if shared && !found.contains(&LOCAL_RTC) && !found.contains(&"WSL") {
+        found.push(LOCAL_RTC);
+    }
+    let rate = found.iter().position(|page| *page == RATE);
+    if is_word("rtc") && (found.is_empty() || rate.is_some()) {
+        found.insert(rate.unwrap_or(0), RTC);
+    }
     // A daemon's log names leap seconds in passing.
-    if found.iter().all(|page| *page == LEAP) && OF_TIME.into_iter().any(is_word) {
+    let general = OF_TIME.into_iter().any(is_word);
+    if found.iter().all(|page| *page == LEAP) && general {
         found.push(GENERAL);
     }
     found.truncate(MOST);
@@ -393,6 +299,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::super::explain;
+    use super::super::wall_pages::{BOOT, EXPIRED, HOSTS, LOGS, ZONE};
     use super::*;
 
     #[test]

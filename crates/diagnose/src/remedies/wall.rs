@@ -198,7 +198,25 @@ fn is_linuxkit(plan: &Plan<'_>) -> bool {
 /// The path of chrony's configuration, in words.
 const CHRONY_CONF: &str = "/etc/chrony.conf, or /etc/chrony/chrony.conf on Debian and Ubuntu";
 
+/// An offset from which on a correction by the rate alone takes hours, in seconds.
+const LONG_S: f64 = 1.0;
+
+/// Whether a daemon follows its source and is far from it: it changes the rate of the clock instead of setting it.
+fn slews(plan: &Plan<'_>) -> bool {
+    let Fact::Known { value: told, source } = &plan.case.facts.wall.source else { return false };
+    told.follows == Some(true)
+        && told.ahead_s.is_some_and(|by| by.abs() >= LONG_S)
+        && wrong_rate(told, source).is_none()
+}
+
 fn step_now(plan: &Plan<'_>) -> Option<Offer> {
+    if plan.warns(C::WallClockUnsynchronised) && slews(plan) && keeps(plan, "chronyd") {
+        let offer = Offer::saying(
+            "set the wall clock at once: chronyd follows its source, but only changes the rate of the clock, which takes \
+             hours for minutes of error",
+        );
+        return Some(offer.command("sudo chronyc makestep").setting(CHRONY_CONF, "makestep 1 -1"));
+    }
     if !plan.warns(C::WallClockStaleAfterRestore) {
         return None;
     }
@@ -394,6 +412,10 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
             offer = offer.command(command);
         }
     }
+    let unnamed = plan.case.facts.wall.ntp_service.value() == Some(&true);
+    if offer.commands.is_empty() && unnamed {
+        offer = offer.command("timedatectl timesync-status").command("chronyc sources -v");
+    }
     (!offer.commands.is_empty()).then_some(offer)
 }
 
@@ -404,7 +426,7 @@ fn is_wrong_by_programs(plan: &Plan<'_>) -> bool {
             what,
             What::BehindAtLeast { .. }
                 | What::Refused { .. }
-                | What::NotYetValid
+                | What::NotYetValid { .. }
                 | What::FilesOfTheFuture { .. }
         )
     };
@@ -428,6 +450,12 @@ fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
             "chronyd sets it at once by: sudo chronyc makestep. A container has the clock of its host, or of the virtual machine below \
              it: set it there (Docker Desktop: restart it; WSL: sudo hwclock -s)",
         ));
+    }
+    if plan.warns(C::WallClockUnsynchronised)
+        && plan.case.facts.wall.ntp_service.value() == Some(&false)
+        && !plan.case.facts.wall.keepers.is_known()
+    {
+        return Some(Offer::default().command("sudo timedatectl set-ntp true"));
     }
     let keepers = plan.case.facts.wall.keepers.value()?;
     let none = !keepers.seen.iter().any(|keeper| keeper.role == Role::Steers);

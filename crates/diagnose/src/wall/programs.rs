@@ -42,6 +42,22 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
     )
 }
 
+/// A certificate whose validity begins later than this clock shows.
+pub(super) fn not_yet_valid(by_s: Option<f64>) -> String {
+    let by = by_s.map_or_else(String::new, |by| format!(" by at least {}", text(by)));
+    let zone = match by_s {
+        Some(by) if is_near_hours(by) => {
+            ". So near whole hours a time zone is likely: at a start one of the two clocks was set from a real-time clock in local time \
+             (RTC in local TZ), or set by hand in another zone"
+        }
+        _ => "",
+    };
+    format!(
+        "TLS refused a certificate as not yet valid: the wall clock here is behind{by}, or that of the machine that made the \
+         certificate was ahead then, and was set back since{zone}"
+    )
+}
+
 /// A log store that refused an entry of the future.
 pub(super) fn entry_too_new(program: &str, by_s: f64) -> String {
     let why = match is_near_hours(by_s) {
@@ -142,6 +158,14 @@ mod tests {
         assert!(entry_too_new("Loki", 17_999.0).contains("time zone"));
         let clock = entry_too_new("Loki", 58.0);
         assert!(clock.contains("58.0 s ahead") && !clock.contains("time zone"), "{clock}");
+    }
+
+    #[test]
+    fn certificates_of_the_future_say_by_how_much() {
+        let hours = not_yet_valid(Some(28_746.0));
+        assert!(hours.contains("by at least 479 min") && hours.contains("time zone"), "{hours}");
+        assert!(!not_yet_valid(Some(3000.0)).contains("time zone"));
+        assert!(not_yet_valid(None).contains("is behind, or"));
     }
 
     #[test]

@@ -17,6 +17,9 @@ const NEVER_SET_S: f64 = 10.0 * 365.25 * 86_400.0;
 /// A correction of the rate from which on the counter is wrong, in parts per million: the kernel's own limit.
 const RATE_PPM: f64 = 500.0;
 
+/// A time of reads from which on the offset is not known well, in seconds.
+const SLOW_READS_S: f64 = 20e-6;
+
 /// The reason for the difference, as the end of a sentence, and whether the wall clock is the one that is wrong now.
 fn why(ahead_s: f64, set: bool) -> (String, bool) {
     let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
@@ -69,8 +72,17 @@ impl View<'_> {
             }
             if phc.held && self.synchronised() != Some(false) {
                 report.state = WallState::Synchronised;
+                let slow = phc.delay_s.filter(|delay| *delay >= SLOW_READS_S);
+                let known = slow.map_or_else(String::new, |delay| {
+                    format!(
+                        " A read of that clock takes {}, so the offset is known only to half of that, and its jitter is the \
+                         error of these reads: use a card whose driver has PTP_SYS_OFFSET_EXTENDED or cross time stamps, and more \
+                         readings each time (phc2sys -N).",
+                        small(delay)
+                    )
+                });
                 words.push(format!(
-                    "phc2sys holds the wall clock within {} of a PTP clock of this machine.",
+                    "phc2sys holds the wall clock within {} of a PTP clock of this machine.{known}",
                     small(phc.ahead_s)
                 ));
                 return true;

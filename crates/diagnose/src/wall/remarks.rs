@@ -3,7 +3,8 @@
 use super::difference::text;
 use super::judge::View;
 use super::programs::{
-    behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, refused, solicits,
+    behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, not_yet_valid,
+    refused, solicits,
 };
 use super::report::{WallClockReport, WallState};
 use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
@@ -154,7 +155,7 @@ impl View<'_> {
         let asks = told.remarks_of(|what| {
             matches!(
                 what,
-                What::NotYetValid
+                What::NotYetValid { .. }
                     | What::FilesOfTheFuture { .. }
                     | What::EntryTooNew { .. }
                     | What::BeforeAnyDate
@@ -367,12 +368,7 @@ impl View<'_> {
                 format!("{program} saw the host's clock go back by {}: it was set there", text(*by_s)),
                 info,
             ),
-            What::NotYetValid => (
-                "TLS refused a certificate as not yet valid: the wall clock here is behind, or that \
-                 of the machine that made the certificate was ahead"
-                    .to_owned(),
-                info,
-            ),
+            What::NotYetValid { by_s } => (not_yet_valid(*by_s), info),
             What::FilesOfTheFuture { .. } => (files_of_the_future(self.told.map(|(told, _)| told)), info),
             What::EntryTooNew { by_s } => (entry_too_new(program, *by_s), (None, None)),
             What::Late => (
@@ -544,7 +540,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Set => "the clock was set",
         What::HostWentOn { .. } => "the host's clock advanced",
         What::BeforeAnyDate => "a date that is too early",
-        What::NotYetValid => "certificate is not yet valid",
+        What::NotYetValid { .. } => "certificate is not yet valid",
         What::FilesOfTheFuture { .. } => "Clock skew detected",
         What::EntryTooNew { .. } => "an entry of the future",
         What::Late => "a thread ran late",

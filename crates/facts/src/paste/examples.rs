@@ -129,6 +129,74 @@ const GUESSES: [&str; 8] = [
 pub(super) fn is_guess(line: &str) -> bool {
     let small = line.to_lowercase();
     line.contains(['`', '"', '\'']) && GUESSES.iter().any(|words| small.contains(words))
+        || is_supposed(&small)
+}
+
+/// Words in front of a quoted message, in small letters, by which no machine of the writer printed it: a condition, a denial, an
+/// advertisement.
+const SUPPOSED: [&str; 18] = [
+    "would see",
+    "you'd see",
+    "would print",
+    "would log",
+    "would show",
+    "would say",
+    "should see",
+    "does not print",
+    "doesn't print",
+    "did not print",
+    "do not see",
+    "don't see",
+    "not seen",
+    "never prints",
+    "never see",
+    "tired of",
+    "fed up with",
+    "say goodbye to",
+];
+
+/// Whether a line in small letters quotes a message behind such words.
+fn is_supposed(small: &str) -> bool {
+    let quote = small.find(['`', '"', '\u{201c}']);
+    quote.is_some_and(|at| SUPPOSED.iter().any(|words| small[..at].contains(words)))
+}
+
+/// Words of the head of a table that explains messages, in small letters.
+const OF_TABLES: [&str; 8] = [
+    "meaning",
+    "explanation",
+    "description",
+    "cause",
+    "what it means",
+    "mitigation",
+    "remedy",
+    "solution",
+];
+
+/// Whether a line is a row of a table that explains messages, by the head of the table: `| message | meaning |`.
+pub(super) fn is_explained_row(lines: &[String], at: usize) -> bool {
+    let is_row = |line: &String| line.trim_start().starts_with('|');
+    if !is_row(&lines[at]) {
+        return false;
+    }
+    let head = lines[..at].iter().rev().take_while(|line| is_row(line)).last();
+    head.is_some_and(|head| {
+        let small = head.to_lowercase();
+        small.split('|').any(|cell| OF_TABLES.contains(&cell.trim().trim_matches('*')))
+    })
+}
+
+/// Whether a line gives a variable of a program a text, and does nothing else: `out = "..."`.
+pub(super) fn is_assignment(line: &str) -> bool {
+    let Some((name, text)) = line.trim().split_once(" = ") else { return false };
+    let text = text.trim_end_matches([';', ',']).trim_start_matches(['r', 'b', 'f', 'u']);
+    let name = name.rsplit(' ').next().unwrap_or_default();
+    let is_name = !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'));
+    // A setting (`tools.syncTime = "TRUE"`) is one word.
+    is_name
+        && text.matches(' ').count() >= 2
+        && ['"', '\''].into_iter().any(|quote| text.starts_with(quote) && text.ends_with(quote))
 }
 
 /// The longest field of `timedatectl`.
@@ -161,6 +229,14 @@ const OF_CHOICE: [&str; 3] = ["clocksource0", "to clocksource ", "Marking "];
 /// The lines of an earlier state: below a heading with `Before`, up to one with `After`. Lines with
 /// the kernel's time stamps and those about a choice are not judged here.
 pub(super) fn former(lines: &[String]) -> Option<Range<usize>> {
+    let range = before_change(lines)?;
+    let judged =
+        |line: &String| strip_prefix(line).1 || OF_CHOICE.iter().any(|words| line.contains(words));
+    (!lines[range.clone()].iter().any(judged)).then_some(range)
+}
+
+/// The lines below a heading with `Before`, up to one with `After`.
+pub(super) fn before_change(lines: &[String]) -> Option<Range<usize>> {
     let heads = |line: &str, word: &str| {
         let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
         let is_heading = line.trim_end().trim_end_matches(['*', '_']).ends_with(':')
@@ -171,9 +247,7 @@ pub(super) fn former(lines: &[String]) -> Option<Range<usize>> {
     };
     let from = lines.iter().position(|line| heads(line, "before"))?;
     let to = from + lines[from..].iter().position(|line| heads(line, "after"))?;
-    let judged =
-        |line: &String| strip_prefix(line).1 || OF_CHOICE.iter().any(|words| line.contains(words));
-    (!lines[from..to].iter().any(judged)).then_some(from..to)
+    Some(from..to)
 }
 
 /// The lines of outputs that a lead-in says no machine printed.
@@ -213,6 +287,11 @@ pub(super) fn is_of_a_test(line: &str) -> bool {
 /// Whether a line is a question of an examination: `**Question 3.1:** The daemon logs ...`, `Q17. ...`.
 pub(super) fn is_question(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['*', '_', '#', ' ']);
+    const EXAMS: [&str; 4] =
+        ["Exam question ", "Exam Question ", "Quiz question ", "Quiz Question "];
+    if EXAMS.iter().any(|words| line.starts_with(words)) {
+        return true;
+    }
     let rest = line
         .strip_prefix("Question ")
         .or_else(|| line.strip_prefix("Pregunta "))
@@ -300,6 +379,37 @@ mod tests {
         assert_eq!(described_above(&lines, 1), None);
         assert!(is_guess("the kernel most likely prints `tsc: Marking TSC unstable` there"));
         assert!(!is_guess("it prints `tsc: Marking TSC unstable`"));
+    }
+
+    #[test]
+    fn conditions_denials_and_texts_in_programs_are_of_no_machine() {
+        for line in [
+            "If the guest had been paused, you would see chronyd print \"Forward time jump detected!\".",
+            "make does not print \"Clock skew detected\" here",
+            "Tired of \"clock skew detected on mon.b\"?",
+        ] {
+            assert!(is_guess(line), "{line}");
+        }
+        for line in [
+            "I see \"Forward time jump detected!\" where you would see nothing",
+            "why do I get \"Clock skew detected\"?",
+            "we never see it",
+        ] {
+            assert!(!is_guess(line), "{line}");
+        }
+        assert!(is_assignment("    out = \"Clock skew detected. Wait\""));
+        assert!(is_assignment("let text = 'x y z';"));
+        for line in ["msg=\"time reset\" x = \"y", "a = b \"c\"", "the text = \"a\" + \"b", "x = 1"]
+        {
+            assert!(!is_assignment(line), "{line}");
+        }
+        assert!(is_question("Exam question 4: The daemon logs `x`. Why?"));
+        let table: Vec<String> =
+            "| message | Meaning |\n|---|---|\n| `x` | y |\n\n| host | offset |\n| a | 1 |"
+                .lines()
+                .map(str::to_owned)
+                .collect();
+        assert!(is_explained_row(&table, 2) && !is_explained_row(&table, 5));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! machine.
 
 use super::examples::{
-    described_above, former, is_example, is_guess, is_history, is_illustration, is_lead_in,
-    is_of_a_test, is_question, output_below, shown_below,
+    described_above, former, is_assignment, is_example, is_explained_row, is_guess, is_history,
+    is_illustration, is_lead_in, is_of_a_test, is_question, output_below, shown_below,
 };
 use crate::log::strip_prefix;
 
@@ -34,6 +34,8 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
             || is_history(line)
             || is_guess(line)
             || is_of_a_test(line)
+            || is_assignment(line)
+            || is_explained_row(lines, at)
         {
             Some(at)
         } else {

@@ -2,7 +2,7 @@
 //! without a write between them, as before and after a reboot.
 
 use super::consoles::consoles;
-use super::{identity, prompt};
+use super::{examples, identity, prompt};
 use crate::names;
 
 /// The part of a text about one machine, in one state.
@@ -161,7 +161,24 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
     let of: Vec<Option<usize>> = found.iter().map(depth).collect();
     let least = of.iter().flatten().min().copied();
     let named = found.iter().any(|section| section.host.is_some());
-    of.into_iter().map(|depth| !named && depth > least && depth.is_some()).collect()
+    let before = examples::before_change(lines);
+    // The first line about the clocksource shows which state a section is of.
+    let first = |section: &Section| {
+        let mut numbers = section.lines.iter().flat_map(|(from, to)| *from..(*to).min(lines.len()));
+        numbers.find(|number| super::has(&lines[*number], "clocksource"))
+    };
+    let since = |range: &std::ops::Range<usize>| {
+        found.iter().filter_map(first).any(|number| number >= range.end)
+    };
+    let before = before.filter(since);
+    let was = |section: &Section| {
+        first(section).is_some_and(|at| before.as_ref().is_some_and(|range| range.contains(&at)))
+    };
+    let quoted = |depth: Option<usize>| depth > least && depth.is_some();
+    of.into_iter()
+        .zip(found)
+        .map(|(depth, section)| !named && (quoted(depth) || was(section)))
+        .collect()
 }
 
 /// Files that a machine has only once.

@@ -101,7 +101,12 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 /// A field, and the one after it, `below` lines further down.
 fn one(page: &mut Page<'_>, at: usize, line: &str, next: &str, below: usize) {
     discipline::state(page, at, line);
-    let services = ["NTP service: ", "Network time on: ", "systemd-timesyncd.service active: "];
+    let services = [
+        "NTP service: ",
+        "Network time on: ",
+        "NTP enabled: ",
+        "systemd-timesyncd.service active: ",
+    ];
     let service = match services.iter().find_map(|name| line.strip_prefix(name)).map(str::trim) {
         Some("active" | "yes") => Some(true),
         Some("inactive" | "no") => Some(false),

@@ -18,6 +18,8 @@ pub struct Phc {
     pub is_reference: bool,
     /// The correction of the steered clock's rate in the last line, in parts per million; negative: it is slowed down.
     pub frequency_ppm: Option<f64>,
+    /// How long the reads of the other clock took in the last line, in seconds: the offset is known to half of that.
+    pub delay_s: Option<f64>,
     /// The line.
     #[serde(skip)]
     pub source: Option<Source>,
@@ -115,6 +117,9 @@ impl TimeSource {
         let (is_reference, rest) =
             if let Some((_, rest)) = line.split_once("CLOCK_REALTIME phc offset ") {
                 (false, rest)
+            } else if let Some((_, rest)) = line.split_once("]: phc offset ") {
+                // Versions before 1.6 do not name the wall clock.
+                (false, rest)
             } else {
                 (true, line.split_once(" sys offset ")?.1)
             };
@@ -130,7 +135,14 @@ impl TimeSource {
             .and_then(|word| word.parse::<f64>().ok())
             .filter(|ppb| ppb.is_finite())
             .map(|ppb| ppb / 1e3);
+        let delay_s = words
+            .next()
+            .filter(|word| *word == "delay")
+            .and_then(|_| words.next()?.parse::<f64>().ok())
+            .filter(|ns| ns.is_finite())
+            .map(|ns| ns / 1e9);
         let phc = Phc {
+            delay_s,
             ahead_s,
             held: matches!(state, "s2" | "s3"),
             set_from_s: (state == "s1" && !is_reference).then_some(ahead_s),
@@ -171,8 +183,16 @@ mod tests {
         .phc
         .unwrap();
         assert!(phc.held && !phc.is_reference);
-        assert_eq!(phc.frequency_ppm, Some(9.573));
+        assert_eq!((phc.frequency_ppm, phc.delay_s), (Some(9.573), Some(5.364e-6)));
         assert!((phc.set_from_s.unwrap() - 37.000_000_53).abs() < 1e-6 && phc.ahead_s.abs() < 1e-6);
+    }
+
+    #[test]
+    fn older_versions_do_not_name_the_wall_clock() {
+        let phc = read(&["phc2sys[4.479]: phc offset      -710 s2 freq  +1651 delay  87084"])
+            .phc
+            .unwrap();
+        assert!(phc.held && !phc.is_reference && phc.delay_s.unwrap() > 8e-5);
     }
 
     #[test]

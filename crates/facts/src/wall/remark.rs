@@ -3,7 +3,7 @@
 
 use super::TimeSource;
 use super::hosts_differ::hosts_differ;
-use crate::Source;
+use crate::{Source, utc};
 use serde::Serialize;
 
 /// The content of a line.
@@ -51,7 +51,10 @@ pub enum What {
     /// A library found a date that is earlier than any possible one.
     BeforeAnyDate,
     /// TLS: a certificate that is not valid yet.
-    NotYetValid,
+    NotYetValid {
+        /// Seconds from the time of this clock to the beginning of its validity. `None`: the line does not have both.
+        by_s: Option<f64>,
+    },
     /// make: files with a modification time in the future.
     FilesOfTheFuture {
         /// By how many seconds; `None`: the line does not state it.
@@ -204,7 +207,7 @@ const WORDS: [(&str, &str, What); 34] = [
     ("System time advanced to timestamp on ", "systemd", What::Recorded),
     ("System time changed. Resyncing.", "systemd-timesyncd", What::Set),
     ("SystemTimeWarning: System time is way off", "urllib3", What::BeforeAnyDate),
-    ("CertificateNotYetValidException", "TLS", What::NotYetValid),
+    ("CertificateNotYetValidException", "TLS", What::NotYetValid { by_s: None }),
     (
         "Clock skew detected.  Your build may be incomplete",
         "make",
@@ -264,7 +267,7 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     }
     // kubeadm, of its own certificates.
     if line.contains("the certificate is not valid yet: NotBefore: ") {
-        return remark("TLS", What::NotYetValid);
+        return remark("TLS", What::NotYetValid { by_s: None });
     }
     if line.contains("ntpdate[") && line.contains("no server suitable for synchronization found") {
         return remark("ntpdate", What::NoReply);
@@ -325,13 +328,14 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         && programs.iter().any(|word| line.contains(word))
         && !line.contains("has expired or is")
     {
-        return remark("TLS", What::NotYetValid);
+        return remark("TLS", What::NotYetValid { by_s: None });
     }
     // Go's crypto/x509: `certificate has expired or is not yet valid: current time T is before N`.
-    if line.contains("certificate has expired or is not yet valid: current time ")
-        && line.contains(" is before ")
+    if let Some(rest) = behind(line, "certificate has expired or is not yet valid: current time ")
+        && let Some((now, begin)) = rest.split_once(" is before ")
     {
-        return remark("TLS", What::NotYetValid);
+        let by_s = until(now, begin.split([' ', '"', ')', ',', ';']).next().unwrap_or_default());
+        return remark("TLS", What::NotYetValid { by_s });
     }
     // ntp_loopfilter.c and ntp_proto.c of the reference implementation.
     if let Some(rest) = behind(line, "time correction of ")
@@ -349,6 +353,27 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         return remark("VBoxService", What::HostWentOn { by_s });
     }
     None
+}
+
+/// Seconds from one time to a later one, both as Go prints them: `2021-03-29T11:40:49+08:00`.
+fn until(now: &str, begin: &str) -> Option<f64> {
+    let (now, begin) = (of_zone(now)?, of_zone(begin.trim_end_matches('.'))?);
+    #[allow(clippy::cast_precision_loss)]
+    let by_s = (begin - now) as f64;
+    (by_s > 0.0).then_some(by_s)
+}
+
+/// Seconds since 1970 of a time with its zone.
+fn of_zone(text: &str) -> Option<i64> {
+    if let Some(seconds) = utc::seconds(text) {
+        return i64::try_from(seconds).ok();
+    }
+    let at = text.rfind(['+', '-']).filter(|at| *at > 10)?;
+    let (time, zone) = text.split_at(at);
+    let (hours, minutes) = zone[1..].split_once(':')?;
+    let ahead = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+    let local = i64::try_from(utc::seconds(&format!("{time}Z"))?).ok()?;
+    Some(if zone.starts_with('-') { local + ahead } else { local - ahead })
 }
 
 pub(super) fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
@@ -509,13 +534,15 @@ mod tests {
     fn of_line_certificates_that_ran_out_are_not_a_remark() {
         let curl =
             "curl: (60) SSL certificate OpenSSL verify result: certificate is not yet valid (9)";
-        assert_eq!(said(curl), Some(("TLS", What::NotYetValid)));
+        assert_eq!(said(curl), Some(("TLS", What::NotYetValid { by_s: None })));
         assert_eq!(said("they fail with *certificate is not yet valid* then"), None);
         let go = "x509: certificate has expired or is not yet valid: current time 2021-01-01T00:00:00Z is";
         assert_eq!(
             said(&format!("{go} before 2024-05-01T00:00:00Z")),
-            Some(("TLS", What::NotYetValid))
+            Some(("TLS", What::NotYetValid { by_s: Some(105_062_400.0) }))
         );
+        let zones = format!("{} before 2021-01-01T03:00:00Z.", go.replace("00Z is", "00+08:00 is"));
+        assert_eq!(said(&zones), Some(("TLS", What::NotYetValid { by_s: Some(39_600.0) })));
         assert_eq!(said(&format!("{go} after 2020-05-01T00:00:00Z")), None);
         assert_eq!(said("x509: certificate has expired or is not yet valid"), None);
     }

@@ -1,0 +1,193 @@
+//! Whether a sentence says of a clock that it shows a wrong time: a noun of a clock and a word of a fault near it.
+
+/// Words between a noun and a fault, at most.
+const NEAR: usize = 6;
+
+/// Nouns of the clock itself.
+const CLOCKS: [&str; 4] = ["clock", "clocks", "rtc", "timestamps"];
+/// Nouns of what it shows.
+const TIMES: [&str; 4] = ["time", "times", "date", "datetime"];
+
+/// Beginnings of words for a fault of what a clock shows.
+const FAULTS: [&str; 19] = [
+    "wrong",
+    "incorrect",
+    "behind",
+    "ahead",
+    "drift",
+    "skewed",
+    "stale",
+    "unsync",
+    "desync",
+    "resync",
+    "synchroni",
+    "messed",
+    "jumped",
+    "resetting",
+    "inaccura",
+    "mismatch",
+    "delayed",
+    "lagging",
+    "discrepanc",
+];
+/// Whole words for such a fault.
+const WHOLE: [&str; 9] =
+    ["sync", "synced", "syncs", "syncing", "skew", "jumps", "resets", "differs", "lags"];
+/// Beginnings of words for a fault of a clock, where they would mean something else of a time.
+const OF_CLOCKS: [&str; 5] = ["freez", "froze", "stopped", "stopping", "jump"];
+/// Whole words of that kind.
+const WHOLE_OF_CLOCKS: [&str; 9] =
+    ["future", "differ", "different", "off", "late", "lag", "reset", "past", "loses"];
+/// Words in front of a fault by which there is none.
+const DENIED: [&str; 7] = ["not", "isn't", "no", "never", "nor", "without", "wasn't"];
+/// What a machine does to its time.
+const LOSES: [&str; 5] = ["loses", "lose", "losing", "loose", "looses"];
+
+/// Words before `time` with which it is a duration, an occasion or a moment.
+const DURATIONS: [&str; 42] = [
+    "this",
+    "that",
+    "first",
+    "second",
+    "last",
+    "next",
+    "every",
+    "each",
+    "same",
+    "some",
+    "any",
+    "no",
+    "one",
+    "long",
+    "short",
+    "much",
+    "more",
+    "less",
+    "response",
+    "run",
+    "execution",
+    "build",
+    "compile",
+    "startup",
+    "load",
+    "cpu",
+    "user",
+    "wait",
+    "idle",
+    "up",
+    "down",
+    "lead",
+    "over",
+    "processing",
+    "sleep",
+    "round-trip",
+    "latency",
+    "query",
+    "render",
+    "frame",
+    "life",
+    "spend",
+];
+/// Words behind a noun with which it is another thing.
+const OTHERS: [&str; 16] = [
+    "source",
+    "sources",
+    "frequency",
+    "rate",
+    "speed",
+    "cycle",
+    "cycles",
+    "domain",
+    "signal",
+    "generator",
+    "gating",
+    "out",
+    "limit",
+    "step",
+    "series",
+    "complexity",
+];
+
+/// Whether one of the sentences of a text in small letters says so.
+pub(super) fn tells(small: &str) -> bool {
+    small.split(['\n', '?', '!', ';', '|']).flat_map(|line| line.split(". ")).any(sentence)
+}
+
+fn sentence(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '-');
+    let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
+    (0..words.len()).any(|at| is_faulty(&words, at))
+}
+
+/// Whether the word at a place is the noun of a clock with a fault near it.
+fn is_faulty(words: &[&str], at: usize) -> bool {
+    let noun = words[at].trim_end_matches("'s");
+    let before = |back: usize| at.checked_sub(back).map_or("", |at| words[at]);
+    let is_clock = CLOCKS.contains(&noun);
+    if !is_clock && !TIMES.contains(&noun) {
+        return false;
+    }
+    if words.get(at + 1).is_some_and(|next| OTHERS.contains(next)) {
+        return false;
+    }
+    if !is_clock {
+        if DURATIONS.contains(&before(1)) || before(1) == "the" && before(2) == "at" {
+            return false;
+        }
+        if LOSES.contains(&before(1)) {
+            return true;
+        }
+    }
+    let from = at.saturating_sub(NEAR);
+    let to = words.len().min(at + NEAR + 1);
+    (from..to).any(|place| {
+        let word = words[place];
+        let begins = |faults: &[&str]| faults.iter().any(|fault| word.starts_with(fault));
+        // What is not in sync is a fault.
+        let denied = place > 0 && DENIED.contains(&words[place - 1]) && !word.contains("sync");
+        let is_fault = begins(&FAULTS)
+            || WHOLE.contains(&word)
+            || is_clock && (begins(&OF_CLOCKS) || WHOLE_OF_CLOCKS.contains(&word));
+        is_fault && !denied
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells;
+
+    #[test]
+    fn sentences_about_clocks_that_show_a_wrong_time() {
+        for text in [
+            "every time i restart windows, the time is messed up",
+            "after hibernation the clock is way delayed",
+            "the vm loses time whenever the lid is closed",
+            "the hosts have their date/time not in sync",
+            "my guest's clock is two minutes behind",
+            "the clock of the second server is off",
+            "the rtc drifts by half a minute",
+            "why is the date wrong in there?",
+        ] {
+            assert!(tells(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_sentences() {
+        for text in [
+            "this time the wrong file was loaded",
+            "the clock source is slow",
+            "a clock rate that differs",
+            "at the time i had the wrong version",
+            "the response time drifts",
+            "the date of the release. it is wrong to say so",
+            "clock_gettime is slow, and so is the clock",
+            "the clock is not wrong",
+            "a time-consuming synchronous write",
+            "time complexity is wrong",
+            "",
+        ] {
+            assert!(!tells(text), "{text}");
+        }
+    }
+}
