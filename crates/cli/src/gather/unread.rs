@@ -35,11 +35,15 @@ pub(super) fn configuration(shown: &str, text: &str) -> Option<Error> {
 }
 
 /// Words of a line from which on it is a sentence.
-const SENTENCE: usize = 7;
+const SENTENCE: usize = 5;
 
 /// Whether most lines of a text are sentences: a post names commands in passing.
 pub(super) fn is_prose(lines: &[String]) -> bool {
-    let full = lines.iter().filter(|line| !line.trim().is_empty());
+    // Configurations have comments, too.
+    let is_comment =
+        |line: &str| ["#", "//", ";", "<!--", "--"].iter().any(|sign| line.starts_with(sign));
+    let full =
+        lines.iter().filter(|line| !line.trim().is_empty() && !is_comment(line.trim_start()));
     let is_sentence = |line: &&String| {
         let words = line.split_ascii_whitespace();
         let plain = words.filter(|word| {
@@ -77,6 +81,9 @@ mod tests {
         let of = |text: &str| is_prose(&text.lines().map(str::to_owned).collect::<Vec<_>>());
         assert!(of(
             "# Late clock\n\nThe guest's clock is late after I start it again by hand,\nso I run `VBoxManage startvm x --type headless` from the service that we use here.\n"
+        ));
+        assert!(of(
+            "# Guest additions\n\nThe clock in a guest falls behind when the host\nsleeps, and it stays there for a long time.\n\n    $ VBoxManage guestproperty get x y\n"
         ));
         assert!(!of(
             "#!/bin/sh\n# starts the guest that we use for tests of the clock\nVBoxManage startvm x\nexec qemu-system-x86_64 -cpu host\n"

@@ -168,12 +168,15 @@ fn add_pages(report: &mut Report, about: &Subjects) {
         None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
         None => about.first(),
     };
-    let is_right = |wall: &WallClockReport| wall.state == WallState::Synchronised;
-    if !report.wall_clock.as_ref().is_some_and(is_right) {
-        // A verdict about a clock says what the page of all clocks does.
-        let is_new = |word: &&&str| report.wall_clock.is_none() || **word != explain::WALL_CLOCK;
-        report.known = explain::known(&words.iter().filter(is_new).copied().collect::<Vec<_>>());
-    }
+    let is_right =
+        report.wall_clock.as_ref().is_some_and(|wall| wall.state == WallState::Synchronised);
+    // A verdict about a clock says what the page of all clocks does, and a clock that is right now may have been wrong at its start.
+    let is_new = |word: &&&str| {
+        let general = **word == explain::WALL_CLOCK;
+        let passes = explain::OF_STARTS.contains(*word);
+        if is_right { passes } else { report.wall_clock.is_none() || !general }
+    };
+    report.known = explain::known(&words.iter().filter(is_new).copied().collect::<Vec<_>>());
     let known = &report.known;
     if let Some(wall) = &mut report.wall_clock {
         let others = words.iter().filter(|word| !known.iter().any(|known| known.word == **word));

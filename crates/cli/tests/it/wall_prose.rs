@@ -188,3 +188,80 @@ fn explain_words_of_wall_clocks_have_their_own_pages() {
         );
     }
 }
+
+#[test]
+fn sentences_of_any_words_about_a_wrong_clock_get_the_page_of_their_subject() {
+    for (text, word, advice) in [
+        ("Since the rollback of the VM its date is way behind ours.\n", "wall clock", "makestep"),
+        (
+            "Each time I restart from Windows into Fedora, the time in the panel is messed up.\n",
+            "RTC in local time",
+            "RealTimeIsUniversal",
+        ),
+        (
+            "Logins by SAML fail: the response is not yet valid.\n",
+            "token used before issued",
+            "leeway",
+        ),
+        ("kinit fails here: KRB_AP_ERR_SKEW\n", "Clock skew too great", "domain controller"),
+        (
+            "Our three nodes have clocks that differ by a second.\n",
+            "clock difference against peer",
+            "waitsync",
+        ),
+        (
+            "I start the machine with `VBoxManage startvm x`, and the time in it is behind by the time of the pause.\n",
+            "VirtualBox",
+            "timesync-set-threshold",
+        ),
+    ] {
+        let (code, said) = said_of(text);
+        let said = unwrapped(&said);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("more: clocksmith explain '{word}'")), "{said}");
+        assert!(said.contains(advice), "{said}");
+    }
+    let (_, said) = said_of("All is well: the clock is not wrong, and the date is not behind.\n");
+    assert!(!said.contains("shows the wrong time"), "{said}");
+}
+
+#[test]
+fn figures_of_a_text_and_what_to_run_first_are_in_the_answer() {
+    let go = "x509: certificate has expired or is not yet valid: current time 2022-05-01T10:00:00+02:00 is before 2022-05-01T09:58:20Z";
+    let (_, said) = said_of(go);
+    let said = unwrapped(&said);
+    assert!(said.contains("behind by at least 118 min") && said.contains("time zone"), "{said}");
+    let tracking = "Reference ID    : CB007105 (a)\nSystem time     : 2410.5 seconds slow of NTP time\nLeap status     : Normal\n";
+    let (_, said) = said_of(tracking);
+    assert!(unwrapped(&said).contains("sudo chronyc makestep"), "{said}");
+    let old = "      Local time: Mon 2020-11-30 18:39:15 UTC\n  Universal time: Mon 2020-11-30 18:39:15 UTC\n        RTC time: n/a\n\
+               \x20      Time zone: Etc/UTC (UTC, +0000)\n     NTP enabled: yes\nNTP synchronized: no\n";
+    let (_, said) = said_of(old);
+    assert!(unwrapped(&said).contains("timedatectl timesync-status"), "{said}");
+    // A clock that is right now may be wrong at each start.
+    let right = old.replace("synchronized: no", "synchronized: yes");
+    let (_, said) = said_of(&format!("After a power outage the date is days behind.\n\n{right}"));
+    assert!(said.contains("more: clocksmith explain 'wrong time after each boot'"), "{said}");
+}
+
+#[test]
+fn of_two_states_the_later_one_is_the_headline() {
+    let state = |name: &str| {
+        format!("$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n{name}\n")
+    };
+    let text =
+        format!("Before the change:\n\n{}\nAfter the change:\n\n{}", state("hpet"), state("tsc"));
+    let (_, said) = said_of(&text);
+    let head = unwrapped(said.split("\n\n").next().unwrap());
+    assert!(head.contains("the clocksource is tsc"), "{said}");
+}
+
+#[test]
+fn traces_on_a_product_with_slow_reads_get_its_page() {
+    let trace = "On EC2 (m4) strace -c says:\n\
+                 % time     seconds  usecs/call     calls    errors syscall\n\
+                 ------ ----------- ----------- --------- --------- ----------------\n\
+                 \x20 99.00    1.500000           1   1500000           clock_gettime\n";
+    let (_, said) = said_of(trace);
+    assert!(said.contains("more: clocksmith explain 'EC2 instance families'"), "{said}");
+}

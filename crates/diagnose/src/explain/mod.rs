@@ -24,6 +24,7 @@ mod wall_words;
 
 pub use entry::{Explanation, Kind};
 pub use known::Known;
+pub use wall_pages::OF_STARTS;
 pub use wall_words::GENERAL as WALL_CLOCK;
 
 /// Explains a word, a kernel parameter, a command line, or one or more kernel messages. Empty for an unknown query:

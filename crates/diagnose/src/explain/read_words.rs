@@ -26,6 +26,7 @@ const OF_READS: &[(&str, &str)] = &[
     ("m4 instances", EC2),
     ("after sleep", "suspend"),
     ("computer to sleep", "suspend"),
+    ("clock_gettime64", REFUSED),
     ("pvclock_clocksource_read", "pvclock_clocksource_read"),
     ("read_hpet", "read_hpet"),
     ("acpi_pm_read", "acpi_pm_read"),
@@ -99,6 +100,9 @@ const WITH_PROGRAMS: [&str; 12] = [
     "hpet",
     "strace",
 ];
+/// The page of a call that old sandboxes refuse, and words of texts about that.
+const REFUSED: &str = "clock_gettime64: Operation not permitted";
+const WITH_REFUSED: [&str; 3] = ["not permitted", "eperm", "seccomp"];
 /// The page of libvirt's timers: a domain names devices that it does not have.
 const TIMERS: &str = "libvirt timers";
 /// The page of the clocksource xen: a hypervisor of that name is also in texts about other matters.
@@ -115,6 +119,7 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
         let is_it = match (*name, *page) {
             ("clock()", _) => !found.is_empty(),
             (_, OF_XEN) => WITH_XEN.into_iter().any(is_word),
+            (_, REFUSED) => WITH_REFUSED.into_iter().any(is_word),
             (_, EC2) => WITH_EC2.into_iter().any(is_word),
             (_, page) if OF_PROGRAMS.contains(&page) => WITH_PROGRAMS.into_iter().any(is_word),
             _ => true,

@@ -46,6 +46,9 @@ pub(super) const RATE: &str = "clock runs too fast or too slow";
 /// The page of machines that start with a wrong time.
 pub(super) const BOOT: &str = "wrong time after each boot";
 
+/// The pages of clocks that are wrong at each start, and right later.
+pub const OF_STARTS: [&str; 3] = [BOOT, LOCAL_RTC, "fake-hwclock"];
+
 /// The page of zones: a difference of one hour is theirs.
 pub(super) const ZONE: &str = "time zone";
 
@@ -81,7 +84,7 @@ pub(super) const OF_TLS: &[&str] = &[
 
 const DESKTOP: &str = "Docker Desktop";
 const VMWARE: &str = "vmware-toolbox-cmd timesync";
-pub(super) const VBOX: &str = "VirtualBox";
+const VBOX: &str = "VirtualBox";
 const AGENT: &str = "guest agent";
 const PANIC: &str = "Clock offset exceeds panic threshold";
 const KERBEROS: &str = "Clock skew too great";
@@ -127,7 +130,6 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("vboxservice", VBOX),
     ("vboxmanage", VBOX),
     ("guest additions", VBOX),
-    ("vagrant", VBOX),
     ("boot2docker", VBOX),
     ("hyper-v", "Hyper-V"),
     ("kubevirt", "KubeVirt"),
@@ -332,6 +334,9 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("january 1970", BOOT),
     ("jan 1 1970", BOOT),
     ("january in 1970", BOOT),
+    ("utc 1970", BOOT),
+    ("2000/01/01", BOOT),
+    ("2000-01-01", BOOT),
     ("in 1970", BOOT),
     ("to 1970", BOOT),
     ("is 1970", BOOT),
@@ -353,6 +358,9 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("\u{96fb}\u{6c60}", BOOT),
     ("\u{7535}\u{6c60}", BOOT),
     ("1970\u{5e74}", BOOT),
+    ("utc+", ZONE),
+    ("gmt+", ZONE),
+    ("timezone issue", ZONE),
     ("one hour off", ZONE),
     ("one hour difference", ZONE),
     ("difference is one hour", ZONE),

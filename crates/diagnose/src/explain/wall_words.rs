@@ -3,7 +3,7 @@
 
 use super::clock_faults;
 use super::wall_pages::{
-    CERTIFICATE, LEAP, LOCAL_RTC, OF_GUESTS, OF_TLS, PAGES, RATE, STALE, TOKEN, VBOX, XEN,
+    CERTIFICATE, LEAP, LOCAL_RTC, OF_GUESTS, OF_TLS, PAGES, RATE, STALE, TOKEN, XEN,
 };
 
 /// Bytes of a text that are examined.
@@ -150,6 +150,7 @@ const SUBJECT: &[&str] = &[
     "krb_ap_err_skew",
     "notbefore",
     "faketime",
+    "utc 1970",
     "rtc in local tz",
     "time synchronization",
     "time synchronisation",
@@ -161,7 +162,7 @@ const SUBJECT: &[&str] = &[
 ];
 
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
-const OF_TIME: [&str; 40] = [
+const OF_TIME: [&str; 41] = [
     "ntp",
     "ntpd",
     "ntpdate",
@@ -202,6 +203,7 @@ const OF_TIME: [&str; 40] = [
     "m\u{e1}quina",
     "machine virtuelle",
     "computador",
+    "computer",
 ];
 /// The page of real-time clocks.
 const RTC: &str = "RTC";
@@ -244,9 +246,6 @@ const OTHER: &str = "windows";
 const OF_LINUX: [&str; 7] = ["linux", "ubuntu", "fedora", "debian", "arch", "chrome os", "steamos"];
 const OF_STARTS: [&str; 4] = ["reboot", "restart", "boot", "booting"];
 
-/// Hypervisors beside VirtualBox that Vagrant starts.
-const OF_VAGRANT: [&str; 4] = ["libvirt", "vmware", "hyper-v", "parallels"];
-
 /// Words about the cost of reads: a text about that mentions clocks, too.
 const OF_READS: [&str; 7] =
     ["clock_gettime", "gettimeofday", "vdso", "read_hpet", "nanotime", "strace", "rdtsc"];
@@ -263,8 +262,6 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for (name, page) in PAGES {
         let is_it = match *page {
-            // Vagrant runs other hypervisors, too.
-            VBOX if *name == "vagrant" => !any(&OF_VAGRANT),
             // The hypervisor is in texts about its clocksource, too.
             XEN => !any(&OF_SOURCES) || *name != "xen",
             // Snapshots are of file systems, too.
@@ -358,6 +355,14 @@ mod tests {
         let of_go = "x509: certificate has expired or is not yet valid: current time A";
         assert_eq!(of_text(&format!("{of_go} is after B")), [EXPIRED]);
         assert_eq!(of_text(&format!("{of_go} is before B")), ["certificate is not yet valid"]);
+    }
+
+    #[test]
+    fn what_is_said_of_a_clock_is_enough() {
+        assert_eq!(of_text("The clock on your computer is incorrect."), [GENERAL]);
+        assert_eq!(of_text("# date\nThu Jan  1 00:00:20 UTC 1970\n"), [BOOT]);
+        assert_eq!(of_text("In our office (UTC+2) the time is wrong on all phones"), [ZONE]);
+        assert!(of_text("the clock at the second register is ahead by 0.2 ns").is_empty());
     }
 
     #[test]

@@ -204,7 +204,7 @@ const LONG_S: f64 = 1.0;
 /// Whether a daemon follows its source and is far from it: it changes the rate of the clock instead of setting it.
 fn slews(plan: &Plan<'_>) -> bool {
     let Fact::Known { value: told, source } = &plan.case.facts.wall.source else { return false };
-    told.follows == Some(true)
+    told.follows != Some(false)
         && told.ahead_s.is_some_and(|by| by.abs() >= LONG_S)
         && wrong_rate(told, source).is_none()
 }
