@@ -47,8 +47,8 @@ impl Leaf {
     }
 }
 
-/// Returns whether a text begins like JSON. A function of Nix (`{ pkgs, ... }:`) and a block of a shell begin with a brace,
-/// too.
+/// Returns whether a text begins like JSON. A function of Nix (`{ pkgs, ... }:`) and a block of a shell also begin with a
+/// brace.
 pub(crate) fn begins(text: &str) -> bool {
     let begins = text.trim_start_matches('\u{feff}').trim_start();
     let Some(inside) = begins.strip_prefix('{') else { return begins.starts_with('[') };

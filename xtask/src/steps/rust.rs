@@ -59,7 +59,7 @@ pub(crate) static FMT: Step = Step {
         // Also those beside the workspace.
         let mut bad = Vec::new();
         for manifest in WORKSPACES {
-            // `--all` takes the crates that are used by their paths, too; those of the workspace are done by then.
+            // `--all` also takes the crates that are used by their paths; those of the workspace are done by then.
             let all = if manifest == WORKSPACES[0] { "--all" } else { "" };
             let answer = call("cargo fmt --check")
                 .args(all)

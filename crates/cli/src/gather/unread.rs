@@ -39,7 +39,7 @@ const SENTENCE: usize = 5;
 
 /// Whether most lines of a text are sentences: a post names commands in passing.
 pub(super) fn is_prose(lines: &[String]) -> bool {
-    // Configurations have comments, too.
+    // Configurations also have comments.
     let is_comment =
         |line: &str| ["#", "//", ";", "<!--", "--"].iter().any(|sign| line.starts_with(sign));
     let full =

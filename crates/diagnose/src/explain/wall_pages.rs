@@ -67,7 +67,7 @@ pub(super) const XEN: &str = "independent_wallclock";
 /// The page of tokens and assertions.
 pub(super) const TOKEN: &str = "token used before issued";
 
-/// The page of certificates of the future, and words of texts about them: tokens and responses are "not yet valid", too.
+/// The page of certificates of the future, and words of texts about them: tokens and responses are also "not yet valid".
 pub(super) const CERTIFICATE: &str = "certificate is not yet valid";
 pub(super) const OF_TLS: &[&str] = &[
     "certificate",

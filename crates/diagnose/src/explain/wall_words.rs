@@ -231,7 +231,7 @@ pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char
 
 /// What Go says of a certificate by both ends of its validity: the text with the one that is meant.
 fn in_full(small: String) -> String {
-    // The fields of `timedatectl` are in outputs about other matters, too.
+    // The fields of `timedatectl` are also in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     const BOTH: &str = "certificate has expired or is not yet valid";
     match (small.contains(" is after "), small.contains(" is before ")) {
@@ -246,7 +246,7 @@ const OTHER: &str = "windows";
 const OF_LINUX: [&str; 7] = ["linux", "ubuntu", "fedora", "debian", "arch", "chrome os", "steamos"];
 const OF_STARTS: [&str; 4] = ["reboot", "restart", "boot", "booting"];
 
-/// Words about the cost of reads: a text about that mentions clocks, too.
+/// Words about the cost of reads: a text about that also mentions clocks.
 const OF_READS: [&str; 7] =
     ["clock_gettime", "gettimeofday", "vdso", "read_hpet", "nanotime", "strace", "rdtsc"];
 
@@ -262,9 +262,9 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for (name, page) in PAGES {
         let is_it = match *page {
-            // The hypervisor is in texts about its clocksource, too.
+            // The hypervisor is also in texts about its clocksource.
             XEN => !any(&OF_SOURCES) || *name != "xen",
-            // Snapshots are of file systems, too.
+            // Snapshots are also of file systems.
             STALE => any(OF_GUESTS),
             CERTIFICATE => any(OF_TLS),
             _ => true,

@@ -12,7 +12,7 @@ const LINES: usize = 128;
 
 /// Whether the line from `start` on is a further line of a record: it is indented by the width of the prefix of the last
 /// line that is not indented or less, and so are all lines in between. More blanks are the user's. In a text that is
-/// indented as a whole the line before is indented, too.
+/// indented as a whole the line before is also indented.
 pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
     let mut least = blanks(window.get(start..).unwrap_or_default());
     if least < NARROWEST {
@@ -64,7 +64,7 @@ fn width_of_prefix(line: &str) -> Option<usize> {
     (width >= NARROWEST && is_kernels(prefix)).then_some(width)
 }
 
-/// Whether a line has a prefix that only the kernel's messages have: a program may have one with a time, too
+/// Whether a line has a prefix that only the kernel's messages have: a program may also have one with a time
 /// (`phc2sys[812.101]: ...`).
 pub(crate) fn is_marked(line: &str) -> bool {
     let stripped = strip(line);
