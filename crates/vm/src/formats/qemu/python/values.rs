@@ -214,10 +214,8 @@ fn joined(one: &[Vec<Placed>], other: &[Vec<Placed>], condition: bool) -> Vec<Ve
             if repeats || condition && device(second) {
                 out.push(first.clone());
             }
-            if repeats {
-                if let Some(at) = list.iter().position(|word| word.as_str() == "-cpu") {
-                    list.drain(at..(at + 2).min(list.len()));
-                }
+            if repeats && let Some(at) = list.iter().position(|word| word.as_str() == "-cpu") {
+                list.drain(at..(at + 2).min(list.len()));
             }
             list.extend(second.iter().cloned());
             list.truncate(MOST_WORDS);
