@@ -246,9 +246,22 @@ const OTHER: &str = "windows";
 const OF_LINUX: [&str; 7] = ["linux", "ubuntu", "fedora", "debian", "arch", "chrome os", "steamos"];
 const OF_STARTS: [&str; 4] = ["reboot", "restart", "boot", "booting"];
 
-/// Words about the cost of reads: a text about that also mentions clocks.
-const OF_READS: [&str; 7] =
-    ["clock_gettime", "gettimeofday", "vdso", "read_hpet", "nanotime", "strace", "rdtsc"];
+/// Words about the cost of reads and about the kernel's own code: such texts also mention clocks.
+const OF_READS: [&str; 13] = [
+    "clock_gettime",
+    "gettimeofday",
+    "vdso",
+    "read_hpet",
+    "nanotime",
+    "strace",
+    "rdtsc",
+    "clockevent",
+    "clock_event",
+    "sched_clock",
+    "sched clock",
+    "time keeping core",
+    "timekeeping core",
+];
 
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let small = in_full(small(text));

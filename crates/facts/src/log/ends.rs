@@ -464,16 +464,16 @@ mod tests {
     fn stamps_behind_a_sentence_are_of_another_log() {
         let usb = "[ 4711.123456] usb 1-1: reset device\n";
         for (more, wanted) in [
-            (usb.to_owned(), 4711.123_456),
-            (format!("\n{usb}"), 4711.123_456),
+            (usb.to_owned(), 4_711.123_456),
+            (format!("\n{usb}"), 4_711.123_456),
             (format!("\nThe other box says:\n\n{usb}"), 1.4),
             (format!("\nA friend wrote:\n> {usb}> {usb}"), 1.4),
             (format!("\nPeople often see {usb}"), 1.4),
             // A console.
-            (format!("\nWelcome to Debian!\n\n[    2.100000] systemd[1]: x\n{usb}"), 4711.123_456),
+            (format!("\nWelcome to Debian!\n\n[    2.100000] systemd[1]: x\n{usb}"), 4_711.123_456),
             (
                 format!("\nDebian 12 deb tty1\n\ndeb login: root\n\nThe programs are free.\n{usb}"),
-                4711.123_456,
+                4_711.123_456,
             ),
         ] {
             assert_eq!(ends_at(&format!("{STAMPED}{more}")), Some(wanted), "{more}");
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(ends_at(&format!("{usb}\nThe whole log is\n\n{STAMPED}")), Some(1.4));
         // A reply between the lines of a quoted log.
         let quoted = STAMPED.replace('[', "> [");
-        assert_eq!(ends_at(&format!("{quoted}\nThis is fine.\n\n> {usb}")), Some(4711.123_456));
+        assert_eq!(ends_at(&format!("{quoted}\nThis is fine.\n\n> {usb}")), Some(4_711.123_456));
     }
 
     #[test]
