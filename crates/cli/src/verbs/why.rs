@@ -11,7 +11,7 @@ use crate::ui::err;
 use anyhow::{Result, bail};
 use clocksmith_diagnose::report::Settle;
 use clocksmith_diagnose::symptom::SectionReport;
-use clocksmith_diagnose::wall::{WallClockReport, WallState};
+use clocksmith_diagnose::wall::WallState;
 use clocksmith_diagnose::{Assessment, CauseId, Report, Severity, Verdict, explain, policy};
 use clocksmith_facts::tree::{DirTree, LiveTree};
 use clocksmith_facts::utc;
