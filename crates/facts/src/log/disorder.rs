@@ -12,8 +12,8 @@ const DAY_S: f64 = 86_400.0;
 const SET_BACK_S: f64 = 120.0;
 /// If dates without a year step back by more than this many days, a new year began. Each month counts as 31 days here.
 const NEW_YEAR_DAYS: f64 = 340.0;
-/// Days below which such a step is none to a new year.
-const SAME_YEAR_DAYS: f64 = 300.0;
+/// Days below which such a step is none to a new year: from December to May it is one of seven months.
+const SAME_YEAR_DAYS: f64 = 100.0;
 /// Days beyond which a date is that of a clock that was never set.
 const UNSET_DAYS: f64 = 372.0;
 /// Days of years from which on a date has one.
@@ -188,6 +188,9 @@ mod tests {
         for (one, two) in [
             // A clock that was not set, or a new year.
             ("Nov  5 12:00", "Jan  1 00:00"),
+            // The next year, or a part of the same one that is older.
+            ("Dec 14 12:00", "May 16 12:00"),
+            ("Oct 14 12:00", "Jan  5 12:00"),
             ("2026-11-05T12:00", "2000-01-01T00:00"),
             ("2026-11-05T12:00", "2019-02-14T10:00"),
             // One that was in another zone.

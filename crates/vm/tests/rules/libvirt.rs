@@ -561,6 +561,18 @@ fn each_of_several_excerpts_is_read_and_none_is_changed() {
 }
 
 #[test]
+fn guest_that_sees_no_hypervisor_has_no_page_of_one() {
+    let reference = clock("    <timer name='hypervclock' present='yes'/>\n");
+    let hidden = "  <cpu mode='host-passthrough'>\n    <feature policy='disable' name='hypervisor'/>\n  </cpu>\n";
+    let has = |cpu: &str| {
+        let all = ids(Kind::Libvirt, &domain("win10", "", cpu, &reference, ""));
+        all.iter().any(|found| found.0 == "lv-hypervclock-ok")
+    };
+    assert!(has("  <cpu mode='host-passthrough'/>\n"));
+    assert!(!has(hidden));
+}
+
+#[test]
 fn domain_that_is_said_to_stay_is_no_warning() {
     let of = |cpu: &str| {
         let all = ids(Kind::Libvirt, &domain("a", "", cpu, &clock(""), ""));

@@ -245,8 +245,9 @@ fn other_leaf(domain: &Domain<'_>) -> Option<String> {
 fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     let timer = domain.timer("hypervclock");
     if let (Some(timer), Some(true)) = (timer, domain.present("hypervclock")) {
-        // With another -cpu it never reaches QEMU.
-        let reaches = domain.line.cpu().is_none();
+        // With another -cpu it never reaches QEMU, and a guest that sees no hypervisor does not look for its page.
+        let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
+        let reaches = domain.line.cpu().is_none() && !hidden;
         return reaches.then(|| Finding::new(rule!("lv-hypervclock-ok"), timer.open.clone()));
     }
     if domain.guest != Guest::Windows || domain.line.cpu().is_some() || !domain.pc() {

@@ -374,7 +374,9 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
     let mut finding = Finding::new(rule!("vb-smp-tsc-emulated"), span)
         .summary(format!("{count} vCPUs without TSCMode: {why}"))
         .fix(fix);
-    if (linux && kvm) || !machine.complete {
+    // A variable names the type.
+    let is_open = !machine.complete || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
+    if (linux && kvm) || is_open {
         finding.severity = Severity::Info;
         // An older Windows has none to enable.
         let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
@@ -385,7 +387,7 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
             );
             finding = finding.summary(said);
             finding.fix = None;
-        } else if !machine.complete && provider.is_none() {
+        } else if is_open && provider.as_deref().is_none_or(|name| name == "default") {
             // The box, an imported machine or its type decides.
             finding = finding.summary(format!(
                 "{count} vCPUs without TSCMode here: every read of the TSC traps, unless other settings of this machine name \

@@ -364,6 +364,15 @@ fn machine_of_arm_has_no_tsc() {
 }
 
 #[test]
+fn type_in_a_variable_leaves_it_open_whether_reads_trap() {
+    let text = "OS=Ubuntu_64\nVBoxManage createvm --name a --ostype \"$OS\" --register\nVBoxManage modifyvm a --cpus 2\n";
+    let info = ("vb-smp-tsc-emulated", crate::finding::Severity::Info);
+    assert_eq!(testing::ids(Kind::Virtualbox, "a.sh", text), [info]);
+    assert_eq!(script(&text.replace("\"$OS\"", "FreeBSD_64")), ["vb-smp-tsc-emulated"]);
+    assert_eq!(script(text), [""; 0]);
+}
+
+#[test]
 fn program_of_a_batch_file_is_known_in_any_case() {
     let text = "VboxManage createvm --name x --register --ostype FreeBSD_64\nVBOXMANAGE modifyvm x --cpus 2\n";
     assert_eq!(Kind::detect("make.bat", text), Some(Kind::Virtualbox));

@@ -65,6 +65,8 @@ fn windows() {
     for groups in ["['defaults', 'reference_tsc', 'stimer']", "['all']"] {
         assert_eq!(bad(&format!("{text}viridian = {groups}\n")), [""; 0], "{groups}");
     }
+    // It has no such page.
+    assert_eq!(bad("name = 'xp'\nbuilder='hvm'\nviridian = 1\n"), [""; 0]);
     assert_eq!(bad("name = 'winter'\nbuilder='hvm'\nviridian = 0\n"), [""; 0]);
     assert_eq!(bad(&format!("{HVM}viridian = 1\n")), ["xen-viridian-linux"]);
 }
