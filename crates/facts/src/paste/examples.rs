@@ -10,16 +10,24 @@ const HEADING: usize = 6;
 /// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
 pub(super) fn is_example(line: &str) -> bool {
     let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
+    // What a reader is to find: `# for a working host must be:`.
+    let is_asked = || {
+        line.trim_end().ends_with(':')
+            && [" must be", " could be", " should be", " would be"]
+                .iter()
+                .any(|words| bare.ends_with(words))
+    };
     bare.split_ascii_whitespace().count() <= HEADING
-        && [
-            "expected output",
-            "example output",
-            "sample output",
-            "output should be",
-            "salida esperada",
-        ]
-        .iter()
-        .any(|words| bare.contains(words))
+        && (is_asked()
+            || [
+                "expected output",
+                "example output",
+                "sample output",
+                "output should be",
+                "salida esperada",
+            ]
+            .iter()
+            .any(|words| bare.contains(words)))
 }
 
 /// The last line of the output below a heading: the fence or the blank line that ends it.
@@ -310,6 +318,18 @@ pub(super) fn is_question(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heading_of_what_a_reader_is_to_find_is_of_no_machine() {
+        for line in
+            ["# for a working host must be:", "Output should be:", "# a broken one could be:"]
+        {
+            assert!(is_example(line), "{line}");
+        }
+        for line in ["hpet must be:off", "# the clocksource must be", "on the host:"] {
+            assert!(!is_example(line), "{line}");
+        }
+    }
 
     #[test]
     fn lead_ins_say_that_the_output_is_not_the_writers() {

@@ -124,7 +124,8 @@ fn json_is_read_with_its_variables() {
 fn windows_is_told_by_what_only_it_has() {
     let virtualbox = |inside: &str| {
         let rows = "vboxmanage = [[\"modifyvm\", \"{{.Name}}\", \"--cpus\", \"2\"]]";
-        let text = source("virtualbox-iso", &format!("guest_os_type = var.system\n {inside}\n {rows}"));
+        let text =
+            source("virtualbox-iso", &format!("guest_os_type = var.system\n {inside}\n {rows}"));
         assert_eq!(bad(&text), [""; 0], "{inside}");
         let report = testing::report(Kind::Packer, "a.pkr.hcl", &text);
         let found = report.findings.iter().find(|it| it.rule.id == "vb-smp-tsc-emulated").unwrap();
