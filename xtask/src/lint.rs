@@ -13,14 +13,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Set for this program as wrapper: the directory for the documentation.
+/// Set for this program as wrapper: clippy's driver, and the directory for the documentation.
+const DRIVER: &str = "CLOCKSMITH_LINT_DRIVER";
 const DOCUMENTATION: &str = "CLOCKSMITH_LINT_DOC";
 
 /// Returns the variables that make cargo call this program; none if clippy is not installed, or if this program cannot
 /// be copied.
 pub(crate) fn environment(context: &Context) -> Vec<(&'static str, OsString)> {
     let wrapper = || {
-        clippy_driver()?;
+        let driver = clippy_driver()?;
         let target = std::path::absolute(&context.target).ok()?;
         // Cargo replaces the program in target/debug while it compiles this crate.
         let copy = target.join("xtask-lint");
@@ -32,6 +33,7 @@ pub(crate) fn environment(context: &Context) -> Vec<(&'static str, OsString)> {
         }
         Some(vec![
             ("RUSTC_WORKSPACE_WRAPPER", copy.into_os_string()),
+            (DRIVER, driver.into_os_string()),
             (DOCUMENTATION, target.join("xtask-doc").into_os_string()),
         ])
     };
@@ -40,17 +42,14 @@ pub(crate) fn environment(context: &Context) -> Vec<(&'static str, OsString)> {
 
 /// Runs the compiler and rustdoc if cargo called this program as its wrapper, with the compiler as first word.
 pub(crate) fn as_wrapper() -> Option<ExitCode> {
+    let driver = std::env::var_os(DRIVER)?;
     let documentation = PathBuf::from(std::env::var_os(DOCUMENTATION)?);
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (compiler, arguments) = words.split_first()?;
     if Path::new(compiler).file_stem() != Some(OsStr::new("rustc")) {
         return None;
     }
-    let driver = clippy_driver().map(PathBuf::into_os_string);
-    let compiled = match driver {
-        Some(driver) => run(Command::new(driver).args(&words)),
-        None => run(Command::new(compiler).args(arguments)),
-    };
+    let compiled = run(Command::new(driver).args(&words));
     if compiled != 0 {
         return Some(ExitCode::from(compiled));
     }

@@ -103,7 +103,7 @@ fn reader_that_ends_early_changes_no_exit_code() {
     assert_eq!((code(&bundle, false), code(&bundle, true)), (Some(0), Some(2)));
 }
 
-/// A change that is made is no wrong usage because nobody can read of it: its exit code stays, and standard error says why
+/// If the report of a change cannot be written, the exit code is still that of the change, and standard error says why
 /// the report is missing.
 #[test]
 fn change_whose_report_cannot_be_written_keeps_its_exit_code() {

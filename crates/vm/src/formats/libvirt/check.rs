@@ -337,8 +337,8 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
 
 /// Returns whether a Linux guest finds kvm-clock: neither KVM nor the clock is hidden from it.
 fn finds_kvmclock(domain: &Domain<'_>) -> bool {
-    let shown = !matches!(domain.feature("hypervisor"), Some((_, false)))
-        && !matches!(domain.switched("kvm", "hidden"), Some((_, true)));
+    let shown =
+        !domain.hides_hypervisor() && !matches!(domain.switched("kvm", "hidden"), Some((_, true)));
     shown && domain.present("kvmclock") != Some(false)
 }
 

@@ -204,6 +204,11 @@ impl<'a> Domain<'a> {
         self.timer("tsc").and_then(|timer| timer.value("frequency"))
     }
 
+    /// Returns whether the domain hides from its guest that there is a hypervisor.
+    pub(crate) fn hides_hypervisor(&self) -> bool {
+        self.feature("hypervisor").is_some_and(|(_, on)| !on)
+    }
+
     /// Returns `<feature name=... policy=...>` of the CPU; the last one applies.
     pub(crate) fn feature(&self, name: &'a str) -> Option<(&'a Element, bool)> {
         let feature = self.asked(name).filter(|f| f.value("policy") != Some("optional"))?;

@@ -145,8 +145,7 @@ fn clocks(domain: &Domain<'_>) -> Clocks {
     clocks.emulated |= domain.emulated();
     clocks.kvm = domain.kind == "kvm" && !clocks.emulated;
     if domain.line.cpu().is_none() {
-        let off = |name| domain.feature(name).is_some_and(|(_, on)| !on);
-        let seen = !off("hypervisor");
+        let seen = !domain.hides_hypervisor();
         let hidden = domain.switched("kvm", "hidden").is_some_and(|(_, on)| on);
         let said = domain.timer("kvmclock").is_some_and(|it| it.attribute("present").is_some());
         let off = said && domain.present("kvmclock") != Some(true);
@@ -246,8 +245,7 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
     let timer = domain.timer("hypervclock");
     if let (Some(timer), Some(true)) = (timer, domain.present("hypervclock")) {
         // With another -cpu it never reaches QEMU, and a guest that sees no hypervisor does not look for its page.
-        let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
-        let reaches = domain.line.cpu().is_none() && !hidden;
+        let reaches = domain.line.cpu().is_none() && !domain.hides_hypervisor();
         return reaches.then(|| Finding::new(rule!("lv-hypervclock-ok"), timer.open.clone()));
     }
     if domain.guest != Guest::Windows || domain.line.cpu().is_some() || !domain.pc() {
@@ -278,7 +276,9 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
         );
     }
     // If even the hypervisor is hidden, the author wants it hidden.
-    let hidden = domain.feature("hypervisor").is_some_and(|(_, on)| !on);
-    let edit = if hidden { None } else { place::timer(domain, "hypervclock", "present", "yes") };
+    let edit = match domain.hides_hypervisor() {
+        true => None,
+        false => place::timer(domain, "hypervclock", "present", "yes"),
+    };
     Some(finding.edits(edit))
 }

@@ -331,8 +331,7 @@ fn timers(
     }
     let name = domain.get("name").map(Setting::text).unwrap_or_default();
     // Of a guest that is known to be Windows, a part of the name is enough: `xp`.
-    let is_old = || old_windows(&name) || old_windows(&format!("windows {name}"));
-    if !(guest == Guest::Windows && is_old()) {
+    if !(guest == Guest::Windows && old_windows(&format!("windows {name}"))) {
         viridian(domain, guest, hvm, partial, findings);
     }
 }
