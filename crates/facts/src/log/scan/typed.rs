@@ -44,7 +44,7 @@ fn open_quote(head: &str) -> Option<char> {
 }
 
 /// Whether an event may change the clocksource in use.
-fn changes(event: &Event) -> bool {
+pub(super) fn changes(event: &Event) -> bool {
     matches!(
         event,
         Event::Switched(_)
