@@ -82,7 +82,8 @@ impl Scanner {
         let (first, others) =
             inline::split(line.message, line.at, false).unwrap_or((line.message, Vec::new()));
         let event = parse::parse(first, Groups::of(first));
-        let is_known = line.at.is_some_and(|at| self.store.has_line(at, line.message));
+        let is_boot = matches!(event, Some(Event::Banner(_)));
+        let is_known = !is_boot && line.at.is_some_and(|at| self.store.has_line(at, line.message));
         // The command has the whole message between quotation marks, as a pattern or as a text to print. Names in a
         // message are in a pair of them.
         let open = open_quote(typed.head);
@@ -91,7 +92,8 @@ impl Scanner {
             return;
         }
         // A command or a comment may repeat a message after a blank; the kernel prints wherever the cursor is.
-        let follows = line.at.zip(self.last_at).is_none_or(|(at, last)| at >= last);
+        // The first line of another boot follows the command that restarted the machine.
+        let follows = is_boot || line.at.zip(self.last_at).is_none_or(|(at, last)| at >= last);
         let believed = follows && open.is_none() && !typed.head.ends_with(char::is_whitespace);
         if !believed {
             if event.as_ref().is_some_and(changes) {
@@ -169,6 +171,15 @@ mod tests {
             "# see [    1.910000] clocksource: Switched to clocksource tsc".to_owned(),
         ] {
             assert_eq!(read(&line), (Some("tsc".to_owned()), false), "{line}");
+        }
+    }
+
+    #[test]
+    fn boot_behind_a_command_is_another_one() {
+        let boot = "[    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n";
+        for (head, boots) in [("/ # restart now", 2), ("# restart", 2), ("# it was ", 1)] {
+            let text = format!("{boot}{FRONT}{head}{boot}[    3.000000] sd: y\n");
+            assert_eq!(KernelLog::scan(text.as_bytes(), "log").unwrap().boots, boots, "{head}");
         }
     }
 
