@@ -195,8 +195,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         && demoted.as_ref().is_none_or(|(entry, _)| entry.line < line)
     {
         return unknown(&format!(
-            "a message of the kernel about another clocksource is cut off ({}:{line}): what it says \
-             is not known",
+            "a message of the kernel about another clocksource is cut off, or a person may have typed it \
+             ({}:{line}): what it says is not known",
             log.name
         ));
     }

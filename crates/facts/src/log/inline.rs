@@ -49,6 +49,16 @@ pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&st
     Some((head, parts.collect()))
 }
 
+/// The text from the first time stamp on that is too late to be of the next message: the kernel printed the rest of the
+/// line long after its beginning, or the message quotes another one.
+pub(super) fn late(message: &str, at: Option<f64>) -> Option<&str> {
+    let at = at?;
+    let (start, _) = message.match_indices('[').find(|(start, _)| {
+        *start > 0 && printk_stamp(&message[*start..]).is_some_and(|stamp| stamp >= at + APART_S)
+    })?;
+    (!foreign(&message[..start])).then(|| &message[start..])
+}
+
 /// Whether another message begins here.
 fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
     if sign == "<" {
@@ -125,6 +135,20 @@ mod tests {
         let found = events(text);
         assert!(found.contains(&Event::Refined { khz: 2_593_906 }), "{found:?}");
         assert!(found.contains(&Event::Switched("tsc".to_owned())), "{found:?}");
+    }
+
+    #[test]
+    fn message_long_after_the_beginning_of_its_line_leaves_the_clocksource_open() {
+        let open = |line: &str, name: &str| {
+            let text = format!("[    2.000000] clocksource: Switched to clocksource tsc\n{line}\n");
+            KernelLog::scan(text.as_bytes(), name).unwrap().change_cut.is_some()
+        };
+        let late = format!("[    9.000000] probe: waiting ...[  900.100000] {HPET}");
+        assert!(open(&late, "log"));
+        assert!(!open(&late, "/dev/kmsg"));
+        let label = format!("[    9.000000] BTRFS: device label a[  900.100000] {HPET}");
+        assert!(!open(&label, "log"));
+        assert!(!open("[    9.000000] probe: waiting ...[  900.100000] usb 1-1: new", "log"));
     }
 
     #[test]

@@ -127,7 +127,8 @@ pub struct KernelLog {
     /// Whether a reading of `current_clocksource` was discarded, because its name was truncated.
     #[serde(skip)]
     pub reading_cut: bool,
-    /// The line of the last message of this boot about another clocksource, which is truncated before the name.
+    /// The line of the last message of this boot about another clocksource, which is truncated before the name, or
+    /// which a person may have typed.
     #[serde(skip)]
     pub change_cut: Option<u64>,
     /// The reason why the text mixes machines or states that cannot be separated: the end of a sentence.

@@ -13,6 +13,7 @@ mod older;
 mod reprinted;
 mod sample;
 mod shell;
+mod typed;
 
 use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -21,7 +22,7 @@ use super::extent::Gather;
 use super::keywords::Finder;
 use super::lines::{
     LINE_LIMIT, count_lines, is_comment, is_source, line_around, newlines_within, next_line,
-    previous_line, text,
+    previous_line,
 };
 use super::parse::{self, Groups};
 use super::prefix::{Stripped, strip};
@@ -249,31 +250,31 @@ impl Scanner {
         keep
     }
 
-    /// Handles the line `start..end`; returns the offset up to which text was used.
-    fn line_at(
+    /// Handles the line `start..end`, or the part `raw` of it; returns the offset up to which text was used.
+    fn line_of(
         &mut self,
         window: &[u8],
         start: usize,
         end: usize,
         complete: usize,
         groups: Groups,
+        raw: &str,
     ) -> usize {
-        let raw = text(window, start, end);
         if groups.separator {
             if raw.starts_with("-- Boot ") || raw.starts_with("-- Reboot") {
                 self.new_boot();
                 return end;
             }
             // The same boot may be printed again after a prompt.
-            self.prompted |= transcript::is_prompt(&raw);
-            self.of_host(&raw);
+            self.prompted |= transcript::is_prompt(raw);
+            self.of_host(raw);
         }
         let place = Place { window, start, end, complete, wrapped: self.columns.wrapped };
-        if is_comment(&raw) || is_source(&raw) || shell::is_comment_of_source(place, &raw) {
+        if is_comment(raw) || is_source(raw) || shell::is_comment_of_source(place, raw) {
             return end;
         }
-        let prompt = transcript::is_prompt(&raw);
-        let json = journal::message(&raw);
+        let prompt = transcript::is_prompt(raw);
+        let json = journal::message(raw);
         if further::is_of_record(window, start) {
             return end;
         }
@@ -281,7 +282,7 @@ impl Scanner {
             Some(entry) if !entry.kernel => return end,
             Some(entry) if entry.sure => Stripped::of_the_kernel(&entry.message, entry.at),
             Some(entry) => strip(&entry.message),
-            None => strip(&raw),
+            None => strip(raw),
         };
         // If headers name the kernel, a line with a date and without such a header is of a program.
         self.named |= line.named && line.kernel == Some(true);
@@ -293,7 +294,7 @@ impl Scanner {
         if line.program && self.own {
             return end;
         }
-        if json.is_none() && self.is_forwarded(place, &raw, &line) {
+        if json.is_none() && self.is_forwarded(place, raw, &line) {
             return end;
         }
         // A line of this boot that is quoted after the log does not begin another boot.
@@ -327,7 +328,7 @@ impl Scanner {
         let mut used_to = end;
         let mut event = None;
         let mut whole = None;
-        let comment = self.is_comment(place, &raw, &line);
+        let comment = self.is_comment(place, raw, &line);
         if !prompt && !comment {
             event = parse::parse(line.message, groups)
                 .filter(|event| !(end == complete && cut::may_be_cut(event)));
@@ -339,7 +340,7 @@ impl Scanner {
             // A message that is interrupted by another one does not continue in the next line.
             if more.is_empty()
                 && let Some((joined, to, text)) =
-                    continuation::with_next(place, prefixed, &raw, line.message, alone)
+                    continuation::with_next(place, prefixed, raw, line.message, alone)
             {
                 event = Some(joined);
                 used_to = to;
@@ -351,7 +352,7 @@ impl Scanner {
             } else if event.is_none() && self.prefixed && line.kernel.is_none() {
                 event = continuation::with_previous(place, line.message, groups);
             }
-            if event.is_some() && continuation::of_a_record(place, &raw, &line) {
+            if event.is_some() && continuation::of_a_record(place, raw, &line) {
                 return end;
             }
             self.bare += u32::from(event.is_some() && line.is_message());
@@ -360,17 +361,17 @@ impl Scanner {
         }
         // The output of a shell has no time stamp of the kernel.
         if event.is_none() && line.kernel.is_none() {
-            if let Some((written, to)) = self.broken_write(place, &raw) {
+            if let Some((written, to)) = self.broken_write(place, raw) {
                 self.keep(written.0, &written.1, None);
                 return used_to.max(to);
             }
             let read = transcript::told(line.message).map(|event| (event, end));
             let read =
-                read.or_else(|| transcript::reading(&raw, || next_line(window, end, complete)));
+                read.or_else(|| transcript::reading(raw, || next_line(window, end, complete)));
             let read = read.filter(|(event, _)| !is_of_command_above(place, event));
             if let Some((read, to)) = read {
                 used_to = used_to.max(to);
-                if is_expected(place, &read) || is_configured(place, &raw, &read) {
+                if is_expected(place, &read) || is_configured(place, raw, &read) {
                     return used_to;
                 }
                 event = Some(read);
@@ -392,10 +393,10 @@ impl Scanner {
             self.log.change_cut = Some(self.line);
         }
         if let Some(event) = event {
-            let raw = if more.is_empty() { &*raw } else { inside::up_to(&raw, line.message) };
+            let raw = if more.is_empty() { raw } else { inside::up_to(raw, line.message) };
             self.keep(event, whole.as_deref().unwrap_or(raw), line.at);
         } else if line.kernel.is_none() && !prompt && !comment {
-            let (spans, to) = spans::of(&raw, || next_line(window, end, complete));
+            let (spans, to) = spans::of(raw, || next_line(window, end, complete));
             for (text, at, event) in spans {
                 used_to = used_to.max(to);
                 self.store.note(self.line, &event);

@@ -15,11 +15,19 @@ const SECTIONS: usize = 8;
 const HEADINGS: usize = 256;
 
 /// Pairs of heading words: a machine of the first list is not one of the second.
-const PAIRS: [[&[&str]; 2]; 4] = [
+const PAIRS: [[&[&str]; 2]; 5] = [
     [&["host", "hypervisor", "dom0", "metal"], &["guest", "vm", "domu", "virtual"]],
     [&["old", "older"], &["new", "newer"]],
     [&["good", "working", "works"], &["bad", "broken", "failing"]],
     [&["fast"], &["slow"]],
+    [&["patched"], &["unpatched"]],
+];
+
+/// Words of headings for an earlier and for a later state. Where the earlier one comes first, the text is in the order
+/// of time and its last state is the one that counts.
+const TIMES: [&[&str]; 2] = [
+    &["before", "previous", "previously", "earlier", "then", "yesterday"],
+    &["after", "afterwards", "now", "today", "current", "currently", "new", "newer"],
 ];
 
 /// Words in lines that show the clocksource in use.
@@ -31,10 +39,12 @@ const TELLING: [&str; 5] = [
     "Marking clocksource",
 ];
 
-/// The distinguishing parts of a heading: for each pair, which one; a version; a host.
+/// The distinguishing parts of a heading: for each pair, which one; a time; a version; a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Of {
     pairs: [Option<usize>; PAIRS.len()],
+    /// Which of [`TIMES`].
+    time: Option<usize>,
     version: Option<String>,
     host: Option<String>,
     /// A file.
@@ -63,6 +73,11 @@ impl Of {
     }
 
     fn differs(&self, other: &Self) -> bool {
+        matches!((self.time, other.time), (Some(a), Some(b)) if a != b) || self.is_of_another(other)
+    }
+
+    /// Whether two headings are of different machines or kernels, and not only of different times.
+    fn is_of_another(&self, other: &Self) -> bool {
         let pairs = self.pairs.iter().zip(&other.pairs);
         pairs.into_iter().any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
             || matches!((&self.version, &other.version), (Some(a), Some(b)) if a != b)
@@ -150,6 +165,12 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     if parts < 2 && found.first().is_some_and(|(_, of)| *of == Of::default()) {
         return Vec::new();
     }
+    if let [(_, first), (_, second)] = found.as_slice()
+        && (first.time, second.time) == (Some(0), Some(1))
+        && !first.is_of_another(second)
+    {
+        return Vec::new();
+    }
     let sections: Vec<Section> = found.into_iter().map(|(section, _)| section).collect();
     if (2..=SECTIONS).contains(&sections.len()) { sections } else { Vec::new() }
 }
@@ -212,7 +233,9 @@ fn heading(line: &str) -> Option<(String, Of)> {
     }
     let marked = line.starts_with(['#', '=', '*']);
     let bare = line.trim_matches(|c: char| "#=*-_ ".contains(c));
-    let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare))?;
+    let alone = bare.trim_matches(['[', ']', '(', ')']);
+    let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare));
+    let name = name.or_else(|| is_heading_alone(alone).then_some(alone))?;
     let name = name.trim_matches(|c: char| "*_ ".contains(c));
     if name.is_empty()
         || name.len() > LONGEST
@@ -229,7 +252,10 @@ fn heading(line: &str) -> Option<(String, Of)> {
             .map(|word| word.trim_matches('.'))
             .filter(|word| !word.is_empty())
     };
-    let mut of = Of::default();
+    let mut of = Of {
+        time: words().next().and_then(|word| TIMES.iter().position(|list| list.contains(&word))),
+        ..Of::default()
+    };
     for (slot, pair) in of.pairs.iter_mut().zip(PAIRS) {
         *slot = words().find_map(|word| pair.iter().position(|list| list.contains(&word)));
     }
@@ -245,8 +271,30 @@ fn heading(line: &str) -> Option<(String, Of)> {
         .find_map(|pair| numbered(pair[0], Some(pair[1])))
         .or_else(|| all.iter().find_map(|word| numbered(word, None)));
     of.kind = KINDS.into_iter().find(|kind| all.contains(kind));
-    of.version = words().find(version).filter(|_| names_kernel).map(str::to_owned);
+    of.version =
+        words().find(version).filter(|_| names_kernel || is_release(name)).map(str::to_owned);
     (of != Of::default()).then(|| (name.to_owned(), of))
+}
+
+/// Whether a line is a heading although it has no sign of one: a word of a pair, or the release of a kernel.
+fn is_heading_alone(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    let mut words = PAIRS.iter().chain([&TIMES]).flatten().flat_map(|list| list.iter());
+    words.any(|word| *word == lower) || is_release(line)
+}
+
+/// Whether a text is the release of a kernel and nothing else: `6.1.76`, `v6.8`, `5.15.0-91-generic`. Two numbers alone
+/// are those of a chapter.
+fn is_release(text: &str) -> bool {
+    let begin = ["linux-", "Linux-", "linux ", "Linux ", "v"];
+    let named = begin.iter().find_map(|begin| text.strip_prefix(begin));
+    let release = named.unwrap_or(text);
+    let numbers = release.split('-').next().unwrap_or_default();
+    let count = numbers.split('.').count();
+    !release.contains(char::is_whitespace)
+        && release.starts_with(|c: char| ('2'..='9').contains(&c))
+        && (count == 3 || count == 2 && (named.is_some() || release.contains("-rc")))
+        && numbers.split('.').all(|number| number.len() <= 3 && number.parse::<u16>().is_ok())
 }
 
 /// The number or the letter of a machine: `server a`, `host1`.
@@ -328,6 +376,15 @@ mod tests {
             ["Bad boot:", "Good boot:"],
             ["### 6.8.4 (slow)", "### 6.1.76 (fast)"],
             ["host1:", "host2:"],
+            ["new", "before"],
+            ["After:", "Before:"],
+            ["Now", "Then"],
+            ["good", "bad"],
+            ["[old]", "[new]"],
+            ["patched", "unpatched"],
+            ["6.8.4", "6.1.76"],
+            ["5.15.0-91-generic", "5.4.0-100-generic"],
+            ["v6.8:", "v6.1:"],
             ["My laptop:", "The Raspberry Pi next to it:"],
             ["On the host:", "In the guest:"],
             ["$ ssh web1 dmesg | grep clocksource", "$ ssh -p 22 root@db2 'dmesg'"],
@@ -372,6 +429,9 @@ mod tests {
         for text in [
             format!("Before:\n{line}After:\n{line}"),
             format!("Host:\n{line}Guest:\nnothing\n"),
+            format!("Before\n{line}Now:\n{line}"),
+            format!("6.1\n{line}6.2\n{line}"),
+            format!("bad luck\n{line}good\n{line}"),
             format!("Linux host: x\n{line}[    1.000000] vm: guest:\n{line}"),
         ] {
             assert!(found(&text).is_empty(), "{text}");

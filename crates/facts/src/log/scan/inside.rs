@@ -1,5 +1,6 @@
 //! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
+use super::typed::changes;
 use super::{STAMPED, Scanner, Stripped};
 use crate::log::banner;
 use crate::log::continuation::{self, Place};
@@ -36,9 +37,15 @@ impl Scanner {
     }
 
     /// Truncates the message of a line where another one begins, and returns the others.
-    pub(super) fn others<'a>(&self, line: &mut Stripped<'a>) -> Vec<&'a str> {
+    pub(super) fn others<'a>(&mut self, line: &mut Stripped<'a>) -> Vec<&'a str> {
         if inline::is_of_records(&self.log.name) {
             return Vec::new();
+        }
+        if let Some(late) = inline::late(line.message, line.at) {
+            let message = strip(late).message;
+            if parse::parse(message, Groups::of(message)).as_ref().is_some_and(changes) {
+                self.log.change_cut = Some(self.line);
+            }
         }
         let Some((head, others)) = inline::split(line.message, line.at, self.levels()) else {
             return Vec::new();
