@@ -138,9 +138,17 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
         }
         findings.push(finding);
     }
-    for parameter in parameters.iter().filter(|parameter| parameter.text == "notsc") {
-        let fix = "remove notsc, unless the TSC of that machine is known to be wrong";
-        findings.push(Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix));
+    for parameter in parameters {
+        let summary = match parameter.text.as_str() {
+            "notsc" => None,
+            "tsc=unstable" => Some("tsc=unstable: the kernel treats the TSC as unstable"),
+            _ => continue,
+        };
+        let text = &parameter.text;
+        let fix = format!("remove {text}, unless the TSC of that machine is known to be wrong");
+        let mut finding = Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix);
+        finding = summary.into_iter().fold(finding, Finding::summary);
+        findings.push(finding);
     }
     for parameter in parameters {
         if matches!(
@@ -247,6 +255,18 @@ mod tests {
             assert_eq!(of(open), [""; 0], "{open}");
         }
         assert_eq!(of("/sys/devices/system/clocksource/clocksource0/tsc"), [""; 0]);
+    }
+
+    #[test]
+    fn tsc_that_is_called_unstable_is_not_used() {
+        let of = |text: &str| {
+            let found = lint(text, 0, true).into_iter();
+            found.map(|it| (it.rule.id, it.summary.unwrap_or_default())).collect::<Vec<_>>()
+        };
+        let words = "tsc=unstable: the kernel treats the TSC as unstable".to_owned();
+        assert_eq!(of("quiet tsc=unstable"), [("cmdline-notsc", words)]);
+        assert_eq!(of("quiet notsc"), [("cmdline-notsc", String::new())]);
+        assert_eq!(of("quiet tsc=nowatchdog"), []);
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub(super) fn looked_for<'t>(
                 .find(told)
                 .or_else(|| {
                     let parts = pieces(of_line).filter(|_| searches);
+                    let parts = parts.filter(|piece| !is_unit(piece));
                     parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
                 })
                 .or_else(|| segments(of_line).filter(|_| searches).find(parts_words))
@@ -143,8 +144,17 @@ pub(super) fn options(text: &str, edit: &Edit) -> Vec<String> {
 /// Returns the place of an option's name in a text, in any spelling.
 pub(super) fn named<'t>(text: &'t str, option: &str) -> Option<&'t str> {
     let plain = text.to_ascii_lowercase().replace('_', "-");
-    let at = plain.find(option)?;
+    let of_unit = |at: usize| {
+        let rest = plain.get(at..).and_then(|rest| pieces(rest).next());
+        rest.is_some_and(is_unit)
+    };
+    let (at, _) = plain.match_indices(option).find(|(at, _)| !of_unit(*at))?;
     text.get(at..at + option.len())
+}
+
+/// Whether a piece is the name of a unit or a control group of systemd: `machine.slice` has nothing of `-machine`.
+fn is_unit(piece: &str) -> bool {
+    [".slice", ".scope", ".service", ".socket"].iter().any(|kind| piece.ends_with(kind))
 }
 
 /// Returns the parts of a piece after each `=`.
@@ -269,6 +279,29 @@ mod tests {
             "test \"$1\" = start && echo 'host is ready'",
         ] {
             assert_eq!(found(rest), None, "{rest}");
+        }
+    }
+
+    #[test]
+    fn unit_of_systemd_has_no_option() {
+        let of = |rest: &str| {
+            let own = "qemu-system-x86_64 -enable-kvm -no-hpet -m 1G\n";
+            let text = format!("{own}{rest}");
+            let at = text.find("-no-hpet").unwrap();
+            let edit =
+                Edit { span: at..at + "-no-hpet".len(), with: "-machine hpet=off".to_owned() };
+            looked_for(&text, &edit, &(0..own.len()), std::slice::from_ref(&(0..own.len())))
+                .map(|(_, piece)| piece.to_owned())
+        };
+        for rest in [
+            "echo $$ >/sys/fs/cgroup/machine.slice/tasks",
+            "[ -d /machine.slice ]",
+            "GROUP=/machine.slice",
+        ] {
+            assert_eq!(of(rest), None, "{rest}");
+        }
+        for rest in ["pgrep -f machine", "[[ $a == *-machine* ]]", "M=-machine"] {
+            assert!(of(rest).is_some(), "{rest}");
         }
     }
 

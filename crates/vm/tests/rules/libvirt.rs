@@ -163,6 +163,21 @@ fn libvirt_emulated_domains_have_no_clock_of_kvm() {
     let found = ids(kind, &emulated(&domain("debian", "", PLAIN_CPU, &timers, "")));
     let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
     assert_eq!(ids, ["lv-emulated"]);
+    // Of another accelerator beside it, only a start shows which one QEMU takes.
+    let said = |arguments: &[&str]| {
+        let arguments: String =
+            arguments.iter().map(|it| format!("<qemu:arg value='{it}'/>")).collect();
+        let line = format!("  <qemu:commandline>{arguments}</qemu:commandline>\n</domain>");
+        let text = emulated(&plain).replace("</domain>", &line);
+        let found = lint(&document(kind, &text)).unwrap().findings;
+        found.into_iter().find(|it| it.rule.id == "lv-emulated").and_then(|it| it.summary)
+    };
+    for other in [&["-accel", "kvm"][..], &["-machine", "q35,accel=hvf"], &["-enable-kvm"]] {
+        assert!(said(other).is_some_and(|it| it.contains("refuses both")), "{other:?}");
+    }
+    for same in [&["-accel", "tcg,thread=multi"][..], &["-smp", "2"]] {
+        assert_eq!(said(same), None, "{same:?}");
+    }
     let invtsc = domain(
         "debian",
         "",

@@ -106,12 +106,37 @@ fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
     let Some(element) = domain.element.filter(|_| domain.pc()) else { return out };
     let kind =
         element.attribute("type").map_or_else(|| element.open.clone(), |it| it.whole.clone());
-    out.push(Finding::new(rule!("lv-emulated"), kind).fix("type='kvm', where the host has KVM"));
+    let finding = Finding::new(rule!("lv-emulated"), kind);
+    if let Some(words) = accelerated(domain) {
+        out.push(
+            finding
+                .summary(words)
+                .fix("type='kvm' where the host has KVM, and no accelerator in qemu:commandline"),
+        );
+        return out;
+    }
+    out.push(finding.fix("type='kvm', where the host has KVM"));
     if let Some((feature, true)) = domain.feature("invtsc") {
         let words = "remove the feature, or write type='kvm'";
         out.push(Finding::new(rule!("lv-invtsc-emulated"), feature.open.clone()).fix(words));
     }
     out
+}
+
+/// Returns the words about an emulated domain whose `<qemu:commandline>` requests another accelerator.
+///
+/// libvirt passes `-accel tcg`, or `-machine accel=tcg` before 7.0. QEMU tries several `-accel` in their order, and
+/// refuses `-accel` beside `-machine accel=` (softmmu/vl.c, configure_accelerators(), since 5.0); of several `-machine`
+/// the last one applies.
+fn accelerated(domain: &Domain<'_>) -> Option<&'static str> {
+    let said = domain.line.accelerators();
+    if said.iter().all(|accel| accel.starts_with("tcg")) {
+        return None;
+    }
+    Some(
+        "the domain is declared as emulated (type='qemu'), and qemu:commandline requests an accelerator: QEMU refuses \
+         both, or takes one of them, by the versions of QEMU and libvirt",
+    )
 }
 
 /// A frequency that no processor has.

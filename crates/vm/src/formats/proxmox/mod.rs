@@ -327,7 +327,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
             .severity(severity)
             .summary(format!("a -cpu in args replaces the one that Proxmox VE generates: {words} never reaches QEMU"))
             .fix(
-                "put it in cpu: (cpu: host,hidden=1,flags=+aes) or, for other features such as \
+                "put it in cpu: (cpu: TYPE,flags=+aes) or, for other features such as \
                  invtsc, in a separate model in /etc/pve/virtual-guest/cpu-models.conf; then remove \
                  -cpu from args",
             ),

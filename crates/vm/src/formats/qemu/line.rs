@@ -197,7 +197,8 @@ impl Line {
         !said.is_empty() && said.iter().all(|accel| accel.starts_with("tcg"))
     }
 
-    pub(super) fn accelerators(&self) -> Vec<String> {
+    /// Returns every accelerator that is requested.
+    pub(crate) fn accelerators(&self) -> Vec<String> {
         let of_machine = |machine: &Properties| machine.value("accel").map(str::to_owned);
         self.accels.iter().cloned().chain(self.machines.iter().filter_map(of_machine)).collect()
     }

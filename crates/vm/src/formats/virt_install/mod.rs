@@ -327,6 +327,14 @@ fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {
             Some((policy @ ("require" | "disable" | "optional" | "force" | "forbid"), name)) => {
                 made.features.push((name.to_owned(), policy.to_owned(), at.clone()));
             }
+            // The short form of two of the policies (virtinst/cli.py, ParserCPU).
+            None => {
+                let short = part.strip_prefix('+').map(|name| (name, "force"));
+                let short = short.or_else(|| Some((part.strip_prefix('-')?, "disable")));
+                made.features.extend(
+                    short.map(|(name, policy)| (name.to_owned(), policy.to_owned(), at.clone())),
+                );
+            }
             _ => {}
         }
     }

@@ -252,3 +252,14 @@ fn name_of_a_container_is_no_command() {
         ["lv-hpet-on"]
     );
 }
+
+#[test]
+fn short_forms_of_policies_are_read() {
+    let of = |cpu: &str| {
+        bad(&format!("virt-install --name a --os-variant debian12 --import --cpu {cpu}\n"))
+    };
+    assert_eq!(of("host-passthrough,-hypervisor"), ["lv-hypervisor-hidden"]);
+    assert_eq!(of("host-model,+x2apic,-rdtscp"), ["lv-rdtscp-off"]);
+    assert_eq!(of("host-passthrough,+invtsc"), ["lv-invtsc-no-freq"]);
+    assert_eq!(of("host-passthrough,+x2apic"), [""; 0]);
+}

@@ -366,7 +366,9 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
         Guest::Windows => ("Windows", "Hyper-V's reference page", "hyperv"),
         _ => ("Linux", "its paravirtual clock", "kvm"),
     };
-    let linux = matches!(machine.guest().0, Guest::Linux | Guest::Windows);
+    let (guest, known) = machine.guest();
+    let known = known || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
+    let linux = matches!(guest, Guest::Linux | Guest::Windows) && (known || machine.own_file);
     let kvm = provider.as_deref().is_some_and(|it| it == "default" || it == own);
     let span = machine.cpus.as_ref().map_or_else(|| machine.head.clone(), |c| c.span.clone());
     let fix = "VBoxManage setextradata VM VBoxInternal/TM/TSCMode RealTSCOffset, on a host whose TSC is \
@@ -374,8 +376,10 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
     let mut finding = Finding::new(rule!("vb-smp-tsc-emulated"), span)
         .summary(format!("{count} vCPUs without TSCMode: {why}"))
         .fix(fix);
-    // A variable names the type.
-    let is_open = !machine.complete || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
+    // A variable names the type. One that VirtualBox does not know has a separate finding.
+    let is_open = !machine.complete
+        || !known && !machine.own_file
+        || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
     if (linux && kvm) || is_open {
         finding.severity = Severity::Info;
         // An older Windows has none to enable.
@@ -404,7 +408,11 @@ fn provider(judge: &mut Judge<'_>) {
     let machine = judge.machine;
     let (guest, known) = machine.guest();
     let head = || machine.head.clone();
-    if !known && machine.own_file {
+    // In a script, another system of templates may still fill in a value.
+    let named = machine.os.as_ref().is_some_and(|os| {
+        os.value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- .".contains(&b))
+    });
+    if !known && (machine.own_file || named) {
         let span = machine.os.as_ref().map_or_else(head, |os| os.span.clone());
         let fix = "choose a type of `VBoxManage list ostypes`";
         judge.add(Finding::new(rule!("vb-ostype-unknown"), span).fix(fix));

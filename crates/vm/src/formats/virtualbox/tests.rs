@@ -373,6 +373,24 @@ fn type_in_a_variable_leaves_it_open_whether_reads_trap() {
 }
 
 #[test]
+fn type_of_a_script_that_virtualbox_does_not_know() {
+    let text = "VBoxManage createvm --name a --ostype ubuntu-64 --register\nVBoxManage modifyvm a --cpus 2\n";
+    assert_eq!(script(text), ["vb-ostype-unknown"]);
+    // No provider is chosen for it, so nothing is said of a paravirtual clock.
+    let report = testing::report(Kind::Virtualbox, "a.sh", text);
+    assert!(
+        report.findings.iter().all(|it| !it
+            .summary
+            .as_deref()
+            .unwrap_or("")
+            .contains("Linux turns on"))
+    );
+    for other in ["{{os}}", "@OS@", "%OS%", "<type>", "$1"] {
+        assert_eq!(script(&text.replace("ubuntu-64", other)), [""; 0], "{other}");
+    }
+}
+
+#[test]
 fn program_of_a_batch_file_is_known_in_any_case() {
     let text = "VboxManage createvm --name x --register --ostype FreeBSD_64\nVBOXMANAGE modifyvm x --cpus 2\n";
     assert_eq!(Kind::detect("make.bat", text), Some(Kind::Virtualbox));
