@@ -159,7 +159,7 @@ pub fn is_known(name: &str) -> bool {
     find(name).is_some() || RARE.contains(&name)
 }
 
-/// Whether a name is the begin of a longer one that some kernel has.
+/// Whether a name is the beginning of a longer one that some kernel has.
 #[must_use]
 pub(crate) fn begins_another(name: &str) -> bool {
     let longer = |known: &str| known.len() > name.len() && known.starts_with(name);

@@ -165,7 +165,7 @@ fn finish(result: c_int) -> c_int {
 }
 
 /// # Safety
-/// As of `clock_gettime(3)`.
+/// The requirements of `clock_gettime(3)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
     if let Some(result) = time_of(clock, time) {
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::
 }
 
 /// # Safety
-/// As of `gettimeofday(3)`.
+/// The requirements of `gettimeofday(3)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut libc::c_void) -> c_int {
     if !zone.is_null() {

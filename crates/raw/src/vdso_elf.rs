@@ -8,7 +8,7 @@ use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 pub struct Export<'a> {
     /// The name.
     pub name: &'a str,
-    /// Bytes from the begin of the image.
+    /// Bytes from the beginning of the image.
     pub offset: u64,
     /// Its length in bytes, as its symbol states it.
     pub size: u64,

@@ -190,7 +190,7 @@ impl Text {
 
     /// The number of characters before an offset.
     fn before(&self, offset: usize) -> usize {
-        // The end of the text can be the begin of a step that has no characters.
+        // The end of the text can be the beginning of a step that has no characters.
         let step = (offset / STEP).min(self.characters.len().saturating_sub(1));
         let known = self.characters.get(step).copied().unwrap_or(0);
         known + characters(self.text.as_bytes().get(step * STEP..offset).unwrap_or_default())

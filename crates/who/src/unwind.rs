@@ -490,7 +490,7 @@ mod tests {
         let words = [0x1230, 0, 0, 0x1340, 0x1450];
         let at_call = sample(0x1105, &[0x1105], &words);
         assert_eq!(Unwinder::default().stack(&at_call, &Plain)[..2], [0x1105, 0x133f]);
-        // At the begin of the function nothing has been pushed yet.
+        // At the beginning of the function nothing has been pushed yet.
         let at_begin = sample(0x1100, &[0x1100], &words);
         assert_eq!(Unwinder::default().stack(&at_begin, &Plain)[..2], [0x1100, 0x122f]);
         // Where that word is not a return address, the stack is searched.

@@ -15,7 +15,7 @@ const ENOSYS: isize = 38;
 /// A system call with up to three arguments.
 ///
 /// # Safety
-/// As of that call.
+/// The requirements of the system call `number`.
 #[inline(always)]
 unsafe fn call(number: usize, one: usize, two: usize, three: usize) -> isize {
     let result: isize;

@@ -117,7 +117,7 @@ fn split(ns: u64) -> Timespec {
 }
 
 /// # Safety
-/// As of `clock_gettime(2)`: `time` can be written to.
+/// The requirements of `clock_gettime(2)`: `time` can be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_clock_gettime(id: i32, time: *mut Timespec) -> i32 {
     if is(Mode::Line) {
@@ -169,7 +169,7 @@ fn other_clock_gettime(id: i32, time: *mut Timespec) -> i32 {
 }
 
 /// # Safety
-/// As of `gettimeofday(2)`: both are null or can be written to.
+/// The requirements of `gettimeofday(2)`: both are null or can be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64) -> i32 {
     if is(Mode::Count) {
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn __vdso_gettimeofday(time: *mut Timeval, zone: *mut u64)
 }
 
 /// # Safety
-/// As of `time(2)`: null, or can be written to.
+/// The requirements of `time(2)`: null, or can be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_time(time: *mut i64) -> i64 {
     // It is coarse by itself: the kernel's own function is cheap with any clocksource.
@@ -225,21 +225,21 @@ pub unsafe extern "C" fn __vdso_time(time: *mut i64) -> i64 {
 }
 
 /// # Safety
-/// As of `getcpu(2)`.
+/// The requirements of `getcpu(2)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_getcpu(cpu: *mut u32, node: *mut u32, cache: *mut u8) -> i64 {
     calls::original_getcpu(cpu, node, cache)
 }
 
 /// # Safety
-/// As of `clock_getres(2)`.
+/// The requirements of `clock_getres(2)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_clock_getres(id: i32, resolution: *mut Timespec) -> i32 {
     calls::original_clock_getres(id, resolution)
 }
 
 /// # Safety
-/// As of the vDSO's function of this name (since 6.11).
+/// The requirements of the vDSO's function of this name (since 6.11).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __vdso_getrandom(
     buffer: *mut u8,

@@ -4,7 +4,7 @@
 use crate::symbols::{Frame, FrameKind};
 use crate::watched::jdk_library;
 
-/// Files of machines, by the begin of their names.
+/// Files of machines, by the beginning of their names.
 const FILES: [&str; 14] = [
     "libpython",
     "libpypy",

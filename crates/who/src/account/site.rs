@@ -219,7 +219,7 @@ fn is_caller_of_values(name: &str) -> bool {
 /// `app::main::{closure#0}`.
 fn callable(name: &str) -> Option<&str> {
     let found = ["{lambda(", "{closure"].iter().filter_map(|mark| name.find(mark)).min()?;
-    // Back to the begin of this argument of the template.
+    // Back to the beginning of this argument of the template.
     let mut depth = 0usize;
     let mut begin = 0;
     for (at, c) in name.get(..found)?.char_indices().rev() {

@@ -236,8 +236,8 @@ impl Table {
     }
 }
 
-/// Offsets in the program's own description of itself (`moduledata`): the begin of the code, and the begin of data for
-/// functions. The same from Go 1.20 to 1.26; until 1.19 only the first is needed.
+/// Offsets in the program's own description of itself (`moduledata`): the beginning of the code, and the
+/// beginning of data for functions. The same from Go 1.20 to 1.26; until 1.19 only the first is needed.
 const TEXT: u64 = 176;
 const DATA: u64 = 320;
 

@@ -1,4 +1,4 @@
-//! The size of a stack frame, from the instructions at the begin of its function.
+//! The size of a stack frame, from the instructions at the beginning of its function.
 //!
 //! The C code of musl has no unwind tables, and keeps no frame pointer. What its functions push before a call is known from
 //! their first instructions, and with it the place of the return address: a search of the stack could take a word that an

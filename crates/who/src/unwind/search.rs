@@ -98,7 +98,7 @@ pub(super) fn fit(address: u64, below: u64, function: Option<Function>, code: &d
 
 fn leads(target: u64, below: u64, function: Option<Function>, code: &dyn Code) -> Fit {
     let Some(function) = function else {
-        // The begin of a function without a name or a table is not known; it is before the address.
+        // The beginning of a function without a name or a table is not known; it is before the address.
         let near = target <= below && below - target < NEAR && code.function(target).is_none();
         return if near { Fit::Possible } else { Fit::No };
     };

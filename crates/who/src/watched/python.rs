@@ -95,7 +95,7 @@ pub struct Python {
     main: Range<u64>,
     /// By the address of the code object.
     code: HashMap<u64, Arc<Code>>,
-    /// By the begin of the instructions, which functions of equal code may share (3.10).
+    /// By the beginning of the instructions, which functions of equal code may share (3.10).
     by_instruction: BTreeMap<u64, Vec<Arc<Code>>>,
     /// Homes of the next instruction, and of the frame.
     homes: HashMap<(u64, Home), Votes>,

@@ -240,7 +240,7 @@ pub(crate) fn number_before(text: &str, key: &str, next: &str) -> Option<i64> {
     goes_on(behind_figure(rest, |byte| byte.is_ascii_digit())?, next).then(|| number(rest))?
 }
 
-/// Whether a text begins with a word, or is the begin of it.
+/// Whether a text begins with a word, or is the beginning of it.
 pub(crate) fn goes_on(text: &str, word: &str) -> bool {
     let text = text.trim();
     text.starts_with(word)

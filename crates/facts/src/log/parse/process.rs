@@ -1,7 +1,7 @@
 //! Messages about a process that begin with its name: `NAME[PID]: segfault at ...`, `NAME invoked oom-killer: ...`.
 //!
-//! Any user chooses such a name, so that it reads like the begin of another message. The kernel has no clock message of
-//! this form.
+//! Any user can choose such a name, so it can look like the beginning of another message. The kernel has no clock
+//! message of this form.
 
 /// The maximum length of a name, in bytes: `TASK_COMM_LEN` without the zero at the end.
 const NAME: usize = 15;

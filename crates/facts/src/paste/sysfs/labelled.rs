@@ -106,7 +106,7 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     if configured::is_entry(page.line(at), above, below) {
         return 0;
     }
-    // The begin of the line with which the kernel registers it, of which another copy is whole.
+    // The beginning of the line with which the kernel registers it, of which another copy is whole.
     let registers = format!("clocksource: {name}: mask");
     if lower.starts_with("clocksource: ") && page.lines().iter().any(|line| has(line, &registers)) {
         return 0;
