@@ -410,7 +410,8 @@ fn provider(judge: &mut Judge<'_>) {
     let head = || machine.head.clone();
     // In a script, another system of templates may still fill in a value.
     let named = machine.os.as_ref().is_some_and(|os| {
-        os.value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- .".contains(&b))
+        !os.value.is_empty()
+            && os.value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- .".contains(&b))
     });
     if !known && (machine.own_file || named) {
         let span = machine.os.as_ref().map_or_else(head, |os| os.span.clone());

@@ -385,7 +385,7 @@ fn type_of_a_script_that_virtualbox_does_not_know() {
             .unwrap_or("")
             .contains("Linux turns on"))
     );
-    for other in ["{{os}}", "@OS@", "%OS%", "<type>", "$1"] {
+    for other in ["{{os}}", "@OS@", "%OS%", "<type>", "$1", "\"\""] {
         assert_eq!(script(&text.replace("ubuntu-64", other)), [""; 0], "{other}");
     }
 }
