@@ -146,9 +146,11 @@ pub(crate) fn judge(parameters: &[Parameter], editable: bool) -> Vec<Finding> {
         };
         let text = &parameter.text;
         let fix = format!("remove {text}, unless the TSC of that machine is known to be wrong");
-        let mut finding = Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix);
-        finding = summary.into_iter().fold(finding, Finding::summary);
-        findings.push(finding);
+        let finding = Finding::new(rule!("cmdline-notsc"), parameter.span.clone()).fix(fix);
+        findings.push(match summary {
+            Some(words) => finding.summary(words),
+            None => finding,
+        });
     }
     for parameter in parameters {
         if matches!(

@@ -483,6 +483,19 @@ impl Event {
         std::mem::discriminant(self)
     }
 
+    /// Whether it may change the clocksource in use: the kernel switched, or gave one up.
+    pub(crate) fn changes_clocksource(&self) -> bool {
+        matches!(
+            self,
+            Self::Switched(_)
+                | Self::TscUnstable(_)
+                | Self::WatchdogMarked { .. }
+                | Self::WatchdogOld { .. }
+                | Self::WatchdogVerdict { .. }
+                | Self::WatchdogSkewed { .. }
+        )
+    }
+
     /// Whether the kernel printed it, and not a file or a command.
     #[must_use]
     pub fn is_printed(&self) -> bool {

@@ -43,15 +43,7 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn add(&mut self, line: u64, at: Option<f64>, raw: &str, event: Event) {
         self.switched |= matches!(event, Event::Switched(_));
-        self.decided |= matches!(
-            event,
-            Event::Switched(_)
-                | Event::TscUnstable(_)
-                | Event::WatchdogMarked { .. }
-                | Event::WatchdogOld { .. }
-                | Event::WatchdogVerdict { .. }
-                | Event::WatchdogSkewed { .. }
-        );
+        self.decided |= event.changes_clocksource();
         // One such event suffices to show the architecture, the age of the processor, or the beginning of user space.
         if matches!(event, Event::Arch(_) | Event::UserSpace | Event::RecentProcessor)
             && self.kinds.contains_key(&event.kind())

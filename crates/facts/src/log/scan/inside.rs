@@ -1,9 +1,9 @@
 //! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
-use super::typed::changes;
 use super::{STAMPED, Scanner, Stripped};
 use crate::log::banner;
 use crate::log::continuation::{self, Place};
+use crate::log::event::Event;
 use crate::log::inline;
 use crate::log::lines::{line_before, next_line, text};
 use crate::log::parse::{self, Groups};
@@ -43,7 +43,10 @@ impl Scanner {
         }
         if let Some(late) = inline::late(line.message, line.at) {
             let message = strip(late).message;
-            if parse::parse(message, Groups::of(message)).as_ref().is_some_and(changes) {
+            if parse::parse(message, Groups::of(message))
+                .as_ref()
+                .is_some_and(Event::changes_clocksource)
+            {
                 self.log.change_cut = Some(self.line);
             }
         }

@@ -43,19 +43,6 @@ fn open_quote(head: &str) -> Option<char> {
     open
 }
 
-/// Whether an event may change the clocksource in use.
-pub(super) fn changes(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Switched(_)
-            | Event::TscUnstable(_)
-            | Event::WatchdogMarked { .. }
-            | Event::WatchdogOld { .. }
-            | Event::WatchdogVerdict { .. }
-            | Event::WatchdogSkewed { .. }
-    )
-}
-
 impl Scanner {
     /// Handles the line `start..end`, in one part or in two; returns the offset up to which text was used.
     pub(super) fn line_at(
@@ -96,7 +83,7 @@ impl Scanner {
         let follows = is_boot || line.at.zip(self.last_at).is_none_or(|(at, last)| at >= last);
         let believed = follows && open.is_none() && !typed.head.ends_with(char::is_whitespace);
         if !believed {
-            if event.as_ref().is_some_and(changes) {
+            if event.as_ref().is_some_and(Event::changes_clocksource) {
                 self.log.change_cut = Some(self.line);
             }
             return;

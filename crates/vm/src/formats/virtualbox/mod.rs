@@ -362,13 +362,16 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
     let Some(count) = vcpus.filter(|count| *count > 1) else { return };
     let provider = machine.provider();
     // The default is KVM's interface for Linux, and Hyper-V's for Windows; both turn the trapping off.
-    let (who, what, own) = match machine.guest().0 {
+    let (guest, known) = machine.guest();
+    let (who, what, own) = match guest {
         Guest::Windows => ("Windows", "Hyper-V's reference page", "hyperv"),
         _ => ("Linux", "its paravirtual clock", "kvm"),
     };
-    let (guest, known) = machine.guest();
-    let known = known || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
-    let linux = matches!(guest, Guest::Linux | Guest::Windows) && (known || machine.own_file);
+    // A variable names the type.
+    let variable = machine.os.as_ref().is_some_and(|os| is_template(&os.value));
+    // A type in a script that VirtualBox does not know has a separate finding.
+    let unknown = !known && !variable && !machine.own_file;
+    let linux = matches!(guest, Guest::Linux | Guest::Windows) && !unknown;
     let kvm = provider.as_deref().is_some_and(|it| it == "default" || it == own);
     let span = machine.cpus.as_ref().map_or_else(|| machine.head.clone(), |c| c.span.clone());
     let fix = "VBoxManage setextradata VM VBoxInternal/TM/TSCMode RealTSCOffset, on a host whose TSC is \
@@ -376,10 +379,7 @@ fn emulated(judge: &mut Judge<'_>, keys: &tsc::Keys, vcpus: Option<u32>, why: &s
     let mut finding = Finding::new(rule!("vb-smp-tsc-emulated"), span)
         .summary(format!("{count} vCPUs without TSCMode: {why}"))
         .fix(fix);
-    // A variable names the type. One that VirtualBox does not know has a separate finding.
-    let is_open = !machine.complete
-        || !known && !machine.own_file
-        || machine.os.as_ref().is_some_and(|os| is_template(&os.value));
+    let is_open = !machine.complete || unknown || variable;
     if (linux && kvm) || is_open {
         finding.severity = Severity::Info;
         // An older Windows has none to enable.
