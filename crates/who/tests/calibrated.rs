@@ -177,7 +177,7 @@ impl Held {
             let row = profile.programs.iter().find(|row| row.function == function);
             if row.is_some() || !["place", "random"].iter().any(|kind| name.ends_with(kind)) {
                 let named = format!("{name} {function}");
-                self.judge("function", &named, share, row.and_then(|row| row.share_of_reads));
+                self.judge("function", &named, share, row.and_then(|row| row.reads.share_of_reads));
             }
         }
     }

@@ -77,8 +77,9 @@ fn callers_in_program_without_symbols_are_distinguished() {
     let mut parts: Vec<f64> = rows
         .iter()
         .flat_map(|row| {
-            let own = row.share_of_reads.map_or(0.0, |share| share.value);
-            let callers: Vec<f64> = row.callers.iter().map(|caller| own * caller.share).collect();
+            let own = row.reads.share_of_reads.map_or(0.0, |share| share.value);
+            let callers: Vec<f64> =
+                row.reads.callers.iter().map(|caller| own * caller.share).collect();
             if callers.is_empty() { vec![own] } else { callers }
         })
         .collect();

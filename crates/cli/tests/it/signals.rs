@@ -84,6 +84,21 @@ fn ended_by(child: &mut std::process::Child, target: i32, signal: i32) -> std::p
     }
 }
 
+/// Waits until the process has a handler for the signal: on a busy machine its start can take seconds.
+fn until_caught(child: &std::process::Child, signal: libc::c_int) {
+    let begun = Instant::now();
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let status = status.unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+    };
+    while !caught() && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn fifo(dir: &tempfile::TempDir) -> String {
     let path = dir.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -337,10 +352,10 @@ fn first_signal_ends_a_round_of_a_long_watch() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut command = inheriting(None, None);
         let mut child = command.args(["verify", "--soak", "--no-save"]).spawn().unwrap();
-        std::thread::sleep(Duration::from_secs(1));
-        let pid = i32::try_from(child.id()).unwrap();
+        until_caught(&child, signal);
+        std::thread::sleep(Duration::from_millis(500));
         let begun = Instant::now();
-        send_to(pid, signal);
+        send(&child, signal);
         let status = child.wait().unwrap();
         // A round takes ten seconds.
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());

@@ -8,6 +8,7 @@ use crate::classify::Path;
 use crate::clock::Api;
 use crate::watched::{OwnClock, Runtime};
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// Sums over everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -65,16 +66,10 @@ pub struct Row {
     pub saving_cpu_seconds: Option<f64>,
 }
 
-/// Reads from one function.
+/// The reads of one function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FunctionRow {
-    /// The function.
-    pub function: String,
-    /// The file that contains the function.
-    pub module: String,
-    /// The process.
-    pub pid: u32,
+pub struct FunctionReads {
     /// The functions that it calls to read the time; empty where it reads the clock itself.
     pub via: Vec<String>,
     /// The paths of its reads.
@@ -99,6 +94,21 @@ pub struct FunctionRow {
     pub callers: Vec<CallerRow>,
 }
 
+/// Reads from one function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionRow {
+    /// The function.
+    pub function: String,
+    /// The file that contains the function.
+    pub module: String,
+    /// The process.
+    pub pid: u32,
+    /// Its reads.
+    #[serde(flatten)]
+    pub reads: FunctionReads,
+}
+
 /// Reads from one function of all processes of one program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -107,34 +117,15 @@ pub struct ProgramRow {
     pub program: String,
     /// The function.
     pub function: String,
-    /// The file that it comes from.
+    /// The file that contains the function.
     pub module: String,
     /// How many processes read there.
     pub processes: u64,
     /// Their ids, most expensive first, the first hundred.
     pub pids: Vec<u32>,
-    /// The functions that it calls to read the time; empty where it reads the clock itself.
-    pub via: Vec<String>,
-    /// The paths of its reads.
-    pub paths: Vec<Path>,
-    /// Clocks that it reads, where known.
-    pub clocks: Vec<String>,
-    /// Samples.
-    pub samples: f64,
-    /// Share of all reads, 0 to 1.
-    pub share_of_reads: Option<Estimate>,
-    /// Share of the CPU time, 0 to 1.
-    pub cpu_share: Estimate,
-    /// CPU seconds.
-    pub cpu_seconds: f64,
-    /// Reads in a second of wall time.
-    pub per_second: Option<Estimate>,
-    /// CPU seconds that a fast clock would have saved.
-    pub saving_cpu_seconds: Option<f64>,
-    /// The lines from which it reads the time, where known; most samples first.
-    pub lines: Vec<LineRow>,
-    /// Of a function without a name: the nearest callers that differ; most samples first.
-    pub callers: Vec<CallerRow>,
+    /// Its reads.
+    #[serde(flatten)]
+    pub reads: FunctionReads,
 }
 
 /// One stack.
@@ -215,4 +206,10 @@ pub struct Profile {
     pub flags: Vec<Flag>,
     /// Remedies, the most helpful first.
     pub remedies: Vec<Remedy>,
+}
+
+/// The order of two rows by their CPU seconds and reads in a second, most expensive first.
+pub(super) fn by_cost(a: (f64, Option<Estimate>), b: (f64, Option<Estimate>)) -> Ordering {
+    let rate = |rate: Option<Estimate>| rate.map_or(0.0, |rate| rate.value);
+    b.0.total_cmp(&a.0).then(rate(b.1).total_cmp(&rate(a.1)))
 }

@@ -89,7 +89,7 @@ impl Counted {
     /// The reported share of the functions whose plain name this is.
     pub fn share(&self, function: &str) -> Share {
         let rows = self.profile.functions.iter().filter(|row| plain(&row.function) == function);
-        rows.filter_map(|row| row.share_of_reads).fold((0.0, 0.0, 0.0), |sum, share| {
+        rows.filter_map(|row| row.reads.share_of_reads).fold((0.0, 0.0, 0.0), |sum, share| {
             (sum.0 + share.value, sum.1 + share.low, sum.2 + share.high)
         })
     }

@@ -3,7 +3,9 @@
 use super::super::Style;
 use super::super::figures::{percent, rate_range, share_range};
 use super::{SMALL, cut};
-use clocksmith_who::account::{CallerRow, Estimate, FunctionRow, LineRow, Profile, ProgramRow};
+use clocksmith_who::account::{
+    CallerRow, Estimate, FunctionReads, FunctionRow, LineRow, Profile, ProgramRow,
+};
 use clocksmith_who::classify::Path;
 
 /// Characters of a path below a function.
@@ -114,18 +116,22 @@ fn how(through: &[String], clocks: &[String], paths: &[Path]) -> String {
 }
 
 impl Line {
+    fn of(who: String, reads: &FunctionReads, verbose: bool) -> Self {
+        Self {
+            who,
+            how: how(&reads.via, &reads.clocks, &reads.paths),
+            sources: sources(&reads.callers, &reads.lines, verbose),
+            per_second: reads.per_second,
+            share_of_reads: reads.share_of_reads,
+            cpu_share: reads.cpu_share,
+            saving: reads.saving_cpu_seconds,
+        }
+    }
+
     fn of_process(row: &FunctionRow, many: bool, verbose: bool) -> Self {
         let who =
             if many { format!("{} ({})", row.function, row.pid) } else { row.function.clone() };
-        Self {
-            who,
-            how: how(&row.via, &row.clocks, &row.paths),
-            sources: sources(&row.callers, &row.lines, verbose),
-            per_second: row.per_second,
-            share_of_reads: row.share_of_reads,
-            cpu_share: row.cpu_share,
-            saving: row.saving_cpu_seconds,
-        }
+        Self::of(who, &row.reads, verbose)
     }
 
     fn of_program(row: &ProgramRow, several: bool, verbose: bool) -> Self {
@@ -137,14 +143,6 @@ impl Line {
             (false, Some(processes)) => who.push_str(&format!(" ({processes})")),
             (false, None) => {}
         }
-        Self {
-            who,
-            how: how(&row.via, &row.clocks, &row.paths),
-            sources: sources(&row.callers, &row.lines, verbose),
-            per_second: row.per_second,
-            share_of_reads: row.share_of_reads,
-            cpu_share: row.cpu_share,
-            saving: row.saving_cpu_seconds,
-        }
+        Self::of(who, &row.reads, verbose)
     }
 }

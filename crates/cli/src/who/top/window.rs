@@ -50,10 +50,10 @@ impl Second {
         let functions = profile.functions.iter().map(|row| Reader {
             pid: row.pid,
             name: row.function.clone(),
-            cpu_seconds: row.cpu_seconds,
-            read_seconds: row.cpu_seconds,
-            reads: row.per_second.map(|rate| rate.value * seconds),
-            paths: row.paths.clone(),
+            cpu_seconds: row.reads.cpu_seconds,
+            read_seconds: row.reads.cpu_seconds,
+            reads: row.reads.per_second.map(|rate| rate.value * seconds),
+            paths: row.reads.paths.clone(),
         });
         Self {
             seconds,
