@@ -144,9 +144,10 @@ fn every_language_is_understood() {
         for (function, count) in &counts {
             let truth = count / all;
             let found = profile.functions.iter().find(|row| row.function.contains(function));
-            let share = found.and_then(|row| row.share_of_reads).map_or(0.0, |share| share.value);
+            let share =
+                found.and_then(|row| row.reads.share_of_reads).map_or(0.0, |share| share.value);
             let shown = found.map_or("not found", |row| row.function.as_str());
-            let clocks = found.map_or_else(String::new, |row| row.clocks.join(", "));
+            let clocks = found.map_or_else(String::new, |row| row.reads.clocks.join(", "));
             table.push_str(&format!(
                 "| {name} | {function} | {:.1} % | {:.1} % | {:+.1} | `{shown}` | {clocks} |\n",
                 truth * 100.0,

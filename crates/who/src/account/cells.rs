@@ -3,13 +3,15 @@
 //! only, otherwise from the hits of calls like these; this module combines them. Pure.
 
 use super::calls::Calls;
-use super::estimate::Estimate;
+use super::draws::{Hits, sites};
+use super::estimate::{Estimate, WHOLE};
+use super::price::{cost, fits, in_order, seen};
 use super::settled::Settled;
 use super::site::{Site, site};
 use crate::calibrate::{BESIDE, Costs, Span};
 use crate::classify::Path;
 use crate::clock::{Api, ClockId};
-use crate::recording::{Hit, Own, Recording};
+use crate::recording::{Own, Recording};
 use crate::watched::OwnClock;
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,116 +41,16 @@ pub(super) struct Cell {
     pub(super) uneven: (f64, f64),
 }
 
-/// The whole, without uncertainty.
-const WHOLE: Estimate = Estimate { value: 1.0, low: 1.0, high: 1.0 };
-/// Number of draws in which a call always named the same clock, after which it is taken for the only one.
-const ALWAYS: usize = 8;
-
-/// Hits by draw and clock.
-#[derive(Default)]
-struct Draws {
-    by_draw: BTreeMap<u32, BTreeMap<Option<ClockId>, u64>>,
-    all: u64,
-    /// Whether they are calls from one place of the program.
-    one_place: bool,
-}
-
-impl Draws {
-    fn add(&mut self, clock: Option<ClockId>, draws: &[(u32, u64)]) {
-        for (draw, count) in draws {
-            *self.by_draw.entry(*draw).or_default().entry(clock).or_default() += count;
-            self.all += count;
-        }
-    }
-
-    /// The clocks that fit, each with its share of the calls.
-    fn shares(&self, fits: impl Fn(Option<ClockId>) -> bool) -> Vec<(Option<ClockId>, Estimate)> {
-        let mut clocks: Vec<Option<ClockId>> =
-            self.by_draw.values().flat_map(BTreeMap::keys).copied().collect();
-        clocks.sort_unstable();
-        clocks.dedup();
-        let fitting: Vec<_> = clocks.iter().copied().filter(|clock| fits(*clock)).collect();
-        // Costs may be wrong on a busy machine; the clock ids of the calls are not.
-        let clocks = if fitting.is_empty() { clocks } else { fitting };
-        // Nearly every call in a program names its clock: one that named the same each time does.
-        if let [only] = clocks[..]
-            && self.one_place
-            && self.by_draw.len() >= ALWAYS
-        {
-            return vec![(only, WHOLE)];
-        }
-        let share = |clock: Option<ClockId>| {
-            let draws: Vec<(f64, f64)> = self
-                .by_draw
-                .values()
-                .map(|draw| {
-                    let of = |clock: &Option<ClockId>| draw.get(clock).copied().unwrap_or(0) as f64;
-                    (of(&clock), clocks.iter().map(of).sum())
-                })
-                .collect();
-            (clock, Estimate::clustered(&draws))
-        };
-        clocks.iter().copied().map(share).collect()
-    }
-}
-
-/// The calls that resemble a sample, closest first: those from the same place in the same process, ..., those of the
-/// same function of programs of one name (children of a server have the addresses of their parent). The calls of other
-/// functions are not used.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Alike<'a> {
-    Callers(usize, Api, &'a [u64]),
-    Site(usize, Api, &'a str, &'a str),
-    Function(usize, Api, &'a str),
-    ProgramCallers(&'a str, Api, &'a [u64]),
-    ProgramFunction(&'a str, Api, &'a str),
-}
-
-/// Hits that are enough for a place to be preferred to a wider one.
-const ENOUGH: u64 = 6;
-
-fn alike<'a>(
-    process: usize,
-    program: &'a str,
-    api: Api,
-    site: &'a Site,
-    callers: &'a [u64],
-) -> Vec<Alike<'a>> {
-    let mut all = Vec::with_capacity(12);
-    for depth in (2..=callers.len()).rev() {
-        all.push(Alike::Callers(process, api, &callers[..depth]));
-    }
-    all.push(Alike::Site(process, api, &site.function, &site.via));
-    all.push(Alike::Function(process, api, &site.function));
-    if let Some(two) = callers.get(..2) {
-        all.push(Alike::ProgramCallers(program, api, two));
-    }
-    all.push(Alike::ProgramFunction(program, api, &site.function));
-    all
-}
+/// Cells by what distinguishes them.
+type Cells = BTreeMap<(usize, Site, Path, Api, Option<ClockId>), Cell>;
 
 /// Makes the cells.
 pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
-    let program =
-        |process: usize| recording.processes.get(process).map_or("", |seen| seen.name.as_str());
-    let sites: Vec<Site> = recording.hits.iter().map(|hit| site(&hit.frames)).collect();
-    let mut index: HashMap<Alike<'_>, usize> = HashMap::new();
-    let mut asked: Vec<Draws> = Vec::new();
-    for (Hit { process, api, clock, draws, callers, .. }, site) in recording.hits.iter().zip(&sites)
-    {
-        for key in alike(*process, program(*process), *api, site, callers) {
-            let at = *index.entry(key.clone()).or_insert_with(|| {
-                let one_place = matches!(key, Alike::Callers(..) | Alike::ProgramCallers(..));
-                asked.push(Draws { one_place, ..Draws::default() });
-                asked.len() - 1
-            });
-            if let Some(known) = asked.get_mut(at) {
-                known.add(*clock, draws);
-            }
-        }
-    }
-    type Group<'a> = (usize, Site, Path, Api, Option<ClockId>, &'a [u64]);
+    let sites = sites(recording);
+    let hits = Hits::of(recording, &sites);
+    let used = Used::of(recording);
     let by_names = Settled::by(&recording.hits);
+    type Group<'a> = (usize, Site, Path, Api, Option<ClockId>, &'a [u64]);
     let mut grouped: BTreeMap<Group<'_>, (u64, u64)> = BTreeMap::new();
     for stack in &recording.stacks {
         let api = stack.api.unwrap_or(Api::ClockGettime);
@@ -158,229 +60,245 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         sums.0 += stack.tally.samples;
         sums.1 += stack.tally.ns;
     }
-    // The CPU time that a process spends on anything but reads, as a multiple of the time of its reads.
-    let mut reading: HashMap<usize, u64> = HashMap::new();
-    for stack in &recording.stacks {
-        *reading.entry(stack.process).or_default() += stack.tally.ns;
-    }
-    // The part of its CPU time that samples find at instructions that read the counter.
-    let mut at_counter: HashMap<usize, u64> = HashMap::new();
-    for stack in recording.stacks.iter().filter(|stack| stack.path == Path::Counter) {
-        *at_counter.entry(stack.process).or_default() += stack.tally.ns;
-    }
-    let at_counter = |process: usize| {
-        let all = recording.processes.get(process).map_or(0, |seen| seen.tally.ns);
-        at_counter.get(&process).copied().unwrap_or(0) as f64 / all.max(1) as f64
-    };
-    let others = |process: usize| {
-        let reads = reading.get(&process).copied().unwrap_or(0);
-        let all = recording.processes.get(process).map_or(0, |seen| seen.tally.ns);
-        all.saturating_sub(reads) as f64 / reads.max(1) as f64
-    };
-    let mut cells: BTreeMap<(usize, Site, Path, Api, Option<ClockId>), Cell> = BTreeMap::new();
+    let mut cells = Cells::new();
     for ((process, site, path, api, settled, callers), (samples, ns)) in grouped {
-        let own = recording.processes.get(process).and_then(|seen| seen.own);
         let by_vdso = matches!(path, Path::Vdso | Path::VdsoFallback | Path::ClocksmithRun);
-        let found = (by_vdso && settled.is_none()).then(|| {
-            let places = alike(process, program(process), api, &site, callers);
-            let places: Vec<usize> =
-                places.iter().filter_map(|key| index.get(key).copied()).collect();
-            let many = |at: &&usize| asked.get(**at).is_some_and(|draws| draws.all >= ENOUGH);
-            places.iter().find(many).or(places.first()).copied()
-        });
-        let found = found.flatten();
-        let shares = match found.and_then(|at| asked.get(at)) {
-            Some(draws) => {
-                let own = own.as_ref();
-                draws.shares(|clock| fits(path, api, clock, costs, own))
-            }
-            None => vec![(settled.filter(|_| by_vdso), WHOLE)],
+        let settled = settled.filter(|_| by_vdso);
+        let found = (by_vdso && settled.is_none())
+            .then(|| hits.like(process, api, &site, callers))
+            .flatten();
+        let own = recording.processes.get(process).and_then(|seen| seen.own.as_ref());
+        let shares = match found {
+            Some((_, draws)) => draws.shares(|clock| fits(path, api, clock, costs, own)),
+            None => vec![(settled, WHOLE)],
         };
-        type Part = (Option<ClockId>, Estimate, Option<f64>, Option<Span>);
-        let parts: Vec<Part> = shares
-            .into_iter()
-            .map(|(clock, share)| {
-                let own = own.as_ref();
-                let seen = match path {
-                    Path::Counter => costs.counted_beside(api, at_counter(process)),
-                    _ => seen(path, api, clock, costs, own),
-                };
-                (clock, share, cost(path, api, clock, costs, own), seen)
-            })
-            .collect();
-        // The seconds of a number of calls: calls × Σ share × cost.
-        let mean = |end: fn(Span) -> f64| -> Option<f64> {
-            parts.iter().map(|(_, share, _, seen)| Some(share.value * end((*seen)?))).sum()
+        let place = Place {
+            process,
+            site,
+            path,
+            api,
+            own,
+            draws: found.map(|(at, _)| at),
+            samples: samples as f64,
+            seconds: ns as f64 * 1e-9,
         };
-        let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
-        let mean = mean(|seen| seen.ns);
-        // Reads of one program wait alike, so that this affects their number and not shares of it.
-        let waits: f64 = parts
-            .iter()
-            .filter(|(clock, ..)| in_order(path, api, *clock, own.as_ref()))
-            .filter_map(|(_, share, _, seen)| {
-                Some(share.value * seen.as_ref()?.wait(others(process)))
-            })
-            .sum();
-        let all_seconds = ns as f64 * 1e-9;
-        for (clock, share, cost, seen) in parts {
-            let weight = |share: f64, value: f64| match (seen.map(|seen| seen.ns), mean) {
-                (Some(cost), Some(mean)) if mean > 0.0 && share < 1.0 => {
-                    let others = (mean - value * cost).max(0.0) / (1.0 - value).max(1e-9);
-                    let own = share * cost;
-                    let all = own + (1.0 - share) * if value < 1.0 { others } else { cost };
-                    if all > 0.0 { own / all } else { share }
-                }
-                _ => share,
-            };
-            let of = |end: f64| weight(end, share.value);
-            let (low, part, high) = (of(share.low), of(share.value), of(share.high));
-            // The same with this clock's reads as cheap and the others' as dear as they may be, and the reverse.
-            let ends = seen.zip(least).zip(most).map_or((part, part), |((seen, least), most)| {
-                let of = |own: f64, others: f64| {
-                    let own = share.value * own;
-                    if own + others > 0.0 { own / (own + others) } else { part }
-                };
-                let others = |all: f64, own: f64| (all - share.value * own).max(0.0);
-                (of(seen.low, others(most, seen.high)), of(seen.high, others(least, seen.low)))
-            });
-            let served = costs.of(api, clock).in_user_space();
-            // The part of a read in user space that then falls back is part of that.
-            let path = match path {
-                Path::ClocksmithRun if own.is_some_and(|own| !own.clock.serves(api, clock)) => {
-                    if served == Some(false) {
-                        Path::VdsoFallback
-                    } else {
-                        Path::Vdso
-                    }
-                }
-                Path::Vdso if served == Some(false) => Path::VdsoFallback,
-                path => path,
-            };
-            let samples = samples as f64;
-            let key = (process, site.clone(), path, api, clock);
-            let cell = cells.entry(key).or_insert_with(|| Cell {
-                process,
-                site: site.clone(),
-                path,
-                api,
-                clock,
-                samples: 0.0,
-                seconds: 0.0,
-                calls: Some(Calls::default()),
-                own: own.map(|own| own.clock),
-                ns: cost,
-                splits: Vec::new(),
-                uneven: (0.0, 0.0),
-            });
-            let seconds = all_seconds * part;
-            cell.samples += samples * part;
-            cell.seconds += seconds;
-            // The number of all calls at this place, not the seconds of this clock: those have the same error.
-            let number = |mean: Option<f64>| {
-                let mean = mean.filter(|mean| *mean > 0.0)?;
-                Some(all_seconds * 1e9 * share.value / mean)
-            };
-            let waiting = |longer: f64| number(most.map(|most| most + longer));
-            let (behind, near) = (waiting(waits), waiting(waits.min(BESIDE)));
-            let calls = match (number(mean), number(most), number(least), behind.zip(near)) {
-                (Some(value), Some(low), Some(high), Some((behind, near))) => {
-                    Some(Calls { value, low, high, behind, near })
-                }
-                _ => None,
-            };
-            cell.calls = cell.calls.zip(calls).map(|(a, b)| a.plus(b));
-            cell.uneven.0 += samples * (part - ends.0).max(0.0);
-            cell.uneven.1 += samples * (ends.1 - part).max(0.0);
-            if let Some(at) = found {
-                cell.splits.push((at, samples * (part - low), samples * (high - part)));
-            }
-        }
+        place.add_to(&mut cells, shares, costs, &used);
     }
     cells.into_values().collect()
 }
 
-/// Whether reads of a clock can be on this path.
-fn fits(path: Path, api: Api, clock: Option<ClockId>, costs: &Costs, own: Option<&Own>) -> bool {
-    let served = costs.of(api, clock).in_user_space();
-    let by_own = own.is_some_and(|own| own.clock.serves(api, clock));
-    match path {
-        Path::Vdso => served != Some(false) && !by_own,
-        Path::VdsoFallback => served != Some(true) && !by_own,
-        Path::ClocksmithRun => by_own,
-        Path::Syscall | Path::Counter => true,
-    }
+/// The CPU time of each process, by what it was used for, in nanoseconds.
+struct Used<'a> {
+    recording: &'a Recording,
+    reads: HashMap<usize, u64>,
+    /// At instructions of the program that read the counter.
+    at_counter: HashMap<usize, u64>,
 }
 
-/// The clock by which to reckon. A vDSO that serves the clocks of the time here passes on those that it serves nowhere: of
-/// CPU time, of devices.
-pub(super) fn reckoned(
-    path: Path,
-    api: Api,
-    clock: Option<ClockId>,
-    costs: &Costs,
-) -> Option<ClockId> {
-    let passed_on = path == Path::VdsoFallback && api == Api::ClockGettime && clock.is_none();
-    match costs.of(api, None).in_user_space() {
-        Some(true) if passed_on => Some(ClockId::THREAD_CPUTIME),
-        _ => clock,
-    }
-}
-
-/// The read cost on this path.
-pub(super) fn cost(
-    path: Path,
-    api: Api,
-    clock: Option<ClockId>,
-    costs: &Costs,
-    own: Option<&Own>,
-) -> Option<f64> {
-    let cost = costs.of(api, reckoned(path, api, clock, costs));
-    match path {
-        Path::ClocksmithRun => match own {
-            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock).map(|span| span.ns),
-            _ => cost.library_ns,
-        },
-        Path::Vdso | Path::Counter => cost.library_ns,
-        Path::VdsoFallback => match cost.in_user_space() {
-            // Here the library does not fall back for this clock, so the cost of the system call
-            // itself is used.
-            Some(true) => cost.syscall_ns,
-            _ => cost.library_ns,
-        },
-        Path::Syscall => cost.syscall_ns,
-    }
-}
-
-/// Whether a read waits for the instructions before it: it reads the counter, or enters the kernel.
-fn in_order(path: Path, api: Api, clock: Option<ClockId>, own: Option<&Own>) -> bool {
-    let coarse = match path {
-        Path::ClocksmithRun => own.is_some_and(|own| own.clock == OwnClock::Coarse),
-        _ => api == Api::Time || clock.is_some_and(ClockId::is_coarse),
-    };
-    !coarse && path != Path::Counter
-}
-
-/// Returns the span of the cost of a read, in nanoseconds, as far as samples see it.
-pub(super) fn seen(
-    path: Path,
-    api: Api,
-    clock: Option<ClockId>,
-    costs: &Costs,
-    own: Option<&Own>,
-) -> Option<Span> {
-    let unevenness = costs.of(api, reckoned(path, api, clock, costs)).unevenness;
-    let whole = || Some(Span::around(cost(path, api, clock, costs, own)?).uneven(unevenness));
-    match path {
-        Path::ClocksmithRun => match own {
-            Some(own) if own.clock.serves(api, clock) => own.cost(api, clock),
-            _ => whole(),
-        },
-        Path::Vdso if costs.of(api, clock).in_user_space() != Some(false) => {
-            costs.served(api, clock)
+impl<'a> Used<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        let mut used = Self { recording, reads: HashMap::new(), at_counter: HashMap::new() };
+        for stack in &recording.stacks {
+            *used.reads.entry(stack.process).or_default() += stack.tally.ns;
+            if stack.path == Path::Counter {
+                *used.at_counter.entry(stack.process).or_default() += stack.tally.ns;
+            }
         }
-        Path::Counter => costs.counted(api),
-        Path::Vdso | Path::VdsoFallback | Path::Syscall => whole(),
+        used
+    }
+
+    fn all(&self, process: usize) -> u64 {
+        self.recording.processes.get(process).map_or(0, |seen| seen.tally.ns)
+    }
+
+    /// The part of a process's CPU time at instructions that read the counter.
+    fn at_counter(&self, process: usize) -> f64 {
+        let at_counter = self.at_counter.get(&process).copied().unwrap_or(0);
+        at_counter as f64 / self.all(process).max(1) as f64
+    }
+
+    /// The CPU time that a process spends on anything but reads, as a multiple of the time of its reads.
+    fn others(&self, process: usize) -> f64 {
+        let reads = self.reads.get(&process).copied().unwrap_or(0);
+        self.all(process).saturating_sub(reads) as f64 / reads.max(1) as f64
+    }
+}
+
+/// Reads of one process from one place on one path, of one or several clocks.
+struct Place<'a> {
+    process: usize,
+    site: Site,
+    path: Path,
+    api: Api,
+    /// The clock that `clocksmith run` gave the process.
+    own: Option<&'a Own>,
+    /// The hits that divide the samples among the clocks.
+    draws: Option<usize>,
+    samples: f64,
+    /// CPU seconds.
+    seconds: f64,
+}
+
+/// The reads of one clock at a place.
+struct Part {
+    clock: Option<ClockId>,
+    /// Their share of the calls.
+    share: Estimate,
+    /// The cost of one, in nanoseconds.
+    cost: Option<f64>,
+    /// The same as samples see it.
+    seen: Option<Span>,
+}
+
+/// The mean cost of a call of a place over its clocks (the sum of share × cost), in nanoseconds; `None` where the cost
+/// of one of them is not known.
+struct Mean {
+    least: Option<f64>,
+    value: Option<f64>,
+    most: Option<f64>,
+}
+
+impl Mean {
+    fn of(parts: &[Part]) -> Self {
+        let mean = |end: fn(Span) -> f64| -> Option<f64> {
+            parts.iter().map(|part| Some(part.share.value * end(part.seen?))).sum()
+        };
+        Self {
+            least: mean(|seen| seen.low),
+            value: mean(|seen| seen.ns),
+            most: mean(|seen| seen.high),
+        }
+    }
+
+    /// The share of the time that a clock takes, from its share of the calls.
+    fn of_time(&self, part: &Part) -> Estimate {
+        let value = part.share.value;
+        let weight = |share: f64| match (part.seen.map(|seen| seen.ns), self.value) {
+            (Some(cost), Some(mean)) if mean > 0.0 && share < 1.0 => {
+                let others = (mean - value * cost).max(0.0) / (1.0 - value).max(1e-9);
+                let own = share * cost;
+                let all = own + (1.0 - share) * if value < 1.0 { others } else { cost };
+                if all > 0.0 { own / all } else { share }
+            }
+            _ => share,
+        };
+        let Estimate { low, high, .. } = part.share;
+        Estimate { value: weight(value), low: weight(low), high: weight(high) }
+    }
+
+    /// The ends of that share, with this clock's reads as cheap and the others' as dear as they may be, and the
+    /// reverse.
+    fn uneven(&self, part: &Part, of_time: f64) -> (f64, f64) {
+        let Some(((seen, least), most)) = part.seen.zip(self.least).zip(self.most) else {
+            return (of_time, of_time);
+        };
+        let value = part.share.value;
+        let of = |own: f64, others: f64| {
+            let own = value * own;
+            if own + others > 0.0 { own / (own + others) } else { of_time }
+        };
+        let others = |all: f64, own: f64| (all - value * own).max(0.0);
+        (of(seen.low, others(most, seen.high)), of(seen.high, others(least, seen.low)))
+    }
+}
+
+impl Place<'_> {
+    fn add_to(
+        self,
+        cells: &mut Cells,
+        shares: Vec<(Option<ClockId>, Estimate)>,
+        costs: &Costs,
+        used: &Used<'_>,
+    ) {
+        let parts: Vec<Part> =
+            shares.into_iter().map(|(clock, share)| self.part(clock, share, costs, used)).collect();
+        let mean = Mean::of(&parts);
+        // Reads of one program wait alike, so that this affects their number and not shares of it.
+        let waits: f64 = parts
+            .iter()
+            .filter(|part| in_order(self.path, self.api, part.clock, self.own))
+            .filter_map(|part| {
+                let wait = part.seen.as_ref()?.wait(used.others(self.process));
+                Some(part.share.value * wait)
+            })
+            .sum();
+        for part in &parts {
+            let of_time = mean.of_time(part);
+            let (down, up) = mean.uneven(part, of_time.value);
+            let cell = self.cell(cells, part, costs);
+            cell.samples += self.samples * of_time.value;
+            cell.seconds += self.seconds * of_time.value;
+            cell.calls = cell.calls.zip(self.calls(part, &mean, waits)).map(|(a, b)| a.plus(b));
+            cell.uneven.0 += self.samples * (of_time.value - down).max(0.0);
+            cell.uneven.1 += self.samples * (up - of_time.value).max(0.0);
+            if let Some(at) = self.draws {
+                let (less, more) = (of_time.value - of_time.low, of_time.high - of_time.value);
+                cell.splits.push((at, self.samples * less, self.samples * more));
+            }
+        }
+    }
+
+    fn part(
+        &self,
+        clock: Option<ClockId>,
+        share: Estimate,
+        costs: &Costs,
+        used: &Used<'_>,
+    ) -> Part {
+        let seen = match self.path {
+            Path::Counter => costs.counted_beside(self.api, used.at_counter(self.process)),
+            path => seen(path, self.api, clock, costs, self.own),
+        };
+        Part { clock, share, cost: cost(self.path, self.api, clock, costs, self.own), seen }
+    }
+
+    /// The number of calls of one clock: of all calls at this place, not of the seconds of this clock, which have the
+    /// same error.
+    fn calls(&self, part: &Part, mean: &Mean, waits: f64) -> Option<Calls> {
+        let number = |mean: Option<f64>| {
+            let mean = mean.filter(|mean| *mean > 0.0)?;
+            Some(self.seconds * 1e9 * part.share.value / mean)
+        };
+        let waiting = |longer: f64| number(mean.most.map(|most| most + longer));
+        Some(Calls {
+            value: number(mean.value)?,
+            low: number(mean.most)?,
+            high: number(mean.least)?,
+            behind: waiting(waits)?,
+            near: waiting(waits.min(BESIDE))?,
+        })
+    }
+
+    /// The cell of a part.
+    fn cell<'a>(&self, cells: &'a mut Cells, part: &Part, costs: &Costs) -> &'a mut Cell {
+        let path = self.path_of(part.clock, costs);
+        let key = (self.process, self.site.clone(), path, self.api, part.clock);
+        cells.entry(key).or_insert_with(|| Cell {
+            process: self.process,
+            site: self.site.clone(),
+            path,
+            api: self.api,
+            clock: part.clock,
+            samples: 0.0,
+            seconds: 0.0,
+            calls: Some(Calls::default()),
+            own: self.own.map(|own| own.clock),
+            ns: part.cost,
+            splits: Vec::new(),
+            uneven: (0.0, 0.0),
+        })
+    }
+
+    /// The path of the reads of a clock. The part of a read in user space that then falls back is part of that.
+    fn path_of(&self, clock: Option<ClockId>, costs: &Costs) -> Path {
+        let served = costs.of(self.api, clock).in_user_space();
+        let by_own = self.own.is_none_or(|own| own.clock.serves(self.api, clock));
+        match self.path {
+            Path::ClocksmithRun if !by_own && served != Some(false) => Path::Vdso,
+            Path::ClocksmithRun if !by_own => Path::VdsoFallback,
+            Path::Vdso if served == Some(false) => Path::VdsoFallback,
+            path => path,
+        }
     }
 }
 
@@ -388,7 +306,7 @@ pub(super) fn seen(
 mod tests {
     use super::*;
     use crate::aggregate::Tally;
-    use crate::recording::{Seen, Stack};
+    use crate::recording::{Hit, Seen, Stack};
     use crate::symbols::{Frame, FrameKind};
     use std::sync::Arc;
 

@@ -45,7 +45,7 @@ pub(super) fn rows(
     rows
 }
 
-/// The figures of a row; the reads of `unknown` may belong to it, too.
+/// The figures of a row; the reads of `unknown` may also belong to it.
 fn row(of: &OfClock, unknown: Option<&Sum>, whole: &Whole, costs: &Costs) -> Row {
     let sum = &of.sum;
     let calls = sum.calls().map(|calls| calls.value).filter(|calls| *calls > 0.0);

@@ -15,6 +15,9 @@ pub struct Estimate {
     pub high: f64,
 }
 
+/// The whole, without uncertainty.
+pub(super) const WHOLE: Estimate = Estimate { value: 1.0, low: 1.0, high: 1.0 };
+
 /// Standard deviations on either side that hold 95 %.
 const Z: f64 = 1.96;
 

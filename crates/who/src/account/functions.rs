@@ -66,7 +66,7 @@ pub(super) fn of_programs(
     rows
 }
 
-/// The reads of a function, without their lines and callers; those of `also` may belong to it, too.
+/// The reads of a function, without their lines and callers; those of `also` may also belong to it.
 fn reads(of: &OfFunction<'_>, also: Option<&Sum>, whole: &Whole) -> FunctionReads {
     let sum = &of.sum;
     let share = |sum: &Sum| whole.share_of_reads(sum, false);

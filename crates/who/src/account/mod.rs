@@ -4,11 +4,13 @@
 mod calls;
 mod cells;
 mod clocks;
+mod draws;
 mod estimate;
 mod flags;
 mod functions;
 mod groups;
 mod machine;
+mod price;
 mod processes;
 mod profile;
 mod programs;

@@ -1,6 +1,7 @@
 //! What a fast clock would save, and the remedies that follow. Pure.
 
-use super::cells::{Cell, reckoned};
+use super::cells::Cell;
+use super::price::reckoned;
 use super::programs;
 use super::remedy::{Remedy, RemedyId, for_reads};
 use super::rows::ProcessRow;

@@ -3,8 +3,9 @@
 //! sample met a read would seem to read no clock. Pure.
 
 use super::calls::Calls;
-use super::cells::{Cell, cost, seen};
+use super::cells::Cell;
 use super::estimate::Estimate;
+use super::price::{cost, seen};
 use super::site::{Site, site};
 use crate::calibrate::Costs;
 use crate::classify::Path;
