@@ -37,18 +37,29 @@ pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
     false
 }
 
-/// For each line of a text, whether it is a further line of a record of the kernel.
-pub(crate) fn of_records(lines: &[String]) -> Vec<bool> {
+/// Whose record a further line is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Kernel,
+    Program,
+}
+
+/// For each line of a text, whether it is a further line of a record, and of whose.
+pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
     let mut record = None;
     let mut of_record = |line: &String| {
         if line.trim().is_empty() {
-            return false;
+            return None;
         }
-        if record.is_some_and(|width| blanks(line.as_bytes()) >= width) {
-            return true;
+        if let Some((_, of)) = record.filter(|(width, _)| blanks(line.as_bytes()) >= *width) {
+            return Some(of);
         }
-        record = width_of_prefix(line);
-        false
+        record = None;
+        if !line.starts_with(' ') {
+            let of_kernel = width_of_prefix(line).map(|width| (width, Of::Kernel));
+            record = of_kernel.or_else(|| Some((width_of_header(line)?, Of::Program)));
+        }
+        None
     };
     lines.iter().map(&mut of_record).collect()
 }
@@ -56,7 +67,7 @@ pub(crate) fn of_records(lines: &[String]) -> Vec<bool> {
 /// The width of the prefix of a record of the kernel that begins at the margin.
 fn width_of_prefix(line: &str) -> Option<usize> {
     let stripped = strip(line);
-    if stripped.kernel != Some(true) || line.starts_with(' ') {
+    if stripped.kernel != Some(true) || stripped.writer.is_some() || line.starts_with(' ') {
         return None;
     }
     let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
@@ -64,12 +75,20 @@ fn width_of_prefix(line: &str) -> Option<usize> {
     (width >= NARROWEST && is_kernels(prefix)).then_some(width)
 }
 
+/// The width of the header of a program's record.
+fn width_of_header(line: &str) -> Option<usize> {
+    // Not up to the message: its own time stamp counts as a part of the prefix.
+    let name = line.find(strip(line).writer?)?;
+    let end = name + line[name..].find(": ")? + ": ".len();
+    Some(line[..end].chars().count()).filter(|width| *width >= NARROWEST)
+}
+
 /// Whether a line has a prefix that only the kernel's messages have: a program may also have one with a time
 /// (`phc2sys[812.101]: ...`).
 pub(crate) fn is_marked(line: &str) -> bool {
     let stripped = strip(line);
     let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
-    stripped.kernel == Some(true) && is_kernels(prefix)
+    stripped.kernel == Some(true) && stripped.writer.is_none() && is_kernels(prefix)
 }
 
 fn is_kernels(prefix: &str) -> bool {
@@ -110,7 +129,7 @@ mod tests {
                     assert!(last_is_of_record(&log), "{log}");
                     let lines: Vec<String> = log.lines().map(str::to_owned).collect();
                     let (first, last) = (of_records(&lines)[0], of_records(&lines).pop());
-                    assert_eq!((first, last), (false, Some(true)), "{log}");
+                    assert_eq!((first, last), (None, Some(Some(Of::Kernel))), "{log}");
                 }
             }
         }

@@ -54,7 +54,7 @@ pub use bounds::VersionBounds;
 pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
 pub use event::Event;
-pub(crate) use further::{is_marked, of_records};
+pub(crate) use further::{Of, is_marked, of_records};
 pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
@@ -64,6 +64,20 @@ pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_set
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     let line = prefix::strip(line);
     (line.message, line.kernel == Some(true))
+}
+
+/// The program that wrote a line: the one that the header of a system log names, or that the line itself names with its
+/// number (`chronyd[7]: ...`); empty for a field of the journal, which names its program elsewhere.
+pub(crate) fn writer(line: &str) -> Option<&str> {
+    let stripped = prefix::strip(line);
+    let of_journal = || line.trim_start().starts_with("MESSAGE=").then_some("");
+    let numbered = || {
+        let (name, number) = stripped.message.split_once("]: ")?.0.split_once('[')?;
+        let is_number = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let is_name = !name.is_empty() && !name.contains([' ', ':', '=', '(', '"']);
+        (is_number && !number.is_empty() && is_name).then_some(name)
+    };
+    stripped.writer.or_else(of_journal).or_else(numbered)
 }
 
 /// The processor family whose kernels alone print a message, by its common name.

@@ -172,6 +172,9 @@ fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
     let lines = 1 + usize::from(cut);
     let line = if cut { page.joined(at, lines) } else { page.line(at).to_owned() };
     let Some(mut told) = TimeSource::of_log(&line, &page.source(at)) else { return 0 };
+    if !super::writers::says_itself(page.line(at), &told) {
+        return 0;
+    }
     // ntpdate -q prints the same words and sets nothing.
     let asks = |number: usize| page.line(number).contains("ntpdate -q");
     if told.corrections.iter().any(|one| one.program == "ntpdate")

@@ -145,8 +145,15 @@ fn families(lines: &[String]) -> Option<String> {
 fn labelled(lines: &[String]) -> Option<String> {
     let mut first: Option<(usize, &str, String)> = None;
     for (number, line) in lines.iter().enumerate() {
-        let Some((label, name)) = reading(line).or_else(|| note(lines, number)) else { continue };
-        if label.is_empty() || prompt::read(line).is_some() || is_setting(line) {
+        let found = reading(line)
+            .map(|(label, name)| match label {
+                "" => (decorated(lines, number).unwrap_or_default(), name),
+                _ => (label, name),
+            })
+            .or_else(|| note(lines, number));
+        let found = found.filter(|_| prompt::read(line).is_none() && !is_setting(line));
+        let Some((label, name)) = found.or_else(|| inside(lines, number)) else { continue };
+        if label.is_empty() {
             continue;
         }
         match first {
@@ -171,6 +178,29 @@ fn reading(line: &str) -> Option<(&str, String)> {
     let value = tail.trim_start().strip_prefix([':', '=', '|'])?.trim();
     let label = head.split('/').next().unwrap_or_default().trim();
     names::is_known(value).then(|| (label, value.to_owned()))
+}
+
+/// The name in a heading of signs close above a reading: `== web1 ==`, `--- web1 ---`.
+fn decorated(lines: &[String], at: usize) -> Option<&str> {
+    lines[..at].iter().rev().take(HEADING_WITHIN).map(|line| line.trim()).find_map(|line| {
+        let sign = line.chars().next().filter(|sign| "=-#*".contains(*sign))?;
+        let name = line.trim_matches(sign);
+        let signs = line.len() - name.len();
+        let name = name.trim();
+        (signs >= 4 && line.ends_with(sign) && !name.is_empty() && !name.contains(' '))
+            .then_some(name)
+    })
+}
+
+/// What a command prints inside of a container, of which each may be on another machine: the command up to the name of the
+/// file.
+fn inside(lines: &[String], at: usize) -> Option<(&str, String)> {
+    let bare = lines[at].trim_start_matches(['$', '#', '%', ' ']);
+    let command = prompt::read(&lines[at]).map_or(bare, |found| found.command);
+    let (head, _) = command.split_once("/sys/devices/")?;
+    let name = lines.get(at + 1)?.trim();
+    (head.contains("kubectl ") && head.contains(" exec ") && names::is_known(name))
+        .then(|| (head, name.to_owned()))
 }
 
 /// `Current clocksource: tsc` in a list or alone, under a heading such as `Server A:`.
@@ -272,6 +302,12 @@ mod tests {
             "host A: current_clocksource = tsc\nhost B: current_clocksource = hpet\n"
         ));
         assert!(is_mixed("A:\n- Current clocksource: hpet\nB:\n- Current clocksource: TSC\n"));
+        assert!(is_mixed(&format!("== web1 ==\n{FILE}:tsc\n== web2 ==\n{FILE}:hpet\n")));
+        assert!(!is_mixed(&format!("== web1 ==\n{FILE}:tsc\n{FILE}:hpet\n")));
+        let pod = |pod: &str, name| format!("$ kubectl exec {pod} -- cat {FILE}\n{name}\n");
+        assert!(is_mixed(&(pod("a", "tsc") + &pod("b", "hpet"))));
+        assert!(!is_mixed(&(pod("a", "tsc") + &pod("b", "tsc"))));
+        assert!(!is_mixed(&(pod("a", "tsc") + &pod("a", "hpet"))));
         assert!(!is_mixed("A:\ncurrent clocksource: hpet\ncurrent clocksource: tsc\n"));
         assert!(!is_mixed(&format!("web1 {FILE}:tsc\nweb2 {FILE}:tsc\n")));
         assert!(!is_mixed(&format!("{FILE}:tsc\n{FILE}:hpet\n")));

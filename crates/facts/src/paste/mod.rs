@@ -31,11 +31,12 @@ mod table;
 mod timedatectl;
 mod virt;
 mod wall;
+mod writers;
 
 use crate::cmdline::CommandLine;
 use crate::cpu::Flags;
 use crate::hypervisor::HypervisorKind;
-use crate::log::{LogError, is_marked, of_records, plain, strip_prefix};
+use crate::log::{LogError, Of, is_marked, of_records, plain, strip_prefix};
 use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
@@ -273,7 +274,7 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // What a record of the kernel quotes, any user may have written: no reader takes it for an output.
+        // What a record quotes, any user may have written: no reader takes it for an output.
         let further = of_records(lines);
         // A manual shows outputs of no real machine, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
@@ -285,8 +286,11 @@ impl Pasted {
                 at += 1;
                 continue;
             }
-            if further[at] {
-                out.kernel_lines += 1;
+            if let Some(of) = further[at] {
+                match of {
+                    Of::Kernel => out.kernel_lines += 1,
+                    Of::Program => out.unread += 1,
+                }
                 at += 1;
                 continue;
             }
@@ -298,9 +302,13 @@ impl Pasted {
                 continue;
             }
             let readers = symptom::READERS.iter().chain(&READERS);
-            let taken = readers
-                .filter(|reader| !out.quoted[at] && reader.words.iter().any(|word| has(line, word)))
-                .find_map(|reader| match (reader.read)(&mut page, at) {
+            let asked = |reader: &&Reader| {
+                !out.quoted[at]
+                    && reader.words.iter().any(|word| has(line, word))
+                    && writers::may_say(line, reader)
+            };
+            let taken =
+                readers.filter(asked).find_map(|reader| match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),
                 });

@@ -10,6 +10,9 @@ pub(super) struct Dated<'a> {
     pub(super) month: bool,
     /// Whether it is of `dmesg --time-format=iso`: a comma before the fraction, and a zone after it.
     pub(super) of_dmesg: bool,
+    /// Whether it is one word with a fraction and a zone in figures (`2024-03-05T07:25:40.123456+00:00`), as rsyslog
+    /// writes it.
+    pub(super) of_rsyslog: bool,
 }
 
 /// One part of a date.
@@ -47,7 +50,7 @@ const PARTS: usize = 8;
 pub(super) fn take(text: &str) -> Option<Dated<'_>> {
     let mut rest = text.trim_start();
     let mut seen: Vec<Part> = Vec::with_capacity(PARTS);
-    let mut of_dmesg = false;
+    let (mut of_dmesg, mut of_rsyslog) = (false, false);
     while seen.len() < PARTS {
         let end = rest.find([' ', '\t']).unwrap_or(rest.len());
         let token = &rest[..end];
@@ -63,6 +66,8 @@ pub(super) fn take(text: &str) -> Option<Dated<'_>> {
             return None;
         }
         of_dmesg |= matches!(part, Part::Time | Part::DateAndTime) && fraction_of_dmesg(bare);
+        of_rsyslog |= part == Part::DateAndTime
+            && bare.split_once('.').is_some_and(|(_, rest)| rest.contains(['+', '-']));
         seen.push(part);
         rest = rest[end..].trim_start();
         if last {
@@ -77,7 +82,7 @@ pub(super) fn take(text: &str) -> Option<Dated<'_>> {
             && (!has(Part::Name) || has(Part::Day) || has(Part::Date))
             && (!has(Part::Day) || has(Part::Name));
     let month = has(Part::Name) && has(Part::Day);
-    whole.then_some(Dated { after: rest, month, of_dmesg })
+    whole.then_some(Dated { after: rest, month, of_dmesg, of_rsyslog })
 }
 
 /// Whether a part may follow the earlier parts.

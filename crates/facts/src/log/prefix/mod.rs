@@ -32,6 +32,9 @@ pub(crate) struct Stripped<'a> {
     /// Whether that program is not the kernel: a time stamp after its name shows that it forwarded a line of some
     /// kernel.
     pub(crate) program: bool,
+    /// The name of the program other than the kernel that a header of a system log names, without its path and its
+    /// number; `None` also where a sentence with a colon may follow the date.
+    pub(crate) writer: Option<&'a str>,
 }
 
 impl<'a> Stripped<'a> {
@@ -422,6 +425,14 @@ mod tests {
         check(&format!("MESSAGE={m}"), m, None, None);
         check(&format!("console-1: 17: [    0.100000] {m}"), m, Some(0.1), Some(true));
         check(&format!("Sep 11 07:03:06 web tuned[12]: {m}"), m, None, Some(false));
+        // Under the kernel's name by a user's process.
+        for process in ["812", "2", "x", ""] {
+            check(&format!("Sep 11 07:03:06 web kernel[{process}]: {m}"), m, None, Some(false));
+        }
+        check(&format!("Sep 11 07:03:06 web kernel[1]: {m}"), m, None, Some(true));
+        let fields = "1 2025-06-03T16:08:54Z web kernel";
+        check(&format!("{fields} - - - {m}"), m, None, Some(true));
+        check(&format!("{fields} 812 - - {m}"), m, None, Some(false));
     }
 
     #[test]

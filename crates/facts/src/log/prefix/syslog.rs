@@ -23,6 +23,9 @@ pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> 
     if let Some(after) = android(after, out).or_else(|| stream(after)) {
         return Some(after);
     }
+    if date.month || date.of_rsyslog {
+        out.writer = without_colon(after);
+    }
     if date.month {
         return header(after, out);
     }
@@ -34,7 +37,7 @@ pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> 
     header(after, out).or(Some(after))
 }
 
-/// Removes `HOST kernel: ` or `kernel[123]: ` after a date or a time stamp; another program's name decides the writer.
+/// Removes `HOST kernel: ` or `kernel[1]: ` after a date or a time stamp; another program's name decides the writer.
 fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let after = after.trim_start();
     let colon = after.find(": ").or_else(|| after.ends_with(':').then(|| after.len() - 1));
@@ -53,11 +56,46 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
         return Some(after);
     }
     let ident = names.last()?;
-    let is_kernel = *ident == "kernel" || ident.starts_with("kernel[") || *ident == "vmunix";
+    let is_kernel = is_kernel(ident);
     out.kernel = Some(is_kernel);
     out.named = true;
     out.program = !is_kernel;
+    if !is_kernel && after[..colon].ends_with(ident) && names[..names.len() - 1].iter().all(is_host)
+    {
+        out.writer = Some(program(ident));
+    }
     Some(&after[(colon + 1).min(after.len())..])
+}
+
+/// Whether the name before a message is the kernel's. journald shows the number of the process for a message that a user
+/// wrote under this name (`logger -t kernel`).
+fn is_kernel(ident: &str) -> bool {
+    let number = ident.strip_prefix("kernel[").and_then(|rest| rest.strip_suffix(']'));
+    ident == "kernel" || ident == "vmunix" || number.is_some_and(is_nobodys)
+}
+
+/// Whether a number is of no user's process: containers' logs have the kernel's messages under 1.
+fn is_nobodys(process: &str) -> bool {
+    matches!(process, "-" | "0" | "1")
+}
+
+/// The program in `HOST PROGRAM MESSAGE`: a message that a program passes to the socket of a syslog may have no colon.
+fn without_colon(after: &str) -> Option<&str> {
+    let (host, rest) = after.split_once([' ', '\t'])?;
+    let (ident, message) = rest.trim_start().split_once([' ', '\t'])?;
+    (!after.contains(": ") && !host.ends_with(':') && is_host(&host) && !message.trim().is_empty())
+        .then(|| program(ident))
+}
+
+/// Whether a word may be the name of a host.
+fn is_host(word: &&str) -> bool {
+    word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:".contains(&b))
+}
+
+/// The name in `/usr/sbin/chronyd[12]`.
+fn program(ident: &str) -> &str {
+    let name = ident.split_once('[').map_or(ident, |(name, _)| name);
+    name.rsplit_once('/').map_or(name, |(_, name)| name)
 }
 
 /// The message of the kernel directly after a host.
@@ -86,7 +124,7 @@ pub(super) fn host_kernel<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&
 pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let date = date::take(rest.strip_prefix("1 ")?).filter(|date| !date.month)?;
     let mut fields = date.after.splitn(5, ' ');
-    let (_host, program, _process, _id) =
+    let (_host, program, process, _id) =
         (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let mut rest = fields.next()?;
     if let Some(after) = rest.strip_prefix('-') {
@@ -96,9 +134,11 @@ pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a s
             rest = &rest[rest.find(']')? + 1..];
         }
     }
-    out.kernel = Some(program == "kernel");
+    let is_kernel = program == "kernel" && is_nobodys(process);
+    out.kernel = Some(is_kernel);
     out.named = true;
-    out.program = program != "kernel";
+    out.program = !is_kernel;
+    out.writer = out.program.then_some(program);
     Some(rest.trim_start().trim_start_matches('\u{feff}'))
 }
 

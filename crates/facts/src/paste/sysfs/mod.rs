@@ -60,7 +60,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         && let Some(value) = rest.trim_start().strip_prefix([':', '=', '|']).map(str::trim)
         && !value.is_empty()
     {
-        if crate::log::is_setting(line) {
+        if crate::log::is_setting(line) || is_example(page, at) {
             return 0;
         }
         let Some(file) = wanted.last() else { return 0 };
@@ -141,6 +141,17 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
+/// Whether a line with the name of a file and a value is announced as an example, in it or in the line above.
+fn is_example(page: &Page<'_>, at: usize) -> bool {
+    let above = (0..at).rev().map(|number| page.line(number).trim()).find(|line| !line.is_empty());
+    let above = above.filter(|line| line.ends_with(':')).unwrap_or_default();
+    let head = page.line(at).split_once("_clocksource").map_or("", |(head, _)| head);
+    [above, head].into_iter().any(|text| {
+        let text = text.to_ascii_lowercase();
+        ["for example", "for instance", "e.g.", "such as "].iter().any(|words| text.contains(words))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::paste::Pasted;
@@ -171,6 +182,24 @@ mod tests {
         for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
             let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
             assert_eq!(told(&text).0, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn example_is_no_reading() {
+        for text in [
+            "e.g. current_clocksource=hpet\n",
+            "some hosts have a slow one, for example current_clocksource: hpet\n",
+            "For example:\n\n  current_clocksource: hpet\n",
+        ] {
+            assert_eq!(told(text).0, None, "{text}");
+        }
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        for text in [
+            format!("All are slow, for example:\n$ cat {path}\nhpet\n"),
+            "My values:\ncurrent_clocksource: hpet\n".to_owned(),
+        ] {
+            assert_eq!(told(&text).0.as_deref(), Some("hpet"), "{text}");
         }
     }
 
