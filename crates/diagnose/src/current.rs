@@ -1,6 +1,7 @@
 //! The clocksource in use: read, or concluded from the log; and whether a later line may change the conclusion.
 
 mod alone;
+mod changed;
 mod idle;
 mod marked;
 mod pending;
@@ -12,6 +13,7 @@ use alone::{
     never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_unbound,
     read_then_written, two_states,
 };
+use changed::unless_changed;
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
@@ -171,6 +173,11 @@ pub(crate) fn known(name: String, confidence: Confidence, source: String) -> Cur
 }
 
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
+    unless_changed(log, from_messages(facts, machine, log))
+}
+
+/// The same by messages of the kernel alone, whatever commands follow them.
+fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if log.newest_first {
         return unknown(
             "the newest line of this log comes first, and the log is too long to be reversed here: \

@@ -290,7 +290,8 @@ fn verdict(case: &Case<'_>, causes: &[Cause], measured: bool) -> (Verdict, Confi
         Some(false)
             if !measured
                 && case.tsc_is_current()
-                && headline::served_on_32_bits(case).is_some() =>
+                && (headline::served_on_32_bits(case).is_some()
+                    || headline::depends_on_library(case)) =>
         {
             base.min(Confidence::Medium)
         }

@@ -38,6 +38,11 @@ pub(crate) fn headline(
     let served = served_on_32_bits(case);
     let no_vdso = served == Some(Some(false));
     let perhaps_no_vdso = served == Some(None);
+    let (where_called, nothing) = if depends_on_library(case) && cost.is_empty() {
+        (CALLED_BY, NOTHING_IN_KERNEL)
+    } else {
+        ("", NOTHING_TO_FIX)
+    };
     match verdict {
         Verdict::Ok
             if perhaps_no_vdso
@@ -46,8 +51,8 @@ pub(crate) fn headline(
                 && because.is_none_or(|cause| cause.severity < Severity::Warning) =>
         {
             format!(
-                "Reading the time is fast here: the clocksource is {name}{unless}, unless this is a 32-bit kernel before {}. \
-                 Nothing to fix.",
+                "Reading the time is fast here: the clocksource is {name}{unless}, unless this is a 32-bit kernel before {}, \
+                 or one with glibc before 2.20. Nothing to fix.",
                 Feature::Vdso32.versions().trim_start_matches("since ")
             )
         }
@@ -87,16 +92,16 @@ pub(crate) fn headline(
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
                 format!(
-                    "Reading the time is fast here ({name}{cost}), but: {}.",
+                    "Reading the time is fast here{where_called} ({name}{cost}), but: {}.",
                     lower(&cause.summary)
                 )
             }
             _ if cost.is_empty() && is_still_watched(case) => format!(
-                "Reading the time is fast here so far: the clocksource is {name}{unless}, which the watchdog still watches. \
-                 Nothing to fix."
+                "Reading the time is fast here so far{where_called}: the clocksource is {name}{unless}, which the watchdog \
+                 still watches.{nothing}"
             ),
             _ => format!(
-                "Reading the time is fast here: the clocksource is {name}{cost}{unless}. Nothing to fix."
+                "Reading the time is fast here{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"
             ),
         },
         Verdict::Slow => {
@@ -248,7 +253,7 @@ pub(crate) fn with_wall_clock(
     // specific.
     let is_ahead = wall.and_then(|wall| wall.behind_s).is_some_and(|behind| behind < -AHEAD_S);
     let is_kept = wall.is_some_and(|wall| wall.state == WallState::Synchronised);
-    match (grave, headline.strip_suffix(" Nothing to fix.")) {
+    match (grave, before_nothing(&headline)) {
         (Some(cause), Some(fine)) if cause.id == CauseId::WallClockUnsynchronised && is_ahead => {
             format!("{fine} But {}.", hedged("the wall clock is ahead", cause))
         }
@@ -268,6 +273,23 @@ pub(crate) fn with_wall_clock(
         }
         _ => headline,
     }
+}
+
+/// The end of the sentence for a machine on which reads are fast.
+const NOTHING_TO_FIX: &str = " Nothing to fix.";
+
+/// The same, where reads of some programs may be slow because of their C library.
+const NOTHING_IN_KERNEL: &str = " Nothing to fix in the kernel.";
+
+/// The programs that a fast read on a 32-bit x86 kernel is true of: glibc calls that vDSO since 2.20
+/// (`sysdeps/unix/sysv/linux/i386/init-first.c`, 2014), and no log shows the library.
+const CALLED_BY: &str =
+    " for programs whose C library calls the vDSO of 32 bits (glibc since 2.20)";
+
+/// The sentence without its end for a machine on which reads are fast; `None` for other sentences.
+pub(crate) fn before_nothing(headline: &str) -> Option<&str> {
+    let headline = headline.trim_end();
+    [NOTHING_TO_FIX, NOTHING_IN_KERNEL].iter().find_map(|end| headline.strip_suffix(end))
 }
 
 /// The beginning of the sentence for a text that does not name the clocksource.
@@ -321,6 +343,14 @@ pub(crate) fn served_on_32_bits(case: &Case<'_>) -> Option<Option<bool>> {
         Some(true) => None,
         other => Some(other),
     }
+}
+
+/// Whether the kernel is 32-bit x86 with a vDSO that reads the clock, which older C libraries do not call.
+pub(crate) fn depends_on_library(case: &Case<'_>) -> bool {
+    let machine = case.machine;
+    machine.arch.value == Arch::X86
+        && !machine.arch.is_assumed()
+        && Feature::Vdso32.of(&machine.kernel.value)
 }
 
 /// Whether the kernel is 64-bit x86 from before its vDSO.

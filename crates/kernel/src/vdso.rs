@@ -141,5 +141,10 @@ fn precise(
             )
         };
     }
-    (Some(true), format!("{current} is read by the vDSO"))
+    // glibc: sysdeps/unix/sysv/linux/i386/init-first.c, since 2.20 (2014).
+    let library = match machine.arch.value {
+        Arch::X86 => ", by programs whose C library calls the vDSO of 32 bits (glibc since 2.20)",
+        _ => "",
+    };
+    (Some(true), format!("{current} is read by the vDSO{library}"))
 }

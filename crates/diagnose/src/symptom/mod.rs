@@ -13,6 +13,7 @@ mod warning;
 
 use crate::causes::Case;
 use crate::current::{self, Current};
+use crate::headline::before_nothing;
 use crate::reconcile::Contradiction;
 use crate::{Cause, CauseId, Confidence, Evidence, Severity, Verdict, names};
 use clocksmith_facts::Facts;
@@ -273,7 +274,7 @@ pub(crate) fn weigh(
     match (verdict, main.weight) {
         // Another clocksource would not help, and the program still spends the time.
         (Verdict::Ok, Weight::Nothing) if main.in_use.is_some() => {
-            let fine = out.headline.trim_end().trim_end_matches(" Nothing to fix.");
+            let fine = before_nothing(&out.headline).unwrap_or(&out.headline).trim_end();
             out.headline = format!("{fine} {}", main.sentence);
         }
         (Verdict::Untrustworthy, _) | (_, Weight::Nothing) if verdict != Verdict::Unknown => {}

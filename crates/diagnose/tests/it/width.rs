@@ -109,3 +109,32 @@ fn high_memory_is_of_32_bits() {
     }
     assert_eq!(crate::common::why(&text("x")).verdict, clocksmith_diagnose::Verdict::Unknown);
 }
+
+#[test]
+fn fast_reads_of_a_32_bit_kernel_depend_on_the_c_library() {
+    let boot = |version: &str, width: &str| {
+        why(&format!(
+            "[    0.000000] Linux version {version} (builder@example) (gcc version 4.8.4) #1 SMP\n\
+             [    0.000000] {width}\n[    0.100000] hpet0: 3 comparators, 64-bit 14.318180 MHz counter\n\
+             [    1.100000] Switched to clocksource tsc\n[    2.000000] usb 1-1: one\n\
+             [    3.000000] usb 1-2: two\n[    4.000000] usb 1-3: three\n[    5.000000] ata1: four\n\
+             [    6.000000] ata2: five\n[   30.000000] EXT4-fs (sda1): mounted filesystem\n"
+        ))
+    };
+    for (version, width) in [
+        ("3.16.0-4-586", "one"),
+        ("3.19.8-100.fc20.i686+PAE", "one"),
+        ("3.16.7", "1200MB HIGHMEM available."),
+        ("4.19.0-27-686-pae", "one"),
+    ] {
+        let report = boot(version, width);
+        assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
+        assert!(report.headline.contains("glibc since 2.20"), "{}", report.headline);
+        assert!(report.headline.ends_with("Nothing to fix in the kernel."), "{}", report.headline);
+    }
+    // The kernel has no such vDSO: the library does not matter.
+    let older = boot("3.14.0-1-686-pae", "one");
+    assert!(older.headline.contains("slow") && !older.headline.contains("glibc"));
+    let wide = boot("3.16.0-4-amd64", "one");
+    assert!(wide.headline.ends_with("Nothing to fix."), "{}", wide.headline);
+}

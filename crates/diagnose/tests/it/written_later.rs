@@ -1,7 +1,7 @@
 //! A write to `current_clocksource` after the reading leaves open which clocksource is in use.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::pasted;
+use crate::common::{pasted, why};
 use clocksmith_diagnose::Verdict;
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
@@ -124,4 +124,52 @@ fn own_reading_of_a_mail_is_newer_than_the_one_that_it_quotes() {
         let report = pasted(&text);
         assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{text}");
     }
+}
+
+/// A boot that uses the TSC, with a minute of messages behind its last switch.
+fn boot(last: &str) -> String {
+    let mut text =
+        "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc 12.2.0) #1 SMP\n".to_owned();
+    text.push_str("[    0.000000] DMI: Acme R1/B1, BIOS 1.0 01/02/2020\n");
+    text.push_str("[    0.900000] clocksource: Switched to clocksource tsc-early\n");
+    text.push_str(&format!("[    1.900000] clocksource: Switched to clocksource {last}\n"));
+    for at in 2..60 {
+        text.push_str(&format!("[   {at:2}.000000] usb 1-{at}: new high-speed USB device\n"));
+    }
+    text
+}
+
+#[test]
+fn commands_behind_a_log_leave_the_clocksource_open() {
+    let file = format!("{DIR}/current_clocksource");
+    let before = why(&boot("tsc"));
+    assert_eq!(before.verdict, Verdict::Ok, "{}", before.headline);
+    for more in [
+        format!("root@box:~# echo hpet > {file}\nroot@box:~#\n"),
+        format!("[root@vm ~]# echo acpi_pm > {file}\n"),
+        format!("$ echo hpet | sudo tee {file}\nhpet\n"),
+        format!("~ # echo hpet > {file}\n~ # ./bench\n1200 ns per call\n"),
+        format!("\nThen I did\n\n    echo hpet | sudo tee {file}\n\nand it got slow.\n"),
+        format!("# echo tsc > {DIR}/unbind_clocksource\n"),
+        "[root@h]# grubby --args=clocksource=hpet --update-kernel=DEFAULT\n[root@h]# reboot\n\n\
+         The system is going down for reboot NOW!\n"
+            .to_owned(),
+    ] {
+        let report = pasted(&format!("{}{more}", boot("tsc")));
+        assert_eq!(report.verdict, Verdict::Unknown, "{more}: {}", report.headline);
+        assert_eq!(report.clocksource.current, None, "{more}");
+        assert!(report.headline.starts_with("Unknown: it was tsc"), "{more}: {}", report.headline);
+    }
+    // The same again, a command above the log, and one that a person only suggests.
+    let write = |name: &str| format!("root@box:~# echo {name} > {file}\n");
+    for text in [
+        format!("{}{}", boot("tsc"), write("tsc")),
+        format!("{}root@box:~# dmesg\n{}", write("hpet"), boot("tsc")),
+        format!("{}\nYou could try:\n\n# echo hpet > {file}\n", boot("tsc")),
+    ] {
+        let report = pasted(&text);
+        assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{}", report.headline);
+    }
+    let slow = format!("{}{}", boot("hpet"), write("tsc"));
+    assert_eq!(pasted(&slow).verdict, Verdict::Unknown, "{}", pasted(&slow).headline);
 }

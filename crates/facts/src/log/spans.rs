@@ -25,8 +25,85 @@ pub(super) fn of<'a>(
         text.push_str(more.trim().trim_start_matches(['>', '*', ' ']));
         used = end;
     }
+    if is_general(&text) {
+        return (Vec::new(), used);
+    }
     let found = text.split('`').skip(1).step_by(2).filter_map(message).collect();
     (found, used)
+}
+
+/// First words of a sentence about what kernels do under a condition.
+const CONDITIONS: [&str; 14] = [
+    "if",
+    "when",
+    "whenever",
+    "where",
+    "once",
+    "wenn",
+    "falls",
+    "sobald",
+    "si",
+    "quand",
+    "lorsque",
+    "cuando",
+    "\u{435}\u{441}\u{43b}\u{438}",
+    "\u{43a}\u{43e}\u{433}\u{434}\u{430}",
+];
+
+/// Words of a sentence about a machine of its writer, or about what happened.
+const HAPPENED: [&str; 41] = [
+    "i",
+    "my",
+    "we",
+    "our",
+    "me",
+    "us",
+    "today",
+    "yesterday",
+    "said",
+    "was",
+    "were",
+    "did",
+    "had",
+    "got",
+    "saw",
+    "came",
+    "went",
+    "wrote",
+    "gave",
+    "ran",
+    "began",
+    "told",
+    "found",
+    "ich",
+    "mein",
+    "meine",
+    "meinem",
+    "wir",
+    "unser",
+    "schrieb",
+    "kam",
+    "war",
+    "zeigte",
+    "meldete",
+    "je",
+    "mon",
+    "nous",
+    "mi",
+    "mis",
+    "\u{44f}",
+    "\u{443}",
+];
+
+/// Whether the sentence that ends in the first code marks says what kernels print under a condition, and not what one
+/// printed: `If the guest cannot trust its TSC, the kernel prints ...`.
+fn is_general(text: &str) -> bool {
+    let before = text.split('`').next().unwrap_or_default();
+    let sentence = before.rsplit(['.', '!', '?', ':']).find(|part| !part.trim().is_empty());
+    let sentence = sentence.unwrap_or_default().to_lowercase();
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next().is_some_and(|first| CONDITIONS.contains(&first))
+        && !words.any(|word| HAPPENED.contains(&word) || word.len() > 4 && word.ends_with("ed"))
 }
 
 /// The message that a text is.
@@ -57,6 +134,28 @@ mod tests {
         let found = events(text);
         assert!(matches!(found[0], Event::WatchdogMarked { .. }), "{found:?}");
         assert_eq!(found[1], Event::Switched("hpet".to_owned()));
+    }
+
+    #[test]
+    fn message_that_kernels_print_under_a_condition_is_of_no_machine() {
+        let said = "`tsc: Marking TSC unstable due to clocksource watchdog` and `clocksource: Switched to clocksource hpet`.\n";
+        for sentence in [
+            "If a guest has no stable TSC, its kernel prints",
+            "Both are slow. When the watchdog finds a skew, the log has",
+            "Wenn der Host keine stabile TSC hat, schreibt der Kern",
+            "> Whenever two CPUs differ, Linux says",
+        ] {
+            assert_eq!(events(&format!("{sentence} {said}")), [], "{sentence}");
+        }
+        for sentence in [
+            "When I started the guest, its kernel printed",
+            "When the host woke up, the kernel logged",
+            "After a resume the kernel says",
+            "If that matters: the log has",
+            "When my laptop resumes, dmesg shows",
+        ] {
+            assert_eq!(events(&format!("{sentence} {said}")).len(), 2, "{sentence}");
+        }
     }
 
     #[test]

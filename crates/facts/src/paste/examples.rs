@@ -70,7 +70,7 @@ fn is_own(line: &str) -> bool {
 }
 
 /// Words of a lead-in, in small letters, that say that no machine of the writer printed what follows.
-const LEAD_INS: [&str; 22] = [
+const LEAD_INS: [&str; 29] = [
     "would print",
     "would be printed",
     "would show",
@@ -86,6 +86,13 @@ const LEAD_INS: [&str; 22] = [
     "would then see",
     "would see",
     "you'd see",
+    "you will find lines like",
+    "you will find messages like",
+    "you will see lines like",
+    "you will see messages like",
+    "you'll see lines like",
+    "you'll see messages like",
+    "you'll find lines like",
     "the docs of",
     "the documentation of",
     "the manual of",
@@ -341,11 +348,13 @@ mod tests {
             "Here is what a chatbot told me would be printed on a broken VM:",
             "Compare it with this sample from the book:",
             "Let a kernel demote its clock. You would then see",
+            "When the watchdog finds a skew, you will find lines like these in dmesg:",
         ] {
             assert!(is_lead_in(line), "{line}");
         }
         for line in [
             "My machine prints:",
+            "In dmesg we find lines like these:",
             "the output:",
             "On our hosts the docs of the vendor would print:",
             "It would print something",

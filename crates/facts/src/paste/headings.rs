@@ -20,8 +20,11 @@ const PAIRS: [[&[&str]; 2]; 5] = [
     [&["old", "older"], &["new", "newer"]],
     [&["good", "working", "works"], &["bad", "broken", "failing"]],
     [&["fast"], &["slow"]],
-    [&["patched"], &["unpatched"]],
+    PATCH_STATES,
 ];
+
+/// Words for a kernel with a patch and for one without it; see [`patch_state`].
+const PATCH_STATES: [&[&str]; 2] = [&["patched"], &["unpatched", "unmodified", "vanilla"]];
 
 /// Words of headings for an earlier and for a later state. Where the earlier one comes first, the text is in the order
 /// of time and its last state is the one that counts.
@@ -234,6 +237,7 @@ fn heading(line: &str) -> Option<(String, Of)> {
     let marked = line.starts_with(['#', '=', '*']);
     let bare = line.trim_matches(|c: char| "#=*-_ ".contains(c));
     let alone = bare.trim_matches(['[', ']', '(', ')']);
+    let with_colon = bare.ends_with(':');
     let name = bare.strip_suffix(':').or_else(|| marked.then_some(bare));
     let name = name.or_else(|| is_heading_alone(alone).then_some(alone))?;
     let name = name.trim_matches(|c: char| "*_ ".contains(c));
@@ -259,6 +263,11 @@ fn heading(line: &str) -> Option<(String, Of)> {
     for (slot, pair) in of.pairs.iter_mut().zip(PAIRS) {
         *slot = words().find_map(|word| pair.iter().position(|list| list.contains(&word)));
     }
+    if let Some(state) = patch_state(words())
+        && let Some(slot) = of.pairs.last_mut()
+    {
+        *slot = slot.or(Some(state));
+    }
     let version = |word: &&str| {
         let word = word.strip_prefix('v').unwrap_or(word);
         word.contains('.') && word.split('.').take(2).all(|n| n.parse::<u16>().is_ok())
@@ -271,14 +280,49 @@ fn heading(line: &str) -> Option<(String, Of)> {
         .find_map(|pair| numbered(pair[0], Some(pair[1])))
         .or_else(|| all.iter().find_map(|word| numbered(word, None)));
     of.kind = KINDS.into_iter().find(|kind| all.contains(kind));
-    of.version =
-        words().find(version).filter(|_| names_kernel || is_release(name)).map(str::to_owned);
+    let of_kernel = names_kernel || is_release(name) || with_colon && is_short_release(name);
+    of.version = words().find(version).filter(|_| of_kernel).map(str::to_owned);
+    let of_series = words().find(|word| is_of_series(word));
+    let of_series = of_series.filter(|_| (with_colon || marked) && all.len() <= SERIES_WORDS);
+    of.version = of.version.or(of_series.map(str::to_owned));
     (of != Of::default()).then(|| (name.to_owned(), of))
+}
+
+/// Maximum number of words in a heading that names a version of a series of patches: `dmesg of v2:`.
+const SERIES_WORDS: usize = 3;
+
+/// Whether a word is the version of a series of patches: `v2`.
+fn is_of_series(word: &str) -> bool {
+    let number = word.strip_prefix('v').unwrap_or_default();
+    (1..=2).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Which of [`PATCH_STATES`] a heading names with a word for a patch: `with the patch`, `without that fix`.
+fn patch_state<'a>(words: impl Iterator<Item = &'a str>) -> Option<usize> {
+    let mut state = None;
+    for word in words {
+        match word {
+            "with" => state = Some(0),
+            "without" | "w/o" => state = Some(1),
+            "patch" | "patches" | "fix" | "series" | "commit" if state.is_some() => return state,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a text is a release of two numbers: `6.8`. Before a colon it is not the number of a chapter, which a title
+/// follows.
+fn is_short_release(text: &str) -> bool {
+    is_release(&format!("v{}", text.trim_start_matches('v')))
 }
 
 /// Whether a line is a heading although it has no sign of one: a word of a pair, or the release of a kernel.
 fn is_heading_alone(line: &str) -> bool {
     let lower = line.to_lowercase();
+    if patch_state(lower.split(' ')).is_some() && lower.split(' ').count() <= SERIES_WORDS {
+        return true;
+    }
     let mut words = PAIRS.iter().chain([&TIMES]).flatten().flat_map(|list| list.iter());
     words.any(|word| *word == lower) || is_release(line)
 }
@@ -385,6 +429,12 @@ mod tests {
             ["6.8.4", "6.1.76"],
             ["5.15.0-91-generic", "5.4.0-100-generic"],
             ["v6.8:", "v6.1:"],
+            ["6.8:", "6.9:"],
+            ["with patch:", "without patch:"],
+            ["Without the patch", "With the patch"],
+            ["### With this series applied", "### vanilla"],
+            ["v1:", "v2:"],
+            ["dmesg of v2:", "dmesg of v3:"],
             ["My laptop:", "The Raspberry Pi next to it:"],
             ["On the host:", "In the guest:"],
             ["$ ssh web1 dmesg | grep clocksource", "$ ssh -p 22 root@db2 'dmesg'"],
@@ -432,6 +482,9 @@ mod tests {
             format!("Before\n{line}Now:\n{line}"),
             format!("6.1\n{line}6.2\n{line}"),
             format!("bad luck\n{line}good\n{line}"),
+            format!("with care\n{line}without the noise\n{line}"),
+            format!("v1\n{line}v2\n{line}"),
+            format!("6.8 or 6.9:\n{line}6.7:\nnothing\n"),
             format!("Linux host: x\n{line}[    1.000000] vm: guest:\n{line}"),
         ] {
             assert!(found(&text).is_empty(), "{text}");

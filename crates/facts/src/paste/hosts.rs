@@ -117,15 +117,19 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
 }
 
 /// Whether a command, or its output, may show something about a machine. What another machine's shell prints besides is
-/// of no interest, wherever its user ran it.
+/// of no interest, wherever its user ran it, and neither is a sentence after the empty line below it.
 fn tells(lines: &[String], found: &[Option<Host<'_>>], prompt: usize) -> bool {
+    let has = |line: &str, words: &[&str]| words.iter().any(|word| super::has(line, word));
     let output = (prompt + 1..lines.len())
         .take_while(|number| found[*number].is_none() && prompt::read(&lines[*number]).is_none());
+    let mut below = false;
     std::iter::once(prompt).chain(output).any(|number| {
         let line = &lines[number];
-        let has = |words: &[&str]| words.iter().any(|word| super::has(line, word));
+        below |= line.trim().is_empty();
         let readers = super::READERS.iter().chain(&symptom::READERS);
-        strip_prefix(line).1 || has(&TELLING) || readers.into_iter().any(|reader| has(reader.words))
+        strip_prefix(line).1
+            || !below && has(line, &TELLING)
+            || readers.into_iter().any(|reader| has(line, reader.words))
     })
 }
 
@@ -383,6 +387,9 @@ mod tests {
         let output = "me@nb7:~$ curl https://web/version\n{ }\n";
         is(&format!("{log}{output}"), &[]);
         is(&format!("{log}{output}[    1.400000] x: y\n"), &[("web", "1-2"), ("nb7", "3-5")]);
+        // A sentence below the output is not of the other machine.
+        is(&format!("{log}root@db:~# busctl tree\n- /xyz\n\nIn journalctl there is more.\n"), &[]);
+        is(&format!("{log}root@db:~# cat notes\njournalctl\n"), &[("web", "1-2"), ("db", "3-4")]);
         is(&format!("{log}root@localhost:~# cat /x\ntsc\n"), &[]);
     }
 

@@ -81,6 +81,11 @@ impl Names {
             .any(|(kind, name)| !weak(*kind) && other.of(*kind).is_some_and(|other| other != name))
     }
 
+    /// Whether nothing names the machine: any with such a kernel may have printed these lines.
+    fn is_of_any(&self) -> bool {
+        self.0.iter().all(|(kind, _)| *kind == Kind::Family)
+    }
+
     /// The most common name.
     fn shown(&self) -> Option<String> {
         let order = [
@@ -118,7 +123,11 @@ pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
     for (number, begin) in banners.iter().enumerate() {
         let end = banners.get(number + 1).copied().unwrap_or(lines.len());
         let mut names = names(&lines[*begin..end]);
-        names.0.push((Kind::Quoted, quoted[number].to_string()));
+        let goes_on =
+            || banners[number + 1..].iter().any(|later| same_banner(lines, *begin, *later));
+        if !(names.is_of_any() && !shows_clocks(&lines[*begin..end]) && goes_on()) {
+            names.0.push((Kind::Quoted, quoted[number].to_string()));
+        }
         // The lines before the first banner belong to it.
         let begin = if number == 0 { 0 } else { *begin };
         let same = |(_, known): &(Section, Names)| !known.differ(&names);
@@ -139,6 +148,19 @@ pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
         }
     }
     found.into_iter().map(|(section, names)| Section { host: names.shown(), ..section }).collect()
+}
+
+/// Whether two lines are the banner of one build.
+fn same_banner(lines: &[String], one: usize, other: usize) -> bool {
+    let banner = |at: usize| lines.iter().skip(at).take(IN_FRONT + 1).find(|line| is_banner(line));
+    let text = |at: usize| banner(at).map(|line| strip_prefix(line).0);
+    text(one).is_some() && text(one) == text(other)
+}
+
+/// Whether lines may be evidence of a clocksource, so that it matters whose they are.
+fn shows_clocks(lines: &[String]) -> bool {
+    const WORDS: [&str; 4] = ["clock", "tsc", "TSC", "hpet"];
+    lines.iter().any(|line| WORDS.iter().any(|word| super::has(line, word)))
 }
 
 /// Number of lines before a banner in which Arm's kernels print the processor on which they boot.
@@ -370,6 +392,26 @@ mod tests {
         let lines: Vec<String> = [FIRST, OTHER].map(str::to_owned).to_vec();
         assert_eq!(machines(&lines, &[1, 0]).len(), 2);
         assert_eq!(machines(&lines, &[1, 1]).len(), 1);
+    }
+
+    #[test]
+    fn banner_that_a_mail_quotes_above_its_log_is_of_the_same_boot() {
+        let of = |first: &str, second: &str| {
+            let text = format!("{FIRST}{first}{FIRST}{second}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let mut depths = vec![0; lines.len()];
+            depths[0] = 1;
+            machines(&lines, &depths).len()
+        };
+        let dmi = "[    0.100000] DMI: LENOVO 20L7/20L7, BIOS N22ET 2020\n";
+        let wireless = "[    6.300000] iwlwifi 0000:02:00.0: Failed to run INIT ucode: -5\n";
+        let hpet = "[    6.300000] clocksource: Switched to clocksource hpet\n";
+        assert_eq!(of(wireless, dmi), 1);
+        // Another machine with this kernel may be meant.
+        assert_eq!(of(hpet, dmi), 2);
+        assert_eq!(of("[    0.100000] DMI: Acme R1/B1, BIOS 1.0\n", dmi), 2);
+        let lines: Vec<String> = [FIRST, OTHER].map(str::to_owned).to_vec();
+        assert_eq!(machines(&lines, &[1, 0]).len(), 2);
     }
 
     #[test]

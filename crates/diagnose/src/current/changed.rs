@@ -1,0 +1,58 @@
+//! Commands below the last message about the clocksource: what the log shows is then the state before them. Kernels
+//! print a switch, but a text that continues with commands has no later message.
+
+use super::{Current, unknown};
+use clocksmith_facts::log::{Entry, Event, KernelLog};
+
+/// The conclusion from a log, unless a command behind its last message about the clocksource changed it and no reading
+/// follows.
+pub(super) fn unless_changed(log: &KernelLog, concluded: Current) -> Current {
+    let Some(was) = concluded.name.as_deref() else { return concluded };
+    let said = log.all(says).last().map_or(0, |entry| entry.line);
+    match change_behind(log, said, was) {
+        Some(change) => unknown(&format!("it was {was} ({}); then {change}", concluded.source)),
+        None => concluded,
+    }
+}
+
+/// Whether a message of the kernel shows which clocksource is in use, or that it was given up.
+fn says(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Switched(_)
+            | Event::TimeSource { .. }
+            | Event::HpetFallback
+            | Event::WatchdogCurrent(_)
+            | Event::WatchdogMarked { .. }
+            | Event::WatchdogOld { .. }
+            | Event::TscUnstable(_)
+            | Event::XenReadBackwards
+    )
+}
+
+fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {
+    if let Some((wrote, wanted)) = log.written_behind(line).filter(|(_, wanted)| *wanted != was) {
+        return Some(format!(
+            "{wanted} was written to current_clocksource ({}) and not read back: a write that the kernel refuses also \
+             succeeds",
+            log.source(wrote)
+        ));
+    }
+    let behind = |entry: &&Entry| entry.line > line;
+    let unbound = |event: &Event| matches!(event, Event::Unbound(name) if name == was);
+    if let Some(gone) = log.all(unbound).find(behind) {
+        return Some(format!(
+            "it was unregistered by unbind_clocksource ({}), the kernel chose another one, and no reading follows",
+            log.source(gone)
+        ));
+    }
+    let asks = |event: &Event| matches!(event, Event::SetForNextBoot(wanted) if wanted != was);
+    let asked = log.all(asks).find(behind)?;
+    let restarted = |event: &Event| matches!(event, Event::Restarted);
+    let restart = log.all(restarted).find(|entry| entry.line > asked.line)?;
+    Some(format!(
+        "the parameters of the next boot were changed ({}) and the machine was restarted ({}), and no reading follows",
+        log.source(asked),
+        log.source(restart)
+    ))
+}
