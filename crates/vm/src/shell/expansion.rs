@@ -55,6 +55,14 @@ impl Lexer<'_> {
     ) {
         let at = self.at;
         let rest = self.rest();
+        if let Some(inner) = rest.strip_prefix('`')
+            && quoted
+            && escaped_blank(inner)
+        {
+            text.push(' ', at);
+            self.at += 2;
+            return;
+        }
         let mut piece = |length: usize, piece: Piece, lexer: &mut Self| {
             flush(text, pieces);
             pieces.push(piece);
@@ -208,6 +216,16 @@ fn quoted_brackets(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether a letter behind a backquote is a blank of PowerShell, as in "`n": a name of a command is longer.
+fn escaped_blank(inner: &str) -> bool {
+    let mut chars = inner.chars();
+    let blank = matches!(chars.next(), Some('n' | 'r' | 't'));
+    blank
+        && !chars
+            .next()
+            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.' | '/'))
 }
 
 /// Returns the program that an expression of Nix names: `lib.getExe pkgs.NAME`, `lib.getExe' pkgs.PACKAGE "NAME"`.

@@ -26,6 +26,17 @@ impl<'a> Programs<'a> {
     /// Reads the variables: `ch=${ch:-/opt/cloud-hypervisor}`, `cmd="strace $ch"`.
     pub(crate) fn of(statements: &'a [Statement], is: fn(&str) -> bool) -> Self {
         let mut programs = Self { is, holders: HashSet::new() };
+        // `: ${ch:=/opt/cloud-hypervisor}` sets a variable that has no value.
+        let empty = |it: &&Statement| it.words.first().and_then(Word::literal) == Some(":");
+        for piece in
+            statements.iter().filter(empty).flat_map(|it| &it.words).flat_map(|it| &it.pieces)
+        {
+            if let Piece::Variable { name, .. } = piece
+                && programs.given(piece)
+            {
+                programs.holders.insert(name);
+            }
+        }
         let words = statements.iter().flat_map(|statement| &statement.words);
         for (word, name, value) in words.filter_map(|word| {
             let (name, value) = assigned(word)?;

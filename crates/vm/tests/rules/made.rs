@@ -55,6 +55,36 @@ fn commands_of_proxmox_are_read() {
 }
 
 #[test]
+fn command_of_proxmox_that_always_runs_has_the_last_word() {
+    let create = "qm create 100 --cpu x86-64-v3 --ostype l26 --args '-machine hpet=on'\n";
+    for (more, expected) in [
+        ("qm set 100 --args '-no-hpet'\n", vec![("q-no-hpet-removed", Severity::Error)]),
+        (
+            "sudo pvesh set /nodes/$(hostname)/qemu/100/config -args '-no-hpet'\n",
+            vec![("q-no-hpet-removed", Severity::Error)],
+        ),
+        ("qm set 100 --args '-no-hpet'\nqm set 100 -delete args,tags\n", vec![]),
+        // Only a run shows which of them applies.
+        ("old() {\n  qm set 100 --args '-no-hpet'\n}\n", vec![]),
+        ("for i in $list; do\n  qm set 100 --args '-no-hpet'\ndone\n", vec![]),
+        ("if old; then\nqm set 100 --args '-no-hpet'\nfi\n", vec![]),
+    ] {
+        let text = format!("{create}{more}");
+        assert_eq!(detected(&text), expected, "{text}");
+    }
+    // A variable that is set again names another machine.
+    let two = |name: &str| {
+        format!("ID=100\n{create}ID=101\nqm set {name} --args '-no-hpet'\n")
+            .replace("create 100", "create $ID")
+    };
+    assert_eq!(detected(&two("${ID}")), []);
+    let made = "#!/bin/sh\npvesh create /nodes/pve/qemu --vmid 101 --kvm 0 --ostype l26\n";
+    assert_eq!(detected(made), [("pve-kvm-disabled", Severity::Warn)]);
+    let other = "#!/bin/sh\npvesh set /nodes/pve/lxc/101/config --cores 2\n";
+    assert!(Document::new("make.sh", other.as_bytes()).is_err());
+}
+
+#[test]
 fn script_without_such_a_command_is_no_machine_of_proxmox() {
     for text in [
         "#!/bin/bash\nname: vm\nostype: l26\n",

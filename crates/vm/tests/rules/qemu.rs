@@ -571,3 +571,76 @@ fn words_that_only_a_run_tells_may_disable_the_hpet() {
     assert!(summary(" $OPTIONS").contains("unless words that only a run shows"));
     assert_eq!(summary(" -smp \"$CPUS\" -hda $DISK"), "");
 }
+
+fn all(name: &str, text: &str) -> Vec<&'static str> {
+    let document = Document::of_kind(name, text.as_bytes(), Kind::Qemu).unwrap();
+    let report = lint(&document).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    report.findings.iter().map(|finding| finding.rule.id).collect()
+}
+
+#[test]
+fn printed_command_line_starts_no_machine() {
+    let id = "q-no-hpet-removed";
+    for (name, print) in [
+        (
+            "a.ps1",
+            "Write-Host \"Run: qemu-system-x86_64 -no-hpet -m 1G\"\n& qemu-system-x86_64 -m 128M",
+        ),
+        ("a.ps1", "write-output \"qemu-system-x86_64 -no-hpet\"\n& qemu-system-x86_64 -m 128M"),
+        (
+            "a.py",
+            "print(\"Run: qemu-system-x86_64 -no-hpet -m 1G\")\nrun([\"qemu-system-x86_64\", \"-m\", \"1G\"])",
+        ),
+        (
+            "a.js",
+            "console.log(\"try qemu-system-x86_64 -no-hpet -m 1G\");\nspawn(\"qemu-system-x86_64\", [\"-m\", \"1G\", \"-smp\", \"2\", \"-hda\", \"a\"]);",
+        ),
+    ] {
+        assert!(!all(name, &format!("{print}\n")).contains(&id), "{print}");
+    }
+    for (name, run) in [
+        ("a.ps1", "Invoke-Expression \"qemu-system-x86_64 -no-hpet -m 1G\""),
+        ("a.py", "os.system(\"qemu-system-x86_64 -no-hpet -m 1G\")"),
+    ] {
+        assert!(all(name, &format!("{run}\n")).contains(&id), "{run}");
+    }
+}
+
+#[test]
+fn variable_that_may_request_kvm_does_not_show_that_nothing_does() {
+    let text = |set: &str, options: &str| {
+        format!("#!/bin/sh\n{set}\nqemu-system-x86_64 $A -m 1G {options} -hda a.img\n")
+    };
+    for set in [
+        "A=\"\"\nif [ -w /dev/kvm ]; then\n  A=\"-enable-kvm\"\nfi",
+        "A=\"\"\n[ -w /dev/kvm ] && A=\"-accel kvm\"",
+        "A='-nographic'\nif grep -q vmx /proc/cpuinfo; then A='-machine accel=kvm'; fi",
+    ] {
+        for options in ["", "-cpu max"] {
+            let text = text(set, options);
+            assert!(!all("a.sh", &text).contains(&"q-emulated"), "{text}");
+        }
+    }
+    // The values of a variable about something else change nothing.
+    let net = text("A=\"\"\nif $net; then\n  A=\"-nic user\"\nfi", "-cpu max");
+    assert!(all("a.sh", &net).contains(&"q-emulated"));
+}
+
+#[test]
+fn line_ends_of_powershell_are_no_commands_of_a_shell() {
+    let text = "$a = \"x`n\"\n& qemu-system-x86_64 -m 1G -cpu host,-hypervisor -accel kvm\n$b = @(1) -join \"`n\"\n";
+    assert!(all("a.ps1", text).contains(&"q-hypervisor-hidden"));
+    // A name of a command is longer.
+    let shell = "#!/bin/sh\nqemu-system-x86_64 -m 1G -smp \"`nproc`\" -no-hpet -name \"`name`\"\n";
+    assert!(all("a.sh", shell).contains(&"q-no-hpet-removed"));
+}
+
+#[test]
+fn program_whose_name_a_branch_completes_has_a_place() {
+    let text = "#!/bin/sh\nA=\"$1\"\nif [ $A = x86 ]; then A=i386; fi\nqemu-system-${A} $*\n";
+    let report = lint(&document(Kind::Qemu, text)).unwrap();
+    for finding in report.findings {
+        assert!(!finding.span.is_empty(), "{finding:?}");
+        assert!(!finding.summary.unwrap_or_default().contains("function  "));
+    }
+}

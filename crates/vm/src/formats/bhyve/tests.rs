@@ -90,3 +90,12 @@ fn machine_of_an_older_vm_bhyve_is_one() {
     assert_eq!(ids("a.conf", &text("alpine", "utctime=\"no\"\n")), ["bhyve-rtc-local"]);
     assert_eq!(ids("a.conf", &text("windows", "utctime=\"no\"\n")), [""; 0]);
 }
+
+#[test]
+fn bhyve_in_a_variable_that_is_set_if_it_is_empty() {
+    for run in ["eval ${BHYVE}", "${BHYVE}", "sudo $BHYVE"] {
+        let text =
+            format!("#!/bin/sh\n: ${{BHYVE:=/usr/sbin/bhyve}}\n{run} -c 2 -m 1G -H debian\n");
+        assert_eq!(ids("debian.sh", &text), ["bhyve-rtc-local"], "{run}");
+    }
+}

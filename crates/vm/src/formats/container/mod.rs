@@ -259,13 +259,15 @@ fn container(
         inner.value(document, flags, at);
     }
     let mut stray = None;
+    let mut stray_page = false;
     if let Some((arguments, at)) = of("ARGUMENTS") {
         let mut rest = arguments.split_whitespace().peekable();
         let mut kept = Vec::new();
         while let Some(word) = rest.next() {
             if word == "-cpu" || word.starts_with("-cpu=") {
                 stray = Some(at.clone());
-                rest.next_if(|_| word == "-cpu");
+                let value = rest.next_if(|_| word == "-cpu").unwrap_or(word);
+                stray_page |= has_page(value);
             } else {
                 kept.push(word);
             }
@@ -283,6 +285,10 @@ fn container(
             finding.summary = Some("KVM is switched off: the processor is emulated".to_owned());
         }
     }
+    if windows && is_off("HV") {
+        let beside = stray.as_ref().map(|_| stray_page);
+        report.findings.iter_mut().for_each(|finding| without_page(finding, beside));
+    }
     if let Some(at) = stray {
         let mut finding =
             Finding::new(rule!("ct-arguments-cpu"), at).fix("CPU_MODEL and CPU_FLAGS");
@@ -290,6 +296,45 @@ fn container(
         report.findings.push(finding);
     }
     Ok(report)
+}
+
+/// Whether the value of a `-cpu` asks for Hyper-V's reference TSC page.
+fn has_page(cpu: &str) -> bool {
+    let asks = |word: &str| {
+        let (name, value) = word.split_once('=').unwrap_or((word, "on"));
+        let name = name.trim_start_matches('+').replace('_', "-");
+        matches!(name.as_str(), "hv-time" | "hv-passthrough") && !off(value)
+    };
+    cpu.split(',').any(asks)
+}
+
+/// Words the finding about the page of a container that HV keeps from it; `beside`: whether a -cpu in ARGUMENTS, which older
+/// images use, asks for that page.
+fn without_page(finding: &mut Finding, beside: Option<bool>) {
+    if finding.rule.id != "q-hv-time-missing" {
+        return;
+    }
+    if !finding.edits.is_empty() {
+        finding.edits.clear();
+        finding.left = Some("HV asks for it: the image would add hv-passthrough".to_owned());
+    }
+    match beside {
+        Some(true) => {
+            finding.severity = Severity::Info;
+            finding.summary = Some(
+                "Windows without hv-time in images of today, which leave the -cpu of ARGUMENTS out"
+                    .to_owned(),
+            );
+            finding.fix = Some("remove HV: \"N\", and -cpu from ARGUMENTS".to_owned());
+        }
+        Some(false) => {
+            finding.fix = Some(
+                "remove HV: \"N\", and -cpu from ARGUMENTS, which images of today leave out and older ones use"
+                    .to_owned(),
+            );
+        }
+        None => {}
+    }
 }
 
 /// Returns whether a value is a plain word of a list.

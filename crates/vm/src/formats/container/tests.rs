@@ -1,3 +1,4 @@
+use crate::finding::Severity;
 use crate::formats::Kind;
 use crate::guest::Guest;
 use crate::testing;
@@ -89,4 +90,30 @@ fn fragment_of_compose_is_no_service_and_its_lines_are_named_once() {
     let own = "    environment:\n      HV: \"Y\"\n";
     assert_eq!(testing::bad(Kind::Container, "c.yml", &text(own)), [""; 0]);
     assert_eq!(testing::bad(Kind::Container, "c.yml", &text("")), ["q-hv-time-missing"]);
+}
+
+#[test]
+fn page_that_hv_keeps_from_windows_is_not_given_back_by_half() {
+    let text = |arguments: &str| {
+        compose(
+            "dockurr/windows",
+            &format!("      HV: \"N\"\n      CPU_MODEL: \"host\"\n{arguments}"),
+        )
+    };
+    let found = |text: &str| {
+        let report = testing::report(Kind::Container, "compose.yml", text);
+        // What HV takes away on request is not put elsewhere.
+        assert_eq!(testing::mended(Kind::Container, "compose.yml", text), text);
+        let mut all = report.findings.into_iter();
+        all.find(|it| it.rule.id == "q-hv-time-missing").unwrap()
+    };
+    let plain = found(&text(""));
+    assert_eq!(plain.fix.as_deref(), Some("remove HV: \"N\""));
+    assert!(plain.left.unwrap_or_default().contains("HV asks for it"));
+    // Older images use the -cpu in ARGUMENTS.
+    let own = found(&text("      ARGUMENTS: \"-cpu host,hv_time=off\"\n"));
+    assert_eq!(own.severity, Severity::Warn);
+    assert!(own.fix.unwrap_or_default().contains("and -cpu from ARGUMENTS"));
+    let page = found(&text("      ARGUMENTS: \"-cpu host,hv_relaxed,hv_time\"\n"));
+    assert_eq!(page.severity, Severity::Info);
 }

@@ -50,8 +50,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let alone = !text.contains("qemu-system-");
     // A function of the script may send it.
     let function = ["boot-source", "boot_args", "kernel_image_path"];
+    // Or it only loads a snapshot.
+    let loading = ["/snapshot/load", "curl", "snapshot_path"];
     let all = |marks: [&str; 3]| marks.iter().all(|mark| text.contains(mark));
-    if alone && (all(sends) || all(socket) || is_shell_script(text) && all(function)) {
+    if alone
+        && (all(sends) || all(socket) || all(loading) || is_shell_script(text) && all(function))
+    {
         return Some(Sign::Lines);
     }
     if loads || keys.iter().any(|key| clues.quotes(key)) {

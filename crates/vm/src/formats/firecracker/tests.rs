@@ -140,3 +140,15 @@ fn script_that_sends_escaped_quotes_or_a_file_is_of_firecracker() {
     let docker = "#!/bin/sh\ncurl --unix-socket /run/docker.sock http://localhost/images/json\n";
     assert_eq!(Kind::detect("run.sh", docker), None);
 }
+
+#[test]
+fn script_that_only_loads_a_snapshot() {
+    let text = "#!/bin/sh\ncurl --unix-socket /tmp/a.sock -X PUT http://localhost/snapshot/load \\\n  -d '{\"snapshot_path\": \"a\", \"mem_backend\": {\"backend_path\": \"b\", \"backend_type\": \"File\"}}'\n";
+    assert_eq!(Kind::detect("load.sh", text), Some(Kind::Firecracker));
+    let of = |text: &str| testing::ids(Kind::Firecracker, "load.sh", text).len();
+    assert_eq!(of(text), 1);
+    assert_eq!(
+        of(&text.replace("\"snapshot_path", "\"clock_realtime\": true, \"snapshot_path")),
+        0
+    );
+}

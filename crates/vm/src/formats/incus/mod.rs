@@ -1,9 +1,10 @@
-//! Incus and LXD virtual machines: the output of `config show` and `profile show`.
+//! Incus and LXD virtual machines: the output of `config show` and `profile show`, preseeds, and scripts that give options.
 //!
 //! `raw.qemu` is appended to a QEMU command line, and the section machine of `raw.qemu.conf` becomes its `-machine`.
 //! Source: Incus, doc/reference/instance_options.md (raw),
 //! internal/server/instance/drivers/driver_qemu_config_override.go.
 
+mod commands;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,11 @@ use crate::document::Document;
 use crate::formats::qemu::machine::foreign;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
-use crate::inner::{Inner, MOST_MACHINES, each, nothing, together};
+use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::yaml::{self, Node};
+use std::ops::Range;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -30,9 +32,11 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let raw = |line: &str| ["raw.qemu:", "raw.qemu.conf:"].iter().any(|key| line.starts_with(key));
-    if clues.has(raw) {
+    if clues.has(commands::is_key) {
         return Some(Sign::Keys);
+    }
+    if commands::any(clues.text) {
+        return Some(Sign::Part);
     }
     // An instance, and a profile.
     let keys = [
@@ -53,30 +57,47 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut reports = Vec::new();
-    for tree in yaml::parse(document.text.as_str())? {
-        // One instance, or the output of `list --format yaml`.
-        for instance in each(&tree, &[]).into_iter().take(MOST_MACHINES) {
+    let trees = match yaml::parse(document.text.as_str()) {
+        Ok(trees) if !document.text.as_str().starts_with("#!") => trees,
+        other => {
+            if let Some(report) = commands::lint(document)? {
+                return Ok(report);
+            }
+            other?
+        }
+    };
+    for tree in trees {
+        // One instance, or the output of `list --format yaml`; a preseed has profiles with their options.
+        let mut all = each(&tree, &[]);
+        all.extend(each(&tree, &["profiles"]));
+        for instance in all.into_iter().take(MOST_MACHINES) {
             for config in each(instance, &["config"]) {
                 let name =
                     instance.at(&["name"]).and_then(Node::scalar).map(|(name, _)| name.to_owned());
                 let arch = instance.at(&["architecture"]).and_then(Node::scalar);
                 let arch = arch.map(|(arch, _)| arch).filter(|arch| *arch == "aarch64");
-                reports.extend(judge(document, config, name, arch)?);
+                reports.extend(judge(document, &|key: &str| said(config, &[key]), name, arch)?);
             }
         }
+    }
+    if reports.is_empty()
+        && let Some(report) = commands::lint(document)?
+    {
+        return Ok(report);
     }
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
 
+/// An option and its place, by its name.
+type Options<'f, 'a> = &'f dyn Fn(&str) -> Option<(&'a str, &'a Range<usize>)>;
+
 /// Judges the options of an instance or of a profile.
 pub(super) fn judge(
     document: &Document,
-    config: &Node,
+    of: Options<'_, '_>,
     name: Option<String>,
     arch: Option<&str>,
 ) -> Result<Option<Report>, LintError> {
-    let of =
-        |key: &str| config.at(&[key]).and_then(Node::scalar).filter(|(value, _)| !value.is_empty());
     let (options, conf) = (of("raw.qemu"), of("raw.qemu.conf"));
     let Some((_, at)) = options.or(conf) else { return Ok(None) };
     let mut inner = Inner::new(Kind::Qemu, document, at.clone());

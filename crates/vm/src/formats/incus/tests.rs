@@ -52,3 +52,44 @@ fn cpu_of_raw_options_is_all_that_windows_gets() {
         assert_eq!(bad(&of(system, options)), [""; 0], "{system} {options}");
     }
 }
+
+#[test]
+fn options_that_a_script_gives_are_judged() {
+    for (text, expected) in [
+        (
+            "#!/bin/sh\nincus launch images:debian/12 v1 --vm -c limits.cpu=2 -c raw.qemu=\"-cpu host,-kvmclock\"\n",
+            vec!["q-kvmclock-off-no-invtsc"],
+        ),
+        ("lxc config set v1 raw.qemu '-machine hpet=on'\n", vec!["q-hpet-on"]),
+        (
+            "#!/bin/bash\nincus config set v1 raw.qemu.conf='[machine]\nhpet = \"on\"'\n",
+            vec!["q-hpet-on"],
+        ),
+        (
+            "lxc profile create p\ncat <<EOF | lxc profile edit p\nconfig:\n  raw.qemu: -cpu host,-kvmclock\ndevices: {}\nEOF\n",
+            vec!["q-kvmclock-off-no-invtsc"],
+        ),
+        // What only a run shows.
+        ("incus config set v1 raw.qemu=\"$1\"\n", vec![]),
+    ] {
+        assert_eq!(Kind::detect("make.sh", text), Some(Kind::Incus), "{text}");
+        assert_eq!(testing::bad(Kind::Incus, "make.sh", text), expected, "{text}");
+        assert_eq!(testing::mended(Kind::Incus, "make.sh", text), text);
+    }
+    for text in
+        ["incus launch images:debian/12 v1 --vm\n", "echo incus config set v1 raw.qemu=-no-hpet\n"]
+    {
+        assert_eq!(Kind::detect("make.sh", text), None, "{text}");
+    }
+}
+
+#[test]
+fn profiles_of_a_preseed_are_judged() {
+    let text = "config: {}\nprofiles:\n- name: default\n  config:\n    raw.qemu: -cpu host,-kvmclock\n  devices: {}\n- name: b\n  config:\n    raw.qemu: -machine hpet=on\n";
+    assert_eq!(
+        testing::bad(Kind::Incus, "preseed.yaml", text),
+        ["q-kvmclock-off-no-invtsc", "q-hpet-on"]
+    );
+    // The profiles of an instance are only names.
+    assert_eq!(bad("  raw.qemu: -cpu host\n"), [""; 0]);
+}

@@ -1,9 +1,11 @@
-//! OpenStack's Nova with libvirt: `nova.conf`, and the output of `openstack flavor show` and `openstack image show`.
+//! OpenStack's Nova with libvirt: `nova.conf`, the output of `openstack flavor show` and `openstack image show`, and what
+//! gives properties to flavors and images ([`given`]).
 //!
 //! They become the domain that nova makes, and are judged as that. Source: nova, virt/libvirt/driver.py,
 //! _set_kvm_timers() (hpet by the image's property, off by default; hypervclock for os_type windows),
 //! _get_guest_cpu_model_config(), _set_features() (hide_hypervisor_id); conf/libvirt.py.
 
+mod given;
 #[cfg(test)]
 mod tests;
 
@@ -96,12 +98,25 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     });
     let named =
         clues.text.contains("hw:") || clues.text.contains("hw_") || clues.text.contains("os_type");
-    (table && named).then_some(Sign::Lines)
+    if table && named {
+        return Some(Sign::Lines);
+    }
+    // A script or a playbook that sets up a cloud does more than that.
+    (given::in_tree(clues) || given::in_commands(clues.text)).then_some(Sign::Part)
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let table = document.text.lines().any(|(_, line)| line.trim_start().starts_with('|'));
-    if table { properties(document) } else { configuration(document) }
+    if table {
+        return properties(document);
+    }
+    if given::in_commands(document.text.as_str()) {
+        return given::script(document);
+    }
+    if given::in_tree(&Clues::new(&document.name, document.text.as_str())) {
+        return given::tree(document);
+    }
+    configuration(document)
 }
 
 /// Returns the entries of `[libvirt]`; the last one of a name applies, and a list continues in indented lines.
@@ -146,7 +161,8 @@ fn configuration(document: &Document) -> Result<Report, LintError> {
     let of = |name: &str| entries.iter().rev().find(|(key, _, _)| *key == name);
     let driver = of("virt_type").map_or("kvm", |(_, value, _)| value);
     let known = KEYS.iter().any(|key| of(key).is_some());
-    if !known || !matches!(driver, "kvm" | "qemu") {
+    // Another driver does not read the section.
+    if !known || other_driver(document.text.as_str()) || !matches!(driver, "kvm" | "qemu") {
         return Ok(nothing(Guest::Unknown));
     }
     let first = entries.first().map_or(0..0, |(_, _, at)| at.clone());
@@ -182,6 +198,17 @@ fn configuration(document: &Document) -> Result<Report, LintError> {
     // The guests' systems are set by images and flavors, not here.
     report.partial = true;
     Ok(report)
+}
+
+/// Whether nova uses another driver than libvirt's: for bare metal, VMware or Hyper-V.
+fn other_driver(text: &str) -> bool {
+    let value = |line: &'_ str| -> Option<String> {
+        let (key, value) = line.split_once('=')?;
+        let named = matches!(key.trim(), "compute_driver" | "--compute_driver");
+        named.then(|| value.trim().to_ascii_lowercase())
+    };
+    let last = text.lines().filter_map(value).last().unwrap_or_default();
+    !last.is_empty() && !last.contains("libvirt") && !last.contains(['{', '$', '%', '<', '@'])
 }
 
 fn timer(name: &str, present: &str) -> Vec<(String, String)> {

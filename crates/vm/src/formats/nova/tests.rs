@@ -81,3 +81,89 @@ fn a_file_of_flags_is_of_nova() {
     assert!(emulated.contains(&("lv-emulated", crate::Severity::Info)));
     assert_eq!(Kind::detect("a.sh", "run --sql_connection=x --libvirt_type=qemu\n"), None);
 }
+
+#[test]
+fn properties_that_a_script_gives_are_judged() {
+    let bad = |text: &str| {
+        assert_eq!(Kind::detect("make.sh", text), Some(Kind::Nova), "{text}");
+        assert_eq!(testing::mended(Kind::Nova, "make.sh", text), text);
+        testing::bad(Kind::Nova, "make.sh", text)
+    };
+    for (text, expected) in [
+        (
+            "openstack flavor create --vcpus 4 --ram 4096 --property hw:hide_hypervisor_id=true gpu\n",
+            vec!["lv-kvm-hidden"],
+        ),
+        (
+            "#!/bin/sh\nH=true\nopenstack --os-cloud a image set \\\n  --property=os_type=linux \\\n  --property hw_time_hpet=\"$H\" deb\n",
+            vec!["lv-hpet-on"],
+        ),
+        ("nova flavor-key gpu set hw:hide_hypervisor_id=True\n", vec!["lv-kvm-hidden"]),
+        (
+            "glance image-create --name w --property os_type=windows --property hw_time_hpet=no --file w.img\n",
+            vec![],
+        ),
+        // What only a run knows, and a property that is taken away.
+        ("openstack image set --property hw_time_hpet=$1 deb\n", vec![]),
+        (
+            "openstack image set --property hw_time_hpet=true deb\nopenstack image set --property hw_time_hpet=false deb\n",
+            vec![],
+        ),
+    ] {
+        assert_eq!(bad(text), expected, "{text}");
+    }
+    for text in [
+        "openstack flavor unset --property hw:hide_hypervisor_id gpu\n",
+        "echo openstack flavor set --property hw:hide_hypervisor_id=true gpu\n",
+        "openstack flavor list\n",
+    ] {
+        assert_eq!(Kind::detect("make.sh", text), None, "{text}");
+    }
+}
+
+#[test]
+fn properties_of_templates_and_playbooks_are_judged() {
+    let bad = |name: &str, text: &str| {
+        assert_eq!(Kind::detect(name, text), Some(Kind::Nova), "{text}");
+        assert_eq!(testing::mended(Kind::Nova, name, text), text);
+        testing::bad(Kind::Nova, name, text)
+    };
+    let heat = |inside: &str| {
+        format!(
+            "heat_template_version: 2018-08-31\nresources:\n  f:\n    type: OS::Nova::Flavor\n    properties:\n      ram: 64\n      extra_specs:\n        {inside}\n"
+        )
+    };
+    assert_eq!(bad("a.yaml", &heat("\"hw:hide_hypervisor_id\": \"true\"")), ["lv-kvm-hidden"]);
+    assert_eq!(bad("a.yaml", &heat("hw:hide_hypervisor_id: {get_param: hide}")), [""; 0]);
+    let task = "- hosts: a\n  tasks:\n    - openstack.cloud.image:\n        name: i\n        properties:\n          os_type: linux\n          hw_time_hpet: yes\n";
+    assert_eq!(bad("play.yml", task), ["lv-hpet-on"]);
+    let windows = task
+        .replace("linux", "windows")
+        .replace("hw_time_hpet: yes", "img_hide_hypervisor_id: 'true'");
+    assert_eq!(bad("play.yml", &windows), [""; 0]);
+    let show = "{\"name\": \"gpu\", \"properties\": {\"hw:hide_hypervisor_id\": \"true\"}}";
+    assert_eq!(bad("a.json", show), ["lv-kvm-hidden"]);
+}
+
+#[test]
+fn section_of_libvirt_says_nothing_where_nova_uses_another_driver() {
+    let ids = |driver: &str| {
+        let text = format!(
+            "[DEFAULT]\n{driver}\n[libvirt]\nvirt_type = kvm\ncpu_mode = host-passthrough\ncpu_model_extra_flags = invtsc\n"
+        );
+        testing::bad(Kind::Nova, "nova.conf", &text)
+    };
+    for driver in
+        ["compute_driver = ironic.IronicDriver", "compute_driver=vmwareapi.VMwareVCDriver"]
+    {
+        assert_eq!(ids(driver), [""; 0], "{driver}");
+    }
+    for driver in [
+        "compute_driver = libvirt.LibvirtDriver",
+        "#compute_driver = fake.FakeDriver",
+        "compute_driver = {{ driver }}",
+        "",
+    ] {
+        assert_eq!(ids(driver), ["lv-invtsc-no-freq"], "{driver}");
+    }
+}

@@ -1,54 +1,96 @@
-//! Scripts that create a Proxmox VE machine: `qm create` and `qm set`. Their options are the keys of its file, which
-//! is judged. Nothing is changed in them.
+//! Scripts that create a Proxmox VE machine: `qm create` and `qm set`, and `pvesh` with the path of a machine. Their options
+//! are the keys of its file, which is judged. Nothing is changed in them.
 //!
-//! Source: qm(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those of the file).
+//! Source: qm(1); pvesh(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those of
+//! the file).
 
 use crate::document::Document;
 use crate::formats::pve::Machine;
-use crate::formats::qemu::script::expanded;
+use crate::formats::qemu::branches::conditions;
+use crate::formats::qemu::script::{begin, expanded};
 use crate::inner::{MOST_MACHINES, together};
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
-use crate::shell::{Statement, Word, statements};
+use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, listed};
 
 /// Words before a command.
 const BEFORE: &str = "sudo then else do if ! { && exec time command";
 /// Keys that affect a clock, and keys that name the guest's system.
 const KEYS: &str = "ostype cpu args machine bios arch kvm tdf name hostpci0 hostpci1 efidisk0 amd-sev intel-tdx ide2";
+/// Programs that create and change machines.
+const PROGRAMS: &str = "qm pvesh";
 
-/// Returns the place of the machine's number in a command that creates or changes a machine.
-fn number(names: &[&str]) -> Option<usize> {
+/// Returns the place of the program's name in a command that creates or changes a machine.
+fn program(names: &[String]) -> Option<usize> {
     let first = names.iter().position(|name| !listed(BEFORE, name))?;
     // `ssh HOST qm set ...`.
     let remote = names.get(first).is_some_and(|name| base(name) == "ssh");
     let first = match remote {
-        true => names.iter().position(|name| base(name) == "qm")?,
+        true => names.iter().position(|name| listed(PROGRAMS, base(name)))?,
         false => first,
     };
-    let makes = names.get(first).is_some_and(|name| base(name) == "qm")
-        && names.get(first + 1).is_some_and(|name| matches!(*name, "create" | "set"));
-    makes.then_some(first + 2)
+    let [program, verb, object, ..] = names.get(first..)? else { return None };
+    let makes = match base(program) {
+        "qm" => matches!(verb.as_str(), "create" | "set"),
+        "pvesh" => match verb.as_str() {
+            "set" => number(object).is_some(),
+            "create" => object.ends_with("/qemu") || number(object).is_some(),
+            _ => false,
+        },
+        _ => false,
+    };
+    makes.then_some(first)
 }
 
-fn names(statement: &Statement) -> Vec<&str> {
-    statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect()
+/// Returns the number of a machine in the path of its configuration, as in `/nodes/NODE/qemu/100/config`.
+fn number(path: &str) -> Option<&str> {
+    path.strip_suffix("/config")?.rsplit_once("/qemu/").map(|(_, number)| number)
+}
+
+/// The words of a statement; a variable is its name behind `$`.
+fn names(statement: &Statement) -> Vec<String> {
+    let piece = |piece: &Piece| match piece {
+        Piece::Literal(text) => text.as_str().to_owned(),
+        Piece::Variable { name, .. } => format!("${name}"),
+        // What a command prints may be another word each time.
+        Piece::Opaque { at } => format!("$({at})"),
+    };
+    statement.words.iter().map(|word| word.pieces.iter().map(piece).collect()).collect()
+}
+
+/// Returns the machine of a command: `$VMID` is the same one everywhere.
+fn machine(names: &[String], program: usize) -> Option<String> {
+    let object = names.get(program + 2)?;
+    if base(names.get(program)?) == "qm" {
+        return Some(object.clone());
+    }
+    if let Some(number) = number(object) {
+        return Some(number.to_owned());
+    }
+    let option = names.iter().position(|name| matches!(name.as_str(), "-vmid" | "--vmid"))?;
+    names.get(option + 1).cloned()
 }
 
 /// Whether a text is a script with such commands.
 pub(super) fn any(text: &str) -> bool {
     let option = |word: &Word| word.literal().is_some_and(|word| word.starts_with('-'));
-    (text.contains("qm create") || text.contains("qm set"))
+    ["qm create", "qm set", "pvesh create", "pvesh set"].iter().any(|name| text.contains(name))
         && statements(text).iter().any(|statement| {
-            number(&names(statement)).is_some() && statement.words.iter().any(option)
+            program(&names(statement)).is_some() && statement.words.iter().any(option)
         })
 }
 
-/// One option and its value.
-type Pair = (String, Placed);
+/// One option and its value, which is empty where the option is deleted.
+struct Given {
+    name: String,
+    value: Placed,
+    /// Whether the command runs whenever the script runs.
+    always: bool,
+}
 
-/// Returns the options after the number of a machine.
-fn options(words: &[Placed]) -> Vec<Pair> {
+/// Returns the options of a command.
+fn options(words: &[Placed], always: bool) -> Vec<Given> {
     let mut out = Vec::new();
     let mut rest = words.iter().peekable();
     while let Some(word) = rest.next() {
@@ -56,31 +98,62 @@ fn options(words: &[Placed]) -> Vec<Pair> {
         let Some(name) = text.strip_prefix("--").or_else(|| text.strip_prefix('-')) else {
             continue;
         };
-        if let Some((name, value)) = name.split_once('=')
-            && text.starts_with("--")
-        {
-            let at = text.len() - value.len();
-            out.push((name.to_owned(), word.slice(at..text.len())));
-            continue;
+        let (name, value) = match name.split_once('=').filter(|_| text.starts_with("--")) {
+            Some((name, value)) => (name, Some(word.slice(text.len() - value.len()..text.len()))),
+            // The value of `args` begins with a dash itself.
+            None => {
+                let value = rest.next_if(|next| name == "args" || !next.as_str().starts_with('-'));
+                (name, value.cloned())
+            }
+        };
+        let Some(value) = value else { continue };
+        if name == "delete" {
+            let gone = value.as_str().split([',', ' ']).map(str::to_owned);
+            out.extend(gone.map(|name| Given { name, value: Placed::default(), always }));
+        } else {
+            out.push(Given { name: name.to_owned(), value, always });
         }
-        // The value of `args` begins with a dash itself.
-        let value = rest.next_if(|next| name == "args" || !next.as_str().starts_with('-'));
-        out.extend(value.map(|value| (name.to_owned(), value.clone())));
     }
     out
 }
 
+/// Returns the value of an option that a machine certainly has: the only one, or the last one if its command always runs.
+fn certain<'a>(all: &'a [Given], name: &str, one: bool) -> Option<&'a Placed> {
+    let mut given = all.iter().filter(|given| given.name == name);
+    let last = given.next_back()?;
+    let same = given.all(|other| other.value.as_str() == last.value.as_str());
+    let value = (same || last.always && one).then_some(&last.value)?;
+    (!value.as_str().is_empty()).then_some(value)
+}
+
+/// Whether a variable may name several machines, one after another.
+fn renamed(text: &str, machine: &str) -> bool {
+    let Some(name) = machine.strip_prefix('$') else { return false };
+    let set = |line: &&str| {
+        let line = line.trim_start();
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+            || line.starts_with("for ")
+            || line.starts_with("while ")
+    };
+    text.lines().filter(set).nth(1).is_some()
+}
+
 pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
-    let mut machines: Vec<(String, Placed, Vec<Pair>)> = Vec::new();
-    for (statement, words) in &expanded(text, |statement| number(&names(statement)).is_some()) {
-        let Some(place) = number(&names(statement)) else { continue };
-        let Some(word) = statement.words.get(place) else { continue };
-        // In its spelling: `$VMID` is the same machine everywhere.
-        let id = text.get(word.span.clone()).unwrap_or_default();
-        let id = id.replace(['"', '\'', '{', '}'], "");
-        let before = words.iter().position(|word| base(word.as_str()) == "qm").unwrap_or(0);
-        let given = options(words.get(before + 3..).unwrap_or_default());
+    let conditions = conditions(&statements(text));
+    let mut machines: Vec<(String, Placed, Vec<Given>)> = Vec::new();
+    for (statement, words) in &expanded(text, |statement| program(&names(statement)).is_some()) {
+        let names = names(statement);
+        let id = program(&names).and_then(|place| machine(&names, place));
+        let Some(id) = id else { continue };
+        let at = begin(statement);
+        // The body of a function or of a loop is indented.
+        let outermost =
+            text.get(..at).is_some_and(|front| front.is_empty() || front.ends_with('\n'));
+        let always = outermost && !conditions.iter().any(|range| range.contains(&at));
+        let before =
+            words.iter().position(|word| listed(PROGRAMS, base(word.as_str()))).unwrap_or(0);
+        let given = options(words.get(before + 3..).unwrap_or_default(), always);
         let most = machines.len() >= MOST_MACHINES;
         match machines.iter_mut().find(|(known, _, _)| *known == id) {
             Some((_, _, all)) => all.extend(given),
@@ -91,15 +164,11 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
-    let judge = |(id, whole, pairs): &(String, Placed, Vec<Pair>)| {
+    let judge = |(id, whole, all): &(String, Placed, Vec<Given>)| {
         let mut machine = Machine::new(document, whole.span(), format!("qm {id}"));
-        for (n, (key, value)) in pairs.iter().enumerate() {
-            let other = |(at, (name, other)): (usize, &Pair)| {
-                at != n && name == key && other.as_str() != value.as_str()
-            };
-            // A run uses one of several values.
-            let several = pairs.iter().enumerate().any(other);
-            if listed(KEYS, key) && !several {
+        let one = !renamed(text, id);
+        for key in KEYS.split(' ') {
+            if let Some(value) = certain(all, key, one) {
                 machine.word(key, value);
             }
         }
@@ -114,7 +183,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         report
     });
-    report.ok_or_else(|| LintError::whole("it contains no qm create or qm set with options"))
+    report.ok_or_else(|| LintError::whole("it contains no qm create, qm set or pvesh with options"))
 }
 
 /// Returns the remedy for a rule, in the terms of `qm`.

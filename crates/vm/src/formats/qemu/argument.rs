@@ -7,6 +7,9 @@ use crate::placed::{Placed, UNKNOWN};
 use crate::words::{base, listed};
 use std::ops::Range;
 
+/// The beginning of the name of a program.
+const FRONT: &str = "qemu-system-";
+
 /// Returns where a command names a script that gets the name of QEMU as the value of an option.
 pub(super) fn of_script(words: &[Placed]) -> Option<Range<usize>> {
     let named = |word: &Placed| is_program(word.as_str()) && !word.as_str().starts_with('-');
@@ -29,7 +32,9 @@ pub(super) fn in_variables(words: &[Placed]) -> Option<Range<usize>> {
     let nothing = |word: &Placed| {
         word.unknown() && word.as_str().chars().all(|c| c == UNKNOWN || c.is_whitespace())
     };
-    (!options.is_empty() && options.iter().all(nothing)).then(|| program.span())
+    // A part of its name may be from another place: `qemu-system-$ARCH`.
+    let name = program.exact().unwrap_or_else(|| program.slice(0..FRONT.len()).span());
+    (!options.is_empty() && options.iter().all(nothing)).then_some(name)
 }
 
 /// Whether a word names a script that lies beside this one, or a script by its ending.

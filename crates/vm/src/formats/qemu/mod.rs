@@ -19,6 +19,7 @@ pub(crate) mod machine;
 mod manifest;
 mod nix;
 mod pooled;
+mod printed;
 pub(crate) mod property;
 mod python;
 pub(crate) mod reach;

@@ -5,6 +5,7 @@
 mod values;
 
 use super::code::{Part, Token, python};
+use super::printed::in_call;
 use super::script::{Command, command, is_program};
 use crate::placed::{Placed, UNKNOWN};
 use std::cell::{Cell, RefCell};
@@ -114,6 +115,9 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
             continue;
         }
         behind = reader.string_end(at);
+        if in_call(text, token.at()) {
+            continue;
+        }
         if let Value::Text(text) = reader.expression(at..behind, 0)
             && text.as_str().contains(' ')
         {

@@ -7,6 +7,7 @@ use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
 use super::line::Line;
 use super::pooled::{self, Pooled};
+use super::printed::{in_call, talks};
 use super::reach::Reach;
 use super::variables::Variables;
 use super::{machine, manifest, nix, python};
@@ -213,8 +214,9 @@ impl Script {
                 continue;
             }
             alone = alone.or_else(|| argument::in_variables(&expanded));
+            let first = script.commands.len();
             script.take(&expanded);
-            script.in_strings(&variables, statement);
+            script.in_strings(text, &variables, statement);
             let named = variables.named(rest);
             // A branch may give values to several variables.
             for other in variables.paired(&named) {
@@ -225,6 +227,7 @@ impl Script {
                     script.take(&variables.expand(rest, Some((&name, other))));
                 }
             }
+            script.alternatives_from(first);
         }
         script.cut |= helpers.cut;
         for written in helpers.written() {
@@ -266,8 +269,18 @@ impl Script {
         }
     }
 
+    /// Marks the command lines from a number on, which are one line with several values of its variables: where one of
+    /// them chooses what runs the guest, the others do not show that nothing does.
+    fn alternatives_from(&mut self, first: usize) {
+        let Some(all) = self.commands.get_mut(first..).filter(|all| all.len() > 1) else { return };
+        let chooses = |command: &Command| Line::of_words(&command.words).kvm().is_some();
+        if all.iter().any(chooses) {
+            all.iter_mut().filter(|it| !chooses(it)).for_each(|it| it.apart = true);
+        }
+    }
+
     /// Reads command lines inside a string: `CMD="qemu-system-x86_64 ..."`, `sh -c "..."`, `eval "..."`.
-    fn in_strings(&mut self, variables: &Variables, statement: &Statement) {
+    fn in_strings(&mut self, source: &str, variables: &Variables, statement: &Statement) {
         let words = statement.words.iter().map(|word| word.literal().unwrap_or_default());
         if talks(words) || self.commands.len() >= MOST_COMMANDS {
             return;
@@ -276,7 +289,7 @@ impl Script {
             let whole = word.pieces.iter().any(|piece| {
                 matches!(piece, Piece::Literal(text) if text.as_str().contains(' ') && names_program(text.as_str()))
             });
-            if !whole {
+            if !whole || in_call(source, word.span.start) {
                 continue;
             }
             let mut text = Placed::default();
@@ -534,17 +547,6 @@ pub(super) fn is_program(word: &str) -> bool {
 pub(super) fn strong(word: &str) -> bool {
     let word = word.strip_prefix('-').filter(|w| w.starts_with('-')).unwrap_or(word);
     listed(STRONG, word)
-}
-
-/// Commands that print or compare their arguments, or search for them.
-const TALKS: &str = "echo printf log info warn warning error err die fail fatal abort msg usage grep egrep fgrep rg pgrep pkill \
-    killall which sed awk logger notify-send";
-
-/// Returns whether a command only prints, compares or searches for its arguments.
-fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
-    let before = "if elif while until ! sudo then else do { exec command";
-    let first = words.find(|word| !listed(before, word)).unwrap_or_default();
-    listed(TALKS, base(first.trim_start_matches(['@', '-'])))
 }
 
 /// Returns the QEMU command line in a simple command.

@@ -63,7 +63,7 @@ fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {
 /// Reports a function that gets QEMU options, a script that gets its name, or a program whose options are in variables.
 pub(super) fn helper(document: &Document, at: &std::ops::Range<usize>) -> Finding {
     let name = document.text.slice(at.clone());
-    if is_program(name) {
+    if is_program(name) || name.is_empty() {
         let words = "every option of this QEMU is in a variable that is set elsewhere; only a run \
                      shows what it contains";
         return finding(at.clone(), words.to_owned());

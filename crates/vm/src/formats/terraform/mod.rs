@@ -119,7 +119,8 @@ fn openstack(document: &Document, _key: &Key, node: &Node) -> Result<Report, Lin
 fn incus(document: &Document, key: &Key, node: &Node) -> Result<Report, LintError> {
     let mut reports = Vec::new();
     for config in each(node, &["config"]) {
-        reports.extend(super::incus::judge(document, config, Some(key.name.clone()), None)?);
+        let of = |name: &str| said(config, &[name]);
+        reports.extend(super::incus::judge(document, &of, Some(key.name.clone()), None)?);
     }
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
