@@ -25,6 +25,8 @@ pub(crate) struct Subjects {
     pub(crate) reads: Vec<&'static str>,
     /// Those about products on which reads of the clock are known to be slow.
     pub(crate) products: Vec<&'static str>,
+    /// The rate at which a clock goes wrong by the text's figures, as a sentence.
+    pub(crate) rate: Option<String>,
     /// Another system that the text is of.
     other: Option<&'static str>,
 }
@@ -41,7 +43,8 @@ impl Subjects {
         if other.is_some() && wall == [explain::WALL_CLOCK] {
             wall.clear();
         }
-        Self { wall, reads, products, other }
+        let rate = explain::stated_rate(&text);
+        Self { wall, reads, products, rate, other }
     }
 
     /// The same, with the page of the program whose guest has another time.
@@ -80,9 +83,10 @@ impl Unread {
             words.iter().map(page).collect::<Vec<_>>().join(", ")
         };
         let message = if !subjects.wall.is_empty() {
+            let rate = subjects.rate.as_ref().map_or_else(String::new, |rate| format!(" {rate}."));
             format!(
                 "{head}, and nothing else that clocksmith can read. It seems to be about a clock \
-                 that shows the wrong time: {} says what is known about that. To settle it, run \
+                 that shows the wrong time: {} says what is known about that.{rate} To settle it, run \
                  `clocksmith why` on that machine, or give, here, the output of `timedatectl` and \
                  `chronyc tracking` from there",
                 pages(&subjects.wall)

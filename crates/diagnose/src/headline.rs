@@ -1,7 +1,7 @@
 //! The headline: the first sentence of the report, understandable without further knowledge.
 
 use crate::causes::Case;
-use crate::wall::{WallClockReport, WallState};
+use crate::wall::{HOLDS, WallClockReport, WallState};
 use crate::{Cause, CauseId, Confidence, Read, Severity, Verdict};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::incident::tsc_demoted;
@@ -262,6 +262,11 @@ pub(crate) fn with_wall_clock(
         (Some(cause), None) if headline == NOTHING_KNOWN => {
             format!("{NOT_IN_USE}, but it shows this: {}.", lead(cause))
         }
+        (None, None) if headline == NOTHING_KNOWN && is_kept && by_card(wall) => {
+            format!(
+                "{NOT_IN_USE}, but it shows that phc2sys holds the wall clock at a PTP clock's time."
+            )
+        }
         (None, None) if headline == NOTHING_KNOWN && is_kept => {
             format!("{NOT_IN_USE}, but it shows that the wall clock is synchronised.")
         }
@@ -300,6 +305,11 @@ const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksour
 
 /// Seconds from which on a wall clock is reported as ahead.
 const AHEAD_S: f64 = 0.5;
+
+/// Whether the wall clock follows the clock of a network card, and nothing else says that this one is right.
+fn by_card(wall: Option<&WallClockReport>) -> bool {
+    wall.is_some_and(|wall| wall.kernel_synchronised.is_none() && wall.summary.contains(HOLDS))
+}
 
 /// Whether a cause leaves open if the wall clock is right. A sign of a restore is in the kernel log alone: without it the
 /// sentence must not become more certain.

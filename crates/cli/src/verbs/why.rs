@@ -177,6 +177,10 @@ fn add_pages(report: &mut Report, about: &Subjects) {
         if is_right { passes } else { report.wall_clock.is_none() || !general }
     };
     report.known = explain::known(&words.iter().filter(is_new).copied().collect::<Vec<_>>());
+    let of_rate = report.known.iter_mut().find(|known| known.word == explain::RATE);
+    if let (Some(known), Some(rate)) = (of_rate, &about.rate) {
+        known.text = format!("{rate}. {}", known.text);
+    }
     let known = &report.known;
     if let Some(wall) = &mut report.wall_clock {
         let others = words.iter().filter(|word| !known.iter().any(|known| known.word == **word));

@@ -187,6 +187,19 @@ const CASES: &[Case] = &[
         &["its reference is its own clock", "is not in this evidence"],
     ),
     case("phc2sys-set-to-1970", "unknown", None, &["55.0 years", "never set", "wall clock is not"]),
+    case(
+        "phc2sys-holds",
+        "unknown",
+        None,
+        &["holds the wall clock at a PTP clock's time", "counts from 1970", "phc_ctl"],
+    ),
+    case("ts2phc-expired", "unknown", None, &["leap-seconds.list", "does not steer", "ts2phc"]),
+    case(
+        "skewed-upload",
+        "unknown",
+        None,
+        &["it is about the wall clock", "long upload", "small requests succeed"],
+    ),
     case("ptp4l-jumps", "unknown", None, &["against CLOCK_MONOTONIC", "ptp4l found"]),
     case("ltrace-count", "unknown", None, &["ltrace counts calls of the C library"]),
     case(

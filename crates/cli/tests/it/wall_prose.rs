@@ -70,6 +70,60 @@ fn prose_about_a_known_problem_gets_the_core_of_its_page() {
 }
 
 #[test]
+fn a_rate_that_a_text_states_is_weighed() {
+    for (text, words) in [
+        (
+            "The VM's clock drifts: it gains 20 ms every 30 s.\n",
+            "20 ms in 30 s) the clock is off by about 670 ppm",
+        ),
+        (
+            "The server's clock drifts by 2 seconds per day.\n",
+            "about 23 ppm: a quartz is off by as much",
+        ),
+        (
+            "The clock in the VM is broken:\n$ time sleep 20\n\nreal    0m18.250s\nuser    0m0.001s\n",
+            "set that clock back by 1.75 s",
+        ),
+    ] {
+        let said = unwrapped(&said_of(text).1);
+        assert!(said.contains(words), "{said}");
+        assert!(
+            said.contains("more: clocksmith explain 'clock runs too fast or too slow'"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn prose_is_led_to_the_command_that_corrects_the_clock() {
+    for (text, page, advice) in [
+        ("2FA codes fail, the server's clock is off.\n", "TOTP", "makestep"),
+        (
+            "A Raspberry Pi CM4: NTP does not sync, the system clock is 20 minutes ahead.\n",
+            "NTP reach 0",
+            "makestep",
+        ),
+        ("phc2sys with -O 0: chronyc shows 37 seconds.\n", "phc2sys", "with -w"),
+        (
+            "In Docker on armhf the date is in 1970.\n",
+            "clock_gettime64: Operation not permitted",
+            "libseccomp2",
+        ),
+        (
+            "Kafka Connect writes rows of 1970-01-20; the system time is right.\n",
+            "1970-01-19",
+            "10 digits",
+        ),
+        ("uuidgen -t and the system time differ by two hours.\n", "UUID", "uuidd.socket"),
+    ] {
+        let said = unwrapped(&said_of(text).1);
+        assert!(said.contains(&format!("more: clocksmith explain '{page}'")), "{said}");
+        assert!(said.contains(advice), "{said}");
+        assert!(!said.contains("explain 'fake-hwclock'"), "{said}");
+    }
+}
+
+#[test]
 fn a_report_without_the_clocksource_gets_them_too() {
     let (code, said) = said_of(
         "$ date -u\nWed May 31 15:52:34 UTC 2017\n$ docker run -it x date -u\nWed May 31 15:16:54 UTC 2017\n",

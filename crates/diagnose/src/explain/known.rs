@@ -18,15 +18,37 @@ pub struct Known {
     pub text: String,
 }
 
-/// The core of the pages of these words, those about a field only if there is no other.
+/// Commands and settings that correct a clock.
+const SETTERS: [&str; 9] = [
+    "makestep",
+    "set-ntp",
+    "hwclock -s",
+    "hwclock --systohc",
+    "ntpd -g",
+    "ntpdate",
+    "domtime",
+    "phc2sys",
+    "set-local-rtc",
+];
+
+/// Whether an advice has a command or setting that corrects a clock.
+pub(super) fn sets_a_clock(advice: &str) -> bool {
+    SETTERS.iter().any(|word| advice.contains(word))
+}
+
+/// The core of the pages of these words, those about a field only if there is no other, or none that says how to correct
+/// the clock.
 pub(super) fn known(words: &[&str]) -> Vec<Known> {
     let is_general = |word: &&&str| GENERAL.contains(*word);
     let special = words.iter().filter(|word| !is_general(word));
     let general = words.iter().filter(is_general);
     let mut found: Vec<Known> = special.filter_map(|word| of_word(word)).take(MOST).collect();
-    if found.is_empty() {
-        found.extend(general.filter_map(|word| of_word(word)).take(1));
-    }
+    let cures = found.iter().any(|known| sets_a_clock(&known.text));
+    let none = found.is_empty();
+    let is_it = |word: &&str| none || !cures && *word == super::WALL_CLOCK;
+    let more: Vec<Known> =
+        general.filter(|word| is_it(*word)).filter_map(|word| of_word(word)).take(1).collect();
+    found.extend(more);
     found
 }
 

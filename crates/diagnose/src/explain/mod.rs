@@ -17,14 +17,18 @@ mod messages;
 mod parameters;
 mod policies;
 mod read_words;
+mod refused;
+mod short_sleep;
 mod spelling;
+mod stated_rate;
 mod text;
+mod unit;
 mod wall_pages;
 mod wall_words;
 
 pub use entry::{Explanation, Kind};
 pub use known::Known;
-pub use wall_pages::OF_STARTS;
+pub use wall_pages::{OF_STARTS, RATE};
 pub use wall_words::GENERAL as WALL_CLOCK;
 
 /// Explains a word, a kernel parameter, a command line, or one or more kernel messages. Empty for an unknown query:
@@ -45,6 +49,16 @@ pub fn did_you_mean(query: &str) -> Vec<String> {
 #[must_use]
 pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
     wall_words::of_text(text)
+}
+
+/// The rate at which a clock goes wrong by the figures of a text about one, as a sentence with what follows from it.
+#[must_use]
+pub fn stated_rate(text: &str) -> Option<String> {
+    if of_wall_clock(text).is_empty() {
+        return None;
+    }
+    let small = wall_words::small(text);
+    short_sleep::said(&small).or_else(|| stated_rate::said(&small))
 }
 
 /// The words with pages in a text about reads of the clock: `notsc`, `vDSO`. Empty if it has none.

@@ -41,13 +41,13 @@ pub(super) const LOCAL_RTC: &str = "RTC in local time";
 pub(super) const HOSTS: &str = "clock difference against peer";
 
 /// The page of clocks that run at a wrong rate.
-pub(super) const RATE: &str = "clock runs too fast or too slow";
+pub const RATE: &str = "clock runs too fast or too slow";
 
 /// The page of machines that start with a wrong time.
 pub(super) const BOOT: &str = "wrong time after each boot";
 
 /// The pages of clocks that are wrong at each start, and right later.
-pub const OF_STARTS: [&str; 3] = [BOOT, LOCAL_RTC, "fake-hwclock"];
+pub const OF_STARTS: [&str; 3] = [BOOT, LOCAL_RTC, SAVED];
 
 /// The page of zones: a difference of one hour is theirs.
 pub(super) const ZONE: &str = "time zone";
@@ -82,6 +82,18 @@ pub(super) const OF_TLS: &[&str] = &[
     "release file",
 ];
 
+/// The page of a date that comes from a time in a wrong unit.
+pub(super) const UNIT: &str = "1970-01-19";
+
+/// The page of saved dates: such a clock is never ahead.
+pub(super) const SAVED: &str = "fake-hwclock";
+
+/// The page of a library that fakes the time.
+pub(super) const FAKED: &str = "libfaketime";
+
+const PTP: &str = "phc2sys";
+const PULSE: &str = "ts2phc";
+const UUID: &str = "UUID";
 const DESKTOP: &str = "Docker Desktop";
 const VMWARE: &str = "vmware-toolbox-cmd timesync";
 const VBOX: &str = "VirtualBox";
@@ -95,6 +107,14 @@ const TWO: &str = "two-masters";
 
 /// Names, in small letters, and the word of the page. The first ones are printed: products, then errors, then states.
 pub(super) const PAGES: &[(&str, &str)] = &[
+    ("ts2phc", PULSE),
+    ("phc2sys", PTP),
+    ("ptp4l", PTP),
+    ("linuxptp", PTP),
+    ("uuidgen", UUID),
+    ("uuidd", UUID),
+    ("timeuuid", UUID),
+    ("uuidparse", UUID),
     ("wsl2", "WSL"),
     ("wsl", "WSL"),
     ("docker desktop", DESKTOP),
@@ -140,7 +160,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("domtime", AGENT),
     ("libvirt", AGENT),
     ("qemu-ga", AGENT),
-    ("faketime", "libfaketime"),
+    ("faketime", FAKED),
     ("panic mode", PANIC),
     ("tinker panic", PANIC),
     ("krb_ap_err_skew", KERBEROS),
@@ -190,6 +210,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("resumed session", STALE),
     ("pausing", STALE),
     ("paused", STALE),
+    ("unpause", STALE),
     ("checkpoint", STALE),
     ("snapshot", STALE),
     ("hibern", STALE),
@@ -244,11 +265,11 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("hardware clock to local", LOCAL_RTC),
     ("rtc as local", LOCAL_RTC),
     ("other operating system", LOCAL_RTC),
-    ("fake-hwclock", "fake-hwclock"),
-    ("raspberr", "fake-hwclock"),
-    ("orange pi", "fake-hwclock"),
-    ("orangepi", "fake-hwclock"),
-    ("mks pi", "fake-hwclock"),
+    ("fake-hwclock", SAVED),
+    ("raspberr", SAVED),
+    ("orange pi", SAVED),
+    ("orangepi", SAVED),
+    ("mks pi", SAVED),
     ("drifting clocks", HOSTS),
     ("clocks drift", HOSTS),
     ("independent_wallclock", XEN),
@@ -293,6 +314,18 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("clock drifts fast", RATE),
     ("massive drift", RATE),
     ("totp", "TOTP"),
+    ("2fa code", "TOTP"),
+    ("2fa codes", "TOTP"),
+    ("2fa enabled", "TOTP"),
+    ("2fa session", "TOTP"),
+    ("2fa login", "TOTP"),
+    ("enabling 2fa", "TOTP"),
+    ("using 2fa", "TOTP"),
+    ("with 2fa", "TOTP"),
+    ("two factor", "TOTP"),
+    ("two-factor", "TOTP"),
+    ("two step authentication", "TOTP"),
+    ("two-step authentication", "TOTP"),
     ("google authenticator", "TOTP"),
     ("authenticator app", "TOTP"),
     ("one-time password", "TOTP"),
@@ -401,6 +434,18 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("wait for them to sync", WAIT),
     ("network is not ready", WAIT),
     ("timed out waiting for reply", REACH),
+    ("ntp not synchroniz", REACH),
+    ("ntp is not synchroniz", REACH),
+    ("ntp does not synchroniz", REACH),
+    ("ntp does not sync", REACH),
+    ("ntp not sync", REACH),
+    ("synchronized via ntp", REACH),
+    ("synced via ntp", REACH),
+    ("dt_synchronized", REACH),
+    ("no ntp server", REACH),
+    ("reach the ntp server", REACH),
+    ("unable to reach ntp", REACH),
+    ("cannot reach ntp", REACH),
     ("htons(123)", REACH),
     ("port 123", REACH),
     ("123 udp", REACH),
@@ -429,5 +474,9 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("other nodes", HOSTS),
     ("nodes", HOSTS),
     ("ceph", HOSTS),
+    ("raft", HOSTS),
+    ("split brain", HOSTS),
+    ("split-brain", HOSTS),
+    ("\u{8111}\u{88c2}", HOSTS),
     ("etcd", HOSTS),
 ];

@@ -3,8 +3,10 @@
 
 use super::clock_faults;
 use super::wall_pages::{
-    CERTIFICATE, LEAP, LOCAL_RTC, OF_GUESTS, OF_TLS, PAGES, RATE, STALE, TOKEN, XEN,
+    BOOT, CERTIFICATE, EXPIRED, FAKED, LEAP, LOCAL_RTC, LOGS, OF_GUESTS, OF_TLS, PAGES, RATE,
+    SAVED, STALE, TOKEN, UNIT, XEN, ZONE,
 };
+use super::{refused, short_sleep, stated_rate, unit};
 
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
@@ -159,7 +161,23 @@ const SUBJECT: &[&str] = &[
     "is 1970",
     "in 1970",
     "in the future ",
+    "phc2sys",
+    "ptp4l",
+    "ts2phc",
+    "linuxptp",
+    "real time clock",
+    "real-time clock",
+    "clock not updat",
+    "time not updat",
+    "clock is not updat",
+    "time is not updat",
+    "clock still s",
+    "uuidgen",
+    "timeuuid",
 ];
+
+/// Words of the subject that are said of nothing else.
+const UNAMBIGUOUS: [&str; 4] = ["wall clock", "wall-clock", "wallclock", "system clock"];
 
 /// Words of which a text about a wall clock without any of the names below has one: others write of the skew of a circuit.
 const OF_TIME: [&str; 41] = [
@@ -265,14 +283,21 @@ const OF_READS: [&str; 13] = [
 
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let small = in_full(small(text));
+    if refused::tells(&small) {
+        return vec![refused::PAGE];
+    }
     // `ntp` is a part of other words.
     let is_word = |word: &str| has(&small, word, word.len() > 4, |c| c.is_ascii_alphabetic());
     let any = |words: &[&str]| words.iter().any(|word| is_word(word));
-    let named = any(SUBJECT);
+    let is_unit = unit::tells(&small);
+    let named = is_unit || any(SUBJECT);
     if !named && (any(&OF_READS) || !clock_faults::tells(&small)) {
         return Vec::new();
     }
     let mut found = Vec::new();
+    if is_unit {
+        found.push(UNIT);
+    }
     for (name, page) in PAGES {
         let is_it = match *page {
             // The hypervisor is also in texts about its clocksource.
@@ -280,6 +305,9 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             // Snapshots are also of file systems.
             STALE => any(OF_GUESTS),
             CERTIFICATE => any(OF_TLS),
+            // A date that was saved is a past one.
+            SAVED => *name == SAVED || !any(&AHEAD),
+            BOOT => !is_unit,
             _ => true,
         };
         if is_it && is_word(name) && !found.contains(page) {
@@ -293,23 +321,51 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if shared && !found.contains(&LOCAL_RTC) && !found.contains(&"WSL") {
         found.push(LOCAL_RTC);
     }
+    let is_rated = short_sleep::found(&small).is_some() || stated_rate::of_small(&small).is_some();
+    if is_rated && !found.contains(&RATE) {
+        found.insert(0, RATE);
+    }
     let rate = found.iter().position(|page| *page == RATE);
-    if is_word("rtc") && (found.is_empty() || rate.is_some()) {
+    let is_saved = found.iter().all(|page| *page == SAVED);
+    if is_word("rtc") && (is_saved || rate.is_some()) {
         found.insert(rate.unwrap_or(0), RTC);
     }
     // A daemon's log names leap seconds in passing.
-    let general = OF_TIME.into_iter().any(is_word);
-    if found.iter().all(|page| *page == LEAP) && general {
+    let general = OF_TIME.into_iter().any(is_word)
+        || any(&UNAMBIGUOUS) && !any(&OF_READS) && !any(&OF_SOURCES);
+    found.truncate(MOST);
+    if general
+        && !is_unit
+        && (found.iter().all(|page| *page == LEAP) || !found.iter().any(is_whole))
+    {
+        found.truncate(MOST - 1);
         found.push(GENERAL);
     }
-    found.truncate(MOST);
     found
+}
+
+/// Words of a text about a clock that shows a future time.
+const AHEAD: [&str; 4] = ["ahead", "in the future", "too fast", "fast"];
+
+/// Pages of problems that may be no clock's fault.
+const OF_OTHERS: [&str; 4] = [EXPIRED, ZONE, LOGS, FAKED];
+
+/// Whether a page says how to correct the clock, or that none is wrong.
+fn is_whole(page: &&'static str) -> bool {
+    if OF_OTHERS.contains(page) {
+        return true;
+    }
+    let pages = super::explain(page);
+    pages
+        .iter()
+        .filter(|one| one.title == **page)
+        .any(|one| super::known::sets_a_clock(&one.do_what))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::explain;
-    use super::super::wall_pages::{BOOT, EXPIRED, HOSTS, LOGS, ZONE};
+    use super::super::wall_pages::{BOOT, HOSTS};
     use super::*;
 
     #[test]

@@ -100,7 +100,12 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
     };
     let sent_late = match behind_s {
         Some(by) if by <= 0.0 => "",
-        _ => ", or the request was signed long before it was sent",
+        Some(_) => ", or the request was signed long before it was sent",
+        // Without the two times either may be the reason.
+        None => {
+            ", or the request was sent more than 15 minutes after it was signed, as at the end of a long upload, in a retry or from a \
+             queue: then small requests succeed, and the clock is not at fault: upload in parts, and sign each when it is sent"
+        }
     };
     let words = format!(
         "{program} refused a request by the time in it{figures}: the wall clock of the machine that signed it is wrong{sent_late}. \
@@ -108,7 +113,10 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
     );
     // The sentence is closed by who prints it.
     let words = words.trim_end_matches('.').to_owned();
-    (words, (Some(Severity::Warning), Some(Confidence::Medium)))
+    match behind_s {
+        Some(_) => (words, (Some(Severity::Warning), Some(Confidence::Medium))),
+        None => (words, (Some(Severity::Info), Some(Confidence::Low))),
+    }
 }
 
 /// Servers of a pool that ntpd asks when it starts.
@@ -166,6 +174,18 @@ mod tests {
         assert!(hours.contains("by at least 479 min") && hours.contains("time zone"), "{hours}");
         assert!(!not_yet_valid(Some(3000.0)).contains("time zone"));
         assert!(not_yet_valid(None).contains("is behind, or"));
+    }
+
+    #[test]
+    fn a_refusal_without_times_does_not_prove_a_wrong_clock() {
+        let (words, (severity, sure)) = refused("Amazon S3", None);
+        assert!(
+            words.contains("long upload") && words.contains("small requests succeed"),
+            "{words}"
+        );
+        assert_eq!((severity, sure), (Some(Severity::Info), Some(Confidence::Low)));
+        let (words, (severity, _)) = refused("Amazon S3", Some(914.0));
+        assert!(words.contains("15 min behind") && severity == Some(Severity::Warning), "{words}");
     }
 
     #[test]

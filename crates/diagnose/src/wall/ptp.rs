@@ -20,6 +20,9 @@ const RATE_PPM: f64 = 500.0;
 /// A time of reads from which on the offset is not known well, in seconds.
 const SLOW_READS_S: f64 = 20e-6;
 
+/// The beginning of the sentence about a wall clock that follows the clock of a network card.
+pub(crate) const HOLDS: &str = "phc2sys holds the wall clock within";
+
 /// The reason for the difference, as the end of a sentence, and whether the wall clock is the one that is wrong now.
 fn why(ahead_s: f64, set: bool) -> (String, bool) {
     let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
@@ -82,8 +85,9 @@ impl View<'_> {
                     )
                 });
                 words.push(format!(
-                    "phc2sys holds the wall clock within {} of a PTP clock of this machine.{known}",
-                    small(phc.ahead_s)
+                    "{HOLDS} {} of a PTP clock of this machine.{known}{}",
+                    small(phc.ahead_s),
+                    self.whether_it_is_right()
                 ));
                 return true;
             }
@@ -115,6 +119,17 @@ impl View<'_> {
 }
 
 impl View<'_> {
+    /// What is open about a PTP clock unless `ptp4l` follows a master with it.
+    fn whether_it_is_right(&self) -> &'static str {
+        let follows = |port: &PtpPort| port.state == Some(PortState::Slave);
+        if self.told.and_then(|(told, _)| told.ptp.as_ref()).is_some_and(follows) {
+            return "";
+        }
+        " Whether that clock is right is not in these lines: ptp4l has to follow a master with it (SLAVE). A clock that nobody set \
+         counts from 1970 or from a start, and phc2sys then holds the wall clock there: phc_ctl eth0 get shows its time, phc_ctl eth0 \
+         set gives it that of the wall clock."
+    }
+
     /// A wall clock that phc2sys holds by a correction which no quartz needs.
     fn wrong_rate_of_phc(
         &self,

@@ -484,6 +484,12 @@ impl View<'_> {
                 ),
                 info,
             ),
+            What::LeapTableExpired => (
+                "ts2phc accepts no time from its receiver, because its table of leap seconds has expired, so it does not steer the \
+                 clock of the network card: renew leap-seconds.list (the package tzdata has it, or the option leapfile names it)"
+                    .to_owned(),
+                info,
+            ),
             What::MonotonicBack => (monotonic_back(program), (None, None)),
             What::Recorded | What::BeforeAnyDate => return None,
         };
@@ -563,6 +569,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Refused { .. } => "refused because of its time",
         What::HeldUp { .. } => "a program was held up",
         What::WaitsForPtp => "phc2sys waits for ptp4l",
+        What::LeapTableExpired => "the table of leap seconds has expired",
         What::MonotonicBack => "the monotonic clock went back",
     }
 }

@@ -355,6 +355,16 @@ fn phc2sys_that_corrects_more_than_a_quartz_needs_is_not_called_right() {
 }
 
 #[test]
+fn a_wall_clock_that_follows_a_card_is_as_right_as_the_card() {
+    let card = "phc2sys[7.5]: CLOCK_REALTIME phc offset 18 s2 freq -1986 delay 480";
+    let (_, summary) = words_of(&[card]);
+    assert!(summary.contains("counts from 1970") && summary.contains("phc_ctl"), "{summary}");
+    let slave = "ptp4l[7.1]: port 1: UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED";
+    let (_, summary) = words_of(&[slave, card]);
+    assert!(!summary.contains("1970"), "{summary}");
+}
+
+#[test]
 fn what_make_finds_has_its_amount_and_its_likely_reason() {
     let said = |seconds: &str| {
         let line =

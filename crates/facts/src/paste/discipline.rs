@@ -73,6 +73,7 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "clockcheck: clock jumped ",
         "ptp4l[",
         "Waiting for ptp4l",
+        "UTC time is past leap second table",
         "Sending NTP request to ",
         "System's initial offset : ",
         "adjtime state ",

@@ -1,5 +1,5 @@
 //! The output of linuxptp: `phc2sys`, which steers one clock of a machine by another one, and `ptp4l`, which steers the
-//! clock of a network card by a clock of the network.
+//! clock of a network card by a clock of the network; `ts2phc`, which steers it by a pulse.
 
 use super::{Remark, TimeSource, What};
 use crate::Source;
@@ -99,7 +99,8 @@ impl TimeSource {
     /// the wall clock is the reference; the offset is that of the steered clock minus the reference),
     /// `clockcheck_sample()` in clockcheck.c.
     pub(super) fn of_ptp(line: &str, source: &Source) -> Option<Self> {
-        let program = ["phc2sys", "ptp4l"].into_iter().find(|name| line.contains(name))?;
+        let program =
+            ["phc2sys", "ptp4l", "ts2phc"].into_iter().find(|name| line.contains(name))?;
         let jumped = ["clockcheck: clock jumped forward", "clockcheck: clock jumped backward"];
         if jumped.iter().any(|words| line.contains(words)) {
             let remark = Remark { what: What::OtherThanMonotonic, program, source: source.clone() };
@@ -108,6 +109,14 @@ impl TimeSource {
         // `do_phc2sys_loop()` and its set-up in phc2sys.c, with -w.
         if program == "phc2sys" && line.contains("Waiting for ptp4l") {
             let remark = Remark { what: What::WaitsForPtp, program, source: source.clone() };
+            return Some(Self { remarks: vec![remark], ..Self::default() });
+        }
+        // `ts2phc_nmea_pps_source_getppstime()` in ts2phc_nmea_pps_source.c.
+        if program == "ts2phc" {
+            if !line.contains("UTC time is past leap second table expiry date") {
+                return None;
+            }
+            let remark = Remark { what: What::LeapTableExpired, program, source: source.clone() };
             return Some(Self { remarks: vec![remark], ..Self::default() });
         }
         if program == "ptp4l" {
@@ -200,6 +209,14 @@ mod tests {
         let told =
             read(&["phc2sys[70.460]: eth0 sys offset -189148237 s2 freq -32767999 delay 105580"]);
         assert!(told.phc.unwrap().is_reference && told.daemon.is_empty());
+    }
+
+    #[test]
+    fn ts2phc_without_a_table_of_leap_seconds_steers_nothing() {
+        let line = "ts2phc[90.125]: UTC time is past leap second table expiry date";
+        assert_eq!(read(&[line]).remarks[0].what, What::LeapTableExpired);
+        let locked = "ts2phc[91.125]: eth0 master offset -5 s2 freq +5257";
+        assert!(TimeSource::of_ptp(locked, &Source("log".into())).is_none());
     }
 
     #[test]

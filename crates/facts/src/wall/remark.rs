@@ -136,6 +136,8 @@ pub enum What {
     },
     /// phc2sys steers nothing, because ptp4l has not said that it follows a clock.
     WaitsForPtp,
+    /// ts2phc accepts no time, because its table of leap seconds has expired.
+    LeapTableExpired,
     /// A run time saw the clock that never goes back go back.
     MonotonicBack,
     /// HikariCP: its thread ran late, according to a clock that does not follow the wall clock.
