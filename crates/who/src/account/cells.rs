@@ -214,7 +214,8 @@ pub(super) fn cells(recording: &Recording, costs: &Costs) -> Vec<Cell> {
         };
         let (least, most) = (mean(|seen| seen.low), mean(|seen| seen.high));
         let mean = mean(|seen| seen.ns);
-        // Reads of one program wait alike, so that this affects their number and not shares of it.
+        // Reads of one program wait equally long, so that this affects their number and not shares
+        // of it.
         let waits: f64 = parts
             .iter()
             .filter(|(clock, ..)| in_order(path, api, *clock, own.as_ref()))
