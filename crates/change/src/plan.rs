@@ -82,8 +82,8 @@ pub enum Action {
         /// The command to run when the step is reverted, after the files were restored; for state
         /// outside of files (`systemctl daemon-reload`).
         undo: Option<Vec<String>>,
-        /// The command that makes those files again when the step is reverted and another program or
-        /// user has rewritten them since, after the files of the other steps were restored:
+        /// The command that regenerates those files when the step is reverted and another program
+        /// or user has rewritten them since, after the files of the other steps were restored:
         /// `update-grub` after a kernel update, which must not be lost. `None`: such a file is a
         /// conflict.
         regenerate: Option<Vec<String>>,

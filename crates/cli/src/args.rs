@@ -207,7 +207,7 @@ pub(crate) struct Predict {
     /// Start without facts; assume a default for each one that is not set
     #[arg(long, conflicts_with_all = ["root", "log", "bundle"])]
     pub(crate) blank: bool,
-    /// Set the kernel version, such as 6.12 or a whole release string
+    /// Set the kernel version, such as 6.12 or a full release string
     #[arg(long, value_name = "VERSION")]
     pub(crate) kernel: Option<String>,
     /// Set the command line; a leading + adds words, a leading - removes them
@@ -227,17 +227,17 @@ pub(crate) struct Predict {
 /// Options of `explain`.
 #[derive(ClapArgs, Debug, Clone, Default)]
 pub(crate) struct Explain {
-    /// Word, or a kernel message in quotes; without one, all words are listed
+    /// Word, or a kernel message in quotes; without one, lists all words
     #[arg(allow_negative_numbers = true, value_name = "WORD|MESSAGE")]
     pub(crate) words: Vec<String>,
 }
 
-const VERIFY: &str = "Measures whether the counter and the clocks of this machine can be trusted.\n\n\
-Compares the counters of every pair of CPUs, watches rate and steps in one thread, and looks in all threads \
-for clocks that go backwards. Prints the smallest fault that it would have found. Does not need root. Saves \
-the result (root: /var/lib/clocksmith, other users: $XDG_STATE_HOME/clocksmith); `why` uses it for \
-a day.\n\nExit codes: 0 trusted, 1 not trusted, 2 wrong usage, 3 could not be \
-determined.";
+const VERIFY: &str = "Measures whether the counter and the clocks of this machine can be \
+trusted.\n\nCompares the counters of every pair of CPUs, checks the clocks for rate errors and \
+steps in one thread, and looks in all threads for clocks that go backwards. Prints the smallest \
+fault that it would have found. Does not need root. Saves the result (root: /var/lib/clocksmith, \
+other users: $XDG_STATE_HOME/clocksmith); `why` uses it for a day.\n\nExit codes: 0 trusted, 1 not \
+trusted, 2 wrong usage, 3 could not be determined.";
 
 /// The least confidence of a result.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,16 +273,17 @@ pub(crate) struct Verify {
     pub(crate) abi: bool,
 }
 
-const FIX: &str = "Shows what would fix the clock of this machine: each step as a diff or a command, with its \
-reason, its risk, and how it is reverted. Changes nothing without --apply.\n\n--apply makes the whole \
-change or none of it. It verifies the counter first where the TSC is chosen, reads back what it wrote, and \
-watches the new clocksource. It reverts everything if another clocksource comes into use, if `verify` finds \
-a fault, if reads are not faster, or if a signal arrives (Ctrl-C). If it is killed, a second process \
-restores the clocksource, and the next --apply or --undo reverts the rest.\n\n--undo reverts exactly \
-that change. --status shows the changes in force, and whether they are still in effect.\n\nWith --root DIR it works on the \
-system in that directory: it changes the files there, and lists the commands to run inside it.\n\nExit \
-codes: 0 done or nothing to do, 1 refused, no longer in force, or not verified and reverted, 2 wrong usage, \
-3 could not be determined.";
+const FIX: &str = "Shows what would fix the clock of this machine: each step as a diff or a \
+command, with its reason, its risk, and how it is reverted. Changes nothing without \
+--apply.\n\n--apply makes the whole change or none of it. If it chooses the TSC, it verifies the \
+counter first. It reads back what it wrote, and watches the new clocksource. It reverts everything \
+if another clocksource comes into use, if `verify` finds a fault, if reads are not faster, or if a \
+signal arrives (such as Ctrl-C). If it is killed, a second process restores the clocksource, and \
+the next --apply or --undo reverts the rest.\n\n--undo reverts exactly that change. --status shows \
+the changes in force, and whether they are still in effect.\n\nWith --root DIR it works on the \
+system in that directory: it changes the files there, and lists the commands to run inside \
+it.\n\nExit codes: 0 done or nothing to do, 1 refused, no longer in force, or not verified and \
+reverted, 2 wrong usage, 3 could not be determined.";
 
 /// The languages of `fix --format`, as values that shells complete.
 fn formats() -> impl TypedValueParser<Value = Format> {
@@ -386,7 +387,7 @@ pub(crate) struct Collect {
     /// List the files that a bundle contains; write no bundle
     #[arg(long)]
     pub(crate) list: bool,
-    /// Replace the host's name by a hash of the name and the machine id, the same each time
+    /// Replace the host's name with a hash of the name and the machine id, the same each time
     #[arg(long)]
     pub(crate) anonymous: bool,
     /// Do not measure the read cost (0.3 s)
@@ -394,12 +395,14 @@ pub(crate) struct Collect {
     pub(crate) no_measure: bool,
 }
 
-const RUN: &str = "Runs a program and its children with a clock that needs no system call, including static programs, \
-Go programs and the JVM. Where the kernel's own clock is already fast, the program runs \
-unchanged.\n\nWith --as, the program runs as if its clock were slow: this shows what such a machine \
-would cost it.\n\nThe program replaces clocksmith: it has its process id, terminal, signals and exit code. With --json the document goes to standard output, and the program's own output to standard \
-error.\n\nExit codes if the program does not run: 2 wrong usage, 125 refused or failed, 126 the program \
-cannot be run, 127 it is not found. docs/run.md lists the permissions that run needs, and its limits.";
+const RUN: &str = "Runs a program and its children with a clock that needs no system call, \
+including static programs, Go programs and the JVM. Where the kernel's own clock is already fast, \
+the program runs unchanged.\n\nWith --as, the program runs as if its clock were slow: this shows \
+how much slower the program is with such a clock.\n\nThe program replaces clocksmith: it has its \
+process id, terminal, signals and exit code. With --json the document goes to standard output, and \
+the program's own output to standard error.\n\nExit codes if the program does not run: 2 wrong \
+usage, 125 refused or failed, 126 the program cannot be run, 127 it is not found. docs/run.md lists \
+the permissions that run needs, and its limits.";
 
 /// Options of `run`.
 #[derive(ClapArgs, Debug, Clone)]
@@ -432,14 +435,15 @@ pub(crate) struct Run {
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
-const WHO: &str = "Shows which programs and functions read the clock, how often, by which path, what that costs, \
-and what it would cost on a fast clock.\n\nTakes samples of CPU time with stacks, and sets breakpoints on \
-the vDSO for short moments; it injects no code, stops no process and leaves nothing behind. Only --exact gives \
-COMMAND a vDSO that counts its calls, as `run` does. The reads a second are computed from the CPU time and \
-the read cost, which is measured on this machine.\n\nWith COMMAND it ends when the command ends, and the \
-report goes to standard error; with --json the report goes to standard output, and the command's own output \
-to standard error.\n\nExit codes: with COMMAND the command's own, otherwise 0 done, 2 wrong usage or no \
-such process, 3 nothing could be measured.";
+const WHO: &str = "Shows which programs and functions read the clock, how often, by which path, \
+what that costs, and what it would cost on a fast clock.\n\nTakes samples of CPU time with stacks, \
+and briefly sets breakpoints on the vDSO; it injects no code, stops no process and leaves nothing \
+behind. Only --exact gives COMMAND a vDSO that counts its calls, as `run` does. The number of reads \
+per second is computed from the CPU time and the read cost, which is measured on this \
+machine.\n\nWith COMMAND, `who` ends when the command ends, and the report goes to standard error; \
+with --json the report goes to standard output, and the command's own output to standard \
+error.\n\nExit codes: with COMMAND the command's own, otherwise 0 done, 2 wrong usage or no such \
+process, 3 nothing could be measured.";
 
 /// Options of `who`.
 #[derive(ClapArgs, Debug, Clone, Default)]
@@ -469,13 +473,13 @@ pub(crate) struct Who {
     /// Watch a pod of this node, by its id, NAME or NAMESPACE/NAME
     #[arg(long, value_name = "POD", conflicts_with_all = ["pid", "command"])]
     pub(crate) pod: Vec<String>,
-    /// Command to run and watch until it ends; options of who come before it
+    /// Command to run and watch until it ends; options of `who` come before it
     #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with = "pid")]
     pub(crate) command: Vec<std::ffi::OsString>,
     /// Watch for this long: 500ms, 5s, 2m [default: 5s; with COMMAND until it ends]
     #[arg(long, value_name = "TIME", value_parser = crate::verify::duration::parse)]
     pub(crate) duration: Option<Duration>,
-    /// Take this many samples a second of CPU time [default: 397; with --all 199]
+    /// Take this many samples per second of CPU time [default: 397; with --all 199]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(10..=10_000))]
     pub(crate) frequency: Option<u64>,
     /// Sample CPU cycles instead of CPU time, where the CPU counts them
@@ -490,14 +494,15 @@ pub(crate) struct Who {
     /// Also ask Java virtual machines with foreign code (JNI, agents), which SIGQUIT may end
     #[arg(long, conflicts_with = "no_attach")]
     pub(crate) attach: bool,
-    /// Count every call of COMMAND through the vDSO, by clock (x86-64; no debugger can attach)
+    /// Count every call that COMMAND makes through the vDSO, by clock (x86-64; no debugger can
+    /// attach)
     #[arg(long, requires = "command", conflicts_with_all = ["pid", "all", "duration"])]
     pub(crate) exact: bool,
     /// Count every system call that reads a clock, by clock and thread (root); adds 0.4 us to each,
-    /// and 0.03 us to any other system call of the program
+    /// and 0.03 us to every other system call of the program
     #[arg(long, conflicts_with = "top")]
     pub(crate) syscalls: bool,
-    /// Show the last seconds on the terminal, refreshed every second; q quits
+    /// Show the last few seconds on the terminal, refreshed every second; q quits
     #[arg(long, conflicts_with_all = ["json", "command", "folded", "pprof", "firefox"])]
     pub(crate) top: bool,
     /// Write folded stacks, for flame graphs

@@ -50,7 +50,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A change to the machine that could not be reverted. The exit code is 1: the usage was right.
+/// A change to the machine that could not be reverted. The exit code is 1: the usage was correct.
 #[derive(Debug)]
 pub(crate) struct NotTakenBack(pub(crate) String);
 
@@ -62,7 +62,8 @@ impl std::fmt::Display for NotTakenBack {
 
 impl std::error::Error for NotTakenBack {}
 
-/// A measurement that is not possible here: permissions are missing, or the kernel lacks a feature. The usage was right.
+/// A measurement that is not possible here: permissions are missing, or the kernel lacks a feature.
+/// The usage was correct.
 #[cfg(feature = "who")]
 #[derive(Debug)]
 pub(crate) struct NotSeen(pub(crate) String);

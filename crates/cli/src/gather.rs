@@ -1,4 +1,4 @@
-//! The sources of facts: this machine, a mirrored root, a bundle, a kernel log alone.
+//! The sources of facts: this machine, a mirrored root, a bundle, or only a kernel log.
 
 mod unread;
 

@@ -95,7 +95,8 @@ pub extern "C" fn clocksmith_tai_ns() -> u64 {
 ///
 /// # Safety
 ///
-/// As of `clock_gettime(2)`: `time` points to a `struct timespec` that may be written.
+/// The requirements of `clock_gettime(2)`: `time` points to a `struct timespec` that may be
+/// written.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_gettime(

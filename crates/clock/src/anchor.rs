@@ -63,7 +63,7 @@ impl Anchor {
             let width = end.saturating_sub(between);
             if width < best[1] {
                 best[1] = width;
-                // As of the beginning of the clock, for now: `at` may still change.
+                // The values of the clock's beginning, for now: `at` may still change.
                 anchor.unix_ns = unix_ns.wrapping_sub(between + width / 2);
             }
             at = end;

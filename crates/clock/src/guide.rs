@@ -83,10 +83,10 @@ pub mod which_function {}
 ///
 /// The page is not an ABI. It is therefore searched for, not assumed:
 ///
-/// - The pages below the vDSO are tried up to the first one that is the program's. None of them is
-///   read in the search: the kernel compares its words (`futex(FUTEX_CMP_REQUEUE)` for no waiter),
-///   because reading a page that is not mapped is fatal, and another thread may unmap the program's
-///   pages at any moment.
+/// - The pages below the vDSO are tried up to the first one that belongs to the program. None of
+///   them is read in the search: the kernel compares its words (`futex(FUTEX_CMP_REQUEUE)` for no
+///   waiter), because reading a page that is not mapped is fatal, and another thread may unmap the
+///   program's pages at any moment.
 /// - A place is accepted as the clock only if it contains the coarse wall clock and the coarse
 ///   monotonic clock to the nanosecond, between two equal readings of them, in a page that does not
 ///   belong to a file and that the process cannot write. After a tick in between, the search starts
@@ -129,9 +129,9 @@ pub mod which_function {}
 /// - The line lasts for a window of 1 to 16 ms. The first reader after its end takes a new reading;
 ///   there is no thread. After a long pause the first reader starts a new line *before* it answers:
 ///   the error is bounded by the window, not by the age of the process.
-/// - The next piece begins where the last one is, at a counter value that is read after the sequence
-///   number has become odd. A thread that still got a time from the old piece read the counter
-///   before that. So time never steps back.
+/// - The next line begins where the last one ends, at a counter value that is read after the
+///   sequence number has become odd. A thread that still got a time from the old line read the
+///   counter before that. So time never steps back.
 /// - The rate is the kernel's over up to two seconds; it is measured again when the kernel changes
 ///   it. The difference from the kernel's clock is spread over the next window, by at most 1000
 ///   ppm.

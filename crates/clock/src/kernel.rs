@@ -116,7 +116,7 @@ pub(crate) enum Held {
 }
 
 /// Compares a word of memory with a value, without reading it here: touching the wrong page beside
-/// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while the kernel that cannot
+/// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while a kernel that cannot
 /// read an argument returns EFAULT.
 ///
 /// The call is `futex(FUTEX_CMP_REQUEUE)` for no waiter at all. It compares the word before any other step

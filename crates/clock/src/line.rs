@@ -98,7 +98,7 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// The time at a counter value that is at most `limit()` ahead of the line's beginning, on a
-    /// counter of 64 bits.
+    /// 64-bit counter.
     ///
     /// The counter comes in two halves (x86), which are multiplied in parallel: combining them
     /// first would add a wait.

@@ -64,29 +64,33 @@ pub(crate) fn headline(
                 && !case.open.contains(&OpenInput::Choice) =>
         {
             format!(
-                "The clocksource is {name}, the cheapest there is; this evidence does not show whether its reads stay in \
-                 user space (a 32-bit kernel has a vDSO that reads the clock {}).",
+                "The clocksource is {name}, the cheapest one; this evidence does not show \
+                 whether its reads stay in user space (a 32-bit kernel has a vDSO that reads the \
+                 clock {}).",
                 Feature::Vdso32.versions()
             )
         }
         Verdict::Ok if before_vdso(case) && case.tsc_is_current() && cost.is_empty() => format!(
-            "The clocksource is {name}, the cheapest there is; this 64-bit kernel serves gettimeofday and time in its \
-             vsyscall page, and clock_gettime by a system call (a vDSO exists {}).",
+            "The clocksource is {name}, the cheapest one; this 64-bit kernel serves \
+             gettimeofday and time in its vsyscall page, and clock_gettime by a system call (a vDSO \
+             exists {}).",
             Feature::Vdso64.versions()
         ),
         Verdict::Ok | Verdict::Slow
             if no_vdso && case.machine.width_open && case.tsc_is_current() && cost.is_empty() =>
         {
             format!(
-                "The clocksource is {name}, the cheapest there is; this kernel serves clock_gettime by a system call (a \
-                 vDSO that reads the clock exists {}, with 32 bits {}).",
+                "The clocksource is {name}, the cheapest one; this kernel serves \
+                 clock_gettime by a system call (a vDSO that reads the clock exists {}, with 32 \
+                 bits {}).",
                 Feature::Vdso64.versions(),
                 Feature::Vdso32.versions()
             )
         }
         Verdict::Slow if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
-            "Reading the time is slow here: the clocksource is {name}, the cheapest there is, and this 32-bit kernel \
-             serves each read by a system call (a vDSO that reads the clock exists {}).",
+            "Reading the time is slow here: the clocksource is {name}, the cheapest one, \
+             and this 32-bit kernel serves each read by a system call (a vDSO that reads the clock \
+             exists {}).",
             Feature::Vdso32.versions()
         ),
         Verdict::Ok => match because {
@@ -274,7 +278,7 @@ pub(crate) fn with_wall_clock(
             format!("{NOT_IN_USE}: it is about the wall clock.")
         }
         (None, Some(fine)) if !is_kept && causes.iter().any(leaves_it_open) => {
-            format!("{fine} Nothing to fix there; whether the wall clock is right is unknown.")
+            format!("{fine} Nothing to fix there; whether the wall clock is correct is unknown.")
         }
         _ => headline,
     }

@@ -1,8 +1,8 @@
 //! Contradictions between two sources of evidence: the stronger one is used, and the judgement ignores the
 //! weaker one.
 //!
-//! Any user can write into the kernel log (a failing mount in a user namespace, the name of a program), and only
-//! the kernel writes sysfs.
+//! Any user can write into the kernel log (a failing mount in a user namespace, the name of a program),
+//! but only the kernel writes sysfs.
 
 use crate::cause::Evidence;
 use crate::demotion::{self, demoted_by};

@@ -174,8 +174,8 @@ fn changes(out: &mut String, report: &FleetReport, look: Look) {
         let _ = writeln!(out, "{:<35} {:>9}", "(none is advised)", report.changes.without);
     }
     out.push_str(&wrap(
-        "hosts: where it is the first that is not refused and answers the gravest cause; alone: where \
-         nothing else is wrong. `clocksmith explain ID` says what it is.",
+        "hosts: where it is the first remedy that is not refused and that answers the gravest \
+         cause; alone: where nothing else is wrong. `clocksmith explain ID` says what it is.",
         "  ",
         "  ",
     ));

@@ -22,14 +22,15 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Arm64, "arch_sys_counter") => Feature::Arm64Vdso.of(kernel),
         // patch_vdso() disables the functions if the architected counter cannot be read.
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
-        // arch/riscv/Kconfig: HAVE_GENERIC_VDSO with 64 bits alone.
+        // arch/riscv/Kconfig: HAVE_GENERIC_VDSO only on 64-bit kernels.
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
         // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only where user space may read it, which is
         // release 2 of the architecture and later.
         (Arch::Mips, "GIC") => return gic(machine),
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
         (Arch::S390, "tod") => Feature::S390Vdso.of(kernel),
-        // The vDSO of 32 and of 64 bits is older (2.6.15) than the clocksource of this name (2.6.24).
+        // The 32-bit and 64-bit vDSOs are older (2.6.15) than the clocksource of this name
+        // (2.6.24).
         (Arch::Powerpc, "timebase") => true,
         (Arch::Loongarch, "Constant") => {
             return Feature::LoongarchUpstream.of(kernel).then_some(true);
@@ -39,7 +40,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         // time_init_early() in arch/sparc/kernel/time_64.c gives both a mode, and the one of Hummingbird (hbtick) none.
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
-        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; for CLOCK_REALTIME and CLOCK_MONOTONIC alone, as
+        // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; only for CLOCK_REALTIME and CLOCK_MONOTONIC, as
         // ia64_clock_getres() in sys_ia64.c says): neither of the two costs is that, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
@@ -77,7 +78,7 @@ fn sparc(kernel: &Kernel) -> Option<bool> {
 fn of_name(name: &str) -> Option<&'static [Arch]> {
     Some(match name {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
-        // drivers/clocksource/arm_global_timer.c, for 32-bit kernels alone.
+        // drivers/clocksource/arm_global_timer.c, only for 32-bit kernels.
         "arm_global_timer" => &[Arch::Arm],
         "riscv_clocksource" => &[Arch::Riscv, Arch::Riscv32],
         "tod" => &[Arch::S390],
@@ -86,8 +87,9 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "openrisc_timer" => &[Arch::Openrisc],
         "cr16" => &[Arch::Parisc],
         // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c), Cavium's counter
-        // (arch/mips/cavium-octeon/csrc-octeon.c) and that of Ingenic's kernels have no mode: `__arch_get_hw_counter()` in
-        // arch/mips/include/asm/vdso/gettimeofday.h reads R4K and GIC alone.
+        // (arch/mips/cavium-octeon/csrc-octeon.c) and the counter of Ingenic's kernels have no vDSO
+        // mode: `__arch_get_hw_counter()` in arch/mips/include/asm/vdso/gettimeofday.h reads only
+        // R4K and GIC.
         "MIPS" | "GIC" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]

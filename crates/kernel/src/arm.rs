@@ -22,7 +22,7 @@ pub fn is_armv7_part(midr: u32) -> bool {
     midr >> 24 == 0x41 && matches!(midr >> 4 & 0xfff, 0xc07 | 0xc0d | 0xc0e | 0xc0f)
 }
 
-/// Whether the line of a workaround is one that traps the counter for 32-bit programs alone.
+/// Whether the line of a workaround is one that traps the counter only for 32-bit programs.
 #[must_use]
 pub fn traps_counter_for_compat(line: &str) -> bool {
     TRAPPED_COMPAT.iter().any(|erratum| line.contains(erratum))

@@ -41,7 +41,8 @@ pub enum Clusters {
 pub struct Machine {
     /// Architecture of the kernel.
     pub arch: Input<Arch>,
-    /// The architecture is x86, RISC-V or LoongArch, of 32 or of 64 bits: the evidence shows neither.
+    /// The architecture is x86, RISC-V or LoongArch, 32-bit or 64-bit: the evidence does not show
+    /// which.
     pub width_open: bool,
     /// The evidence shows a clocksource that x86 does not have, and not which architecture it is.
     pub not_x86: bool,

@@ -230,8 +230,8 @@ fn choice(
 
 fn tsc(value: &str, add: &mut impl FnMut(MistakeKind, String, Option<String>)) {
     if value == "reliable" {
-        let why = "disables the watchdog, and the test for differences between the CPUs: a fault of \
-                   the counter is never noticed";
+        let why = "disables the watchdog and the test between CPUs, so a fault of the counter is \
+                   never noticed";
         add(MistakeKind::Trusted, why.to_owned(), None);
     } else if !TSC.contains(&value) {
         if value.contains(',') {

@@ -181,7 +181,8 @@ impl OpenInput {
         }
     }
 
-    /// The machines that differ from this one in the input alone, one for each value that the evidence allows.
+    /// The machines that differ from this one only in the input, one for each value that the
+    /// evidence allows.
     pub(crate) fn worlds(self, machine: &Machine) -> Vec<Machine> {
         let with = |edit: &dyn Fn(&mut Machine)| {
             let mut other = machine.clone();
@@ -291,8 +292,8 @@ pub struct Answer<T> {
     pub depends_on: Vec<OpenInput>,
 }
 
-/// Answers a question for every machine that the evidence allows: with each open input changed alone, and with each
-/// pair of them changed together.
+/// Answers a question for every machine that the evidence allows: with each open input changed by
+/// itself, and with each pair of them changed together.
 pub fn ask<T: PartialEq>(machine: &Machine, question: impl Fn(&Machine) -> T) -> Answer<T> {
     ask_over(machine, &OpenInput::ALL, question)
 }

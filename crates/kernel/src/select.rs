@@ -92,7 +92,7 @@ pub(crate) fn select(
     let hres_aware = Feature::HresAwareSelection.of(kernel);
     if !overridden && hres_aware && !periodic_forced && !chosen.hres {
         // A source without the flag at the head of the list: it is current while the tick is
-        // periodic, and stays so unless another one has already made the tick one-shot.
+        // periodic, and later unless another one has already made the tick one-shot.
         if let Some(early) =
             sources.iter().find(|s| s.hres && s.order < chosen.order && s.rating > 2)
         {

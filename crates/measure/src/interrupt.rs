@@ -64,7 +64,7 @@ static WITHIN: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs a piece of work that a signal must not end in its middle, such as writing a file beside the one that it
 /// replaces. The first signal ends the program when the work is done, the second one of a kind at once. Where signals are
-/// requests already ([`listen`]), or are ignored, that stays so.
+/// requests already ([`listen`]), or are ignored, that does not change.
 pub fn whole<T>(work: impl FnOnce() -> T) -> T {
     if !LISTENS.load(Ordering::SeqCst) {
         ENDS.store(true, Ordering::SeqCst);

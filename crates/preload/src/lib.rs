@@ -1,4 +1,4 @@
-//! `clock_gettime` and `gettimeofday` in front of the C library's, by the clock of
+//! `clock_gettime` and `gettimeofday` in front of the C library's, served by the clock of
 //! `clocksmith-raw`. For `LD_PRELOAD`, where a program's vDSO cannot be replaced.
 //!
 //! The variable `CLOCKSMITH_PRELOAD` sets its behaviour: `ordered:RATE` or `relaxed:RATE`, with the rate in

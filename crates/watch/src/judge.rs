@@ -336,7 +336,8 @@ fn demoted(report: &Report) -> Option<(String, &str)> {
     })
 }
 
-/// Returns whether the wall clock is right, if there is evidence about it. Read costs do not matter here.
+/// Returns whether the wall clock is correct, if there is evidence about it. Read costs do not
+/// matter here.
 fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
     let wall = report.wall_clock.as_ref()?;
     let grave = report

@@ -56,7 +56,7 @@ pub struct Sample {
     pub user: Vec<u64>,
     /// User registers; `None` for kernel threads and 32-bit processes.
     pub registers: Option<Registers>,
-    /// Whether the user's code is of 32 bits.
+    /// Whether the user's code is 32-bit.
     pub narrow: bool,
     /// The user stack from the stack pointer on.
     pub stack: Vec<u8>,

@@ -1,6 +1,6 @@
 //! The wall clock of a guest is set by hand, and the guest is paused, restored from a snapshot and cloned:
 //! `clocksmith watch` reports each within three seconds of the guest's time and with its reason, `why` names it afterwards,
-//! and `check` alarms, until something sets the clock right.
+//! and `check` alarms, until something corrects the clock.
 //!
 //! The guest has no time daemon. Its real-time clock goes by the host's, so that it shows what the guest missed; a clone
 //! has another VM generation id, which kernels with a driver for it notice.

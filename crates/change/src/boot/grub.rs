@@ -1,5 +1,5 @@
 //! GRUB with `grub-mkconfig`: a drop-in in `/etc/default/grub.d` where it is read, otherwise an
-//! edit of `/etc/default/grub`; then the tool that owns grub.cfg makes it again.
+//! edit of `/etc/default/grub`; then the tool that owns grub.cfg regenerates it.
 //!
 //! The drop-in directory is read by Debian's and Ubuntu's grub-mkconfig (a patch of theirs, after
 //! `/etc/default/grub`, in the order of the names), not by upstream's. Entries get

@@ -26,7 +26,7 @@ pub(crate) const FIRMWARE: &str = "/boot/firmware";
 pub(super) fn run_zipl() -> Step {
     let command = vec!["zipl".to_owned()];
     Step {
-        // The command writes the boot record: `--undo` makes it again from the previous file.
+        // The command writes the boot record: `--undo` regenerates it from the previous file.
         action: Action::Run {
             undo: Some(command.clone()),
             command,
@@ -164,7 +164,7 @@ pub(super) fn cmdline_txt(system: &System, change: &Change) -> Option<Result<Way
     let sure = moved || system.firmware == [Path::new(FIRMWARE)];
     if there(new) && there(old) && !sure {
         let why = format!(
-            "{new} also exists, and no FAT partition is mounted at {FIRMWARE} alone: it is not \
+            "{new} also exists, and the mounted FAT partitions are not just {FIRMWARE}: it is not \
              known which of the two the firmware reads. {}",
             hand("the one line that the firmware reads", change)
         );

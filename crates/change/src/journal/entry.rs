@@ -76,13 +76,13 @@ pub struct Entry {
     /// The mounts over the files of the plan before its first step; nothing where they were not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<super::Mount>>,
-    /// During a revert, in this process alone: what is not reverted because others have changed it, in words.
+    /// During a revert, only in this process: what is not reverted because others have changed it, in words.
     #[serde(skip)]
     pub(super) notes: Vec<String>,
-    /// During a revert, in this process alone: contents of states that were decided on and must be kept with the entry.
+    /// During a revert, only in this process: contents of states that were decided on and must be kept with the entry.
     #[serde(skip)]
     pub(super) texts: Vec<String>,
-    /// During a revert by force, in this process alone: words that others had added to files that are restored, and
+    /// During a revert by force, only in this process: words that others had added to files that are restored, and
     /// words that they had removed from them.
     #[serde(skip)]
     pub(super) overridden: Change,
@@ -124,11 +124,11 @@ pub struct Record {
     pub observed: bool,
     /// During a revert: the action for this path.
     pub decision: Option<Decision>,
-    /// During a revert, in this process alone: the state for which the action was decided. Another state is one that
+    /// During a revert, only in this process: the state for which the action was decided. Another state is one that
     /// another process has given the path since, and is kept. Nothing if it is not known.
     #[serde(skip)]
     pub(super) seen: Option<State>,
-    /// During a revert, in this process alone: others have edited the file, and keep their edits.
+    /// During a revert, only in this process: others have edited the file, and keep their edits.
     #[serde(skip)]
     pub(super) edited: bool,
 }
@@ -187,7 +187,7 @@ pub enum Planned {
 pub enum Decision {
     /// The previous state is restored.
     PutBack,
-    /// The program makes the file again: another program or user has rewritten it since.
+    /// The program regenerates the file: another program or user has rewritten it since.
     Regenerate,
 }
 

@@ -101,8 +101,8 @@ pub enum Which {
 pub enum Force {
     /// No: [`JournalError::Conflicts`], and nothing is reverted.
     No,
-    /// Yes, except for files that a boot loader's program makes: that program makes them again, as without force, and
-    /// no entry of a removed kernel is restored.
+    /// Yes, except for files that a boot loader's program makes: that program regenerates them, as
+    /// without force, and no entry of a removed kernel is restored.
     Yes,
 }
 
@@ -196,7 +196,7 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// The journal of a system, held by this process alone.
+/// The journal of a system, held only by this process.
 pub struct Journal {
     place: Place,
     runner: Box<dyn Runner>,

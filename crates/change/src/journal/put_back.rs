@@ -194,7 +194,8 @@ fn snapshots(journal: &Journal, entry: &Entry) -> Vec<String> {
         .filter(|(_, words)| !words.is_empty())
         .map(|(path, words)| {
             format!(
-                "{path}: its entries of snapshots have {words} until the program that makes it (grub-btrfs) makes it again"
+                "{path}: its entries of snapshots have {words} until the program that makes it \
+                 (grub-btrfs) regenerates it"
             )
         })
         .collect()

@@ -93,7 +93,7 @@ impl Entry {
                 let records = self.records.iter();
                 let records = || records.clone().filter(|it| it.rewritten_by.contains(&index));
                 match files(place, self, records()) {
-                    // Other programs also make entries again: it is enough that these have the
+                    // Other programs also regenerate entries: it is enough that these have the
                     // words.
                     Ok(StepStatus::Changed(changed)) if !self.plan.expected.is_empty() => {
                         has_words(place, self, index, changed)

@@ -110,11 +110,11 @@ fn untouched(journal: &Journal, entry: &Entry) -> bool {
 }
 
 /// Refuses to finish if a file that was still to be restored was changed by others. A file that a
-/// program can make again is left to that program.
+/// program can regenerate is left to that program.
 pub(super) fn unhindered(journal: &Journal, entry: &mut Entry) -> Result<(), JournalError> {
     let mode = if entry.forced { Mode::Forced } else { Mode::Later };
     let mut open = entry.clone();
-    // Files that the programs of the undo make again belong to these programs.
+    // Files that the programs of the undo regenerate belong to these programs.
     open.records.retain(|record| record.decision != Some(Decision::Regenerate));
     decide(journal, &mut open, mode, &Former::new())?;
     for record in &mut entry.records {

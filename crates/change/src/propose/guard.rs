@@ -45,7 +45,7 @@ pub(super) fn foreign_kernel(situation: &Situation<'_>, proposal: &mut Proposal)
 /// Removes steps from the proposal that would do harm or nothing.
 pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
     if !words_are_sane(situation, proposal) {
-        // A part of a request is not carried out alone.
+        // A part of a request is never carried out by itself.
         proposal.target = None;
         proposal.cmdline = Change::default();
         return;
@@ -56,7 +56,7 @@ pub(super) fn guard(situation: &Situation<'_>, wish: &Wish, proposal: &mut Propo
         for word in proposal.cmdline.add.clone() {
             if is_tsc(&word) && !allowed(situation, wish, &word, proposal) {
                 proposal.cmdline.add.retain(|other| *other != word);
-                // A part of a request is not carried out alone.
+                // A part of a request is never carried out by itself.
                 proposal.cmdline.remove.clear();
             }
         }

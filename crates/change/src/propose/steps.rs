@@ -78,8 +78,8 @@ fn at_boot(situation: &Situation<'_>, target: &str, proposal: &mut Proposal) -> 
         proposal.plan.steps.push(boot::write(
             &path,
             content,
-            "a choice through sysfs is lost at a reboot; this unit makes it again, checks that it is \
-             available, and reads it back",
+            "a choice through sysfs is lost at a reboot; this unit repeats it at each boot, checks \
+             that it is available, and reads it back",
             risk,
         ));
         proposal.plan.steps.push(Step {

@@ -29,7 +29,7 @@ impl Default for Longest {
 impl Longest {
     /// By the processor, as `uname -m` names it.
     fn of_machine(name: &str) -> Self {
-        // A program of 32 bits on a kernel of 64 bits.
+        // A 32-bit program on a 64-bit kernel.
         let (size, certain) = match name {
             "armv8l" => (2048, true),
             _ if name.starts_with("arm") => (1024, true),
@@ -41,7 +41,7 @@ impl Longest {
         Self { bytes: size - 1, certain }
     }
 
-    /// By the header of a program. A program of 32 bits may run on a kernel of 64 bits.
+    /// By the header of a program. A 32-bit program may run on a 64-bit kernel.
     fn of_program(header: &[u8]) -> Option<Self> {
         if !header.starts_with(b"\x7fELF") {
             return None;

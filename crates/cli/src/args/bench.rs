@@ -11,7 +11,7 @@ pub(crate) struct Bench {
     /// Run on this CPU [default: the one where it starts]
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<u32>,
-    /// Compare these numbers of threads, such as 1,2,8 [default: 1 up to all CPUs]
+    /// Measure with these numbers of threads, such as 1,2,8 [default: 1 up to all CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) threads: Vec<usize>,
     /// Measure with each available clocksource in turn, then restore the one that was in use (root)
@@ -20,16 +20,18 @@ pub(crate) struct Bench {
     /// Also run a known loop: P1 clock-ids, P2 gettimeofday, P3 clock-timing, P4 threads
     #[arg(long, value_name = "LOOP")]
     pub(crate) like: Option<String>,
-    /// With --like: set the reads in each loop [default: as many as take under a second]
+    /// With --like: set the number of reads in each loop [default: as many as take less than a
+    /// second]
     #[arg(long, value_name = "READS", requires = "like", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// With --like: make as many reads as the original loop
     #[arg(long, requires = "like", conflicts_with = "count")]
     pub(crate) full: bool,
-    /// Show what faster paths would save in a program with this many reads a second
+    /// Show what faster paths would save in a program that makes this many reads per second
     #[arg(long, value_name = "READS_PER_SECOND", allow_negative_numbers = true)]
     pub(crate) gain: Option<f64>,
-    /// Measure only these: CLOCK_MONOTONIC, gettimeofday, rdtsc, or one path such as CLOCK_TAI/vdso
+    /// Measure only these clocks or paths: CLOCK_MONOTONIC, gettimeofday, rdtsc, or one path such
+    /// as CLOCK_TAI/vdso
     #[arg(long, value_name = "CLOCK,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Measure for at most 1.5 seconds, without user and system time and without threads
@@ -48,7 +50,7 @@ pub(crate) struct Bench {
     /// Exit with 1 if a row is slower than in the earlier run by more than this percentage
     #[arg(long, value_name = "PERCENT", requires = "baseline")]
     pub(crate) fail_over: Option<f64>,
-    /// Also measure by how much waits end late: nanosleep, timerfd, futex, epoll
+    /// Also measure how late waits end: nanosleep, timerfd, futex, epoll
     #[arg(long)]
     pub(crate) timers: bool,
     /// Measure one start and print a line of JSON (for `bench` itself)
@@ -71,7 +73,7 @@ pub(crate) struct Bench {
     pub(crate) clocksource_directory: Option<PathBuf>,
 }
 
-const BENCH: &str = "Costs: `throughput` is reads back to back; `latency` waits before and after \
+const BENCH: &str = "Costs: `throughput` measures reads back to back; `latency` waits before and after \
 each read; `in a loop` is what a read adds to a loop of additions, which is what a busy program \
 pays. All are medians of interleaved batches, without the cost of the loop. Ctrl-C ends the \
 measurement and prints what was measured so far (exit code 3).\n\n--baseline compares several \

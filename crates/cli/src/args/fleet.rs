@@ -7,7 +7,7 @@ pub(super) const HELP: &str = "Compares the reports of many machines: hosts by v
 clocksource, hardware, kernel and hypervisor; hosts that differ from similar ones; how many hosts \
 one change would fix; groups of hosts among which guests can move with their TSC; and SQL on all of \
 these.\n\nINPUT is a bundle that `clocksmith collect` wrote, documents of `clocksmith why --json` \
-(one a line, or one a file; `-` is standard input), a directory of such files, a directory of \
+(one per line, or one per file; `-` is standard input), a directory of such files, a directory of \
 tables that --out wrote, or a history that --history wrote. If a host has several reports, the \
 newest one is used. Two machine ids under one name are two hosts.\n\n--history keeps the reports of \
 many days; --changes shows which hosts changed, and what they have in common.\n\nNeeds the program \
@@ -47,7 +47,8 @@ pub(crate) struct Fleet {
     /// Limit each list to this many rows [default: 12; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
-    /// Limit the memory for queries, such as 256M or 4G [default: 512M]; larger ones use the disk
+    /// Limit the memory for queries, such as 256M or 4G [default: 512M]; larger queries use the
+    /// disk
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<String>,
     /// Print the definitions of the tables and the meaning of their columns
@@ -56,7 +57,7 @@ pub(crate) struct Fleet {
     /// Print the queries of the report
     #[arg(long)]
     pub(crate) show_sql: bool,
-    /// Print only the documents of bundles, one a line
+    /// Print only the documents of bundles, one per line
     #[arg(long, conflicts_with_all = ["out", "sql", "rows", "memory", "tables", "show_sql", "history", "date"])]
     pub(crate) lines: bool,
     /// The program with the engine, if it is not beside this one or in PATH

@@ -56,14 +56,14 @@ const EXAMPLES: [(&str, &[Example]); 18] = [
         "check",
         &[
             ("clocksmith check", "a line for Nagios and others"),
-            ("clocksmith check --expect tsc,kvm-clock", "CRITICAL for another clocksource"),
+            ("clocksmith check --expect tsc,kvm-clock", "CRITICAL for any other clocksource"),
             ("clocksmith check --format prometheus", "metrics"),
         ],
     ),
     (
         "watch",
         &[
-            ("clocksmith watch", "events here, the page at port 9988"),
+            ("clocksmith watch", "events here, the page on port 9988"),
             ("clocksmith watch --web-config web.yml", "with TLS and passwords"),
             ("clocksmith watch --once", "the metrics, once"),
         ],

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 /// Options of `vm`.
 #[derive(ClapArgs, Debug, Clone)]
+#[command(subcommand_help_heading = super::VERBS, subcommand_value_name = "VERB")]
 pub(crate) struct Vm {
     #[command(subcommand)]
     pub(crate) verb: VmVerb,
@@ -36,16 +37,17 @@ fn lint() -> String {
     )
 }
 
-const FIX: &str = "Shows the edits that follow from the file alone. With --apply it makes them, in the \
-file's own style, and leaves every other byte as it was.\n\nAn edit that needs a decision has an option: \
---invtsc, --tsc-frequency. It never writes a domain that libvirt manages itself (/etc/libvirt); use `virsh \
-define` there.\n\nExit codes: 0 no warnings are left, 1 some are left, 2 a file cannot be used.";
+const FIX: &str = "Shows the edits that follow from the file alone. With --apply it makes them, in \
+the file's own style, and leaves every other byte unchanged.\n\nAn edit that needs a decision has \
+an option: --invtsc, --tsc-frequency. `vm fix` never writes a domain that libvirt manages itself \
+(/etc/libvirt); use `virsh define` there.\n\nExit codes: 0 no warnings are left, 1 some are left, 2 \
+a file cannot be used.";
 
 const MIGRATE: &str = "GUEST is a libvirt domain (virsh dumpxml), a QEMU command line, a Proxmox VE \
 or KubeVirt machine, or a bundle that `clocksmith collect` wrote in the guest. HOST is the output \
 of `virsh capabilities`, Kubernetes nodes with KubeVirt's labels (kubectl get nodes -o json), \
 `clocksmith why --json`, a bundle of a host, a mirror of its /proc and /sys, or a directory of such \
-files.\n\nExit codes: 0 it can move to all hosts, 1 not to all, 2 wrong usage, 3 unknown.";
+files.\n\nExit codes: 0 the guest can move to all hosts, 1 not to all, 2 wrong usage, 3 unknown.";
 
 fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(Kind::all().map(Kind::name))
@@ -103,16 +105,16 @@ pub(crate) struct Lint {
     /// Files to check; `-` is standard input; in a directory, every file whose kind is recognised
     #[arg(required_unless_present_any = ["list_rules", "connect"], value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Check every domain of a libvirt connection, by virsh, such as qemu:///system
+    /// Check every domain of a libvirt connection, such as qemu:///system, with virsh
     #[arg(long, value_name = "URI")]
     pub(crate) connect: Option<String>,
     /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub(crate) format: Format,
-    /// Leave out findings below this severity, also for the exit code
+    /// Omit findings below this severity; the exit code also ignores them
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Least::Info)]
     pub(crate) min_severity: Least,
-    /// Leave out a rule, like the comment `# clocksmith: ignore ID why` in the file; -v lists both
+    /// Ignore a rule, as the comment `# clocksmith: ignore ID why` in a file does; -v lists both
     #[arg(long, value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub(crate) ignore: Vec<String>,
     /// List the rules
@@ -138,16 +140,16 @@ pub(crate) struct Fix {
     /// Set the guest's operating system, where the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
-    /// Write the files; the previous content is kept as FILE.clocksmith-before
+    /// Write the files; the previous content is saved as FILE.clocksmith-before
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Do not keep the previous content
+    /// Do not save the previous content
     #[arg(long, requires = "apply")]
     pub(crate) no_backup: bool,
     /// Give the guest an invariant TSC; without a frequency it can neither migrate nor be saved
     #[arg(long)]
     pub(crate) invtsc: bool,
-    /// Fix the frequency of the guest's TSC, in Hz
+    /// Set a fixed frequency for the guest's TSC, in Hz
     #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1_000_000..=100_000_000_000))]
     pub(crate) tsc_frequency: Option<u64>,
 }
@@ -158,7 +160,7 @@ pub(crate) struct Migrate {
     /// Configuration of the guest
     #[arg(value_name = "GUEST", required_unless_present_any = ["frequency", "fleet"])]
     pub(crate) guest: Option<PathBuf>,
-    /// Hosts to which it may move
+    /// Hosts to which the guest may move
     #[arg(long, value_name = "HOST", num_args = 1.., required = true)]
     pub(crate) to: Vec<PathBuf>,
     /// Assume a guest with this TSC frequency, in Hz, instead of a file

@@ -21,7 +21,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "VENDOR", value_parser = super::policy::of_check(), ignore_case = true,
           hide_possible_values = true)]
     pub(crate) policy: Option<&'static Vendor>,
-    /// Warn if a read costs nanoseconds outside of this range of monitoring plugins: 100, 10:100, @10:100
+    /// Warn if a read costs a number of nanoseconds outside this range, in the syntax of monitoring
+    /// plugins: 100, 10:100, @10:100
     #[arg(
         short,
         long,
@@ -30,7 +31,7 @@ pub(crate) struct Check {
         allow_hyphen_values = true
     )]
     pub(crate) warning: Option<Range>,
-    /// Report CRITICAL if a read costs nanoseconds outside of this range
+    /// Report CRITICAL if a read costs a number of nanoseconds outside this range
     #[arg(
         short,
         long,
@@ -160,10 +161,10 @@ fn nanoseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN \
-(also wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. check takes a few milliseconds, starts no \
-program and changes nothing. It does not need root; but without root the kernel log may be unreadable, and \
-demotions are then not seen.";
+pub(super) const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 \
+CRITICAL, 3 UNKNOWN (also for wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. check \
+takes a few milliseconds, starts no program and changes nothing. It does not need root; but without \
+root the kernel log may be unreadable, and demotions are then not seen.";
 
 /// Options of `watch`.
 #[derive(ClapArgs, Debug, Clone, Default)]
@@ -186,11 +187,11 @@ pub(crate) struct Watch {
     /// Also write the metrics to this file, for the textfile collector of node_exporter
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, conflicts_with = "once")]
     pub(crate) textfile: Option<PathBuf>,
-    /// Keep the history in this directory [default: $STATE_DIRECTORY, /var/lib/clocksmith, or the
+    /// Save the history in this directory [default: $STATE_DIRECTORY, /var/lib/clocksmith, or the
     /// user's state directory]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["no_history", "once"])]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Do not keep a history
+    /// Do not save a history
     #[arg(long)]
     pub(crate) no_history: bool,
     /// Read the clocksource in use this often; kernel messages are seen at once
@@ -234,9 +235,9 @@ fn textfile(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-pub(super) const WATCH: &str = "watch prints each event with its reason, one a line; with --json as JSON Lines. The \
-server has a page (/), metrics for Prometheus (/metrics), and the events as JSON Lines (/history). SIGTERM ends \
-watch. It does not need root; but without the right to read the kernel log (CAP_SYSLOG) it sees only the effect of \
-a demotion. With --root it watches a mirror and measures nothing; if \
-/proc and /sys of the running kernel are mounted below that directory, as in a container, it watches this machine. packaging/ has a systemd unit, alert rules and a \
-dashboard.";
+pub(super) const WATCH: &str = "watch prints each event with its reason, one per line; with --json \
+as JSON Lines. The server has a page (/), metrics for Prometheus (/metrics), and the events as JSON \
+Lines (/history). SIGTERM ends watch. It does not need root; but without permission to read the \
+kernel log (CAP_SYSLOG) it sees only the effect of a demotion. With --root it watches a mirror and \
+measures nothing; if /proc and /sys of the running kernel are mounted below that directory, as in a \
+container, it watches this machine. packaging/ has a systemd unit, alert rules and a dashboard.";

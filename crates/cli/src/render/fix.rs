@@ -20,7 +20,7 @@ pub(crate) fn print(common: &Common, report: &FixReport) -> Result<()> {
     text(&out)
 }
 
-/// Prints the plan alone, before it is carried out.
+/// Prints only the plan, before it is carried out.
 pub(crate) fn print_plan(common: &Common, report: &FixReport) -> Result<()> {
     let style = Style::of(common);
     let mut out = headline(report, style);

@@ -18,7 +18,7 @@ pub(crate) fn list(common: &Common) -> Result<()> {
     text(&out)
 }
 
-/// Appends the paragraph. `quiet`: the result alone.
+/// Appends the paragraph. `quiet`: only the result.
 pub(super) fn paragraph(out: &mut String, report: &Report, common: &Common, style: Style) {
     let Some(answer) = &report.policy else { return };
     let said = wrap(&answer.summary, "  ", "  ");

@@ -82,7 +82,7 @@ fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
     out
 }
 
-/// Returns the difference: the clocksource, the path of the reads, or the list alone.
+/// Returns the difference: the clocksource, the path of the reads, or only the list.
 fn answer(expectation: &Expectation, other: &Alternative) -> String {
     let way = |vdso: Option<bool>| match vdso {
         Some(true) => "read in user space",

@@ -236,7 +236,7 @@ fn rate(out: &mut String, outcome: &Outcome, style: Style) {
     let width = ((drift.hz_interval.high - drift.hz_interval.low) / drift.hz) * 1e6 / 2.0;
     let mut line = |text: &str| out.push_str(&wrap(text, "  ", "    "));
     line(&format!(
-        "{:.6} MHz, +-{width:.2} ppm, by {} readings over {:.1} s, each good to {}",
+        "{:.6} MHz, +-{width:.2} ppm, from {} readings over {:.1} s, each good to {}",
         drift.hz / 1e6,
         drift.points,
         drift.seconds,

@@ -99,8 +99,8 @@ pub(crate) struct GroupReport {
     pub(crate) hosts: Vec<String>,
 }
 
-const ONLY_TSC: &str = "This is about the TSC alone: other CPU features, memory and disks may also prevent a \
-     migration.";
+const ONLY_TSC: &str = "This is about the TSC only: other CPU features, memory and disks may also \
+     prevent a migration.";
 const BLACKOUT: &str = "During the move the guest's TSC does not advance, because QEMU restores \
     what it last read; a guest on the clocksource tsc is behind by the length of the pause until \
     NTP corrects it.";

@@ -31,13 +31,14 @@ pub(crate) fn of(program: &OsStr, follows: bool, leaks: bool) -> Option<String> 
     }
     if name.starts_with("valgrind") {
         return Some(format!(
-            "{name} hides the vDSO from the program that it runs, which keeps the kernel's clock, by system calls"
+            "{name} hides the vDSO from the program that it runs, which keeps the kernel's clock \
+             and reads it by system calls"
         ));
     }
     if follows && TRACERS.contains(&name.as_str()) {
         return Some(format!(
-            "{name} cannot trace programs that run traces: start the program by run --no-follow, and attach {name} to it \
-             ({name} -p PID)"
+            "{name} cannot trace programs that run traces: start the program with run --no-follow, \
+             and attach {name} to it ({name} -p PID)"
         ));
     }
     (follows && leaks).then(|| {

@@ -121,8 +121,8 @@ impl Evidence for Live {
         };
         match found {
             Ok(found) => Ok(format!(
-                "the counters of {} processors agree (tested just now; `clocksmith verify` tests more, \
-                 and spares this test for a day)",
+                "the counters of {} processors agree (tested just now; `clocksmith verify` tests \
+                 more, and makes this test unnecessary for a day)",
                 found.processors
             )),
             Err(clocksmith::Refused::TooBusy { .. }) => Err(

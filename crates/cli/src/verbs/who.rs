@@ -88,8 +88,9 @@ fn end_without_answer() -> std::io::Result<()> {
         screen::put_back();
         remains::remove();
         err::line(&format!(
-            "clocksmith: process {pid} does not answer: one of its threads holds the lock of its memory map, for example \
-             because it waits for a file system that does not answer; select other processes with -p, --name or --user"
+            "clocksmith: process {pid} does not answer, because one of its threads holds the lock \
+             of its memory map, for example because it waits for a file system that does not \
+             answer; select other processes with -p, --name or --user"
         ));
         std::process::exit(UNDETERMINED)
     };

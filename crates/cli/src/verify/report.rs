@@ -121,7 +121,8 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
         ),
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
             format!(
-                "Nothing wrong was found ({sure} confidence), but nothing here shows whether the clocks run at the right rate."
+                "Nothing wrong was found ({sure} confidence), but nothing here shows whether the \
+                 clocks run at the correct rate."
             )
         }
         Trust::Unknown => unknown(outcome.counter, outcome.clocks, &outcome.untested),

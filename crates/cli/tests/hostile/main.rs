@@ -1,5 +1,6 @@
 //! Hostile machines: every text that another machine may have written has sequences that a terminal, a shell or a
-//! parser could act on; every verb reads it, in every form of output. None of them may come through.
+//! parser could act on; every verb reads it, in every form of output. None of these sequences may reach the
+//! output.
 //!
 //! `CLOCKSMITH_HOSTILE_SECONDS=1200` for a long run, `CLOCKSMITH_HOSTILE_SEED=N` for other machines; a fault names the
 //! seed of its machine.

@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
         "slow",
         Some("acpi_pm"),
         &[
-            "38 % of the time is acpi_pm_read",
+            "38 % of the time is spent in acpi_pm_read",
             "not synchronised",
             "2 machines",
             "other, lines",
@@ -43,7 +43,7 @@ const CASES: &[Case] = &[
         "virtualbox-guest-after-tsc-reliable",
         "slow",
         Some("tsc"),
-        &["32-bit kernel", "45 % of the time is read_tsc", "cmdline-tsc-reliable"],
+        &["32-bit kernel", "45 % of the time is spent in read_tsc", "cmdline-tsc-reliable"],
     ),
     // Faults come before healthy states.
     case(
@@ -77,7 +77,10 @@ const CASES: &[Case] = &[
         "perf-report-children-kvm-clock",
         "unknown",
         Some("kvm-clock"),
-        &["13 % of the time is kvm_clock_get_cycles", "System calls that read a clock take 16 %"],
+        &[
+            "13 % of the time is spent in kvm_clock_get_cycles",
+            "System calls that read a clock take 16 %",
+        ],
     ),
     case(
         "perf-top-system-call-entry",
@@ -96,7 +99,7 @@ const CASES: &[Case] = &[
         "perf-tui-hpet-alone",
         "slow",
         Some("hpet"),
-        &["7.3 % of the time is read_hpet", "who reads it"],
+        &["7.3 % of the time is spent in read_hpet", "whether programs read it"],
     ),
     case("vdsotest-before-5.3", "ok", None, &["18.0 ns", "system calls on every clocksource"]),
     case("numbered-sysfs", "slow", Some("hpet"), &["tsc hpet acpi_pm"]),
@@ -109,15 +112,20 @@ const CASES: &[Case] = &[
     ),
     case("strace-excerpt-and-count", "unknown", None, &["156119 calls of gettimeofday"]),
     case("clockperf-all-calls", "unknown", None, &["555", "a coarse clock reads no counter"]),
-    case("perf-report-hpet", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
+    case("perf-report-hpet", "slow", Some("hpet"), &["31 % of the time is spent in read_hpet"]),
     case(
         "folded-java-read_hpet",
         "slow",
         Some("hpet"),
-        &["41 % of the time is read_hpet", "folded stacks"],
+        &["41 % of the time is spent in read_hpet", "folded stacks"],
     ),
-    case("flame-graph-acpi_pm", "slow", Some("acpi_pm"), &["37 % of the time is acpi_pm_read"]),
-    case("async-profiler-flat", "slow", Some("hpet"), &["31 % of the time is read_hpet"]),
+    case(
+        "flame-graph-acpi_pm",
+        "slow",
+        Some("acpi_pm"),
+        &["37 % of the time is spent in acpi_pm_read"],
+    ),
+    case("async-profiler-flat", "slow", Some("hpet"), &["31 % of the time is spent in read_hpet"]),
     case("go-pprof", "unknown", None, &["time.Now takes 43 %", "no kernel functions"]),
     case(
         "perf-script-kvm-clock",
@@ -133,7 +141,12 @@ const CASES: &[Case] = &[
         None,
         &["CLOCK_PROCESS_CPUTIME_ID, which is a system call on every machine"],
     ),
-    case("pg_test_timing-slow", "unknown", None, &["1212 ns", "not the vDSO, or a busy machine"]),
+    case(
+        "pg_test_timing-slow",
+        "unknown",
+        None,
+        &["1212 ns", "reads bypass the vDSO, or the machine is busy"],
+    ),
     case("pg_test_timing-fast", "ok", None, &["36.0 ns"]),
     case("pg_test_timing-19", "unknown", None, &["820 ns", "24.1 ns"]),
     case(
@@ -150,7 +163,7 @@ const CASES: &[Case] = &[
     case("neon-hpet", "slow", Some("hpet"), &["hpet acpi_pm", "5.15.0-1011-generic"]),
     case("below-bpftrace", "slow", Some("hpet"), &["17000 calls"]),
     case("ec2-xen-510", "unknown", Some("xen"), &["stable bit", "choose tsc"]),
-    case("vdsotest-falls-back", "slow", None, &["as much as by system call"]),
+    case("vdsotest-falls-back", "slow", None, &["as much as by a system call"]),
     case("clockperf-table", "ok", None, &["21.5 ns"]),
     case("node-exporter", "slow", Some("hpet"), &["sysfs"]),
     case("profile-against-sysfs", "unknown", Some("tsc"), &["contradicts itself"]),
@@ -214,7 +227,12 @@ const CASES: &[Case] = &[
         None,
         &["excludes virtual machines", "does not run"],
     ),
-    case("python-timeit-slow", "unknown", None, &["1270 ns", "not the vDSO, or a busy machine"]),
+    case(
+        "python-timeit-slow",
+        "unknown",
+        None,
+        &["1270 ns", "reads bypass the vDSO, or the machine is busy"],
+    ),
     case(
         "node-exporter-unsynchronised",
         "unknown",
@@ -254,7 +272,7 @@ const CASES: &[Case] = &[
         "perf-tree-vdso-falls-back",
         "unknown",
         None,
-        &["continues into the kernel by a system call", "does not answer by itself"],
+        &["continues into the kernel by a system call", "cannot answer by itself"],
     ),
     case("apt-not-valid-yet", "unknown", None, &["3.2 days", "behind by at least that much"]),
     case(
@@ -278,7 +296,7 @@ const CASES: &[Case] = &[
         "perf-top-tsc-by-kernel",
         "ok",
         Some("tsc"),
-        &["27 % of the time is read_tsc", "so often"],
+        &["27 % of the time is spent in read_tsc", "so often"],
     ),
 ];
 

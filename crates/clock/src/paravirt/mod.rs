@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// A hypervisor's page, read word by word; both kinds are four words of 64 bits.
+/// A hypervisor's page, read word by word; both kinds are four 64-bit words.
 pub(crate) trait Words {
     /// One of them, relaxed.
     fn word(&self, index: usize) -> u64;

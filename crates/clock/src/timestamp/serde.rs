@@ -76,7 +76,7 @@ pub mod unix_nanos {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no number of 64 bits.
+    /// Returns an error if there is no 64-bit number.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         u64::deserialize(deserializer).map(Timestamp::from_unix_nanos)
     }
@@ -104,7 +104,7 @@ pub mod unix_nanos {
         ///
         /// # Errors
         ///
-        /// Returns an error if there is something other than a number of 64 bits.
+        /// Returns an error if there is something other than a 64-bit number.
         pub fn deserialize<'de, D: Deserializer<'de>>(
             deserializer: D,
         ) -> Result<Option<Timestamp>, D::Error> {

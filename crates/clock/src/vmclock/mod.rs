@@ -42,7 +42,7 @@ mod tests;
 use core::ffi::CStr;
 use core::fmt;
 
-/// Which word of 64 bits is the marker.
+/// Which 64-bit word is the marker.
 const MARKER: usize = 2;
 
 /// The page of a VMCLOCK device, mapped for the life of the process. A copy is the same page.

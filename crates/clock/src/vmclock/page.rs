@@ -1,6 +1,7 @@
 //! The page of a VMCLOCK device: the only definition of its layout, and reads whose fields all belong to one state.
 //!
-//! `struct vmclock_abi` in `include/uapi/linux/vmclock-abi.h` (since Linux 6.13), little-endian; here as words of 64 bits:
+//! `struct vmclock_abi` in `include/uapi/linux/vmclock-abi.h` (since Linux 6.13), little-endian; here as 64-bit
+//! words:
 //!
 //! ```text
 //! word  byte

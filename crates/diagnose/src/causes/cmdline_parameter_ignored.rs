@@ -37,7 +37,7 @@ fn notsc_refused(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CmdlineParameterIgnored,
             Severity::Info,
             Confidence::High,
-            "notsc had no effect: this kernel cannot do without the TSC".to_owned(),
+            "notsc had no effect: this kernel cannot work without the TSC".to_owned(),
             vec![Evidence::line(log, entry)],
         );
     }

@@ -33,8 +33,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         CauseId::CounterEmulated,
         Severity::Warning,
         Confidence::High,
-        "this processor has no time CSR: the vDSO reads it without a system call, but each read \
-         traps into firmware, which emulates it",
+        "this processor has no time CSR that programs can read: the vDSO makes no system call, but \
+         each read of the CSR traps into firmware, which emulates it",
         lines.take(4).map(|entry| Evidence::line(log, entry)).collect(),
     );
 }

@@ -190,10 +190,10 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
         if unexplained { Severity::Warning } else { Severity::Info },
         Confidence::High,
         format!(
-            "without the TSC, {current} is all that is left: the kernel chooses it only where it \
-             has no HPET, no PM timer and no paravirtual clock to choose. It counts the timer tick, \
-             so the time moves in steps of one tick (1 to 10 ms), timers are no finer than that, \
-             and each read is a system call"
+            "without the TSC, {current} is all that is left: the kernel chooses it only if no HPET, \
+             PM timer or paravirtual clock is available. It counts the timer tick, so the time \
+             moves in steps of one tick (1 to 10 ms), timers are no finer than that, and each read \
+             is a system call"
         ),
         vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
     );

@@ -32,8 +32,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let served = case.current_name() == Some(name.as_str());
         let summary = match refusal {
             Refusal::Unstable => format!(
-                "a choice of {name} was refused for good: it is unstable, and nothing at run time makes \
-                 it stable again"
+                "a choice of {name} was refused permanently: it is unstable, and nothing at run \
+                 time makes it stable again"
             ),
             Refusal::NotHres => format!(
                 "a choice of {name} was refused: it cannot serve high resolution timers, or was not yet \

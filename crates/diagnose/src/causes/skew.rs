@@ -469,8 +469,8 @@ impl Judge<'_, '_> {
             self.add(
                 CauseId::ParavirtClockBroken,
                 Confidence::Low,
-                "the other reading: the hypervisor's clock jumped, and the TSC is right; the host's log \
-                 would settle it"
+                "the other reading: the hypervisor's clock jumped, and the TSC is correct; the \
+                 host's log would settle it"
                     .to_owned(),
             );
         }

@@ -34,7 +34,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             ),
             TscAdjust::Forced => (
                 Severity::Info,
-                "firmware left a value in TSC_ADJUST at boot; the kernel cleared it",
+                "firmware left a non-zero value in TSC_ADJUST at boot; the kernel cleared it",
             ),
             TscAdjust::Compensated => (
                 Severity::Info,

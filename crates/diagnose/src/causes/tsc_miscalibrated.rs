@@ -21,8 +21,8 @@ pub(super) const CAUSE: Definition = Definition {
                 "the TSC's frequency is wrong; the parameter disables the checks, but the fault remains, and the \
                  clock keeps running at the wrong rate"
             } else {
-                "whether the TSC's frequency is right is not known; the parameter disables the checks, but the fault \
-                 remains"
+                "whether the TSC's frequency is correct is not known; the parameter disables the \
+                 checks, but the fault remains"
             }
             .to_owned(),
         )

@@ -15,8 +15,8 @@ pub(super) const CAUSE: Definition = Definition {
     checked: true,
     against_reliable: Some(|_, _| {
         Some(
-            "nothing guarantees that the TSCs of these CPUs are synchronised, and nothing has tested it; if \
-             they are not, time goes backwards between CPUs"
+            "nothing guarantees that the TSCs of these CPUs are synchronised, and nothing has \
+             tested them; if they are not, time goes backwards between CPUs"
                 .to_owned(),
         )
     }),
@@ -38,8 +38,9 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         id,
         case.loss(),
-        "this machine has several CPUs, and nothing guarantees that their TSCs are synchronised (no constant TSC on a \
-         non-Intel CPU, or firmware says so), so the kernel does not use them",
+        "this machine has several CPUs, and nothing guarantees that their TSCs are synchronised (no \
+         constant TSC on a non-Intel CPU, or firmware reports that they are not), so the kernel \
+         does not use them",
         |reason| matches!(reason, UnstableReason::Unsynchronized | UnstableReason::UvBios),
     );
     let assumed = case.machine.constant_tsc.is_assumed() || case.machine.possible_cpus.is_assumed();

@@ -193,12 +193,12 @@ fn bypassed(case: &Case<'_>, causes: &mut Causes) {
                 .to_owned()
         }
         "kvm-clock" | "xen" => format!(
-            "{current} is read by system call: the host does not set the stable bit: its own \
-             clocksource may not be the TSC, or it does not treat the TSCs of this guest's CPUs as \
-             synchronised"
+            "{current} is read by a system call, because the host does not set the stable bit: its \
+             own clocksource may not be the TSC, or it does not treat the TSCs of this guest's CPUs \
+             as synchronised"
         ),
         "hyperv_clocksource_tsc_page" => format!(
-            "{current} is read by system call: the host has invalidated the page (sequence 0), \
+            "{current} is read by a system call: the host has invalidated the page (sequence 0), \
              because its own TSC is not usable"
         ),
         _ => format!("{current} has a vDSO mode, but reads are system calls"),

@@ -114,7 +114,7 @@ fn remove(case: &Case<'_>, words: &[String]) -> Offer {
         Vendor::Suse => "edit GRUB_CMDLINE_LINUX* in /etc/default/grub, then run grub2-mkconfig -o \
                          /boot/grub2/grub.cfg"
             .to_owned(),
-        Vendor::Unknown => "with this system's boot loader".to_owned(),
+        Vendor::Unknown => "use this system's boot loader".to_owned(),
     };
     offer.instruction(format!("remove {text}; without clocksmith: {by_hand}"))
 }

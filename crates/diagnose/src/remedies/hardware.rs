@@ -119,12 +119,13 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     // Reads of xen stay system calls if the host does not set the stable bit: the TSC is the better choice.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
-    // A feature of 64-bit kernels only is in no newer 32-bit kernel; and the vDSO of 32 bits reads the TSC first.
+    // A feature of 64-bit kernels only is in no newer 32-bit kernel; and the 32-bit vDSO reads the TSC
+    // first.
     if is_before_vdso32(machine) && case.tsc_is_current() {
         let since = Feature::Vdso32.versions();
         return Some(
             Offer::saying(format!(
-                "use a 64-bit kernel, or a newer one: the vDSO of 32 bits reads the clock {since}"
+                "use a 64-bit kernel, or a newer one: the 32-bit vDSO reads the clock {since}"
             ))
             .citing("Linux arch/x86/vdso/vclock_gettime.c, __vdso_clock_gettime() (32 bits: 3.15, 2014)"),
         );

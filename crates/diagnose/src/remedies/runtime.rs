@@ -48,9 +48,9 @@ const DOM0_RISK: &str =
     "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first";
 
 /// The risk of a TSC that the host does not scale.
-const GUEST_RISK: &str = "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first; a TSC that the host \
-     does not scale runs at another rate after a migration; a guest that is restored or moved keeps a stale wall clock \
-     until NTP steps it";
+const GUEST_RISK: &str = "if the TSCs of two CPUs differ, time goes backwards between them: run \
+     clocksmith verify first; a TSC that the host does not scale runs at a different rate after a \
+     migration; a guest that is restored or moved keeps a stale wall clock until NTP steps it";
 
 /// The risk of the TSC of a guest, if it differs from the risk in the table.
 fn guest_risk(plan: &Plan<'_>) -> Option<&'static str> {
@@ -72,9 +72,10 @@ fn xen_risk(plan: &Plan<'_>) -> Option<&'static str> {
     let risk = if plan.is_dom0() {
         DOM0_RISK
     } else {
-        "low on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC mode: an \
-         emulated TSC is no faster, and a native one runs at another rate after a migration. If the TSCs \
-         of two CPUs differ, time goes backwards between them: run clocksmith verify first"
+        "low on EC2's Xen families, whose TSC is native. Elsewhere it depends on the domain's TSC \
+         mode: an emulated TSC is no faster, and a native one runs at a different rate after a \
+         migration. If the TSCs of two CPUs differ, time goes backwards between them: run \
+         clocksmith verify first"
     };
     xen.then_some(risk)
 }

@@ -231,7 +231,7 @@ pub(crate) const XEN_NATIVE_TSC: Advice = Advice {
     id: "xen-native-tsc",
     layer: Layer::Hypervisor,
     summary: "give the domain a native TSC: Linux 6.3 and later then prefers it",
-    risk: "after a migration to a host with another TSC frequency the clock runs wrong",
+    risk: "after a migration to a host with another TSC frequency the clock runs at the wrong rate",
     source: "xl.cfg(5), tsc_mode; Linux commit 99a7bcafbd0d (6.3, 2023)",
     offer: hypervisor::xen_native_tsc,
 };

@@ -305,7 +305,7 @@ fn wsl_clock(plan: &Plan<'_>) -> Option<Offer> {
     (stale(plan) && is_wsl(plan)).then(|| {
         Offer::default()
             .command("sudo hwclock -s")
-            .instruction("or, in Windows: wsl --shutdown; it starts with the right time")
+            .instruction("or, in Windows: wsl --shutdown; it starts with the correct time")
     })
 }
 
@@ -344,7 +344,8 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
     }
     offer = offer.command("sudo dmesg | grep -i 'tsc.*MHz'");
     let test = "then compare the offset again, minutes later; if it no longer grows, keep that \
-                clocksource with clocksource= on the kernel command line until the TSC is right";
+                clocksource with clocksource= on the kernel command line until the TSC's rate is \
+                correct";
     match other {
         Some(name) => {
             offer = offer
@@ -403,7 +404,8 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         .risking("if the wrong source is left, the clock is set to its time")
         .citing("chronyc(1), sources: x; RFC 8633, 3.2, Use enough time sources (2019)"),
         (false, true) => Offer::saying(
-            "ask the time daemon what it thinks of its sources: they answer, so no firewall is in the way",
+            "ask the time daemon how it judges its sources: they answer, so no firewall blocks \
+             them",
         ),
         (false, false) => Offer::default(),
     };
@@ -447,8 +449,9 @@ fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
              synchronise it",
         );
         return Some(offer.command("sudo timedatectl set-ntp true").instruction(
-            "chronyd sets it at once by: sudo chronyc makestep. A container has the clock of its host, or of the virtual machine below \
-             it: set it there (Docker Desktop: restart it; WSL: sudo hwclock -s)",
+            "chronyd sets it at once with: sudo chronyc makestep. A container has the clock of its \
+             host, or of the virtual machine below it: set it there (Docker Desktop: restart it; \
+             WSL: sudo hwclock -s)",
         ));
     }
     if plan.warns(C::WallClockUnsynchronised)

@@ -45,8 +45,8 @@ fn tested(plan: &Plan<'_>) -> bool {
 
 pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
     if bad_refinement(plan) && plan.case.tsc_is_given_up() {
-        let says = "a reboot measures the TSC's frequency again: another figure proves that this one was wrong, and the \
-                    TSC is available again";
+        let says = "a reboot measures the TSC's frequency again: a different figure proves that \
+                    this one was wrong, and the TSC is available again";
         return Some(Offer::saying(says).command("sudo reboot"));
     }
     let no_frequency =

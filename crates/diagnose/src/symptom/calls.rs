@@ -130,8 +130,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
         return judged
             .proves(
                 "these reads entered the kernel, and no others of this run: calls that the vDSO serves do not show in a trace",
-                "whether the program read the time more often than that, by the vDSO, and which clocks these calls read (CPU-time \
-                 clocks are system calls everywhere)",
+                "whether the program read the time more often than that, through the vDSO, and \
+                 which clocks these calls read (CPU-time clocks are system calls everywhere)",
                 MEASURE,
             )
             .weighs(

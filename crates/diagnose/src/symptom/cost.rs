@@ -71,7 +71,7 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
                     "why the clocksource in use has no path in the vDSO",
                     SHOW_CURRENT,
                 )
-                .weighs(Weight::Slow, format!("{measured}, as much as by system call."))
+                .weighs(Weight::Slow, format!("{measured}, as much as by a system call."))
         } else {
             judged
                 .proves("reads stay in user space", "nothing", MEASURE)
@@ -82,10 +82,10 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
         return judged
             .proves(
                 "reads stay in user space: a system call and a device take longer",
-                "whether it was the same on another day",
+                "whether reads are as fast at other times",
                 MEASURE,
             )
-            .weighs(Weight::Fast, format!("{measured}: that is user space."));
+            .weighs(Weight::Fast, format!("{measured}, so reads stay in user space."));
     }
     if cost.ns < SLOW {
         return judged.proves(
@@ -120,12 +120,16 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
     }
     judged
         .proves(
-            "this is not a read in user space, or the machine was busy. By system call hpet takes \
-             about 500 to 1500 ns, acpi_pm 1000 and more, a paravirtual clock 150 to 800",
+            "this is not a read in user space, or the machine was busy. A read by a system call \
+             takes about 500 to 1500 ns with hpet, 1000 and more with acpi_pm, 150 to 800 with a \
+             paravirtual clock",
             "which of them it is",
             SHOW_CURRENT,
         )
-        .weighs(Weight::PerhapsSlow, format!("{measured}: not the vDSO, or a busy machine."))
+        .weighs(
+            Weight::PerhapsSlow,
+            format!("{measured}: reads bypass the vDSO, or the machine is busy."),
+        )
 }
 
 /// Whether a clock is read only from memory if a vDSO serves it: `CLOCK_MONOTONIC_COARSE`,

@@ -35,7 +35,7 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             beside(profile, |role| role == Role::Page)
         );
         let sentence = format!(
-            "In this profile {} of the time is system calls that read a clock.",
+            "In this profile {} of the time is spent in system calls that read a clock.",
             percent(calls)
         );
         return Some(
@@ -106,14 +106,14 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             )
             .weighs(
                 Weight::PerhapsSlow,
-                format!("{spent} it continues into the kernel by a system call: the vDSO does not \
+                format!("{spent} it continues into the kernel by a system call, so the vDSO cannot \
                          answer by itself."),
             ),
         Role::Vdso => through_vdso(judged, &spent),
         Role::Library if profile.through_vdso => through_vdso(judged, &spent),
         Role::Library => judged
             .proves(
-                format!("the program spends {} of its time in reading the clock", percent(share.percent)),
+                format!("the program spends {} of its time reading the clock", percent(share.percent)),
                 "whether the kernel is entered: this profile has no kernel functions of these reads",
                 MEASURE,
             )
@@ -187,7 +187,10 @@ fn through_vdso(judged: Judged, spent: &str) -> Judged {
              functions of the same reads",
             MEASURE,
         )
-        .weighs(Weight::Nothing, format!("{spent} the vDSO serves, and the program reads often."))
+        .weighs(
+            Weight::Nothing,
+            format!("{spent} the vDSO serves these reads, and the program makes many."),
+        )
 }
 
 /// The greatest share of another kind, appended to a sentence: `, 13 % in pvclock_clocksource_read`.
@@ -260,7 +263,7 @@ fn of_clocksource(
     let mut judged = Judged::new(symptom, says);
     judged.in_use = Some((name, sure));
     let mut spent = format!(
-        "In this profile {} of the time is {function}, the read of {name}.",
+        "In this profile {} of the time is spent in {function}, which reads {name}.",
         percent(share)
     );
     // The function that programs call, if the profile counts its callees with it.
@@ -313,8 +316,9 @@ fn of_clocksource(
                     percent(share)
                 ),
                 format!(
-                    "who reads it, programs or the kernel for itself (accounting, timers, the scheduler), which stacks or a \
-                     system call that reads a clock would show; and why the kernel uses {name}"
+                    "whether programs read it or the kernel does for itself (accounting, timers, \
+                     the scheduler): stacks, or a system call that reads a clock, would show that; \
+                     and why the kernel uses {name}"
                 ),
                 spent,
             ),

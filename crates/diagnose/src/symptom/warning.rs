@@ -30,18 +30,21 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
             .proves(
                 "the clocksource was not tsc when the server started. ClickHouse before 22.10 also warns of kvm-clock, \
                  which is fine on most hosts",
-                "which clocksource it is, and whether its reads are slow: the rule goes by the name",
+                "which clocksource it is, and whether its reads are slow: the rule looks only at \
+                 the name",
                 SHOW_CURRENT,
             )
             .weighs(
                 Weight::Nothing,
-                format!("{product} warns because the clocksource was not called tsc, which alone proves no slow read."),
+                format!("{product} warns because the clocksource was not called tsc, which by \
+                         itself does not prove that reads are slow."),
             ),
         Rule::NotFast => Judged::new(symptom, format!("{product} warns of the clocksource's name{named}"))
             .proves(
                 "the clocksource was none of tsc, kvm-clock and arch_sys_counter when the server started. Of the others \
                  hpet and acpi_pm are slow, hyperv_clocksource_tsc_page is fast, and xen depends on the host",
-                "which clocksource it is, and whether its reads are slow: the rule goes by the name",
+                "which clocksource it is, and whether its reads are slow: the rule looks only at \
+                 the name",
                 SHOW_CURRENT,
             )
             .weighs(

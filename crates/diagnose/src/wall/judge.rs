@@ -316,7 +316,7 @@ impl<'a> View<'a> {
         let error = error.map_or_else(String::new, |us| {
             #[allow(clippy::cast_precision_loss)]
             let seconds = us as f64 / 1e6;
-            format!(", off by at most {} by the kernel's bound", text(seconds))
+            format!(", off by at most {} according to the kernel's bound", text(seconds))
         });
         let rate = self.told.and_then(|(told, _)| contrary::vague_rate(told)).map_or_else(
             String::new,

@@ -32,9 +32,9 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
         Some(by) if is_near_hours(by) => {
             ". So near whole hours a time zone is likely: files that were copied or unpacked with \
              local times, or a clock that was set in another zone. touch sets the times of the \
-             files to now, once the clock is right"
+             files to now, once the clock is correct"
         }
-        _ => ". touch sets the times of the files to now, once the clock is right",
+        _ => ". touch sets the times of the files to now, once the clock is correct",
     };
     format!(
         "make found files that were changed in the future{by} (\"Clock skew detected\"): the wall clock here is behind that of the \

@@ -31,7 +31,7 @@ fn why(ahead_s: f64, set: bool) -> (String, bool) {
         return (
             format!(
                 "37 s is the difference between TAI, which PTP counts, and UTC: phc2sys was started \
-                 without it (-w, or -O), and the wall clock {now} if it was right"
+                 without it (-w, or -O), and the wall clock {now} if it was correct"
             ),
             true,
         );
@@ -39,7 +39,7 @@ fn why(ahead_s: f64, set: bool) -> (String, bool) {
     match (ahead_s.abs() >= NEVER_SET_S, ahead_s > 0.0) {
         (true, true) => (
             "that clock was never set, as happens without a grand master, and counts from 1970 or \
-             from a start, so the wall clock is moved away from the right time"
+             from a start, so the wall clock is moved away from the correct time"
                 .to_owned(),
             true,
         ),
@@ -141,12 +141,15 @@ impl View<'_> {
     ) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         let off = match phc.ahead_s.abs() {
-            off if off >= 1e-3 => format!(", and by its last line it is off by {}", text(off)),
+            off if off >= 1e-3 => {
+                format!(", and according to its last line it is off by {}", text(off))
+            }
             _ => String::new(),
         };
         let summary = format!(
-            "phc2sys corrects the rate of the wall clock by {:.0} ppm, where a quartz needs 100 ppm at most and NTP reaches 500{off}: \
-             the counter runs {way} by the kernel's figure for it, or another program steers the same clock",
+            "phc2sys corrects the rate of the wall clock by {:.0} ppm, where a crystal needs 100 \
+             ppm at most and NTP reaches 500{off}: the counter runs {way} according to the kernel's \
+             figure for it, or another program steers the same clock",
             ppm.abs()
         );
         words.push(sentence(&summary));

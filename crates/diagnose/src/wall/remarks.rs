@@ -119,8 +119,9 @@ impl View<'_> {
         self.start(words, causes);
         if self.facts.wall.rtc_local.value() == Some(&true) {
             words.push(
-                "The real-time clock keeps local time, which Linux supports badly: at changes of summer time, and beside \
-                 another system, it is set wrong (timedatectl set-local-rtc 0 ends that)."
+                "The real-time clock keeps local time, which Linux supports badly: at changes of \
+                 summer time, and beside another system, it is set incorrectly (timedatectl \
+                 set-local-rtc 0 ends that)."
                     .to_owned(),
             );
         }
@@ -312,7 +313,7 @@ impl View<'_> {
                 format!(
                     "{program} says that the kernel calls the wall clock unsynchronised \
                      (TIME_ERROR). After each start of ntpd that is so for a few minutes, until it \
-                     follows a source; if it stays so, no source is followed"
+                     follows a source; if this does not change, no source is followed"
                 ),
                 info,
             ),
@@ -345,8 +346,8 @@ impl View<'_> {
             What::Set if program.starts_with("VMware") => (
                 format!(
                     "{program} set the wall clock to the host's at once; its line does not say by \
-                     how much. Beside a time daemon that makes two masters, and a host that is \
-                     wrong makes its guests wrong"
+                     how much. Beside a time daemon the clock then has two masters, and a host \
+                     whose clock is wrong makes its guests' clocks wrong"
                 ),
                 (None, None),
             ),
@@ -416,16 +417,16 @@ impl View<'_> {
             ),
             What::OtherThanMonotonic => (
                 format!(
-                    "{program} found that the clock which it steers jumped, or ran at another rate, \
-                     against CLOCK_MONOTONIC: the time stamps of a network card or its driver are \
-                     wrong, another program sets the same clock, or a virtual machine did not run. \
-                     The clocksource is only the reference here; it is not at fault"
+                    "{program} found that the clock that it steers jumped, or ran at a different \
+                     rate, relative to CLOCK_MONOTONIC: the time stamps of a network card or its \
+                     driver are wrong, another program sets the same clock, or a virtual machine \
+                     did not run. The clocksource is only the reference here; it is not at fault"
                 ),
                 (None, None),
             ),
             What::RtcNoTick => (
                 "hwclock waited for the next second of the real-time clock, and its interrupt did \
-                 not come: an emulated clock, or one whose interrupt the HPET has taken. hwclock \
+                 not come: the clock is emulated, or the HPET has taken over its interrupt. hwclock \
                  --directisa reads it without an interrupt. The system's clock and the clocksource \
                  are not affected"
                     .to_owned(),

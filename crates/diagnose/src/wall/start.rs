@@ -53,8 +53,9 @@ impl View<'_> {
                     remark.program
                 ),
                 _ => format!(
-                    "{} found a date earlier than any that it can be: nothing had set the clock since the boot, as on a \
-                     machine without a real-time clock, or in a guest that is given none",
+                    "{} found a date that is too early to be possible: nothing had set the clock \
+                     since the boot, as on a machine without a real-time clock, or in a guest \
+                     without one",
                     remark.program
                 ),
             };

@@ -12,8 +12,8 @@ pub(super) fn rtc_unread(lost: Option<bool>) -> &'static str {
     match lost {
         Some(true) => {
             "the real-time clock has no valid time: it lost power, as with an empty battery, or was \
-             never set. hwclock --systohc writes the system's time to it, once that is right. The \
-             clocksource is not affected"
+             never set. hwclock --systohc writes the system's time to it, once the system's time is \
+             correct. The clocksource is not affected"
         }
         Some(false) => {
             "the real-time clock does not answer: its chip is missing, or its bus or its driver \

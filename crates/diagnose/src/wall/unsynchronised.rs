@@ -62,8 +62,9 @@ impl View<'_> {
         report.state = WallState::Unknown;
         let daemon = if told.daemon.is_empty() { "the time daemon" } else { told.daemon };
         let summary = format!(
-            "{daemon} follows this machine's own clock (127.127.1.1) and no source of time: it calls that synchronised, with \
-             figures of zero, and whether the time is right is not in this evidence"
+            "{daemon} follows this machine's own clock (127.127.1.1) and no source of time: it \
+             calls that synchronised, with figures of zero, and whether the time is correct is not \
+             in this evidence"
         );
         words.push(sentence(&summary));
         report.settles.push(settle("the right time", "date -u here and on another machine"));
@@ -129,7 +130,7 @@ impl View<'_> {
             };
             let how = match told.sources_disagree() {
                 false => "chronyc sources; ntpq -pn",
-                true => "date -u here and on a machine whose time is right",
+                true => "date -u here and on a machine whose time is correct",
             };
             (why, Severity::Warning, Confidence::High, how)
         } else if let Some((true, from)) = logged {
@@ -146,7 +147,7 @@ impl View<'_> {
                      servers answers"
                 }
                 false => {
-                    "its NTP service is not active: it drifts unless something else synchronises \
+                    "its NTP service is not active, so it drifts unless something else synchronises \
                      it"
                 }
             };

@@ -45,7 +45,7 @@ fn verdict_and_sentence_agree_where_the_width_is_open() {
     assert_eq!(open.verdict, Verdict::Ok);
     assert!(open.headline.starts_with("Reading the time is fast here"), "{}", open.headline);
     assert!(open.headline.contains("32-bit kernel before 3.15"), "{}", open.headline);
-    // Kernels that know of this are later than the vDSO of 32 bits.
+    // Kernels that know of this are later than the 32-bit vDSO.
     let late = pasted(&text("[    0.296550] hpet: HPET dysfunctional in PC10. Force disabled.\n"));
     assert_eq!(late.verdict, Verdict::Ok);
     assert!(!late.headline.contains("32-bit"), "{}", late.headline);

@@ -129,7 +129,8 @@ pub(super) fn family(event: &Event) -> Option<&'static str> {
     })
 }
 
-/// The width of an x86 kernel, and the line that shows it; `None`: the text may be of either.
+/// The width of an x86 kernel, and the line that shows it; `None`: the text fits a kernel of either
+/// width.
 ///
 /// A 32-bit message of the kernel comes first: a 64-bit compiler builds kernels of both widths.
 pub(super) fn width<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {

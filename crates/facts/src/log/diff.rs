@@ -22,12 +22,12 @@ pub(super) enum Style {
 /// Lines with a sign from which on a text is a diff of two logs, also where a table is drawn in it.
 const BESIDE_A_TABLE: u32 = 4;
 
-/// Whether a text is a diff of two logs: kernel lines, some with the sign of the old log and some
-/// with that of the new one.
+/// Whether a text is a diff of two logs: kernel lines, some marked as of the old log (`-`) and some
+/// as of the new one (`+`).
 ///
 /// Where a console prints a table while the kernel prints its messages, single kernel lines begin
-/// after an edge of the table, which looks like a sign: in such a text more of these lines are
-/// required.
+/// after an edge of the table, which looks like such a mark, so in that text more of these lines
+/// are required.
 pub(super) fn found(window: &[u8]) -> Option<Style> {
     let mut seen = [false; 5];
     let (mut signed, mut table) = (0, false);

@@ -1,9 +1,9 @@
 //! Compares two runs, as far as their starts allow. Pure.
 //!
-//! The figures of starts are compared as logarithms. A change that affects all figures of a start alike (another
+//! The figures of starts are compared as logarithms. A change that affects all figures of a start equally (a different
 //! frequency of the processor, a neighbour) shows in the reads of the counter; it is removed from the figures, and
-//! reported separately. Where these reads changed against a loop of additions, the cost of the counter itself changed,
-//! and the additions are the control.
+//! reported separately. Where these reads changed relative to a loop of additions, the cost of the counter itself
+//! changed, and the additions are the control.
 
 use super::starts::{Start, StartRow};
 use super::stats::{Difference, Estimate, Ratio, median};

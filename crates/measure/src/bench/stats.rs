@@ -1,8 +1,8 @@
 //! Medians with intervals, and comparisons of two of them. Pure.
 //!
 //! The interval is that of order statistics: it assumes nothing about the distribution of the figures. Disturbances of
-//! a machine last for some time, so neighbouring batches are alike and counting each as independent would promise too
-//! much. Therefore the run is cut into [`PARTS`] consecutive parts, and the interval goes from the smallest to the
+//! a machine last for some time, so neighbouring batches are similar, and counting each as independent would promise
+//! too much. Therefore the run is cut into [`PARTS`] consecutive parts, and the interval goes from the smallest to the
 //! largest of their medians.
 
 use serde::{Deserialize, Serialize};

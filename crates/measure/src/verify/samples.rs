@@ -152,7 +152,7 @@ pub(crate) struct Steps {
     pub(crate) clock: Option<ClockId>,
     /// The step that the kernel claims, in nanoseconds.
     pub(crate) claimed: Option<i64>,
-    /// In each thread alone.
+    /// In each thread by itself.
     pub(crate) within: Locked,
     /// Over all threads, in turn under a lock; no reads where that means nothing.
     pub(crate) across: Locked,

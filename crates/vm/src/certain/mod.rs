@@ -225,8 +225,8 @@ pub(crate) fn certain(document: &Document, edits: Vec<Vec<Edit>>) -> (Vec<Vec<Ed
     (kept, left)
 }
 
-/// Checks that a file may be edited at all. An error after the part that was read does not prevent
-/// findings, but it prevents changes.
+/// Checks that a file may be edited at all. An error after the part that the rules read does not
+/// prevent findings, but it prevents changes.
 ///
 /// # Errors
 /// Returns the first place with an error.

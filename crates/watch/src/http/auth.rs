@@ -32,11 +32,11 @@ const COST: u32 = 10;
 /// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Come in.
+    /// The client may proceed.
     Granted,
     /// A wrong pair, or none.
     Denied,
-    /// Too many wrong ones lately from there or for this user; nothing was compared.
+    /// Too many wrong ones recently from there or for this user; nothing was compared.
     Later,
 }
 

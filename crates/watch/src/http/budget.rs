@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const ADDRESS: Rate = Rate { share: 0.25, most: 2.0 };
 /// The same for one user, of all addresses that have not sent a right pair yet.
 const USER: Rate = Rate { share: 0.5, most: 4.0 };
-/// Addresses that are remembered; beyond, the one that has guessed least lately is forgotten.
+/// Addresses that are remembered; beyond, the one that has guessed least recently is forgotten.
 const ADDRESSES: usize = 1024;
 /// Users share this many budgets, including users that do not exist: a response must not reveal which users exist.
 const USERS: u64 = 256;
@@ -183,7 +183,8 @@ impl Budget {
         self.takes.get(&cost).copied().unwrap_or(Duration::from_millis(50))
     }
 
-    /// Forgets the address that has guessed least lately, if there are too many; of those that wait, the last one.
+    /// Forgets the address that has guessed least recently, if there are too many; of those that
+    /// wait, the last one.
     fn make_room(&mut self, from: Place, now: Instant) {
         if self.addresses.len() < ADDRESSES || self.addresses.contains_key(&from) {
             return;

@@ -155,7 +155,8 @@ impl Server {
         })
     }
 
-    /// Replaces the access rules. A client that was right before and still is need not prove it again.
+    /// Replaces the access rules. A client that was authenticated before and still would be need
+    /// not authenticate again.
     ///
     /// # Errors
     /// Returns the reason if the present configuration protects more than the new one; the present one then stays.

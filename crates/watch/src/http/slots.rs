@@ -1,8 +1,8 @@
 //! Places for connections. When none is left, a connection that keeps the server waiting makes room for the new one: of
-//! the address that has wasted most places, the one that takes longest. An address that was served lately comes before
-//! all others (`standing`), so any number of addresses that only hold connections keep it out no more than they keep
-//! out one that comes for the first time. A connection is not held responsible for data that the server has not read
-//! yet.
+//! the address that has wasted most places, the one that takes longest. An address that was served recently comes
+//! before all others (`standing`), so addresses that only hold connections, however many, hinder it as little as they
+//! hinder a new address. A connection is not held responsible for data that the server has not
+//! read yet.
 
 use super::budget::Place;
 use super::standing::{Records, Standing};

@@ -177,7 +177,7 @@ mod tests {
         };
         // A comparison was made for one of them.
         assert!(state.budget.take(place("2001:db8:1::1"), "a", false, 10, now).is_some());
-        // The one that was right was compared lately, with a password that has changed since.
+        // The one that was right was compared recently, with a password that has changed since.
         assert!(state.budget.take(right, "a", true, 10, at(50)).is_some());
         let known = state.enter(right, "a", 10, at(60)).unwrap();
         let other = state.enter(place("2001:db9::1"), "a", 10, at(61)).unwrap();

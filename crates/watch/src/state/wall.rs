@@ -1,8 +1,8 @@
 //! The wall clock: set, synchronised or no longer synchronised, behind after a pause. Pure.
 //!
-//! `CLOCK_REALTIME` less `CLOCK_BOOTTIME` changes by steps alone: the kernel slews both alike, and counts a suspension in
-//! both (`timekeeping_adjust()` and `tk_set_wall_to_mono()` in `kernel/time/timekeeping.c`). So neither a slew nor a smeared
-//! leap second is a step.
+//! `CLOCK_REALTIME` less `CLOCK_BOOTTIME` changes only by steps: the kernel slews both equally, and counts a suspension
+//! in both (`timekeeping_adjust()` and `tk_set_wall_to_mono()` in `kernel/time/timekeeping.c`). So neither a slew nor a
+//! smeared leap second is a step.
 
 use super::Watch;
 use crate::event::{Event, Kind, Reason};

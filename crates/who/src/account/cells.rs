@@ -213,7 +213,7 @@ impl Place<'_> {
         let parts: Vec<Part> =
             shares.into_iter().map(|(clock, share)| self.part(clock, share, costs, used)).collect();
         let mean = Mean::of(&parts);
-        // Reads of one program wait alike, so that this affects their number and not shares of it.
+        // Reads of one program wait equally long, so that this affects their number and not shares of it.
         let waits: f64 = parts
             .iter()
             .filter(|part| in_order(self.path, self.api, part.clock, self.own))

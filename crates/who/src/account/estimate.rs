@@ -52,9 +52,10 @@ impl Estimate {
         Self { value: p, low: (middle - half).clamp(0.0, p), high: (middle + half).clamp(p, 1.0) }
     }
 
-    /// A share from draws that hold several things each: `count` of `all` by draw. Things of one draw resemble each
-    /// other, so the interval follows from the number of draws and from how much they differ (Korn and Graubard's
-    /// effective number, which also allows for the few draws from which the difference is estimated).
+    /// A share from draws of several items each: `count` of `all` in each draw. The items of one draw
+    /// resemble each other, so the interval follows from the number of draws and from how much they
+    /// differ (Korn and Graubard's effective number, which also allows for the few draws from which
+    /// the difference is estimated).
     #[must_use]
     pub fn clustered(draws: &[(f64, f64)]) -> Self {
         let draws: Vec<(f64, f64)> = draws.iter().copied().filter(|(_, all)| *all > 0.0).collect();
@@ -65,7 +66,7 @@ impl Estimate {
             return Self::share(0.0, 0.0);
         }
         let p = (count / all).clamp(0.0, 1.0);
-        // As many draws of one size would be as good, if things of one draw were all alike.
+        // As many draws of one size would be as good, if the items of one draw were identical.
         let whole = all * all / squares;
         let number = draws.len() as f64;
         let spread: f64 = draws.iter().map(|(count, all)| (count - p * all).powi(2)).sum();

@@ -123,7 +123,8 @@ pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec
                     "reads {}, and its name says \"{word}\"",
                     clock.map_or_else(|| cell.api.name().to_owned(), crate::clock::ClockId::name)
                 ),
-                "only its name suggests waiting; a time of day is right to use the wall clock",
+                "only its name suggests waiting; a wait for a time of day should use the wall \
+                 clock",
             ));
         }
         let fine = clock.is_none_or(|clock| !clock.is_coarse() && !clock.is_cpu_time())

@@ -125,7 +125,7 @@ mod tests {
             (high(&without, "hot"), high(&with, "hot"), high(&with, NOWHERE));
         assert!((alone.value - beside.value).abs() < 1e-9 && alone.low == beside.low);
         assert!((beside.high - (alone.high + nowhere.high).min(1.0)).abs() < 1e-9, "{beside:?}");
-        // The row of one process is of that process alone.
+        // The row of one process is about that process only.
         let of_process = with.functions.iter().find(|row| row.function == "hot").unwrap();
         assert_eq!(of_process.reads.cpu_share, alone);
     }

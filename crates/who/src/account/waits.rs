@@ -94,7 +94,7 @@ pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
                  clock",
                 times(*looks)
             ),
-            "a wait for a time of day is right to use the wall clock",
+            "a wait for a time of day should use the wall clock",
         )),
         Seen::Remaining { falls, wall, others, reader } => {
             if *falls < FALLS || *wall < READS || *others > 0 {
@@ -114,8 +114,7 @@ pub fn judge(waiting: &Waiting) -> Option<(Confidence, String, &'static str)> {
                      were of the wall clock",
                     times(*falls)
                 ),
-                "what it waits for is not seen; a wait for a time of day is right to use the wall \
-                 clock",
+                "what it waits for is not seen; a wait for a time of day should use the wall clock",
             ))
         }
     }

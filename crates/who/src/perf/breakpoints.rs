@@ -1,8 +1,8 @@
 //! Breakpoints on the functions of the vDSO, armed for moments.
 //!
 //! Each hit costs the target about ten microseconds, so they are armed for a few hundred microseconds
-//! a few times a second. All of a thread's breakpoints are one group and are switched by their leader
-//! alone, so that all are armed for the same time: counts of functions that were armed for different
+//! a few times a second. All of a thread's breakpoints are one group and are switched only by their
+//! leader, so that all are armed for the same time: counts of functions that were armed for different
 //! times cannot be compared.
 
 use super::event;
@@ -129,8 +129,9 @@ impl Breakpoints {
         }
     }
 
-    /// Opens as many of a thread's breakpoints as the processor has registers for: all of them, otherwise the one of
-    /// the first function alone. The other functions' breakpoints do not show which clock is read.
+    /// Opens as many of a thread's breakpoints as the processor has registers for: all of them,
+    /// otherwise only the one of the first function. The other functions' breakpoints do not show
+    /// which clock is read.
     fn open_most(tid: i32, entries: &[u64], round: u64) -> io::Result<Group> {
         match Self::open(tid, entries, round) {
             Err(error) if taken(&error) && entries.len() > 1 => {

@@ -299,7 +299,7 @@ pub(super) fn ended(processes: &[(&str, u64)], all: u64) -> Option<String> {
     ))
 }
 
-/// The processes whose code is of 32 bits, each with its name and CPU time, and that of all.
+/// The processes whose code is 32-bit, each with its name and CPU time, and that of all.
 pub(super) fn narrow(processes: &[(u32, &str, u64)], all: u64) -> Option<String> {
     let (pid, name, _) = processes.first()?;
     let ns: u64 = processes.iter().map(|(_, _, ns)| ns).sum();

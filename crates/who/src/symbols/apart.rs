@@ -3,9 +3,9 @@
 //! A file can be made to take any amount of memory and time: a section states its uncompressed length, and may be
 //! longer; one byte of a line table makes a row of many. And it may be shortened while it is mapped, which ends the
 //! process that reads it (SIGBUS). So a child reads it, with kernel limits on its memory and its CPU time, and this
-//! process waits for the results for a limited time. Debugging information that exceeds the limits is left out: another
-//! child reads the symbol table alone. A file of root or of the caller has larger limits, but still has limits: it may
-//! belong to an image that another user has built.
+//! process waits for the results for a limited time. Debugging information that exceeds the limits is left out:
+//! another child reads only the symbol table. A file of root or of the caller has larger limits, but still has
+//! limits: it may belong to an image that another user has built.
 
 mod answer;
 mod child;

@@ -76,7 +76,7 @@ impl PerfMap {
         if map.functions.len() > MOST { Err(TooLarge::Functions) } else { Ok(map) }
     }
 
-    /// Reads an open file, unless it is too long from the first.
+    /// Reads an open file, unless it is already too long when it is opened.
     ///
     /// # Errors
     /// See [`PerfMap::read`].

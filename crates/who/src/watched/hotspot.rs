@@ -30,10 +30,10 @@ struct Machine {
     code: Range<u64>,
 }
 
-/// Returns the range of the machine's compiled code, if the machine was configured to take requests.
+/// Returns the range of the JVM's compiled code, if the JVM was configured to take requests.
 ///
 /// # Errors
-/// Returns the reason if it is not known whether the machine takes them.
+/// Returns the reason if it is not known whether the JVM takes them.
 pub(super) fn takes_requests(process: &Process) -> Result<Range<u64>, String> {
     if process.maps.iter().any(|mapping| mapping.base_name().starts_with("libj9")) {
         return Err("it is OpenJ9, which writes a dump when it is signalled".to_owned());

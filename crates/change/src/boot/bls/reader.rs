@@ -50,7 +50,7 @@ impl Readers {
         }
         Some(match end {
             b".conf" => "systemd-boot reads no name that begins with auto-",
-            _ => "GRUB reads only names that end with .conf, in small letters",
+            _ => "GRUB reads only names that end with .conf, in lower case",
         })
     }
 

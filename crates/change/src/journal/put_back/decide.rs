@@ -123,8 +123,8 @@ pub(in super::super) fn decide(
         let Some(record) = entry.records.get_mut(index) else { continue };
         leave_as_it_is(journal, record, state)?;
     }
-    // Files that were created since (a kernel's) belong to other changes: the program makes them all
-    // again.
+    // Files that were created since (a kernel's) belong to other changes: the program regenerates
+    // them all.
     let half = entry.phase == Phase::Applying && makes_entries(entry);
     let grown = if (entry.phase.is_made() || half) && mode != Mode::JustFailed {
         grown(journal, entry)?

@@ -1,4 +1,5 @@
-//! The parts of a revert besides files: the clocksource in use, commands, and programs that make files again.
+//! The parts of a revert besides files: the clocksource in use, commands, and programs that
+//! regenerate files.
 
 use super::super::apply::make_again;
 use super::super::entry::{Decision, Entry, Phase, Record, State};
@@ -52,7 +53,7 @@ pub(super) fn clocksource(journal: &Journal, entry: &Entry, ours: &str, report: 
     }
 }
 
-/// Runs the commands for state outside of files, and the programs that make files again.
+/// Runs the commands for state outside of files, and the programs that regenerate files.
 pub(super) fn commands(
     journal: &mut Journal,
     entry: &Entry,
@@ -78,8 +79,8 @@ pub(super) fn commands(
     Ok(())
 }
 
-/// Makes the files of a step again, so that they are without the words of the change. If that fails, the change is still in
-/// force: the next run tries again.
+/// Regenerates the files of a step, so that they are without the words of the change. If that
+/// fails, the change is still in force: the next run tries again.
 fn remake(
     journal: &mut Journal,
     entry: &Entry,
@@ -171,7 +172,8 @@ fn all_fit(journal: &Journal, entry: &Entry, step: usize) -> Result<(), JournalE
     entry.records.iter().filter(again).try_for_each(|record| fit(journal, record))
 }
 
-/// Refuses a file that a program would make again, if a link or another thing was put in its place since.
+/// Refuses a file that a program would regenerate, if a link or another thing was put in its place
+/// since.
 fn fit(journal: &Journal, record: &Record) -> Result<(), JournalError> {
     let now = found(journal.place.tree(), &record.path)?;
     let was_link = matches!(record.old, State::Link { .. });
@@ -221,7 +223,7 @@ fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> P
     let back = |word: &&String| by_command(word) || !standing(journal, entry, word).is_empty();
     let gone = |word: &&String| by_command(word) || standing(journal, entry, word).is_empty();
     Plan {
-        summary: format!("make boot entries again, without change {}", entry.id),
+        summary: format!("regenerate boot entries, without change {}", entry.id),
         steps: vec![step],
         cmdline: words,
         expected: Change {
@@ -233,8 +235,8 @@ fn again(journal: &Journal, entry: &Entry, step: &Step, command: &[String]) -> P
     }
 }
 
-/// Returns kernels and initial RAM disks of the entries that were made again, and that are empty: a program that failed
-/// before can have emptied them, and their entries start nothing.
+/// Returns kernels and initial RAM disks of the regenerated entries that are empty: a program that
+/// failed before can have emptied them, and their entries start nothing.
 fn empty_images(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {
     let made = entry.records.iter().filter(|record| record.rewritten_by.contains(&step));
     let mut found: Vec<_> =

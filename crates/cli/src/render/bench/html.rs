@@ -151,9 +151,9 @@ fn ways(out: &mut String, report: &BenchReport) {
     section(
         out,
         "By path",
-        "The same clock through the C library, by the kernel's function in user space, and by system \
-         call; throughput. User and system are shares of CPU time through the C library; the step is \
-         the smallest in which the clock was seen to move.",
+        "The same clock through the C library, through the kernel's function in user space, and by \
+         a system call; throughput. User and system are shares of CPU time through the C library; \
+         the step is the smallest in which the clock was seen to move.",
         "",
     );
     let way = |clock, via| median(by_way(report, clock, via).and_then(|row| row.costs.throughput));

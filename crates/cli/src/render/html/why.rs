@@ -42,7 +42,7 @@ pub(crate) fn page(report: &Report, made: &Made) -> String {
     page.finish(&report.schema, made)
 }
 
-/// Renders whether the wall clock is right.
+/// Renders whether the wall clock is correct.
 fn wall_clock(report: &Report, found: &[Cause]) -> String {
     let summary = report.wall_clock.as_ref().map_or("", |wall| &wall.summary);
     if summary.is_empty() {

@@ -56,7 +56,7 @@ fn clock(row: &ExactRow) -> &str {
 pub(super) fn system_calls(out: &mut String, report: &WhoReport, most: usize, style: Style) {
     let Some(calls) = &report.system_calls else { return };
     if calls.calls == 0 {
-        out.push_str(&wrap("No read went by system call (counted).", "\n", "  "));
+        out.push_str(&wrap("No read was a system call (counted).", "\n", "  "));
         return;
     }
     out.push_str(&format!(

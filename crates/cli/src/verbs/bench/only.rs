@@ -23,8 +23,8 @@ pub(super) fn rows(only: &[String]) -> Result<(Vec<Row>, Vec<Row>)> {
             let mut known: Vec<&str> = Row::all().into_iter().map(Row::subject).collect();
             known.dedup();
             bail!(
-                "--only {}: there is no such clock; the clocks are {}, each alone or with a path \
-                 (/libc, /vdso, /syscall)",
+                "--only {}: there is no such clock; the clocks are {}, each by itself or with a \
+                 path (/libc, /vdso, /syscall)",
                 clocksmith_facts::visible::line(word),
                 known.join(", ")
             );

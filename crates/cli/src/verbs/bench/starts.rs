@@ -13,7 +13,8 @@ use std::time::Duration;
 /// Starts of a comparison if no number is given.
 const COMPARED: u16 = 10;
 
-/// The pause between two starts: disturbances last for seconds, and starts that all fall into one look alike.
+/// The pause between two starts: disturbances last for seconds, and starts that all fall into one
+/// look the same.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// How many starts this run measures.

@@ -42,7 +42,7 @@ impl Sweep {
         std::fs::OpenOptions::new().write(true).open(&file).with_context(|| {
             format!(
                 "cannot write {}: --every-clocksource needs root, and most containers forbid it. \
-                 Without it bench measures {original} alone",
+                 Without it, bench measures only {original}",
                 file.display()
             )
         })?;

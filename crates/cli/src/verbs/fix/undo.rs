@@ -103,8 +103,9 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
 }
 
 /// The effect of `--force`, for the message that nothing was reverted without it.
-pub(super) const FORCE: &str = "Look at them. --force restores their content from before the change, and later edits \
-                                are lost; the boot loader's program makes its own files again";
+pub(super) const FORCE: &str = "Look at them. --force restores their content from before the \
+                                change, and later edits are lost; the boot loader's program \
+                                regenerates its own files";
 
 fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     report.result = Came::Undone;

@@ -1,6 +1,6 @@
 //! `fleet`: the reports of many machines. Bundles become documents here, as `why --bundle` makes them; the tables, the
-//! queries and the report are those of a separate program, `clocksmith-fleet`, to which the documents go by a pipe. So
-//! this program stays small.
+//! queries and the report are those of a separate program, `clocksmith-fleet`, which receives the documents through a
+//! pipe. This keeps `clocksmith` itself small.
 
 mod bundles;
 mod engine_run;

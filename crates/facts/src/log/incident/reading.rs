@@ -23,8 +23,9 @@
 //!   from half the range on, since 6.13 (and 6.12.5) from seven eighths on. A reference that advanced
 //!   that far counts as zero, and so does a TSC that went back.
 //! * Between the two reads anything can take time. One read takes microseconds, an emulated one up to
-//!   hundreds; SMIs and contention under [`LATE_READ_S`]. A virtual CPU can lose its turn between them
-//!   for longer; since 5.14 the kernel reads the reference again and repeats a check that was held up.
+//!   hundreds; SMIs and contention delay it by less than [`LATE_READ_S`]. A virtual CPU can lose its
+//!   turn between them for longer; since 5.14 the kernel reads the reference again and repeats a check
+//!   that was held up.
 //! * `jiffies` and `refined-jiffies` count ticks. They lose time when ticks are delayed, and the length
 //!   of a tick depends on a calibration.
 //! * A paravirtual clock is the host's TSC with a scale: both the scale and an offset can be wrong.
@@ -51,9 +52,9 @@ const OVERFLOW_REACH_S: f64 = 5.0;
 pub const LATE_READ_S: f64 = 10e-3;
 /// The longest time for which a virtual CPU is not scheduled between two reads, in seconds.
 const HELD_UP_S: f64 = 1.0;
-/// The largest rate error that is reported without further evidence: 30 %. It covers base against
-/// boost frequency of a mobile processor, and a move between hosts of 2.0 and 2.6 GHz; calibrations with which
-/// a boot completes have smaller errors.
+/// The largest rate error that is reported without further evidence: 30 %. It covers the ratio of
+/// boost to base frequency of a mobile processor, and a move between hosts of 2.0 and 2.6 GHz;
+/// calibrations with which a boot completes have smaller errors.
 pub const RATE_ERROR_MAX: f64 = 0.30;
 /// Frequencies of TSCs, in Hz.
 pub(crate) const TSC_HZ: std::ops::RangeInclusive<f64> = 0.6e9..=4.8e9;

@@ -1,4 +1,4 @@
-//! From samples to the verdict: functions of the samples alone.
+//! From samples to the verdict: functions only of the samples.
 
 mod clocks;
 mod drift;

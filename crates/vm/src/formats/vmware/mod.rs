@@ -1,4 +1,5 @@
-//! VMware: `.vmx` files, lines of `key = "value"`; keys have no case. Vagrantfiles set them by `NAME.vmx["key"] = "value"`.
+//! VMware: `.vmx` files, lines of `key = "value"`; keys are matched without regard to case.
+//! Vagrantfiles set them by `NAME.vmx["key"] = "value"`.
 //!
 //! Only settings that VMware or the kernel documents are judged. Scripts of `govc` or PowerCLI, and other hypervisors,
 //! are not here.

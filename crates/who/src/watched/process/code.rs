@@ -21,12 +21,12 @@ impl Process {
     }
 
     /// Returns the code in a Java virtual machine that is neither its JDK's nor the system's, by readable names. The
-    /// map is read now: a library may have been loaded since the last read. `code` is the range of the machine's
+    /// map is read now: a library may have been loaded since the last read. `code` is the range of the JVM's
     /// compiled code.
     pub(in crate::watched) fn strangers(&self, code: Range<u64>) -> Vec<String> {
         let text = patient::text(self.at, "maps", MAPS).unwrap_or_default();
         let mounts = Mounts::of(self.at);
-        // A filesystem that a program serves is left out: the program may never answer.
+        // A filesystem that a program serves is omitted: the program may never answer.
         let written = |mapping: &Mapping| {
             let local = !mounts.is_served(mapping.device);
             local.then(|| self.written(mapping)).flatten()
