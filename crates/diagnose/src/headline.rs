@@ -1,7 +1,7 @@
 //! The headline: the first sentence of the report, understandable without further knowledge.
 
 use crate::causes::Case;
-use crate::wall::{HOLDS, WallClockReport, WallState};
+use crate::wall::{WallClockReport, WallState};
 use crate::{Cause, CauseId, Confidence, Read, Severity, Verdict};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::incident::tsc_demoted;
@@ -312,7 +312,7 @@ const AHEAD_S: f64 = 0.5;
 
 /// Whether the wall clock follows the clock of a network card, and nothing else says that this one is right.
 fn by_card(wall: Option<&WallClockReport>) -> bool {
-    wall.is_some_and(|wall| wall.kernel_synchronised.is_none() && wall.summary.contains(HOLDS))
+    wall.is_some_and(|wall| wall.kernel_synchronised.is_none() && wall.held_at_card)
 }
 
 /// Whether a cause leaves open if the wall clock is right. A sign of a restore is in the kernel log alone: without it the

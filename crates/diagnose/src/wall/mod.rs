@@ -21,7 +21,6 @@ mod words;
 
 pub(crate) use contrary::wrong_rate;
 pub(crate) use judge::judge;
-pub(crate) use ptp::HOLDS;
 pub use report::{KeeperReport, StepReport, WallClockReport, WallState};
 
 use crate::cause::CauseId;

@@ -20,9 +20,6 @@ const RATE_PPM: f64 = 500.0;
 /// A time of reads from which on the offset is not known well, in seconds.
 const SLOW_READS_S: f64 = 20e-6;
 
-/// The beginning of the sentence about a wall clock that follows the clock of a network card.
-pub(crate) const HOLDS: &str = "phc2sys holds the wall clock within";
-
 /// The reason for the difference, as the end of a sentence, and whether the wall clock is the one that is wrong now.
 fn why(ahead_s: f64, set: bool) -> (String, bool) {
     let is_tai = (ahead_s.abs() - TAI_S).abs() < APART_S;
@@ -75,6 +72,7 @@ impl View<'_> {
             }
             if phc.held && self.synchronised() != Some(false) {
                 report.state = WallState::Synchronised;
+                report.held_at_card = true;
                 let slow = phc.delay_s.filter(|delay| *delay >= SLOW_READS_S);
                 let known = slow.map_or_else(String::new, |delay| {
                     format!(
@@ -85,7 +83,7 @@ impl View<'_> {
                     )
                 });
                 words.push(format!(
-                    "{HOLDS} {} of a PTP clock of this machine.{known}{}",
+                    "phc2sys holds the wall clock within {} of a PTP clock of this machine.{known}{}",
                     small(phc.ahead_s),
                     self.whether_it_is_right()
                 ));

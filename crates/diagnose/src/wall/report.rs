@@ -41,6 +41,9 @@ pub struct WallClockReport {
     /// The state in one or two sentences.
     #[serde(default)]
     pub summary: String,
+    /// Whether phc2sys holds the wall clock at the time of a network card's clock.
+    #[serde(skip)]
+    pub(crate) held_at_card: bool,
     /// The programs that steer the wall clock; `none` where all processes were seen and none is known to do so; null
     /// where the evidence does not show it.
     #[serde(default)]
