@@ -200,7 +200,7 @@ fn configuration(document: &Document) -> Result<Report, LintError> {
     Ok(report)
 }
 
-/// Whether nova uses another driver than libvirt's: for bare metal, VMware or Hyper-V.
+/// Whether nova uses a driver other than that of libvirt: for bare metal, VMware or Hyper-V.
 fn other_driver(text: &str) -> bool {
     let value = |line: &'_ str| -> Option<String> {
         let (key, value) = line.split_once('=')?;
