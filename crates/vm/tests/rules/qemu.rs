@@ -644,3 +644,18 @@ fn program_whose_name_a_branch_completes_has_a_place() {
         assert!(!finding.summary.unwrap_or_default().contains("function  "));
     }
 }
+
+#[test]
+fn program_that_is_chosen_by_the_processor_shows_no_clock_of_a_pc() {
+    let python = "q = {\"x86_64\": \"qemu-system-x86_64\", \"arm64\": \"qemu-system-aarch64\"}[machine()]\nrun([q, \"-accel\", \"kvm\", \"-cpu\", \"host\", \"-m\", \"1G\"])\n";
+    let script = "const q = arm ? \"qemu-system-aarch64\" : \"qemu-system-x86_64\";\nspawn(q, [\"-accel\", \"kvm\", \"-cpu\", \"host\", \"-m\", \"1G\"]);\n";
+    let shell = "#!/bin/sh\nqemu-system-$1 -accel kvm -cpu host -m 1G -hda a.img\n";
+    for (name, text) in [("a.py", python), ("a.ts", script), ("a.sh", shell)] {
+        for id in ["q-no-invtsc", "q-hpet-default-on"] {
+            assert!(!all(name, text).contains(&id), "{name} {id}");
+        }
+    }
+    // The machine type says it.
+    let pc = shell.replace("-m 1G", "-m 1G -machine q35");
+    assert!(all("a.sh", &pc).contains(&"q-no-invtsc"));
+}

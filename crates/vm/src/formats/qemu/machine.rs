@@ -170,37 +170,41 @@ pub(crate) fn x86(command: &Command) -> bool {
     }
 }
 
+/// Beginnings of the processors that QEMU emulates besides x86.
+const TARGETS: [&str; 20] = [
+    "aarch64",
+    "alpha",
+    "arm",
+    "avr",
+    "cris",
+    "hppa",
+    "lm32",
+    "loongarch",
+    "m68k",
+    "microblaze",
+    "mips",
+    "nios2",
+    "or1k",
+    "ppc",
+    "riscv",
+    "rx",
+    "s390x",
+    "sh4",
+    "sparc",
+    "xtensa",
+];
+
 /// Returns whether a text names emulators of other processors, and none of x86. Packages have similar names.
 pub(super) fn names_only_foreign(text: &str) -> bool {
-    const TARGETS: [&str; 20] = [
-        "aarch64",
-        "alpha",
-        "arm",
-        "avr",
-        "cris",
-        "hppa",
-        "lm32",
-        "loongarch",
-        "m68k",
-        "microblaze",
-        "mips",
-        "nios2",
-        "or1k",
-        "ppc",
-        "riscv",
-        "rx",
-        "s390x",
-        "sh4",
-        "sparc",
-        "xtensa",
-    ];
     let mut named = text.match_indices("qemu-system-").peekable();
-    let foreign = |at: usize| {
-        let target = text.get(at..).unwrap_or_default();
-        TARGETS.iter().any(|name| target.starts_with(name))
-    };
     let kvm = text.contains("qemu-kvm");
-    named.peek().is_some() && !kvm && named.all(|(at, mark)| foreign(at + mark.len()))
+    named.peek().is_some() && !kvm && named.all(|(at, mark)| names_foreign(text, at + mark.len()))
+}
+
+/// Whether a name of such a processor is at an offset.
+fn names_foreign(text: &str, at: usize) -> bool {
+    let target = text.get(at..).unwrap_or_default();
+    TARGETS.iter().any(|name| target.starts_with(name))
 }
 
 /// Options with a value that is not an option itself.
@@ -226,6 +230,24 @@ pub(super) fn of_several(command: &Command, line: &Line) -> bool {
 /// Whether only a run shows the processor in the name of a program: a variable, also one that an inner shell expands.
 fn is_open(target: &str) -> bool {
     target.contains(['\u{1}', '$'])
+}
+
+/// Whether the machine may be no PC: only a run shows which processor the program emulates, and a machine type does not
+/// say it.
+pub(super) fn may_be_foreign(command: &Command, line: &Line, text: &str) -> bool {
+    if !line.machine().is_empty() {
+        return false;
+    }
+    let program = command.program.as_ref().map(Placed::as_str).unwrap_or_default();
+    match program.split_once("qemu-system-") {
+        Some((_, target)) => is_open(target),
+        // One of several programs that the text names.
+        None if program.is_empty() || program.contains(UNKNOWN) => {
+            let mut named = text.match_indices("qemu-system-");
+            named.any(|(at, name)| names_foreign(text, at + name.len()))
+        }
+        None => false,
+    }
 }
 
 /// Returns whether a program emulates the processor of a PC by default; wrappers such as `qemu-kvm` do not.
@@ -300,9 +322,8 @@ fn hpet(
         return out;
     }
     // A pool, a default or a list of names may belong to this machine; and collected words may be of several machines.
-    let target = command.program.as_ref().and_then(|it| it.as_str().split_once("qemu-system-"));
-    let open = target.is_some_and(|(_, target)| is_open(target));
-    if around.unseen || of_several(command, line) || open && line.machine().is_empty() {
+    let text = around.document.text.as_str();
+    if around.unseen || of_several(command, line) || may_be_foreign(command, line, text) {
         return out;
     }
     let machine = line.machines.last();
