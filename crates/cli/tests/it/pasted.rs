@@ -213,7 +213,7 @@ const CASES: &[Case] = &[
         None,
         &["it is about the wall clock", "long upload", "small requests succeed"],
     ),
-    case("ptp4l-jumps", "unknown", None, &["against CLOCK_MONOTONIC", "ptp4l found"]),
+    case("ptp4l-jumps", "unknown", None, &["relative to CLOCK_MONOTONIC", "ptp4l found"]),
     case("ltrace-count", "unknown", None, &["ltrace counts calls of the C library"]),
     case(
         "strace-calls-refused",

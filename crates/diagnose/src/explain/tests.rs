@@ -229,7 +229,7 @@ fn functions_that_more_than_the_timekeeping_core_calls_prove_nothing_alone() {
         assert_eq!(found.len(), 1, "{word}");
         let said = &found[0].so_what;
         assert!(
-            said.starts_with("Alone it proves") && !said.contains("It proves that"),
+            said.starts_with("By itself it proves") && !said.contains("It proves that"),
             "{word}: {said}"
         );
     }

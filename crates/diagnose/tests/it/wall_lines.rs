@@ -256,7 +256,10 @@ fn programs_that_run_into_a_clock_are_symptoms() {
             "make[2]: warning:  Clock skew detected.  Your build may be incomplete.\n",
             "changed in the future",
         ),
-        ("SystemTimeWarning: System time is way off (before 2024-01-01).\n", "earlier than any"),
+        (
+            "SystemTimeWarning: System time is way off (before 2024-01-01).\n",
+            "too early to be possible",
+        ),
         ("curl: (60) SSL certificate problem: certificate is not yet valid\n", "not yet valid"),
     ] {
         let report = why(line);

@@ -1,6 +1,7 @@
 //! Further lines of a record: `dmesg` and `journalctl` print a record with line breaks as several lines, of which all but
 //! the first are indented by the width of its prefix. Users can put line breaks, and whatever looks like a prefix after
-//! them, into text that the kernel quotes. So such a line is not a message, also with a time stamp of its own.
+//! them, into text that the kernel quotes, and into the records of their own programs. So such a line is not a message,
+//! also with a time stamp of its own.
 
 use super::lines::{line_before, text};
 use super::prefix::strip;
@@ -30,7 +31,8 @@ pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
         let width = blanks(bytes);
         if width < NARROWEST {
             let first = text(window, line.start, line.end);
-            return width_of_prefix(&first).is_some_and(|width| width <= least);
+            let width = width_of_prefix(&first).or_else(|| width_of_header(&first));
+            return width.is_some_and(|width| width <= least);
         }
         least = least.min(width);
     }
@@ -133,6 +135,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn line_that_is_indented_by_the_header_is_of_the_program() {
+        for header in [
+            "Nov 22 10:00:00 host myapp[812]: ",
+            "2025-11-22T10:00:00+0000 host myapp[812]: ",
+            "Nov 22 10:00:00 host kernel[812]: ",
+        ] {
+            for message in ["x", "[ 4000.000001] x"] {
+                for more in ["tsc: x", "[ 5000.000001] tsc: x", "   clocksource: hpet"] {
+                    let log = format!("{header}{message}\n{}{more}", " ".repeat(header.len()));
+                    assert!(last_is_of_record(&log), "{log}");
+                    let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+                    assert_eq!(of_records(&lines), [None, Some(Of::Program)], "{log}");
+                }
+            }
+        }
+        // A block below the line of a program.
+        assert!(!last_is_of_record("Nov 22 10:00:00 host myapp[812]: x\n        tsc: x"));
     }
 
     #[test]
