@@ -47,7 +47,7 @@ pub(super) fn known(words: &[&str]) -> Vec<Known> {
     let none = found.is_empty();
     let is_it = |word: &&str| none || !cures && *word == super::WALL_CLOCK;
     let more: Vec<Known> =
-        general.filter(|word| is_it(*word)).filter_map(|word| of_word(word)).take(1).collect();
+        general.filter(|word| is_it(word)).filter_map(|word| of_word(word)).take(1).collect();
     found.extend(more);
     found
 }

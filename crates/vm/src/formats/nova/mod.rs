@@ -207,7 +207,7 @@ fn other_driver(text: &str) -> bool {
         let named = matches!(key.trim(), "compute_driver" | "--compute_driver");
         named.then(|| value.trim().to_ascii_lowercase())
     };
-    let last = text.lines().filter_map(value).last().unwrap_or_default();
+    let last = text.lines().filter_map(value).next_back().unwrap_or_default();
     !last.is_empty() && !last.contains("libvirt") && !last.contains(['{', '$', '%', '<', '@'])
 }
 

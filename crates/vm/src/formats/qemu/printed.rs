@@ -23,7 +23,7 @@ pub(super) fn talks<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
 pub(super) fn in_call(text: &str, at: usize) -> bool {
     let front = text.get(..at).unwrap_or_default();
     // `f"..."` of Python, `format!("...")` and others are not looked through.
-    let front = front.trim_end_matches(|c: char| matches!(c, '"' | '\'' | '`'));
+    let front = front.trim_end_matches(['"', '\'', '`']);
     let front =
         front.strip_suffix(['f', 'r', 'b', '$']).filter(|it| it.ends_with('(')).unwrap_or(front);
     let Some(call) = front.trim_end().strip_suffix('(') else { return false };
