@@ -39,11 +39,11 @@ impl Subjects {
         let products =
             reads.iter().copied().filter(|page| PRODUCTS.contains(page)).collect::<Vec<_>>();
         let mut wall = explain::of_wall_clock(&text);
+        let rate = (!wall.is_empty()).then(|| explain::stated_rate(&text)).flatten();
         // The general page is about Linux.
         if other.is_some() && wall == [explain::WALL_CLOCK] {
             wall.clear();
         }
-        let rate = explain::stated_rate(&text);
         Self { wall, reads, products, rate, other }
     }
 

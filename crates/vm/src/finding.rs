@@ -99,6 +99,15 @@ impl Finding {
         self
     }
 
+    /// Leaves the changes that would apply the remedy to the reader, with the reason; a finding without changes stays as
+    /// it is.
+    pub(crate) fn leave_edits(&mut self, why: &str) {
+        if !self.edits.is_empty() {
+            self.edits.clear();
+            self.left = Some(why.to_owned());
+        }
+    }
+
     /// Adds a change that applies the remedy, where its place is known.
     #[must_use]
     pub(crate) fn edit_at(self, span: Option<Range<usize>>, with: impl Into<String>) -> Self {

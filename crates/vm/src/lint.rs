@@ -130,11 +130,7 @@ const MEANT: [&str; 8] = [
 /// Removes the changes that would undo such a setting, and adds the reason.
 fn leave_meant(findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| MEANT.contains(&finding.rule.id)) {
-        if !finding.edits.is_empty() {
-            finding.edits.clear();
-            finding.left =
-                Some("it may have been set for a reason that is not in the file".to_owned());
-        }
+        finding.leave_edits("it may have been set for a reason that is not in the file");
     }
 }
 

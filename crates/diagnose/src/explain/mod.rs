@@ -51,12 +51,10 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
     wall_words::of_text(text)
 }
 
-/// The rate at which a clock goes wrong by the figures of a text about one, as a sentence with what follows from it.
+/// The rate at which a clock goes wrong by the figures of a text about a wall clock ([`of_wall_clock`]), as a sentence with
+/// what follows from it.
 #[must_use]
 pub fn stated_rate(text: &str) -> Option<String> {
-    if of_wall_clock(text).is_empty() {
-        return None;
-    }
     let small = wall_words::small(text);
     short_sleep::said(&small).or_else(|| stated_rate::said(&small))
 }

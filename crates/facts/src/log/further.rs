@@ -4,7 +4,7 @@
 //! also with a time stamp of its own.
 
 use super::lines::{line_before, text};
-use super::prefix::strip;
+use super::prefix::{Stripped, strip};
 
 /// The narrowest prefix of such a record: `[    0.1] `, `kernel: `.
 const NARROWEST: usize = 8;
@@ -31,8 +31,7 @@ pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
         let width = blanks(bytes);
         if width < NARROWEST {
             let first = text(window, line.start, line.end);
-            let width = width_of_prefix(&first).or_else(|| width_of_header(&first));
-            return width.is_some_and(|width| width <= least);
+            return record(&first).is_some_and(|(width, _)| width <= least);
         }
         least = least.min(width);
     }
@@ -48,49 +47,47 @@ pub(crate) enum Of {
 
 /// For each line of a text, whether it is a further line of a record, and of whose.
 pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
-    let mut record = None;
+    let mut begun = None;
     let mut of_record = |line: &String| {
         if line.trim().is_empty() {
             return None;
         }
-        if let Some((_, of)) = record.filter(|(width, _)| blanks(line.as_bytes()) >= *width) {
+        if let Some((_, of)) = begun.filter(|(width, _)| blanks(line.as_bytes()) >= *width) {
             return Some(of);
         }
-        record = None;
-        if !line.starts_with(' ') {
-            let of_kernel = width_of_prefix(line).map(|width| (width, Of::Kernel));
-            record = of_kernel.or_else(|| Some((width_of_header(line)?, Of::Program)));
-        }
+        begun = if line.starts_with(' ') { None } else { record(line) };
         None
     };
     lines.iter().map(&mut of_record).collect()
 }
 
-/// The width of the prefix of a record of the kernel that begins at the margin.
-fn width_of_prefix(line: &str) -> Option<usize> {
+/// The width of the prefix of a record, and whose it is. One of the kernel begins at the margin.
+fn record(line: &str) -> Option<(usize, Of)> {
     let stripped = strip(line);
-    if stripped.kernel != Some(true) || stripped.writer.is_some() || line.starts_with(' ') {
-        return None;
-    }
-    let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
+    let (prefix, of) = match stripped.writer {
+        // Not up to the message: its own time stamp counts as a part of the prefix.
+        Some(writer) => {
+            let name = line.find(writer)?;
+            (&line[..name + line[name..].find(": ")? + ": ".len()], Of::Program)
+        }
+        None if line.starts_with(' ') => return None,
+        None => (prefix_of_kernel(line, &stripped)?, Of::Kernel),
+    };
     let width = prefix.chars().count();
-    (width >= NARROWEST && is_kernels(prefix)).then_some(width)
-}
-
-/// The width of the header of a program's record.
-fn width_of_header(line: &str) -> Option<usize> {
-    // Not up to the message: its own time stamp counts as a part of the prefix.
-    let name = line.find(strip(line).writer?)?;
-    let end = name + line[name..].find(": ")? + ": ".len();
-    Some(line[..end].chars().count()).filter(|width| *width >= NARROWEST)
+    (width >= NARROWEST).then_some((width, of))
 }
 
 /// Whether a line has a prefix that only the kernel's messages have: a program may also have one with a time
 /// (`phc2sys[812.101]: ...`).
 pub(crate) fn is_marked(line: &str) -> bool {
-    let stripped = strip(line);
+    prefix_of_kernel(line, &strip(line)).is_some()
+}
+
+/// The prefix of a line, if only the kernel's messages have such a one.
+fn prefix_of_kernel<'a>(line: &'a str, stripped: &Stripped<'_>) -> Option<&'a str> {
     let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
-    stripped.kernel == Some(true) && stripped.writer.is_none() && is_kernels(prefix)
+    (stripped.kernel == Some(true) && stripped.writer.is_none() && is_kernels(prefix))
+        .then_some(prefix)
 }
 
 fn is_kernels(prefix: &str) -> bool {

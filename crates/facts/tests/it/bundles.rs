@@ -60,7 +60,7 @@ fn bundles_of_mirrors_give_the_same_facts() {
     }
 }
 
-/// The facts that do not change between two readings of a machine that nobody touches.
+/// The facts of a machine that do not change between two readings.
 fn steady(mut facts: Facts) -> serde_json::Value {
     // The discipline changes, and the age of a stored `verify` result increases.
     facts.ntp = Default::default();

@@ -37,11 +37,7 @@ pub(super) fn with((other, name, lint): Provider, document: &Document, report: &
     let same = Document { kind: other, ..document.clone() };
     let Ok(more) = lint(&same) else { return };
     for mut finding in more.findings {
-        if !finding.edits.is_empty() {
-            finding.edits.clear();
-            let why = "the file has machines of several providers";
-            finding.left = Some(why.to_owned());
-        }
+        finding.leave_edits("the file has machines of several providers");
         report.findings.push(finding);
     }
 }

@@ -4,7 +4,7 @@ use super::groups::{Groups, OfFunction};
 use super::rows::{FunctionReads, FunctionRow, ProgramRow, by_cost};
 use super::source::Sources;
 use super::sum::Sum;
-use super::whole::{Whole, or_also};
+use super::whole::Whole;
 use crate::recording::{Recording, Seen};
 use std::collections::BTreeMap;
 
@@ -69,21 +69,17 @@ pub(super) fn of_programs(
 /// The reads of a function, without their lines and callers; those of `also` may also belong to it.
 fn reads(of: &OfFunction<'_>, also: Option<&Sum>, whole: &Whole) -> FunctionReads {
     let sum = &of.sum;
-    let share = |sum: &Sum| whole.share_of_reads(sum, false);
-    let rate = |sum: &Sum| whole.per_second(sum, false);
-    let cpu_share = |sum: &Sum| whole.cpu_share(sum, false);
+    let figures = whole.figures(sum, also, false);
     let via = of.via.iter().filter(|via| !via.is_empty());
     FunctionReads {
         via: via.map(|via| (*via).to_owned()).collect(),
         paths: of.paths.clone(),
         clocks: of.clocks.clone(),
         samples: sum.samples,
-        share_of_reads: or_also(share(sum), also.and_then(share)).map(|it| it.within_one()),
-        cpu_share: or_also(Some(cpu_share(sum)), also.map(cpu_share))
-            .unwrap_or_default()
-            .within_one(),
+        share_of_reads: figures.share_of_reads,
+        cpu_share: figures.cpu_share,
         cpu_seconds: sum.seconds,
-        per_second: or_also(rate(sum), also.and_then(rate)),
+        per_second: figures.per_second,
         saving_cpu_seconds: sum.saving,
         lines: Vec::new(),
         callers: Vec::new(),

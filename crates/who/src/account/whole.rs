@@ -28,7 +28,7 @@ impl Whole {
     }
 
     /// The share of all reads, 0 to 1; `split` if hits divided the samples of a place among clocks.
-    pub(super) fn share_of_reads(&self, sum: &Sum, split: bool) -> Option<Estimate> {
+    fn share_of_reads(&self, sum: &Sum, split: bool) -> Option<Estimate> {
         let (part, whole) = (sum.calls()?, self.reads.calls().filter(|calls| calls.value > 0.0)?);
         let value = part.value / whole.value;
         // What no sample met is as uncertain as the number of its calls.
@@ -57,7 +57,30 @@ impl Whole {
     }
 }
 
+/// The shares and the rate of a sum of cells.
+pub(super) struct Figures {
+    pub(super) share_of_reads: Option<Estimate>,
+    pub(super) cpu_share: Estimate,
+    pub(super) per_second: Option<Estimate>,
+}
+
+impl Whole {
+    /// The figures of a sum; the reads of `also` may be of it, so the upper bounds grow by theirs.
+    pub(super) fn figures(&self, sum: &Sum, also: Option<&Sum>, split: bool) -> Figures {
+        let share = |sum: &Sum| self.share_of_reads(sum, split);
+        let rate = |sum: &Sum| self.per_second(sum, split);
+        let cpu_share = |sum: &Sum| self.cpu_share(sum, split);
+        Figures {
+            share_of_reads: or_also(share(sum), also.and_then(share)).map(Estimate::within_one),
+            cpu_share: or_also(Some(cpu_share(sum)), also.map(cpu_share))
+                .unwrap_or_default()
+                .within_one(),
+            per_second: or_also(rate(sum), also.and_then(rate)),
+        }
+    }
+}
+
 /// An estimate whose reads may also be a part of these: the upper bound grows by theirs.
-pub(super) fn or_also(row: Option<Estimate>, more: Option<Estimate>) -> Option<Estimate> {
+fn or_also(row: Option<Estimate>, more: Option<Estimate>) -> Option<Estimate> {
     row.map(|row| Estimate { high: row.high + more.map_or(0.0, |more| more.high), ..row })
 }

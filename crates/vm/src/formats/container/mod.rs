@@ -314,10 +314,7 @@ fn without_page(finding: &mut Finding, beside: Option<bool>) {
     if finding.rule.id != "q-hv-time-missing" {
         return;
     }
-    if !finding.edits.is_empty() {
-        finding.edits.clear();
-        finding.left = Some("HV asks for it: the image would add hv-passthrough".to_owned());
-    }
+    finding.leave_edits("HV asks for it: the image would add hv-passthrough");
     match beside {
         Some(true) => {
             finding.severity = Severity::Info;

@@ -87,9 +87,8 @@ pub(super) fn lint(document: &Document) -> Result<Option<Report>, LintError> {
     reports.extend(written(document, Kind::Incus, is));
     Ok(together(reports).map(|mut report| {
         report.partial = true;
-        for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
-            finding.edits.clear();
-            finding.left = Some("a script gives it to the machine".to_owned());
+        for finding in &mut report.findings {
+            finding.leave_edits("a script gives it to the machine");
         }
         report
     }))

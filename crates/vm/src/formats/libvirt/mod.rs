@@ -92,10 +92,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     };
     let reports: Result<Vec<Report>, _> = pieces::all(document, &tree).iter().map(lint).collect();
     if let Some(mut report) = together(reports?) {
-        for finding in report.findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
-            finding.edits.clear();
-            finding.left = Some(pieces::WHY.to_owned());
-        }
+        report.findings.iter_mut().for_each(|finding| finding.leave_edits(pieces::WHY));
         return Ok(report);
     }
     let mut report = Report::of(Known::default(), tree.template, Vec::new());

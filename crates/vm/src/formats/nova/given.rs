@@ -172,9 +172,6 @@ fn value<'a>(node: &'a Node, name: &str) -> Option<(&'a str, Range<usize>)> {
 
 fn all(reports: Vec<Report>, why: &str) -> Result<Report, LintError> {
     let mut report = together(reports).unwrap_or_else(|| nothing(Guest::Unknown));
-    for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
-        finding.edits.clear();
-        finding.left = Some(why.to_owned());
-    }
+    report.findings.iter_mut().for_each(|finding| finding.leave_edits(why));
     Ok(report)
 }

@@ -42,8 +42,5 @@ pub(crate) const WHY: &str = "the guest is a confidential one: what it sees of i
 
 /// Removes all edits, and adds the reason to their findings.
 pub(crate) fn leave(findings: &mut [Finding]) {
-    for finding in findings.iter_mut().filter(|finding| !finding.edits.is_empty()) {
-        finding.edits.clear();
-        finding.left = Some(WHY.to_owned());
-    }
+    findings.iter_mut().for_each(|finding| finding.leave_edits(WHY));
 }

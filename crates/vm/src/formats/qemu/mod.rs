@@ -158,9 +158,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         });
         let around = Around { script: &script, unseen, old: line.old_windows(file), file };
         for mut finding in command_findings(document, &around, command, &line, guest) {
-            if command.written && !finding.edits.is_empty() {
-                finding.edits.clear();
-                finding.left = Some("a function of the script writes the command line".to_owned());
+            if command.written {
+                finding.leave_edits("a function of the script writes the command line");
             }
             match known.entry((finding.rule.id, finding.span.clone())) {
                 Entry::Vacant(entry) => {

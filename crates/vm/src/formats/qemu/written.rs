@@ -73,11 +73,7 @@ pub(super) fn add(document: &Document, report: &mut Report) -> bool {
                 it.rule.id == finding.rule.id && it.span.start == finding.span.start
             };
             if !report.findings.iter().any(same) {
-                if !finding.edits.is_empty() {
-                    finding.edits.clear();
-                    finding.left =
-                        Some("another command writes the script line by line".to_owned());
-                }
+                finding.leave_edits("another command writes the script line by line");
                 report.findings.push(finding);
             }
         }

@@ -175,9 +175,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         made.hostdev = made.hostdev.filter(|at| !optional(at));
         let mut report = made.judge(document, say)?;
         if command.in_string {
-            for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
-                finding.edits.clear();
-                finding.left = Some("a variable holds the command line".to_owned());
+            for finding in &mut report.findings {
+                finding.leave_edits("a variable holds the command line");
             }
         }
         if !understood {

@@ -116,11 +116,7 @@ impl Judge<'_> {
         if let Some(snapshot) = &self.machine.snapshot {
             let said = finding.summary.unwrap_or_else(|| finding.rule.summary.to_owned());
             finding.summary = Some(format!("snapshot {snapshot:?}: {said}"));
-            if !finding.edits.is_empty() {
-                finding.edits.clear();
-                let why = "a snapshot keeps the machine as it was, with its saved state";
-                finding.left = Some(why.to_owned());
-            }
+            finding.leave_edits("a snapshot keeps the machine as it was, with its saved state");
         }
         self.findings.push(finding);
     }
