@@ -1,8 +1,7 @@
 //! If a run is killed at any system call, the next run finds the old state or the new one, never a state in between.
 //!
 //! The tests kill a run before every fourth system call that changes anything. With `CLOCKSMITH_CRASH=all`
-//! (`./test.sh crash`) they kill it before and after every system call, and kill recoveries from more states; this takes
-//! some minutes.
+//! (`./test.sh crash`) they kill it before every system call, and kill recoveries from more states; this takes some minutes.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -107,9 +106,19 @@ fn everywhere(
     victim: Victim,
     job: fn(&Path) -> i32,
 ) -> (usize, usize, usize) {
+    kill_each(case, from, victim, job, (1, if thorough() { 1 } else { 4 }))
+}
+
+/// Like [`everywhere`], at the stop of this number and each one that is so many stops later.
+fn kill_each(
+    case: &Case,
+    from: &str,
+    victim: Victim,
+    job: fn(&Path) -> i32,
+    (mut stop, every): (usize, usize),
+) -> (usize, usize, usize) {
     let work = case.path(&format!("work-{from}-{victim:?}"));
     let (mut points, mut old, mut new, mut finished) = (0, 0, 0, 0);
-    let mut stop = 1;
     // The number of polls of a program varies: one run that finishes is not the end yet.
     while finished < 3 {
         copy(&case.path(from), &work);
@@ -132,7 +141,7 @@ fn everywhere(
             _ => new += 1,
         }
         tracer.join().unwrap();
-        stop += if thorough() { 1 } else { 4 };
+        stop += every;
     }
     let _ = fs::remove_dir_all(&work);
     (points, old, new)
@@ -183,7 +192,7 @@ fn an_apply_whose_programs_are_killed() {
 #[test]
 fn a_recovery_killed_at_every_stop() {
     let case = Case::make();
-    let mut total = 0;
+    let (mut total, mut states) = (0, 0);
     for (from, job, end) in [("old", apply as fn(&Path) -> i32, "old"), ("new", undo, "old")] {
         let mut stop = 41;
         loop {
@@ -199,13 +208,17 @@ fn a_recovery_killed_at_every_stop() {
             let check = case.path("check");
             copy(&half, &check);
             if case.recovered(&check, "the first") == end {
-                let (points, old, new) = everywhere(&case, "half", Victim::Alone, recover);
+                // Recoveries from neighbouring states make nearly the same calls: each is killed at some of them, the
+                // next one at others.
+                let stops = (1 + states % 5, if thorough() { 5 } else { 4 });
+                states += 1;
+                let (points, old, new) = kill_each(&case, "half", Victim::Alone, recover, stops);
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
                 total += points;
             }
-            stop += if thorough() { 211 } else { 162 };
+            stop += if thorough() { 106 } else { 162 };
         }
     }
-    println!("recovery: killed at {total} points");
+    println!("recovery: killed at {total} points, from {states} states");
     assert!(total >= 200);
 }

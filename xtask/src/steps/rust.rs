@@ -158,7 +158,7 @@ pub(crate) static TEST: Step = Step {
 /// The default tier kills at every fourth of these points.
 pub(crate) static CRASH: Step = Step {
     name: "crash",
-    what: "`fix` killed before and after each of its system calls leaves the old state or the new one",
+    what: "`fix` killed before each of its system calls leaves the old state or the new one",
     tier: Tier::All,
     emulated: false,
     beside: false,

@@ -10,9 +10,10 @@ use std::thread::JoinHandle;
 /// Which system calls are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// All.
+    /// The stop before each call. The stop after it is not counted: until the next call the process does nothing that
+    /// another one can see, so that this is the stop before the next call.
     All,
-    /// Those after which anything outside of the process may be different.
+    /// The stops before and after those calls that may change anything outside of the process.
     Changing,
 }
 
@@ -41,8 +42,7 @@ pub enum End {
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 const FILTER_STOP: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_SECCOMP << 8;
 
-/// Runs `job` in a separate process, and kills it at the stop of this number, from 1. Every system call has two stops:
-/// one before it, one after it. Returns when that process has ended; processes that it started may continue, and end
+/// Runs `job` in a separate process, and kills it at the stop of this number, from 1. Returns when that process has ended; processes that it started may continue, and end
 /// before the thread does.
 pub fn killed_at(
     stop: usize,
@@ -63,6 +63,7 @@ fn trace(
     job: impl FnOnce() -> i32,
     ended: &Sender<End>,
 ) {
+    stay_on_this_processor();
     // SAFETY: the child runs `job`, which is given by tests, and leaves without unwinding into them.
     let main = unsafe { libc::fork() };
     assert!(main >= 0);
@@ -72,9 +73,7 @@ fn trace(
             libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
             libc::raise(libc::SIGSTOP);
         }
-        if count_what == Count::Changing {
-            stop_at_changes();
-        }
+        stop_before(count_what);
         let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).unwrap_or(101);
         // SAFETY: ends this process.
         unsafe { libc::_exit(status) };
@@ -86,11 +85,6 @@ fn trace(
     let mut struck = false;
     // Those between the stop before a call that is counted and the stop after it.
     let mut inside = BTreeSet::new();
-    let next = match count_what {
-        Count::All => libc::PTRACE_SYSCALL,
-        // To the next stop of the filter.
-        Count::Changing => libc::PTRACE_CONT,
-    };
     // SAFETY: `status` lives, and the rest are numbers.
     unsafe {
         assert_eq!(libc::waitpid(main, &raw mut status, libc::__WALL), main);
@@ -102,7 +96,8 @@ fn trace(
             | libc::PTRACE_O_TRACECLONE
             | libc::PTRACE_O_TRACEEXEC;
         assert_eq!(libc::ptrace(libc::PTRACE_SETOPTIONS, main, 0, options), 0);
-        libc::ptrace(next, main, 0, 0);
+        // To the next stop of the filter.
+        libc::ptrace(libc::PTRACE_CONT, main, 0, 0);
     }
     started.insert(main);
     while !known.is_empty() {
@@ -129,7 +124,8 @@ fn trace(
         let mut deliver = 0;
         let stopped = signal == SYSCALL_STOP || status >> 8 == FILTER_STOP;
         if stopped {
-            if !inside.remove(&pid) {
+            // The stop after a call is asked for where it is counted.
+            if !inside.remove(&pid) && count_what == Count::Changing {
                 inside.insert(pid);
             }
             if (victim == Victim::Alone) == (pid == main) {
@@ -151,17 +147,43 @@ fn trace(
         } else if status >> 16 == 0 && !(signal == libc::SIGSTOP && started.insert(pid)) {
             deliver = signal;
         }
-        let next = if inside.contains(&pid) { libc::PTRACE_SYSCALL } else { next };
+        let next = if inside.contains(&pid) { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
         // SAFETY: numbers only; fails where it was killed.
         unsafe { libc::ptrace(next, pid, 0, deliver) };
     }
 }
 
-/// Lets this process, and all that it starts, stop only before system calls that may change something outside of
-/// it. When in doubt a call does. A stop costs two switches of processes, and of ten calls nine only look.
-fn stop_at_changes() {
+/// Keeps this thread, and all that it starts, on the processor that it is on: a stop costs two switches of processes,
+/// which take several times as long from one processor to another.
+fn stay_on_this_processor() {
+    // SAFETY: `set` lives through the calls, and the rest are numbers. A thread that may move is only slower.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(usize::try_from(libc::sched_getcpu()).unwrap_or(0), &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
+
+/// Lets this process, and all that it starts, stop before all system calls, or only before those that may change
+/// something outside of it: when in doubt a call does, and of ten calls nine only look.
+fn stop_before(count_what: Count) {
+    let mut filter = match count_what {
+        Count::All => vec![end(libc::SECCOMP_RET_TRACE)],
+        Count::Changing => changing(),
+    };
+    let program =
+        libc::sock_fprog { len: u16::try_from(filter.len()).unwrap(), filter: filter.as_mut_ptr() };
+    // SAFETY: `program` and the filter in it live through the call, which copies them.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let mode = libc::SECCOMP_MODE_FILTER;
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
+    }
+}
+
+/// The filter that lets the calls in `LOOKING`, and those that open a file without creating or emptying it, pass.
+fn changing() -> Vec<libc::sock_filter> {
     let load = |offset| jump(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0);
-    let end = |action| jump(libc::BPF_RET | libc::BPF_K, action, 0, 0);
     let number = |call: i64| u32::try_from(call).unwrap();
     // `struct seccomp_data`: the number of the call at 0, the low half of its third argument at 32.
     let mut filter = vec![load(0)];
@@ -177,14 +199,11 @@ fn stop_at_changes() {
     filter.push(jump(any, (libc::O_CREAT | libc::O_TRUNC).cast_unsigned(), 1, 0));
     filter.push(end(libc::SECCOMP_RET_ALLOW));
     filter.push(end(libc::SECCOMP_RET_TRACE));
-    let program =
-        libc::sock_fprog { len: u16::try_from(filter.len()).unwrap(), filter: filter.as_mut_ptr() };
-    // SAFETY: `program` and the filter in it live through the call, which copies them.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let mode = libc::SECCOMP_MODE_FILTER;
-        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
-    }
+    filter
+}
+
+fn end(action: u32) -> libc::sock_filter {
+    jump(libc::BPF_RET | libc::BPF_K, action, 0, 0)
 }
 
 fn jump(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
